@@ -16,7 +16,6 @@
 #include "util/cli_opts.h"
 #include "replay_page.h"
 #include "util/outfile.h"
-#include "infer/setup_override.h"
 
 #define JOBS_MAX   256u
 #define REPEAT_MAX 1000000u
@@ -57,7 +56,7 @@ static const struct cli_option rows[] = {
     {"record", OPT_RECORD, "FILE", "closed loop: write the frames of the last run as pcapng"},
     {"dump-setup", OPT_DUMP_SETUP, "FILE",
      "write the device setup inferred from the capture, as JSON"},
-    {"setup", OPT_SETUP, "FILE", "read the device setup from FILE; infer what FILE omits"},
+    {"setup", OPT_SETUP, "FILE", "removed: write a drill with rocedrill drill --from, and edit it"},
     NARROW_OPTIONS,
     {"jobs", 'J', "N", "replay N captures in parallel (default: number of processors)"},
     {"json", 'j', "FILE", "write a summary and each report as JSON; - is stdout"},
@@ -78,8 +77,7 @@ struct replay_args {
     unsigned sides; /* of enum replay_side */
     bool strict;
     bool closed;
-    const char *dump_path, *setup_path;
-    struct setup_override given;
+    const char *dump_path;
     struct loop_options loop; /* options of a closed loop, used with `closed` */
     unsigned jobs;            /* number of threads; 0: number of processors */
     const char *peer, *json_path, *junit_path, *html_path;
@@ -192,7 +190,9 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         case OPT_STRICT: args->strict = true; break;
         case OPT_CLOSED_LOOP: args->closed = true; break;
         case OPT_DUMP_SETUP: args->dump_path = optarg; break;
-        case OPT_SETUP: args->setup_path = optarg; break;
+        case OPT_SETUP:
+            return cli_error("replay: --setup was removed: write a drill with rocedrill drill "
+                             "--from CAPTURE, and edit it");
         case OPT_IMPAIR:
         case OPT_SEED:
         case OPT_REPEAT:
@@ -272,14 +272,10 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
     }
     if (args->loop.record && args->captures.cnt > 1)
         return cli_error("replay: --record requires one capture");
-    if ((args->dump_path || args->setup_path) && args->captures.cnt > 1)
-        return cli_error("replay: --%s requires one capture",
-                         args->dump_path ? "dump-setup" : "setup");
-    if ((args->dump_path || args->setup_path) && args->live.options.iface)
-        return cli_error("replay: --%s cannot be used with --live",
-                         args->dump_path ? "dump-setup" : "setup");
-    if (args->setup_path && setup_override_read(&args->given, args->setup_path, &error) != 0)
-        return cli_error("%s", error.text);
+    if (args->dump_path && args->captures.cnt > 1)
+        return cli_error("replay: --dump-setup requires one capture");
+    if (args->dump_path && args->live.options.iface)
+        return cli_error("replay: --dump-setup cannot be used with --live");
     if (args->narrow.any && args->live.load)
         return cli_error("replay: --load transmits whole captures, without --connection, --host, "
                          "--from, --to or --first");
@@ -360,7 +356,6 @@ static int run_replay(struct replay_args *args)
         .narrow = args->narrow.any ? &args->narrow : NULL,
         .closed = args->closed ? &args->loop : NULL,
         .dump_path = args->dump_path,
-        .given = args->setup_path ? &args->given : NULL,
         .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet,
         .ladders = args->html != NULL,
@@ -435,6 +430,5 @@ int cmd_replay(int argc, char **argv)
         status = EXIT_UNUSABLE;
     capture_set_free(&args.captures);
     narrow_free(&args.narrow);
-    setup_override_free(&args.given);
     return status;
 }

@@ -9,7 +9,6 @@
 #include "infer/shared_memory.h"
 #include "engine/rc_responder_dev.h"
 #include "infer/request_table.h"
-#include "infer/setup_override.h"
 
 /* Maximum bytes of kept payloads. A payload of our responses that differs from all recorded ones
  * is kept for the report. */
@@ -199,10 +198,6 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         srq = rc_responder_app_srq(dev, p);
     rnic_qp_view(qp, &before);
     psn_dist = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before.epsn));
-    if (dev->override &&
-        setup_override_stores(dev->override, memory, dev->session->trace->pkt[sched->pkt].frame,
-                              p->frame) != 0)
-        return -1;
     if (!at->damaged && psn_dist == 0 &&
         rc_responder_app_post_recv(dev, dir, qp, srq, event, sched->at_event == event, &before) !=
             0)
@@ -427,11 +422,8 @@ static void note_events(struct rc_responder_dev *dev, uint32_t *from, uint32_t t
 static int play_device(struct session *session, uint32_t host, struct dir_state *state,
                        struct error *error)
 {
-    struct rc_responder_dev dev = {.session = session,
-                                   .host = &session->host[host],
-                                   .state = state,
-                                   .override =
-                                       setup_override_host(session->override, session, host)};
+    struct rc_responder_dev dev = {
+        .session = session, .host = &session->host[host], .state = state};
     const struct rc_direction *any = NULL;
     struct scheduled_packet *sched;
     size_t cnt;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/inject.h"
-#include "infer/setup_override.h"
 
 static const struct trace_packet *first_request(const struct inferred_setup *s)
 {
@@ -24,8 +23,6 @@ const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_
 
     if (why)
         return why;
-    if (dev->override && setup_override_image(dev->override, memory) != 0)
-        return "the memory image of the setup file is larger than replay can simulate";
     inject_macs(first_request(&any->setup), attr.mac, src);
     memcpy(attr.gid[0].gid, dev->host->addr, 16);
     attr.gid[0].type = dev->host->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;

@@ -58,7 +58,6 @@ struct rc_responder_dev {
     struct responder_srq *srq;
     size_t srq_cnt;
     size_t srq_cap;
-    struct host_override *override; /* values from the user's setup file, or NULL */
     struct shared_memory sharing;
     size_t held_cnt;
 };

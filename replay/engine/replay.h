@@ -36,10 +36,8 @@ struct replay_options {
                          * (peer_quirks.h), or NULL */
     unsigned roles;     /* roles to replay, bits of enum replay_role; 0 means both roles */
     bool strict;        /* also compare packets in which the specification leaves a choice */
-    struct setup_override *override; /* values from the user that replace inferred ones, or NULL;
-                                      * not for live replay */
-    const struct narrow *narrow;     /* selected frames (capture/narrow.h); NULL: all */
-    bool memory_log;                 /* fill replay.memory_log; not for live replay */
+    const struct narrow *narrow; /* selected frames (capture/narrow.h); NULL: all */
+    bool memory_log;             /* fill replay.memory_log; not for live replay */
 };
 
 struct replay {

@@ -8,7 +8,6 @@
 #include "infer/shadow_memory.h"
 #include "infer/infer_loss.h"
 #include "infer/match_responses.h"
-#include "infer/setup_override.h"
 
 /* Limits of the bytes requested by READs: READ_FREE bytes, or READ_RATIO times the size of the
  * capture. Responses to more cannot be in the capture and would exhaust our memory. */
@@ -532,8 +531,7 @@ static const char *incomplete(struct inferred_setup *s, int64_t gap)
  */
 
 int infer_setup(struct inferred_setup *s, const struct trace *trace,
-                const struct recorded_direction *recorded, const struct dir_override *override,
-                struct shadow_memory *memory)
+                const struct recorded_direction *recorded, struct shadow_memory *memory)
 {
     int64_t gap;
 
@@ -579,13 +577,11 @@ int infer_setup(struct inferred_setup *s, const struct trace *trace,
         return 0;
     find_first(s);
     find_pkey(s);
-    setup_override_packets(override, s);
     s->rq_psn = s->sq_psn = roce_psn_add(s->psn, (int32_t)s->first).v;
     mark_early(s);
     if (!request_table_build(s, &gap))
         return -1;
     find_msn(s);
-    setup_override_responses(override, s);
     s->skip = incomplete(s, gap);
     if (s->skip)
         return 0;

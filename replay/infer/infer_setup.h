@@ -8,7 +8,6 @@
  *   3. infer_loss.h            decides which requests the responder never received or refused
  *   4. match_responses.h       pairs READ requests and atomics with their responses
  *   5. infer_timers.h          bounds the requester's ACK timeout and retry counts
- *   6. setup_override.h        replaces inferred values by those of a --setup file
  *
  * One response alone changes nothing. A NAK forbids an operation only if its MSN fits and no later
  * response contradicts it; the MSN base is the one that most responses agree on. So an altered
@@ -19,15 +18,13 @@
 
 #include "infer/packet_log.h"
 
-struct dir_override;
 struct shadow_memory;
 
-/* Infers the setup of one direction and widens the regions of the responder's memory. `override`
- * has values from a --setup file, or is NULL. Returns 0, with setup->skip set if the direction
- * cannot be replayed, or -1 if out of memory. Call inferred_setup_free() in both cases. */
+/* Infers the setup of one direction and widens the regions of the responder's memory. Returns
+ * 0, with setup->skip set if the direction cannot be replayed, or -1 if out of memory. Call
+ * inferred_setup_free() in both cases. */
 int infer_setup(struct inferred_setup *setup, const struct trace *trace,
-                const struct recorded_direction *recorded, const struct dir_override *override,
-                struct shadow_memory *memory);
+                const struct recorded_direction *recorded, struct shadow_memory *memory);
 void inferred_setup_free(struct inferred_setup *setup);
 
 #endif

@@ -93,8 +93,7 @@ struct inferred_setup {
     int8_t read_first_msn; /* MSN of a READ response First minus the MSN with the READ counted:
                             * 0, -1, or 1 if either occurs */
     uint32_t max_recv;     /* bytes of the longest receive WQE needed */
-    /* The next seven members are attributes of our QPs. setup_override.h may change them
-     * independently of the other members. */
+    /* Attributes of our QPs. */
     uint32_t rq_psn, sq_psn;               /* first PSN that our responder expects; first PSN
                                             * that our requester sends */
     uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: of the

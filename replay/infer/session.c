@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "infer/setup_override.h"
 #include "infer/split_runs.h"
 #include "wire/crc32.h"
 
@@ -48,13 +47,10 @@ int session_infer(struct session *session, const struct trace *trace,
     memset(session, 0, sizeof(*session));
     session->trace = trace;
     session->watch = options->watch;
-    session->override = options->override;
     session->memory_log = options->memory_log;
     for (size_t i = 0; rc == 0 && i < connections->dir_cnt; i++)
         rc = split_runs_add(session, &connections->dir[i]);
-    if (rc != 0)
-        return error_set(error, "%s: no memory", trace->name);
-    return session->override ? setup_override_apply(session->override, session, error) : 0;
+    return rc == 0 ? 0 : error_set(error, "%s: no memory", trace->name);
 }
 
 void session_free(struct session *session)

@@ -8,7 +8,7 @@
  *   3. session_free()
  *
  * After step 1 the inferred part is constant, so another thread may play the requesters meanwhile
- * (engine/rc_requester.h). The trace, the connections and the override must outlive the session.
+ * (engine/rc_requester.h). The trace and the connections must outlive the session.
  */
 #ifndef REPLAY_INFER_SESSION_H
 #define REPLAY_INFER_SESSION_H
@@ -17,8 +17,6 @@
 #include "infer/infer_setup.h"
 #include "infer/memory_log.h"
 #include "infer/shadow_memory.h"
-
-struct setup_override;
 
 /* Response that our RNIC sent. */
 struct tx_response {
@@ -101,7 +99,6 @@ struct session_watch {
 struct session {
     const struct trace *trace;
     const struct session_watch *watch; /* callbacks, or NULL */
-    struct setup_override *override;   /* values of a --setup file, or NULL */
     struct memory_log *memory_log;     /* log of all bytes stored in the responders' memory, or
                                         * NULL */
     struct rc_direction *dir;          /* played directions, one for each stretch of each
@@ -119,8 +116,6 @@ struct session {
 
 struct session_options {
     const struct session_watch *watch; /* callbacks, or NULL */
-    struct setup_override *override;   /* values of a --setup file, or NULL if everything is
-                                        * inferred */
     struct memory_log *memory_log;     /* log that receives each byte stored in memory, or NULL */
 };
 

@@ -41,14 +41,6 @@ static const struct {
 };
 #define ACCESS_CNT (sizeof(accesses) / sizeof(accesses[0]))
 
-unsigned setup_dump_access_bit(const char *name)
-{
-    for (size_t i = 0; i < ACCESS_CNT; i++)
-        if (strcmp(name, accesses[i].name) == 0)
-            return accesses[i].bit;
-    return 0;
-}
-
 static json_t *access_json(unsigned access)
 {
     json_t *list = json_array();

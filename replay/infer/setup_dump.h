@@ -10,9 +10,6 @@
 #include "base/error.h"
 #include "infer/session.h"
 
-/* Returns the bit of enum rnic_access that has this name in JSON, or 0 if the name is unknown. */
-unsigned setup_dump_access_bit(const char *name);
-
 /* Writes the setup as JSON to a file. Returns 0, or -1 and an error. */
 int setup_dump_write(const struct session *session, const struct memory_log *log, const char *path,
                      struct error *error);

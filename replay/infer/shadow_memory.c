@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { UNKNOWN, OBSERVED, WRITTEN, GIVEN };
+enum { UNKNOWN, OBSERVED, WRITTEN };
 
 /* Limit of the search steps for explanations in one capture; beyond the limit, a contradiction is
  * reported. */
@@ -272,12 +272,11 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
 
         if (reader->unseen_only && state[i] != UNKNOWN)
             continue;
-        if (state[i] == WRITTEN || state[i] == GIVEN) {
+        if (state[i] == WRITTEN) {
             memory->obligations++;
             if (!differs)
                 continue;
-            if (reader->explains &&
-                reader->explains(reader->explains_ctx, va + i, bytes[i], state[i] != GIVEN)) {
+            if (reader->explains && reader->explains(reader->explains_ctx, va + i, bytes[i])) {
                 if (lend_byte(memory, region, off + i, bytes[i], reader) != 0)
                     return -1;
                 continue;
@@ -295,20 +294,6 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
         image[i] = bytes[i];
         state[i] = OBSERVED;
     }
-    return 0;
-}
-
-int shadow_set_initial(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
-                       const uint8_t *bytes, uint32_t len)
-{
-    uint64_t off = va - region->low;
-
-    if (len == 0)
-        return 0;
-    if (touch_pages(memory, region, off, len) != 0)
-        return -1;
-    memcpy(region->image + off, bytes, len);
-    memset(region->state + off, GIVEN, len);
     return 0;
 }
 
@@ -338,7 +323,7 @@ int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *regio
     bool written = true;
 
     for (uint32_t i = 0; i < write->len; i++)
-        written = written && (state[i] == WRITTEN || state[i] == GIVEN);
+        written = written && state[i] == WRITTEN;
     return written ? shadow_note_write(memory, region, write) : 0;
 }
 

@@ -62,10 +62,9 @@ struct shadow_reader {
     uint32_t pkt;        /* index into trace.pkt of the request */
     uint32_t app_active; /* latest earlier packet after which the responder's program may reuse its
                           * buffers; 0 if none */
-    /* Returns whether another allowed order of execution has `value` at `va`. `blank` is true if
-     * the initial value is unknown. The pointer is NULL if no other direction writes to the
-     * bytes. */
-    bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value, bool blank);
+    /* Returns whether another allowed order of execution has `value` at `va`. The
+     * pointer is NULL if no other direction writes to the bytes. */
+    bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value);
     void *explains_ctx;
     bool unseen_only; /* leave bytes that a response showed or a request wrote before unchanged */
     /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.
@@ -127,11 +126,6 @@ struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t r
 
 /* Returns whether the region contains the whole range and grants `access`. */
 bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len, unsigned access);
-
-/* Sets the initial contents at `va` to bytes that the user supplied. The region must cover them.
- * Returns 0, or -1 if too much memory is used. */
-int shadow_set_initial(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
-                       const uint8_t *bytes, uint32_t len);
 
 /* Register a region with our RNIC, or deregister it. shadow_register() returns 0 or an enum
  * rnic_error. */

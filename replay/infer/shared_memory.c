@@ -417,7 +417,7 @@ static bool was_before(const struct shared_read *read, const struct shared_write
     return w->dir == read->dir ? w->req < read->req : w->until < read->from;
 }
 
-bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value, bool blank)
+bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value)
 {
     const struct shared_read *read = ctx;
     struct shared_memory *sh = read->sharing;
@@ -427,7 +427,7 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value, bool blank)
     for (; to < sh->write_cnt && sh->write[to].rkey == read->rkey && sh->write[to].va <= va; to++)
         any |= va - sh->write[to].va < sh->write[to].len && was_before(read, &sh->write[to]);
     sh->effort += to - from;
-    if (!any && blank)
+    if (!any)
         return true;
     for (size_t i = from; i < to; i++) {
         const struct shared_write *w = &sh->write[i];

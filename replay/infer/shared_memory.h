@@ -84,8 +84,7 @@ bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, 
 void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
 /* Returns whether an allowed order of the writes has `value` at `va` when the READ is executed.
- * `blank` is true if the value before all writes is unknown. `read` points to a struct
- * shared_read. */
-bool shared_memory_explains(void *read, uint64_t va, uint8_t value, bool blank);
+ * The value before all writes may be any. `read` points to a struct shared_read. */
+bool shared_memory_explains(void *read, uint64_t va, uint8_t value);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "infer/split_at_gap.h"
-#include "infer/setup_override.h"
 
 static uint32_t device_of(struct session *session, const struct trace_flow *flow)
 {
@@ -43,7 +42,6 @@ static int add_direction(struct session *session, const struct recorded_directio
     return dir->host == KEYMAP_NONE
                ? -1
                : infer_setup(&dir->setup, session->trace, part ? part : recorded,
-                             setup_override_dir(session->override, session->dir_cnt - 1),
                              &session->host[dir->host].memory);
 }
 

@@ -13,7 +13,6 @@
 #include "infer/setup_dump.h"
 #include "util/strbuf.h"
 #include "live/live_replay.h"
-#include "infer/setup_override.h"
 #include "report/verdict.h"
 
 /* A job and the process that runs the job. */
@@ -92,11 +91,6 @@ static void print_rerun_command(FILE *text, const struct job *job,
     fprintf(text, "to repeat: rocedrill replay --ladder%s%s%s%s ", peer ? " --quirks " : "",
             peer ? peer : "", options->sides ? sides[options->sides & REPLAY_BOTH] : "",
             options->strict ? " --strict" : "");
-    if (options->given) {
-        fputs("--setup ", text);
-        put_shell_word(text, options->given->path);
-        fputc(' ', text);
-    }
     put_shell_word(text, job->item->path);
     fputc('\n', text);
 }
@@ -142,7 +136,6 @@ static void play_capture(struct job *job, FILE *text, const struct job_options *
                                                   .narrow = options->narrow,
                                                   .roles = options->closed ? REPLAY_NEITHER
                                                                            : options->sides,
-                                                  .override = options->given,
                                                   .memory_log = options->dump_path};
     struct error error = {""};
     struct replay replay;

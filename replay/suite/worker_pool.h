@@ -17,8 +17,6 @@ struct job_options {
     unsigned sides;   /* sides that our RNIC replaces, of enum replay_side; 0 is both */
     bool strict;
     const char *dump_path;             /* file for the inferred setup, or NULL */
-    struct setup_override *given;      /* values of a --setup file, for a single capture only; or
-                                        * NULL */
     const struct narrow *narrow;       /* selected frames (capture/narrow.h); NULL: all */
     const struct loop_options *closed; /* options of a closed loop; NULL for a plain replay */
     const struct live_options *live;   /* options of a live replay, which allows one capture at a

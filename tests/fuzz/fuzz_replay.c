@@ -3,8 +3,7 @@
  * Fuzz target: whole captures through replay. The input is that of capture.h.
  *
  * Invariants: replay ends with a verdict or an error, in bounded memory (the libFuzzer run has a
- * limit). Replay can read the setup that it dumped, and with this setup it has the same verdict
- * for each connection. A closed loop of the session ends.
+ * limit). The dumped setup is JSON. A closed loop of the session ends.
  *
  * An anonymized frame, without addresses and payload, has the same form, and its ICRC is right
  * if it was right before.
@@ -12,39 +11,22 @@
 #define _GNU_SOURCE
 #include "suite/anonymize.h"
 #include "capture.h"
-#include "infer/setup_override.h"
 #include "report/report.h"
 #include "report/report_loop.h"
 #include "infer/setup_dump.h"
-#include "report/verdict.h"
 
-/* Checks that replay can read the setup that it dumped, and that a replay with this setup has the
- * same verdicts. */
-static void check_setup(const struct replay *replay, const char *path)
+/* Checks that the dumped setup is JSON. */
+static void check_setup(const struct replay *replay)
 {
-    struct replay_options options = {0};
-    struct setup_override override;
-    struct replay again;
     struct error error = {""};
     char setup[64];
     int fd = fuzz_memfile("setup", setup);
+    json_t *json;
 
     FUZZ_CHECK(setup_dump_write(&replay->session, &replay->memory_log, setup, &error) == 0);
-    if (setup_override_read(&override, setup, &error) != 0) {
-        fprintf(stderr, "%s\n", error.text);
-        FUZZ_CHECK(!"the dumped setup can be read");
-    }
-    options.override = &override;
-    if (replay_run(&again, path, &options, &error) == 0) {
-        FUZZ_CHECK(again.session.dir_cnt == replay->session.dir_cnt);
-        for (uint32_t i = 0; i < again.session.dir_cnt; i++)
-            FUZZ_CHECK(report_run_verdict(&again, i) == report_run_verdict(replay, i));
-    } else {
-        fprintf(stderr, "%s\n", error.text);
-        FUZZ_CHECK(!"the dumped setup can be given");
-    }
-    replay_free(&again);
-    setup_override_free(&override);
+    json = json_load_file(setup, 0, NULL);
+    FUZZ_CHECK(json != NULL);
+    json_decref(json);
     close(fd);
 }
 
@@ -115,8 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(null != NULL);
         report_text(null, &replay, &report);
         fclose(null);
-        if (!options.quirks)
-            check_setup(&replay, path);
+        check_setup(&replay);
         check_closed(&replay, size);
         check_anonymous(&replay);
     } else {

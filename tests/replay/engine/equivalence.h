@@ -7,6 +7,7 @@
 #ifndef TESTS_REPLAY_ENGINE_EQUIVALENCE_H
 #define TESTS_REPLAY_ENGINE_EQUIVALENCE_H
 
+#include <jansson.h>
 #include <stdint.h>
 #include "alteration.h"
 
@@ -14,9 +15,9 @@
 enum equivalence {
     WRONG,
     /* The altered bytes, count or number are the first in the capture that reveal the device's
-     * state. Our RNIC sends exactly this packet if set up from the altered capture, but not if
-     * set up from the original. Another case is an altered request that becomes the first packet
-     * of its PSN. It then determines the posted work request. */
+     * state. Our RNIC sends exactly this packet if set up from the altered capture, and another
+     * setup is inferred from the original. Another case is an altered request that becomes the
+     * first packet of its PSN. It then determines the posted work request. */
     FIRST_TOLD,
     /* The packet has a wrong ICRC now, as any link may cause. The receiver drops the packet, and no
      * other frame proves that it was not lost. */
@@ -50,9 +51,13 @@ enum equivalence {
 struct subject {
     const char *name, *peer;
     struct capture capture, original;
-    char setup[64]; /* path of the setup file made from the original capture */
-    bool *lost;     /* result of equivalence_lost() for the original, one element for each frame */
+    json_t *setup; /* equivalence_setup() of the original */
+    bool *lost;    /* result of equivalence_lost() for the original, one element for each frame */
 };
+
+/* Returns the setup that a replay with a memory log inferred, without its figures for readers. The
+ * caller releases it with json_decref(). */
+json_t *equivalence_setup(const struct replay *replay);
 
 /* Returns the name of the reason, such as "first told". */
 const char *equivalence_name(enum equivalence equivalence);

@@ -21,7 +21,6 @@
 #include <unistd.h>
 #include "engine/peer_quirks.h"
 #include "equivalence.h"
-#include "infer/setup_dump.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 #include "report/verdict.h"
@@ -192,13 +191,12 @@ static void alter_frames(struct subject *subject, uint32_t *frame, size_t cnt, u
 static void alter_capture(const char *name, const char *path, const char *quirks,
                           struct tally tallies[CLASSES][ALTER_CNT])
 {
-    struct subject subject = {.name = name, .peer = quirks, .setup = "/tmp/rocedrill-alter-XXXXXX"};
+    struct subject subject = {.name = name, .peer = quirks};
     uint32_t *answers, *requests, *restarts;
     size_t answer_cnt, request_cnt, restart_cnt;
     struct error error = {""};
     struct replay replay;
     struct tally *tally;
-    int fd;
 
     if (!capture_load(&subject.capture, path) || !capture_load(&subject.original, path)) {
         suite_fail(__FILE__, __LINE__, "%s cannot be read", path);
@@ -213,10 +211,7 @@ static void alter_capture(const char *name, const char *path, const char *quirks
         capture_free(&subject.original);
         return;
     }
-    fd = mkstemp(subject.setup);
-    if (fd < 0 || setup_dump_write(&replay.session, &replay.memory_log, subject.setup, &error) != 0)
-        suite_fail(__FILE__, __LINE__, "%s: %s", subject.setup, error.text);
-    close(fd);
+    subject.setup = equivalence_setup(&replay);
     answers = right_answers(&replay, &answer_cnt);
     subject.lost = equivalence_lost(&replay, subject.capture.cnt);
     requests = right_requests(&replay, false, &request_cnt);
@@ -227,7 +222,7 @@ static void alter_capture(const char *name, const char *path, const char *quirks
     alter_frames(&subject, requests, request_cnt, ALTER_AGAIN, ALTER_AGAIN_EARLIER, tally);
     alter_frames(&subject, restarts, restart_cnt, ALTER_AGAIN_EARLIER, ALTER_CNT, tally);
     free(subject.lost);
-    unlink(subject.setup);
+    json_decref(subject.setup);
     capture_free(&subject.capture);
     capture_free(&subject.original);
 }

@@ -7,341 +7,293 @@
 It reads JSON lines from standard input and answers each with one line (replay/docs/drill.md). It executes SEND,
 WRITE, READ and atomics of RC QPs over IPv4 and IPv6, and reports everything else as unsupported.
 """
+import ipaddress
 import json
-import socket
 import struct
 import sys
 import zlib
+from types import SimpleNamespace
 
 MASK, HALF, U64 = 0xFFFFFF, 1 << 23, (1 << 64) - 1
-L_WRITE, R_WRITE, R_READ, R_ATOMIC = 1, 2, 4, 8
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
-SEQUENCE, INVALID, ACCESS, OPERATION = 0x60, 0x61, 0x62, 0x63
-SEND, WRITE, READ, ATOMIC = "send", "write", "read", "atomic"
-# opcode: kind, first, last, headers
+RNR, SEQUENCE, INVALID, ACCESS, OPERATION = 0x20, 0x60, 0x61, 0x62, 0x63
+LOCAL, SEND, WRITE, READ, ATOMIC = 1, 0, 2, 4, 8  # local write; an operation is the right that it needs
+# opcode: operation, first, last, headers (R: RETH, I: immediate data, A: AtomicETH)
 OPS = {0x00: (SEND, 1, 0, ""), 0x01: (SEND, 0, 0, ""), 0x02: (SEND, 0, 1, ""), 0x03: (SEND, 0, 1, "I"),
        0x04: (SEND, 1, 1, ""), 0x05: (SEND, 1, 1, "I"), 0x06: (WRITE, 1, 0, "R"), 0x07: (WRITE, 0, 0, ""),
        0x08: (WRITE, 0, 1, ""), 0x09: (WRITE, 0, 1, "I"), 0x0A: (WRITE, 1, 1, "R"), 0x0B: (WRITE, 1, 1, "RI"),
        0x0C: (READ, 1, 1, "R"), 0x13: (ATOMIC, 1, 1, "A"), 0x14: (ATOMIC, 1, 1, "A")}
 SIZES = {"R": 16, "I": 4, "A": 28}
-RESPONSES = set(range(0x0D, 0x13))
-UNSUPPORTED_NEEDS = {"uc", "ud", "xrc", "srq", "mw", "mw-2a", "mw-2b", "flush", "atomic-write", "cnp", "cm", "multicast",
-                     "counters", "invalidate", "zero-based"}
 
 
 class Refused(Exception):
-    """A request that is answered with this NAK code."""
+    """A request that is answered with a NAK code, and the status of a receive of its message if it has one."""
+
+
+def masked(ip):
+    """The IP header with ones where routers may change it."""
+    ip = bytearray(ip)
+    ip[0] |= 0x0F if len(ip) == 40 else 0
+    for at in (1, 8, 10, 11) if len(ip) == 20 else (1, 2, 3, 7):
+        ip[at] = 0xFF
+    return bytes(ip)
+
+
+def icrc(ip, rest):
+    covered = masked(ip) + rest[:6] + b"\xff\xff" + rest[8:12] + b"\xff" + rest[13:]
+    return struct.pack("<I", zlib.crc32(b"\xff" * 8 + covered))
 
 
 class Device:
     def __init__(self, setup):
-        self.setup, self.mr, self.qp, self.out = setup, {}, {}, {"frames": [], "comps": [], "events": []}
+        self.mr, self.qp, self.numbers, self.out = {}, {}, {}, {"frames": [], "comps": [], "events": []}
         self.mac, self.peer_mac = bytes.fromhex(setup["mac"]), bytes.fromhex(setup["peer-mac"])
-        family = socket.AF_INET6 if ":" in setup["addr"] else socket.AF_INET
-        self.addr, self.peer = (socket.inet_pton(family, setup[name]) for name in ("addr", "peer-addr"))
-        self.numbers = {}
+        self.addr, self.peer = (ipaddress.ip_address(setup[name]).packed for name in ("addr", "peer-addr"))
+        self.v6 = len(self.addr) == 16
+        self.kind, self.rest = (b"\x86\xdd", 54) if self.v6 else (b"\x08\x00", 34)  # EtherType, start of UDP
         for at, row in enumerate(setup["objects"]):
-            if row["kind"] == "mr":
-                self.mr[row["name"]] = dict(row, address=row["address"] & U64, key=0x1000 + at * 0x101,
-                                            mem=bytearray.fromhex(row["bytes"]))
-                self.numbers[row["name"]] = {"address": row["address"], "key": 0x1000 + at * 0x101}
-            elif row["kind"] == "qp":
-                self.qp[0x40 + at] = dict(row, number=0x40 + at, epsn=row["peer-psn"], first=row["peer-psn"], msn=0, recvs=[],
-                                          done={}, message=None, nak=False, silent=False, reads=[], seen=False)
-                self.numbers[row["name"]] = {"number": 0x40 + at}
+            row = SimpleNamespace(**{name.replace("-", "_"): value for name, value in row.items()})
+            if row.kind == "mr":
+                row.key, row.mem = 0x1000 + at * 0x101, bytearray.fromhex(row.bytes)
+                self.mr[row.name], self.numbers[row.name] = row, {"address": row.address, "key": row.key}
+                row.address &= U64
+            elif row.kind == "qp":
+                row.__dict__.update(number=0x40 + at, epsn=row.peer_psn, first=row.peer_psn, msn=0, message=None,
+                                    quiet=False, seen=False, recvs=[], posted={}, reads=[])
+                self.qp[row.name], self.numbers[row.name] = row, {"number": row.number}
 
-    def icrc(self, ip, rest):
-        fields = bytearray(ip)
-        if len(ip) == 20:
-            fields[1] = fields[8] = fields[10] = fields[11] = 0xFF
-        else:
-            fields[0] |= 0x0F
-            fields[1:4] = b"\xff\xff\xff"
-            fields[7] = 0xFF
-        body = bytearray(rest)
-        body[6:8] = b"\xff\xff"
-        body[12] = 0xFF
-        return struct.pack("<I", zlib.crc32(b"\xff" * 8 + bytes(fields) + bytes(body)))
+    # ---- packets ------------------------------------------------------------------------------------------------
 
-    def send(self, qp, opcode, psn, after, payload=b""):
-        pad = -len(payload) % 4
-        bth = struct.pack(">BBHII", opcode, 0x40 | pad << 4, qp["pkey"], qp["peer-qpn"], psn & MASK)
-        body = bth + after + payload + bytes(pad)
-        length = 8 + len(body) + 4
-        udp = struct.pack(">HHHH", 0xC000 | qp["number"], 4791, length, 0)
-        if len(self.addr) == 4:
-            ip = struct.pack(">BBHHHBBH4s4s", 0x45, qp["tclass"] & ~3, 20 + length, 0, 0x4000, qp["hop-limit"], 17, 0,
-                             self.addr, self.peer)
-            total = sum(struct.unpack(">10H", ip))
-            total = (total & 0xFFFF) + (total >> 16)
-            ip = ip[:10] + struct.pack(">H", ~(total + (total >> 16)) & 0xFFFF) + ip[12:]
-        else:
-            ip = struct.pack(">IHBB", 6 << 28 | (qp["tclass"] & ~3) << 20, length, 17, qp["hop-limit"]) + self.addr + self.peer
-        kind = b"\x08\x00" if len(self.addr) == 4 else b"\x86\xdd"
-        self.out["frames"].append((self.peer_mac + self.mac + kind + ip + udp + body + self.icrc(ip, udp + body)).hex())
+    def ip(self, source, target, length, tclass, hops):
+        if self.v6:
+            return struct.pack(">IHBB", 6 << 28 | tclass << 20, length, 17, hops) + source + target
+        ip = struct.pack(">BBHHHBBH4s4s", 0x45, tclass, 20 + length, 0, 0x4000, hops, 17, 0, source, target)
+        return ip[:10] + struct.pack(">H", 0xFFFF - sum(struct.unpack(">10H", ip)) % 0xFFFF) + ip[12:]
 
-    def answer(self, qp, psn, syndrome, opcode=0x11, after=b"", payload=b""):
+    def answer(self, qp, psn, syndrome=None, opcode=0x11, payload=b""):
+        """Sends a response: an ACK with credits if there is no syndrome. A READ Response Middle has no AETH."""
         if syndrome is None:
-            syndrome = max(i for i, n in enumerate(CREDITS) if n <= len(qp["recvs"]))
-        self.send(qp, opcode, psn, struct.pack(">I", syndrome << 24 | qp["msn"] & MASK) + after, payload)
+            syndrome = max(code for code, cnt in enumerate(CREDITS) if cnt <= len(qp.recvs))
+        pad, aeth = -len(payload) % 4, struct.pack(">I", syndrome << 24 | qp.msn & MASK)
+        bth = struct.pack(">BBHII", opcode, 0x40 | pad << 4, qp.pkey, qp.peer_qpn, psn & MASK)
+        body = bth + (b"" if opcode == 0x0E else aeth) + payload + bytes(pad)
+        rest = struct.pack(">HHHH", 0xC000 | qp.number, 4791, 8 + len(body) + 4, 0) + body
+        ip = self.ip(self.addr, self.peer, len(rest) + 4, qp.tclass & ~3, qp.hop_limit)
+        self.out["frames"].append((self.peer_mac + self.mac + self.kind + ip + rest + icrc(ip, rest)).hex())
+
+    def is_for_us(self, raw):
+        """Whether the frame is a whole RoCEv2 packet from the peer to this device."""
+        ip, rest = raw[14:self.rest], raw[self.rest:]
+        if len(rest) < 24 or len(rest) % 4 or raw[12:14] != self.kind:
+            return False
+        expected = self.ip(self.peer, self.addr, len(rest), 0, 0)
+        if not self.v6:  # the identification is any, and so is "don't fragment"
+            expected = expected[:4] + ip[4:6] + bytes([ip[6] & 0x40]) + expected[7:]
+        return masked(ip) == masked(expected) and (self.v6 or sum(struct.unpack(">10H", ip)) % 0xFFFF == 0) and \
+            rest[2:6] == struct.pack(">HH", 4791, len(rest)) and icrc(ip, rest[:-4]) == rest[-4:]
 
     def frame(self, raw):
         """Drops what is no packet for a QP of this device."""
-        size = 20 if len(self.addr) == 4 else 40
-        ip, udp = raw[14:14 + size], raw[14 + size:22 + size]
-        if len(raw) < 14 + size + 24 or raw[12:14] != (b"\x08\x00" if size == 20 else b"\x86\xdd"):
+        body = raw[self.rest + 8:-4]
+        if not self.is_for_us(raw):
             return
-        if size == 20 and (ip[0] != 0x45 or ip[6:8] not in (b"\x40\0", b"\0\0") or ip[9] != 17 or ip[12:] != self.peer + self.addr):
+        opcode, flags, pkey, dest, psn = struct.unpack(">BBHII", body[:12])
+        qp = next((qp for qp in self.qp.values() if qp.number == dest & MASK), None)
+        kind, _, _, heads = OPS.get(opcode, (None, 1, 1, ""))
+        heads, pad = 12 + sum(SIZES[h] for h in heads), flags >> 4 & 3
+        if not qp or flags & 15 or qp.state not in ("RTR", "RTS", "SQD") or opcode >> 5 or 0x0D <= opcode <= 0x12 or \
+                (pkey ^ qp.pkey) & 0x7FFF or not pkey & 0x7FFF or not (pkey | qp.pkey) & 0x8000 or \
+                len(body) < heads + pad or (kind in (READ, ATOMIC) and len(body) != heads):
             return
-        if size == 40 and (ip[0] >> 4 != 6 or ip[6] != 17 or ip[8:] != self.peer + self.addr):
-            return
-        length = struct.unpack(">H", udp[4:6])[0]
-        rest = raw[14 + size:14 + size + length]
-        if struct.unpack(">H", ip[2:4] if size == 20 else ip[4:6])[0] != length + (20 if size == 20 else 0):
-            return
-        if udp[2:4] != b"\x12\xb7" or len(rest) != length or length < 24 or length % 4 or self.icrc(ip, rest[:-4]) != rest[-4:]:
-            return
-        opcode, flags, pkey, dest, psn = struct.unpack(">BBHII", rest[8:20])
-        qp = self.qp.get(dest & MASK)
-        if not qp or flags & 15 or qp["state"] not in ("RTR", "RTS", "SQD") or opcode >> 5 or opcode in RESPONSES:
-            return
-        if (pkey & 0x7FFF) != (qp["pkey"] & 0x7FFF) or not pkey & 0x7FFF or not (pkey | qp["pkey"]) & 0x8000:
-            return
-        heads = sum(SIZES[h] for h in OPS[opcode][3]) if opcode in OPS else 0
-        body, pad = rest[20:-4], flags >> 4 & 3
-        if len(body) < heads + pad or (opcode in OPS and OPS[opcode][0] in (READ, ATOMIC) and len(body) != heads):
-            return
-        if qp["state"] == "RTR" and not qp["seen"]:
+        if qp.state == "RTR" and not qp.seen:
             self.event(qp, "communication-established")
-        qp["seen"] = True
-        self.request(qp, opcode, psn & MASK, psn >> 31, body[:heads], body[heads:len(body) - pad])
+        qp.seen = True
+        self.request(qp, opcode, psn & MASK, psn >> 31, body[12:heads], body[heads:len(body) - pad])
 
     # ---- the responder: PSN, opcode sequence, resources, R_Key, execution --------------------------------------
 
     def request(self, qp, opcode, psn, ackreq, head, data):
-        ahead = (psn - qp["epsn"]) & MASK
-        if ahead >= HALF:
-            self.duplicate(qp, opcode, psn, ackreq, head)
-            return
-        if ahead:
-            if not qp["nak"] and not qp["silent"]:
-                self.answer(qp, qp["epsn"], SEQUENCE)
-            qp["nak"] = True
-            return
+        ahead = (psn - qp.epsn) & MASK
         try:
-            self.execute(qp, opcode, psn, ackreq, head, data)
+            if ahead >= HALF:
+                self.duplicate(qp, opcode, psn, ackreq, head)
+            elif not ahead:
+                self.execute(qp, opcode, psn, ackreq, head, data)
+            elif not qp.quiet:
+                qp.quiet = True
+                self.answer(qp, qp.epsn, SEQUENCE)
         except Refused as why:
-            self.answer(qp, psn, why.args[0])
-            self.stop(qp, why.args[0])
+            if not ahead:  # a duplicate draws no NAK
+                self.refuse(qp, psn, *why.args)
 
-    def stop(self, qp, code):
-        used = qp["message"] and qp["message"].get("recv")
-        status = {INVALID: "local-length", OPERATION: "local-protection"}
-        if code == OPERATION or (used and qp.get("long")):
-            self.complete(qp, used or qp["recvs"].pop(0), status[code])
-        else:
-            if used:
-                self.complete(qp, used, "local-qp-operation")
-            else:
-                self.event(qp, "qp-access-error" if code == ACCESS else "qp-request-error")
-        self.flush(qp)
+    def refuse(self, qp, psn, code, status="local-qp-operation"):
+        self.answer(qp, psn, code)
+        if not qp.message or not qp.message.recv:
+            self.event(qp, "qp-access-error" if code == ACCESS else "qp-request-error")
+        self.stop(qp, status)
 
-    def flush(self, qp):
-        qp["state"] = "ERR"
-        while qp["recvs"]:
-            self.complete(qp, qp["recvs"].pop(0), "flushed")
+    def stop(self, qp, status="flushed"):
+        """Completes the receive of a message with the status, and flushes the others."""
+        used = [qp.message.recv] if qp.message and qp.message.recv else []
+        for recv in used + qp.recvs:
+            self.complete(qp, recv, status if recv in used else "flushed")
+        qp.state, qp.message, qp.recvs = "ERR", None, []
 
     def event(self, qp, name):
-        self.out["events"].append({"event": name, "object": qp["name"]})
+        self.out["events"].append({"event": name, "object": qp.name})
 
     def complete(self, qp, recv, status, **more):
-        self.out["comps"].append(dict(more, qp=qp["name"], recv=True, id=recv["id"], status=status))
+        self.out["comps"].append(dict(more, qp=qp.name, recv=True, id=recv.id, status=status))
 
     def memory(self, va, key, length, right):
+        if length == 0:  # needs no key
+            return b"", 0
         for mr in self.mr.values():
-            if mr["key"] == key and mr["access"] & right and mr["address"] <= va and va + length <= mr["address"] + mr["len"]:
-                return mr["mem"], va - mr["address"]
+            if mr.key == key and mr.access & right and mr.address <= va and va + length <= mr.address + mr.len:
+                return mr.mem, va - mr.address
         raise Refused(ACCESS)
 
     def execute(self, qp, opcode, psn, ackreq, head, data):
-        kind, first, last, heads = OPS.get(opcode, (None, 1, 1, ""))
-        message, mtu = qp["message"], qp["mtu"]
-        if kind is None or first == bool(message) or (message and message["kind"] != kind):
+        kind, first, last, heads, message = *OPS.get(opcode, (None, 1, 1, "")), qp.message
+        if kind is None or first == bool(message) or (message and message.kind != kind) or \
+                kind & ~qp.access or (kind in (READ, ATOMIC) and not qp.resources):
             raise Refused(INVALID)
         if kind in (READ, ATOMIC):
-            self.fetch(qp, opcode, psn, head)
-            return
-        if not qp["access"] & R_WRITE and kind == WRITE:
-            raise Refused(INVALID)
-        if len(data) > mtu or (not last and len(data) != mtu) or (last and not first and not data):
-            raise Refused(INVALID)
+            return self.fetch(qp, opcode, psn, head)
         if first:
-            message = {"kind": kind, "off": 0}
+            message = SimpleNamespace(kind=kind, off=0, recv=None, len=0)
             if kind == WRITE:
-                va, key, message["len"] = struct.unpack(">QII", head[:16])
-                if message["len"] > 1 << 31:
-                    raise Refused(INVALID)
-                if message["len"]:
-                    message["place"] = va, key, message["len"], R_WRITE
-        if "place" in message:  # again for each packet: the key may be gone
-            message["mem"], message["at"] = self.memory(*message["place"])
-        needs_recv = (kind == SEND and first) or (kind == WRITE and "I" in heads)
-        if needs_recv and not qp["recvs"]:
-            if not qp["silent"]:
-                self.answer(qp, psn, 0x20 | qp["rnr-timer"])
-            qp["silent"] = True
-            return
-        if kind == WRITE and (message["off"] + len(data) > message["len"] or
-                              (last and message["off"] + len(data) != message["len"])):
+                message.va, message.key, message.len = struct.unpack(">QII", head[:16])
+        end = message.off + len(data)
+        if len(data) > qp.mtu or (not last and len(data) != qp.mtu) or (last and not first and not data) or \
+                message.len > 1 << 31:
             raise Refused(INVALID)
-        qp["nak"] = qp["silent"] = False
+        if kind == WRITE:  # again for each packet: the key may be gone
+            mem, at = self.memory(message.va, message.key, message.len, WRITE)
+        needs_recv = first if kind == SEND else "I" in heads
+        if needs_recv and not qp.recvs:
+            qp.quiet = True
+            return self.answer(qp, psn, RNR | qp.rnr_timer)
+        if kind == WRITE and (end > message.len or (last and end != message.len)):
+            raise Refused(INVALID)
         if needs_recv:
-            message["recv"] = qp["recvs"].pop(0)
-        qp["message"] = message
+            message.recv = qp.recvs.pop(0)
+        qp.quiet, qp.message = False, message
         if kind == SEND:
-            recv = message["recv"]
-            if message["off"] + len(data) > recv["len"]:
-                qp["long"] = True
-                raise Refused(INVALID)
-            if recv.get("bad"):
-                raise Refused(OPERATION)
-            recv["mem"][recv["at"] + message["off"]:recv["at"] + message["off"] + len(data)] = data
-        elif data:
-            message["mem"][message["at"] + message["off"]:message["at"] + message["off"] + len(data)] = data
-        message["off"] += len(data)
-        qp["epsn"] = psn + 1 & MASK
+            mem, at = message.recv.mem, message.recv.at
+            if end > message.recv.len:
+                raise Refused(INVALID, "local-length")
+            if message.recv.bad:
+                raise Refused(OPERATION, "local-protection")
+        if data:
+            mem[at + message.off:at + end] = data
+        message.off, qp.epsn = end, psn + 1 & MASK
         if last:
-            qp["message"], qp["msn"] = None, qp["msn"] + 1
-            if "recv" in message:
+            qp.message, qp.msn = None, qp.msn + 1
+            if message.recv:
                 more = {"imm": struct.unpack(">I", head[-4:])[0]} if "I" in heads else {}
-                self.complete(qp, message["recv"], "success", len=message["off"], **more)
+                self.complete(qp, message.recv, "success", len=end, **more)
         if ackreq:
-            self.answer(qp, psn, None)
+            self.answer(qp, psn)
 
     def fetch(self, qp, opcode, psn, head):
-        right = R_READ if opcode == 0x0C else R_ATOMIC
-        if not qp["access"] & right or not qp["resources"]:
-            raise Refused(INVALID)
+        read = SimpleNamespace(psn=psn, cnt=1, opcode=opcode, head=head)
         if opcode == 0x0C:
             va, key, length = struct.unpack(">QII", head)
-            if length:
-                self.memory(va, key, length, right)
-            cnt = max(1, -(-length // qp["mtu"]))
-            keep = (psn, cnt, va, key, length)
-            qp["msn"] += 1
-            self.respond(qp, *keep)
+            self.memory(va, key, length, READ)
+            read.cnt = max(1, -(-length // qp.mtu))
         else:
             va, key, new, compare = struct.unpack(">QIQQ", head)
             if va % 8:
                 raise Refused(INVALID)
-            mem, at = self.memory(va, key, 8, right)
-            old = struct.unpack_from("=Q", mem, at)[0]
-            value = old + new & U64 if opcode == 0x14 else new if old == compare else old
+            mem, at = self.memory(va, key, 8, ATOMIC)
+            read.old = struct.unpack_from("=Q", mem, at)[0]
+            value = read.old + new & U64 if opcode == 0x14 else new if read.old == compare else read.old
             struct.pack_into("=Q", mem, at, value)
-            cnt, keep = 1, (psn, 1, opcode, head, old)
-            qp["msn"] += 1
-            self.answer(qp, psn, None, 0x12, struct.pack(">Q", old))
-        qp["nak"] = qp["silent"] = False
-        qp["reads"] = (qp["reads"] + [keep])[-qp["resources"]:]
-        qp["epsn"] = psn + cnt & MASK
+        qp.quiet, qp.msn, qp.epsn = False, qp.msn + 1, psn + read.cnt & MASK
+        qp.reads = (qp.reads + [read])[-qp.resources:]
+        self.respond(qp, psn, read, head)
 
-    def respond(self, qp, psn, cnt, va, key, length):
-        mem, at = self.memory(va, key, length, R_READ) if length else (b"", 0)
-        for i in range(cnt):
-            data = bytes(mem[at + i * qp["mtu"]:at + min(length, (i + 1) * qp["mtu"])])
-            opcode = 0x10 if cnt == 1 else 0x0D if i == 0 else 0x0F if i == cnt - 1 else 0x0E
-            if opcode == 0x0E:
-                self.send(qp, opcode, psn + i, b"", data)
-            else:
-                self.answer(qp, psn + i, None, opcode, b"", data)
+    def respond(self, qp, psn, read, head):
+        """Answers a READ or atomic, the first time or again: `head` can be a part of a READ."""
+        if read.opcode != 0x0C:
+            return self.answer(qp, psn, None, 0x12, struct.pack(">Q", read.old))
+        va, key, length = struct.unpack(">QII", head)
+        mem, at = self.memory(va, key, length, READ)
+        last = max(0, (length - 1) // qp.mtu)
+        for i in range(last + 1):
+            opcode = 0x10 if last == 0 else 0x0D if i == 0 else 0x0F if i == last else 0x0E
+            part = bytes(mem[at + i * qp.mtu:at + min(length, (i + 1) * qp.mtu)])
+            self.answer(qp, psn + i, None, opcode, part)
 
     def duplicate(self, qp, opcode, psn, ackreq, head):
-        if (psn - qp["first"] & MASK) >= HALF:
-            return
-        if opcode == 0x0C:
-            va, key, length = struct.unpack(">QII", head)
-            for first, cnt, old_va, old_key, old_len in qp["reads"]:
-                skip = psn - first & MASK
-                if isinstance(old_key, int) and skip < cnt and key == old_key and va == old_va + skip * qp["mtu"] and \
-                        va + length <= old_va + old_len:
-                    try:
-                        self.respond(qp, psn, max(1, -(-length // qp["mtu"])), va, key, length)
-                    except Refused:
-                        pass
-                    return
-        elif opcode in (0x13, 0x14):
-            for first, _, old_op, old_head, value in qp["reads"]:
-                if first == psn and old_op == opcode and old_head == head:
-                    self.answer(qp, psn, None, 0x12, struct.pack(">Q", value))
-        elif opcode in OPS and ackreq:
-            self.answer(qp, qp["epsn"] - 1, None)
+        kind = OPS.get(opcode, (None,))[0]
+        if kind in (SEND, WRITE) and ackreq and (psn - qp.first & MASK) < HALF:
+            self.answer(qp, qp.epsn - 1)
+        for read in [read for read in qp.reads if read.opcode == opcode]:
+            skip = psn - read.psn & MASK
+            same = psn == read.psn and head == read.head
+            if kind == READ and skip < read.cnt:
+                (old, old_key, old_len), (va, key, length) = (struct.unpack(">QII", h) for h in (read.head, head))
+                same = key == old_key and va == old + skip * qp.mtu and va + length <= old + old_len
+            if same:
+                self.respond(qp, psn, read, head)
 
     # ---- the program ----------------------------------------------------------------------------------------------
 
-    def verb(self, line):
-        name, verb = line.get("object"), line["verb"]
-        qp = next((qp for qp in self.qp.values() if qp["name"] == name), None)
-        if verb == "recv" and qp and qp["state"] == "RESET":
-            return {"ok": False, "error": "state"}
+    def verb(self, line, qp, mr):
+        verb = line["verb"]
         if verb == "recv" and qp:
-            recv = {"id": line["id"], "len": line["len"], "mem": bytearray(line["len"]), "at": 0}
+            if qp.state == "RESET":
+                return {"ok": False, "error": "state"}
+            mem, at, bad = bytearray(line["len"]), 0, False
             if "to" in line:
-                mr, at = self.mr[line["to"]["object"]], line["to"]["offset"]
-                recv.update(mem=mr["mem"], at=at, bad=at + line["len"] > mr["len"] or not mr["access"] & L_WRITE)
-            qp["done"][line["id"]] = recv
-            qp["recvs"].append(recv)
-            if qp["state"] == "ERR":
-                self.flush(qp)
-        elif verb == "store":
-            data = bytes.fromhex(line["bytes"])
-            self.mr[name]["mem"][line["offset"]:line["offset"] + len(data)] = data
-        elif verb == "destroy" and name in self.mr:
-            self.mr[name]["key"] = None
-        elif verb == "modify" and qp and line.get("state") == "ERR" and set(line) <= {"op", "verb", "object", "at", "state"}:
-            self.flush(qp)
+                to, at = self.mr[line["to"]["object"]], line["to"]["offset"]
+                mem, bad = to.mem, not to.access & LOCAL or at + line["len"] > to.len
+            qp.recvs.append(SimpleNamespace(id=line["id"], len=line["len"], mem=mem, at=at, bad=bad))
+            qp.posted[line["id"]] = mem, at
+            if qp.state == "ERR":
+                self.stop(qp)
+        elif verb == "store" and mr:
+            mr.mem[line["offset"]:line["offset"] + len(line["bytes"]) // 2] = bytes.fromhex(line["bytes"])
+        elif verb == "destroy" and mr:
+            mr.key = None
+        elif verb == "modify" and qp and line.get("state") == "ERR" and len(line) == 5:  # op, verb, object, at, state
+            self.stop(qp)
         else:
             return {"unsupported": verb}
         return {"ok": True}
 
-
-def unsupported(setup):
-    """Returns what a drill needs and this device lacks, or None."""
-    lacking = [need for need in setup["needs"] if need in UNSUPPORTED_NEEDS]
-    lacking += [row["service"] for row in setup["objects"] if row["kind"] == "qp" and row["service"] != "rc"]
-    lacking += [row["kind"] for row in setup["objects"] if row["kind"] in ("srq", "mw", "xrcd", "cq", "pd")]
-    return lacking[0] if lacking else None
-
-
-def reply_to(device, line):
-    op = line["op"]
-    if op == "frame":
-        device.frame(bytes.fromhex(line["hex"]))
-    elif op == "verb":
-        return device.verb(line)
-    elif op == "state":
-        return {"ok": True, "state": next(qp["state"] for qp in device.qp.values() if qp["name"] == line["object"])}
-    elif op == "read":
-        return {"ok": True, "bytes": bytes(device.mr[line["object"]]["mem"][line["offset"]:][:line["len"]]).hex()}
-    elif op == "read-recv":
-        recv = next(qp for qp in device.qp.values() if qp["name"] == line["object"])["done"][line["id"]]
-        return {"ok": True, "bytes": bytes(recv["mem"][recv["at"] + line["offset"]:][:line["len"]]).hex()}
-    return {"ok": True}
+    def reply_to(self, line):
+        op, qp, mr = line["op"], self.qp.get(line.get("object")), self.mr.get(line.get("object"))
+        if op == "verb":
+            return self.verb(line, qp, mr)
+        if op == "state":
+            return {"ok": True, "state": qp.state}
+        if op in ("read", "read-recv"):
+            mem, at = (mr.mem, 0) if op == "read" else qp.posted[line["id"]]
+            return {"ok": True, "bytes": mem[at + line["offset"]:][:line["len"]].hex()}
+        if op == "frame":
+            self.frame(bytes.fromhex(line["hex"]))
+        return {"ok": True}
 
 
-def main():
-    device = None
-    for text in sys.stdin:
-        line = json.loads(text)
-        if line["op"] == "open":
-            missing = unsupported(line)
-            device = None if missing else Device(line)
-            reply = {"unsupported": missing} if missing else {"ok": True, "objects": device.numbers}
-        else:
-            reply = reply_to(device, line)
-            reply.update({name: rows for name, rows in device.out.items() if rows})
-            device.out = {"frames": [], "comps": [], "events": []}
-        print(json.dumps(reply), flush=True)
+def missing(setup):
+    """Returns a list of what a drill needs and this device lacks."""
+    return [need for need in setup["needs"] if need not in ("atomic", "credits", "exact-time")] + \
+        [row.get("service", row["kind"]) for row in setup["objects"]
+         if row["kind"] not in ("mr", "peer") and row.get("service") != "rc"]
 
 
-if __name__ == "__main__":
-    main()
+device = None
+for text in sys.stdin:
+    line = json.loads(text)
+    if line["op"] == "open" and (lacking := missing(line)):
+        reply = {"unsupported": lacking[0]}
+    elif line["op"] == "open":
+        device = Device(line)
+        reply = {"ok": True, "objects": device.numbers}
+    else:
+        reply = dict(device.reply_to(line), **device.out)
+        device.out = {name: [] for name in device.out}
+    print(json.dumps(reply), flush=True)

@@ -497,6 +497,7 @@ void proto_register_roce(void)
     roce_tap_conn_register();
     roce_tap_oper_register(proto_roce);
     roce_tap_loss_register();
+    roce_stat_menu_register(proto_roce);
     register_init_routine(on_file_opened);
 }
 

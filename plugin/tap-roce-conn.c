@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of connections and of their congestion, and the tree of packets by opcode. */
-#include <epan/stats_tree.h>
+/* Tables of connections, of their congestion, and of packets by opcode. */
 #include <epan/to_str.h>
 #include <string.h>
 
@@ -249,30 +248,57 @@ static struct roce_stat_table congestion_table = {
     .print = congestion_print,
 };
 
-/* ---- the tree of opcodes -----------------------------------------------------------------------
+/* ---- packets by opcode -------------------------------------------------------------------------
  */
 
-static void tree_init(stats_tree *st)
+struct opcode_row {
+    const struct roce_opcode *op;
+    uint64_t packets, payload;
+    uint32_t first, last;
+};
+
+static void opcode_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
+                          packet_info *pinfo)
 {
-    stats_tree_create_node(st, "RoCE packets", 0, STAT_DT_INT, TRUE);
+    const struct roce_opcode *op = tap->pkt->op;
+    struct opcode_row *row = (struct opcode_row *)roce_stat_row(stat, &op, sizeof(op));
+
+    row->op = op;
+    row->payload += tap->pkt->payload_len;
+    if (row->packets++ == 0)
+        row->first = pinfo->num;
+    row->last = pinfo->num;
 }
 
-static tap_packet_status tree_packet(stats_tree *st, packet_info *pinfo _U_,
-                                     epan_dissect_t *edt _U_, const void *data,
-                                     tap_flags_t flags _U_)
+static void opcode_print(const void *row, struct roce_stat_table *stat)
 {
-    const struct roce_tap *tap = (const struct roce_tap *)data;
-    int top = tick_stat_node(st, "RoCE packets", 0, TRUE);
-    int svc = tick_stat_node(st, roce_svc_name(tap->pkt->op->svc), top, TRUE);
+    const struct opcode_row *opcode = (const struct opcode_row *)row;
 
-    tick_stat_node(st, tap->pkt->op->name, svc, FALSE);
-    return TAP_PACKET_REDRAW;
+    roce_stat_text(stat, opcode->op->name);
+    roce_stat_num(stat, opcode->packets);
+    roce_stat_num(stat, opcode->payload);
+    roce_stat_num(stat, opcode->first);
+    roce_stat_num(stat, opcode->last);
 }
+
+static const struct roce_stat_column opcode_columns[] = {
+    {"Opcode", 34, false},     {"Packets", 10, true},    {"Payload bytes", 14, true},
+    {"First frame", 11, true}, {"Last frame", 10, true},
+};
+
+static struct roce_stat_table opcode_table = {
+    .title = "RoCE Opcodes",
+    .name = "roce,opcodes",
+    .column = opcode_columns,
+    .column_cnt = array_length(opcode_columns),
+    .row_size = sizeof(struct opcode_row),
+    .packet = opcode_packet,
+    .print = opcode_print,
+};
 
 void roce_tap_conn_register(void)
 {
     roce_stat_register(&conn_table);
     roce_stat_register(&congestion_table);
-    stats_tree_register_plugin("roce", "roce", "RoCE/Packets by opcode", 0, tree_packet, tree_init,
-                               NULL);
+    roce_stat_register(&opcode_table);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tap-roce.h"
 
+#include <epan/plugin_if.h>
 #include <stdio.h>
 #include <string.h>
 
 #define STAT_TABLES_MAX 16
+#define STAT_GROUP_NONE REGISTER_STAT_GROUP_GENERIC /* Wireshark has no menu for this group */
 
 struct table_row {
     GBytes *key;
@@ -143,15 +145,33 @@ void roce_stat_ms(struct roce_stat_table *stat, uint64_t ns)
     roce_stat_text(stat, text);
 }
 
+/* Formats a duration in ms, rounded to three digits: a percentile is an estimate. */
+static void print_estimate(struct roce_stat_table *stat, uint64_t ns)
+{
+    double ms = (double)ns / 1e6;
+    int decimals = 2;
+    char text[40];
+
+    for (double at = ms; at >= 10 && decimals > 0; at /= 10)
+        decimals--;
+    for (double at = ms; at < 1 && decimals < 6; at *= 10)
+        decimals++;
+    snprintf(text, sizeof(text), "%.*f", decimals, ms);
+    roce_stat_text(stat, text);
+}
+
 void roce_stat_hist(struct roce_stat_table *stat, const struct roce_hist *hist)
 {
+    static const unsigned permille[] = {500, 900, 990};
     bool some = hist->total > 0;
 
     roce_stat_ms(stat, some ? hist->min : ROCE_NEVER_NS);
     roce_stat_ms(stat, some ? hist->sum / hist->total : ROCE_NEVER_NS);
-    roce_stat_ms(stat, some ? roce_hist_quantile(hist, 500) : ROCE_NEVER_NS);
-    roce_stat_ms(stat, some ? roce_hist_quantile(hist, 900) : ROCE_NEVER_NS);
-    roce_stat_ms(stat, some ? roce_hist_quantile(hist, 990) : ROCE_NEVER_NS);
+    for (unsigned i = 0; i < array_length(permille); i++)
+        if (some)
+            print_estimate(stat, roce_hist_quantile(hist, permille[i]));
+        else
+            roce_stat_text(stat, "");
     roce_stat_ms(stat, some ? hist->max : ROCE_NEVER_NS);
 }
 
@@ -177,6 +197,13 @@ static tap_packet_status on_tap_packet(void *tapdata, packet_info *pinfo, epan_d
         stat->print(row->counts, stat);
     }
     return stat->touched->len ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
+}
+
+/* Opens the window of a menu entry, as `wireshark -z NAME` does. */
+static void on_menu(ext_menubar_gui_type gui _U_, gpointer window _U_, gpointer name)
+{
+    if (process_stat_cmd_arg((const char *)name))
+        start_requested_stats();
 }
 
 /* Called when a window opens or its filter changes. */
@@ -248,7 +275,7 @@ void roce_stat_register(struct roce_stat_table *stat)
             g_strdup_printf("%%%ds", column->right ? column->width : -column->width);
     }
     stat->ui = (stat_tap_table_ui){
-        .group = REGISTER_PACKET_STAT_GROUP_UNSORTED,
+        .group = STAT_GROUP_NONE,
         .title = stat->title,
         .tap_name = "roce",
         .cli_string = stat->name,
@@ -264,4 +291,18 @@ void roce_stat_register(struct roce_stat_table *stat)
     g_assert(all_cnt < STAT_TABLES_MAX);
     all[all_cnt++] = stat;
     register_stat_tap_table_ui(&stat->ui);
+}
+
+/* Wireshark lists tables in the menu Statistics itself, among those of all protocols. A submenu needs
+ * entries of the plugin. */
+void roce_stat_menu_register(int proto)
+{
+    ext_menu_t *menu = ext_menubar_register_menu(proto, "RoCE", TRUE);
+
+    ext_menubar_set_parentmenu(menu, "Statistics");
+    for (unsigned i = 0; i < all_cnt; i++)
+        ext_menubar_add_entry(menu, strchr(all[i]->title, ' ') + 1, NULL, on_menu,
+                              g_strdup(all[i]->name));
+    ext_menubar_add_separator(menu);
+    ext_menubar_add_entry(menu, "Service Response Time", NULL, on_menu, g_strdup("roce,srt"));
 }

@@ -69,6 +69,9 @@ void roce_stat_hist(struct roce_stat_table *stat, const struct roce_hist *hist);
 /* Registers a table with Wireshark. `stat` must stay valid. */
 void roce_stat_register(struct roce_stat_table *stat);
 
+/* Adds the submenu Statistics -> RoCE with an entry for each registered table. */
+void roce_stat_menu_register(int proto);
+
 /* Register the tables of tap-roce-conn.c, tap-roce-oper.c and tap-roce-loss.c. */
 void roce_tap_conn_register(void);
 void roce_tap_oper_register(int proto);

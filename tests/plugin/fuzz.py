@@ -32,7 +32,7 @@ TITLE = "\nRDMA over Converged Ethernet, "
 
 # All taps.
 TAPS = [word for tap in ("roce,conn", "roce,oper", "roce,retx", "roce,nak", "roce,mem", "roce,cong",
-                         "roce,rules", "roce,srt", "roce,tree", "conv,roce", "endpoints,roce",
+                         "roce,rules", "roce,srt", "roce,opcodes", "conv,roce", "endpoints,roce",
                          "follow,roce,raw,0") for word in ("-z", tap)]
 FILTERS = ["-R", "roce.bth.psn % 2 == 0 || roce.analysis.flags || roce.cm.answered_in",
            "-Y", "roce.analysis.acked_in || roce.analysis.repeated_in || roce.message.size || roce.rule || data"]

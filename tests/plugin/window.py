@@ -26,20 +26,21 @@ from tshark import NOBODY, Tshark
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZE = "1280x800"
-# Options that open a window at the start, and its title. The tables are opened from the menu here.
+# Options that open a window at the start, and its title. The other tables are opened from the menu.
 OPTIONS = [("roce,srt", "Service Response Time"), ("expert", "Expert Information")]
-# Keys that open a window from the main window. Few menu entries have mnemonics; "Up" wraps to the last entry.
-REPORTS = ["Congestion", "Connections", "Memory Regions", "NAKs", "Operations", "Retransmissions", "Rules"]
-FIRST_REPORT = 11  # number of entries in the menu Statistics before our tables
+# Keys that open a window from the main window. Few menu entries have mnemonics; "Up" wraps to the last entry,
+# which is the submenu RoCE. Its entries, and the titles of their windows:
+TABLES = [(name, "RoCE " + name) for name in ("Connections", "Congestion", "Opcodes", "Operations", "Memory Regions",
+                                              "Retransmissions", "NAKs", "Rules")]
+TABLES += [("Service Response Time", "Service Response Time")]
 FLOW_GRAPH = ["alt+s"] + 12 * ["Up"] + ["Return"]
 KEYS = [("io-graph", ["alt+s", "i"], "I/O Graphs"), ("preferences", ["ctrl+shift+p"], "Preferences"),
         ("conversations", ["alt+s", "c"], "Conversations"), ("endpoints", ["alt+s", "e"], "Endpoints"),
         ("decode-as", ["ctrl+shift+u"], "Decode As"), ("flow-graph", FLOW_GRAPH, "Flow"),
         ("export-objects", ["alt+f", "Up", "Up", "Up", "Right"] + 4 * ["Down"] + ["Return"],
-         "RoCE object list"),
-        ("packets-by-opcode", ["alt+s", "Up", "Right", "Return"], "Packets by opcode")]
-KEYS += [("roce-" + name.lower().replace(" ", "-"), ["alt+s"] + (FIRST_REPORT + at) * ["Down"] + ["Return"],
-          "RoCE " + name) for at, name in enumerate(REPORTS)]
+         "RoCE object list")]
+KEYS += [("roce-" + name.lower().replace(" ", "-"), ["alt+s", "Up", "Right"] + at * ["Down"] + ["Return"], title)
+         for at, (name, title) in enumerate(TABLES)]
 # Special captures; opened in the main window with the table of connections.
 WRITE = [roce(bth(0x0A, 0x22, 100, ackreq=1) + reth(0x1000, 0x99, 256) + bytes(256)),
          roce(bth(0x11, 0x11, 100) + aeth(1), 1)]

@@ -144,7 +144,10 @@ void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *
 
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
-        expert_add_info_format(pinfo, item, finding_expert(f), "%s: %s", rule->id, text);
+        /* The values stand in the item and not in the expert info, so that tshark's `-z expert`
+         * counts the findings of a rule together, as the window does. */
+        proto_item_append_text(item, ": %s", text);
+        expert_add_info(pinfo, item, finding_expert(f));
         sub = proto_item_add_subtree(item, ett_rule);
         item = proto_tree_add_string(sub, hf_rule_text, tvb, 0, 0, rule->text);
         proto_item_set_generated(item);

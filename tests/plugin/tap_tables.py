@@ -5,8 +5,8 @@
     tap_tables.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
 Both use the same analysis. But the tables count frame by frame, so that display filters work, and check reports
-the totals of the analysis. The tree of opcodes is compared with the packets, and the service response times with
-the table of operations. Follow and Export Objects are compared with the PSNs of the packets.
+the totals of the analysis. The table of opcodes is compared with the packets, and the service response times with
+the table of operations, and the expert infos with the table of rules. Follow and Export Objects are compared with the PSNs of the packets.
 """
 import collections
 import concurrent.futures
@@ -19,12 +19,13 @@ import sys
 
 from tshark import Tshark, arguments
 
-REPORTS = ["conn", "oper", "retx", "nak", "mem", "cong", "rules"]
+REPORTS = ["conn", "oper", "opcodes", "retx", "nak", "mem", "cong", "rules"]
 OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "atomic",
         "fetch and add": "atomic"}
 CAUSE = {"sequence NAK": "sequence_nak", "RNR NAK": "rnr_nak", "timeout": "timeout",
          "implied NAK": "implied_nak", "READ response missing": "read_gap", "READ data again": "read_data"}
 SRT = r"^ +\d+ +(\w[\w ]*?) +(\d+) +[\d.]+ +([\d.]+) +[\d.]+ +[\d.]+ *$"
+EXPERT = r"^ +(\d+) +\w+ +RoCE +([A-Z]+-[A-Z]+-\d+): .*$"
 FIELDS = ["roce.stream", "roce.analysis.dropped", "roce.epoch", "ip.src", "ipv6.src", "roce.bth.dest_qp",
           "roce.bth.opcode", "roce.bth.psn", "roce.payload_len"]
 OPCODE = FIELDS.index("roce.bth.opcode")
@@ -151,19 +152,32 @@ def messages(packets):
 
 
 def other_table_errors(rows, text):
-    """Returns the errors of the tree of opcodes and of the service response times."""
+    """Returns the errors of the table of opcodes and of the service response times."""
     wrong = []
-    total = re.search(r"^RoCE packets +(\d+)", text, re.M)
+    total = sum(int(row["Packets"]) for row in tables(text)["RoCE Opcodes"])
     want = sum(row.split("\t")[OPCODE] != "" for row in rows)
-    if want and (not total or int(total[1]) != want):
-        wrong.append(f"tree: {total and total[1]} packets of {want}")
+    if total != want:
+        wrong.append(f"opcodes: {total} packets of {want}")
     times = {name: (int(calls), float(most)) for name, calls, most in re.findall(SRT, text, re.M)}
     for row in tables(text)["RoCE Operations"]:
         calls, most = times.pop(row["Operation"], (0, 0))
         want = float(row["max ms"] or 0) / 1000
         if calls > int(row["Completed"]) or (calls > 0) != (want > 0) or abs(most - want) > 1e-6:
             wrong.append(f"srt: {row['Operation']}: {calls} calls, at most {most} s; {row['Completed']}, {want} s")
-    return wrong + [f"srt: {name}" for name in times]
+    for row in tables(text)["RoCE Operations"] + tables(text)["RoCE Retransmissions"]:
+        digits = row["p90 ms"].replace(".", "").lstrip("0")
+        if float(row["p90 ms"] or 0) < 1000 and len(digits) > 3:
+            wrong.append(f"p90: {row['p90 ms']} is not rounded")
+    return wrong + [f"srt: {name}" for name in times] + expert_errors(text)
+
+
+def expert_errors(text):
+    """Returns an error if tshark's expert infos do not have one line for each severity of a rule, with its count."""
+    rows = collections.Counter()
+    for row in tables(text)["RoCE Rules"]:
+        rows[row["Rule"], int(row["Count"])] += 1
+    lines = collections.Counter((rule, int(count)) for count, rule in re.findall(EXPERT, text, re.M))
+    return [] if lines == rows else [f"expert: {sorted(lines)}, table of rules: {sorted(rows)}"]
 
 
 def payload(rows, text, folder):
@@ -194,16 +208,16 @@ def check_capture(shark, rocedrill, capture):
     args = ["-2", "-r", path, "-z", "follow,roce,raw,0", "--export-objects", "roce," + folder, "-T", "fields"]
     for field in FIELDS:
         args += ["-e", field]
-    for report in REPORTS + ["srt", "tree"]:
-        args += ["-z", "roce," + report]
-    rows, line, text = shark.out(args).partition("\n=====")
-    text = line + text
+    for report in ["roce," + report for report in REPORTS + ["srt"]] + ["expert"]:
+        args += ["-z", report]
+    text = shark.out(args)
+    rows = [line for line in text.splitlines() if line.count("\t") == len(FIELDS) - 1]
     plugin, program = plugin_counts(text), check_counts(rocedrill, capture)
     # check has no regions of unacknowledged WRITEs.
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
-    wrong += other_table_errors(rows.splitlines(), text)
-    want, have, whole, objects = payload(rows.splitlines(), text, folder)
+    wrong += other_table_errors(rows, text)
+    want, have, whole, objects = payload(rows, text, folder)
     if have != want:
         wrong.append(f"follow: {have} bytes of {want}")
     if whole != objects:

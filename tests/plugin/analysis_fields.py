@@ -11,6 +11,7 @@ import argparse
 import collections
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -196,6 +197,14 @@ def refused(shark, path):
     return [f"profile: {err.strip()}"] if status or len(filters) < 10 else []
 
 
+def not_red(shark, paths):
+    """Returns the captures in which no packet, or more than one, has the colour of a failed connection."""
+    shutil.copytree(PROFILE, os.path.join(shark.home, "wireshark", "profiles", "RoCE"))
+    args = ["--color", "-C", "RoCE", "-T", "fields", "-e", "frame.coloring_rule.name", "-r"]
+    return [f"{path}: {got} packets are red" for path in paths
+            if (got := shark.out(args + [shark.file(path)]).count("failed or rejected")) != 1]
+
+
 def connection(shark, path):
     """Returns an error if the conversation filter does not match exactly the connection's frames."""
     rows = table(shark, path, ["roce.stream", "roce.cm.stream"])
@@ -235,6 +244,7 @@ def main():
         numbers = sorted(field for field in shown if DRAWN.match(types.get(field, "")))
         demo = shark.file(traces["demo-conversation"])
         wrong += back + back_too + graphs(shark, merged, numbers) + refused(shark, demo) + connection(shark, demo)
+        wrong += not_red(shark, [traces[name] for name in ("cm-reject", "rc-bad-rkey-write", "rc-bad-rkey-read")])
     for line in wrong:
         print(line)
     print(f"{len(FEATURES)} features, {len(shown)} fields, {len(where)} captures, {links + more} links, "

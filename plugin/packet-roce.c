@@ -18,6 +18,7 @@
 #include "dc.h"
 #include "expert.h"
 #include "export_object.h"
+#include "filter_hint.h"
 #include "hf.h"
 #include "info_column.h"
 #include "prefs.h"
@@ -351,6 +352,7 @@ static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *
     proto_item *item;
     proto_tree *sub;
 
+    roce_filter_hint(pinfo);
     w->icrc = ROCE_ICRC_UNVERIFIED;
     w->icrc_expected = 0;
     if (roce_prefs.check_icrc && (tree || tapped || !PINFO_FD_VISITED(pinfo)))

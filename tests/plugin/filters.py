@@ -4,7 +4,8 @@
 
     filters.py --plugins DIR --document FILE CAPTURE...
 
-The filters run on all captures, merged into one. A filter without a counterpart must be valid.
+The filters run on all captures, merged into one. A filter without a counterpart must be valid. With the plugin, a
+filter of the built-in dissector gets one hint for each field, which names our field unless its name is another.
 """
 import argparse
 import os
@@ -27,6 +28,21 @@ def count(tshark, capture, filters, plugin):
     return [int(cell) for cell in row[0].split("|")[2:-1:2]]
 
 
+FIELD = re.compile(r"(infiniband[.\w]*)")
+OURS = re.compile(r"(roce[.\w]*)")
+
+
+def hints(tshark, capture, old, new):
+    """Returns what is wrong with the hints for the filter `old`."""
+    status, out, err = tshark.run(["-2", "-r", capture, "-Y", old], True)
+    want = [FIELD.match(old)[1] + " matches no RoCE packet while the protocol RoCE is enabled. "]
+    ours = OURS.match(new)[1]
+    same = [name.replace("_", "").partition(".")[2] for name in (FIELD.match(old)[1], ours)]
+    want[0] += f"Use {ours}." if same[0] == same[1] else "The fields of RoCE begin with roce."
+    got = [line.partition("tshark: ")[2] for line in err.splitlines() if FIELD.search(line)]
+    return [] if status == 0 and not out and got == want else [f"{old}: hint {got}, not {want}"]
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--plugins", required=True)
@@ -47,6 +63,10 @@ def main():
         for pair, before, after in zip(pairs, old, new):
             if before == 0 or before != after:
                 wrong.append(f"{pair[0]}: {before} frames; {pair[1]}: {after} frames")
+        short = tshark.file(args.captures[0])
+        wrong += [line for pair in pairs for line in hints(tshark, short, *pair)]
+        if FIELD.search(tshark.run(["-r", short, "-Y", "roce"])[2]):
+            wrong.append("roce: has a hint")
     print("\n".join(wrong + [f"filters: {len(pairs)} pairs, {len(single)} filters of the plugin alone"]))
     return 1 if wrong else 0
 

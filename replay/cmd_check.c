@@ -15,6 +15,7 @@
 #include "monitor/session.h"
 #include "page/page.h"
 #include "util/cli_opts.h"
+#include "util/colour.h"
 #include "util/outfile.h"
 #include "capture/capture_reader.h"
 #include "capture/narrow.h"
@@ -86,6 +87,7 @@ static const struct cli_option rows[] = {
     NARROW_OPTIONS,
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
     {"quiet", 'q', NULL, "do not print text on standard output or progress"},
+    COLOUR_OPTION,
     {"rules", OPT_RULES, NULL, "list the rules and exit"},
     {"explain", OPT_EXPLAIN, "RULE",
      "explain a rule (RC-REQ-127, or 127) or a known deviation (D4) and exit"},
@@ -100,7 +102,8 @@ static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "no
 
 struct check_args {
     bool verbose, quiet, no_icrc, immediate;
-    bool text;      /* print a report on standard output */
+    FILE *text; /* stream of the report, NULL without one */
+    enum colour_mode colour;
     bool summed_up; /* print totals after several captures */
     bool any_order;
     enum roce_profile profile;
@@ -230,7 +233,7 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
                                                     : EXIT_HOLDS;
     if (report.name) {
         if (text && report.frames > 0)
-            check_text(stdout, &report, args->verbose);
+            check_text(args->text, &report, args->verbose);
         if (args->junit)
             check_junit_add(args->junit, &report);
     } else {
@@ -315,6 +318,10 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case OPT_IMMEDIATE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
+        case COLOUR_KEY:
+            if (colour_option(table.command, optarg, &args->colour) != 0)
+                return EXIT_UNUSABLE;
+            break;
         case OPT_RULES: explain_list_rules(stdout); return EXIT_HOLDS;
         case OPT_EXPLAIN:
             if (explain_rule(stdout, optarg) != 0)
@@ -394,18 +401,18 @@ static int read_captures(int cnt, char **files, struct check_args *args)
 }
 
 /* Prints the last line of a report on several captures. */
-static void print_sum(const unsigned cnt[EXIT_UNUSABLE + 1], size_t captures)
+static void print_sum(FILE *out, const unsigned cnt[EXIT_UNUSABLE + 1], size_t captures)
 {
     static const char *const words[] = {"passed", "failed", "unusable"};
     const char *sep = "";
 
-    printf("\n%zu captures:", captures);
+    fprintf(out, "\n%zu captures:", captures);
     for (int i = EXIT_HOLDS; i <= EXIT_UNUSABLE; i++)
         if (cnt[i]) {
-            printf("%s %u %s", sep, cnt[i], words[i]);
+            fprintf(out, "%s %u %s", sep, cnt[i], words[i]);
             sep = ",";
         }
-    printf("\n");
+    fprintf(out, "\n");
 }
 
 static bool has_export(const struct export_paths *paths)
@@ -491,7 +498,7 @@ static int check_other_end(struct check_args *args)
         return status;
     }
     if (args->text)
-        two_points_print(stdout, args->two_points, name);
+        two_points_print(args->text, args->two_points, name);
     if (args->json && two_points_json(args->json, args->two_points, name) != 0)
         status = cli_error("%s: cannot write the JSON", args->json_path);
     else if (report_fails(&report, args->fail_on))
@@ -510,9 +517,10 @@ static int run_check(struct check_args *args)
     rc = open_check_outputs(args);
     if (rc != 0)
         status = rc;
-    args->text = !args->quiet && args->json != stdout && args->junit != stdout &&
-                 args->html != stdout && !outfile_is_stdout(args->annotate_path) &&
-                 !outfile_is_stdout(args->paths.events) && !outfile_is_stdout(args->paths.perfetto);
+    if (!args->quiet && args->json != stdout && args->junit != stdout && args->html != stdout &&
+        !outfile_is_stdout(args->annotate_path) && !outfile_is_stdout(args->paths.events) &&
+        !outfile_is_stdout(args->paths.perfetto))
+        args->text = colour_open(args->colour);
     args->summed_up = args->text && cnt > 1;
     if (rc == 0 && (rc = start_session(args)) != 0)
         status = rc;
@@ -531,7 +539,7 @@ static int run_check(struct check_args *args)
         if (one > status)
             status = one;
         if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt && !stop)
-            printf("\n");
+            fprintf(args->text, "\n");
     }
     if (args->two_points && rc == 0 && status != EXIT_UNUSABLE) {
         int one = check_other_end(args);
@@ -540,13 +548,14 @@ static int run_check(struct check_args *args)
             status = one;
     }
     if (args->summed_up && rc == 0)
-        print_sum(cnts, cnt);
+        print_sum(args->text, cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
     if (args->html && rc == 0)
         page_end(&args->page);
     two_points_del(args->two_points);
     session_stop(args->session);
+    colour_close(args->text);
     return close_check_outputs(args) != 0 ? EXIT_UNUSABLE : status;
 }
 

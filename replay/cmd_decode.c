@@ -8,6 +8,7 @@
 #include "check/connection_frames.h"
 #include "decode.h"
 #include "util/cli_opts.h"
+#include "util/colour.h"
 #include "util/outfile.h"
 #include "util/strbuf.h"
 
@@ -16,6 +17,7 @@ static const struct cli_option rows[] = {
     NARROW_OPTIONS,
     {"verbose", 'v', NULL, "print every field"},
     {"quiet", 'q', NULL, "do not print text on standard output"},
+    COLOUR_OPTION,
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"decode", rows, sizeof(rows) / sizeof(rows[0])};
@@ -23,6 +25,7 @@ static const struct cli_opts table = {"decode", rows, sizeof(rows) / sizeof(rows
 struct decode_args {
     bool verbose, quiet;
     const char *json_path;
+    enum colour_mode colour;
     struct narrow narrow;
 };
 
@@ -45,6 +48,10 @@ static int read_options(int argc, char **argv, struct decode_args *args)
         case 'j': args->json_path = optarg; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
+        case COLOUR_KEY:
+            if (colour_option(table.command, optarg, &args->colour) != 0)
+                return EXIT_UNUSABLE;
+            break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         case CLI_BAD: return EXIT_UNUSABLE;
         default:
@@ -67,8 +74,8 @@ static int decode_all(int cnt, char **files, const struct decode_options *option
         struct error error = {""};
 
         if (cnt > 1 && options->text) {
-            put_escaped(stdout, files[i]);
-            puts(":");
+            put_escaped(options->text, files[i]);
+            fputs(":\n", options->text);
         }
         if (decode_file(files[i], options, &error) == 0)
             continue;
@@ -95,12 +102,13 @@ int cmd_decode(int argc, char **argv)
     if (outfile_open(args.json_path, &options.json) != 0)
         return EXIT_UNUSABLE;
     options.verbose = args.verbose;
-    options.text = args.quiet || options.json == stdout ? NULL : stdout;
+    options.text = args.quiet || options.json == stdout ? NULL : colour_open(args.colour);
     if (connection_frames(argv[optind], &args.narrow, &error) == 0)
         status = decode_all(argc - optind, argv + optind, &options);
     else
         status = cli_error("%s", error.text);
     narrow_free(&args.narrow);
+    colour_close(options.text);
     if (outfile_close(options.json, args.json_path) != 0)
         status = EXIT_UNUSABLE;
     return status;

@@ -19,6 +19,7 @@
 #include "drill/matrix.h"
 #include "drill/parser.h"
 #include "util/cli_opts.h"
+#include "util/colour.h"
 #include "util/outfile.h"
 
 #define PIPE_TIMEOUT 10 /* default of --timeout, s */
@@ -95,6 +96,7 @@ static const struct cli_option rows[] = {
      "play nothing; write a table of the JSON reports that are given, as HTML or Markdown"},
     {"jobs", 'J', "N", "drills that run at a time; the number of processors if not given"},
     {"quiet", 'q', NULL, "print only drills that did not pass, and the table"},
+    COLOUR_OPTION,
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"drill", rows, sizeof(rows) / sizeof(rows[0])};
@@ -110,6 +112,7 @@ struct drill_live_args {
 struct drill_args {
     bool quiet, strict;
     const char *tap_path, *junit_path, *json_path, *html_path, *device, *matrix_path;
+    enum colour_mode colour;
     const char *from; /* capture of --from, or NULL */
     struct drill_from_options from_options;
     bool from_any;       /* an option of --from is given */
@@ -334,6 +337,10 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             args->options.threads = (unsigned)number;
             break;
         case 'q': args->quiet = true; break;
+        case COLOUR_KEY:
+            if (colour_option(table.command, optarg, &args->colour) != 0)
+                return EXIT_UNUSABLE;
+            break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         default: return EXIT_UNUSABLE;
         }
@@ -382,8 +389,12 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
         (status = outfile_open(args->json_path, &json)) != 0 ||
         (status = outfile_open(args->html_path, &html)) != 0)
         return status;
-    if (tap != stdout && junit != stdout && json != stdout && html != stdout)
-        drill_text(stdout, suite, args->quiet, "");
+    if (tap != stdout && junit != stdout && json != stdout && html != stdout) {
+        FILE *text = colour_open(args->colour);
+
+        drill_text(text, suite, args->quiet, "");
+        colour_close(text);
+    }
     if (tap)
         drill_tap(tap, suite);
     if (junit)

@@ -14,6 +14,7 @@
 #include "live/live_opts.h"
 #include "live/load_gen.h"
 #include "util/cli_opts.h"
+#include "util/colour.h"
 #include "replay_page.h"
 #include "util/outfile.h"
 
@@ -68,6 +69,7 @@ static const struct cli_option rows[] = {
         "verbose", 'v', NULL,
         "print memory regions; for a folder, print the report of every capture"},
     {"quiet", 'q', NULL, "do not print text on standard output or progress"},
+    COLOUR_OPTION,
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"replay", rows, sizeof(rows) / sizeof(rows[0])};
@@ -81,6 +83,8 @@ struct replay_args {
     struct loop_options loop; /* options of a closed loop, used with `closed` */
     unsigned jobs;            /* number of threads; 0: number of processors */
     const char *peer, *json_path, *junit_path, *html_path;
+    enum colour_mode colour;
+    FILE *text; /* stream of the reports, NULL with --quiet */
     FILE *json, *junit, *html;
     struct capture_set captures;
     struct narrow narrow;
@@ -214,6 +218,10 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         case OPT_HTML: args->html_path = optarg; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
+        case COLOUR_KEY:
+            if (colour_option(table.command, optarg, &args->colour) != 0)
+                return EXIT_UNUSABLE;
+            break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         case CLI_BAD: return EXIT_UNUSABLE;
         case NARROW_FIRST:
@@ -297,10 +305,12 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
 /* Prints the report of a capture as soon as its replay is done, unless a folder is replayed. */
 static void print_job(void *ctx, const struct job *job)
 {
-    (void)ctx;
-    if (job->text)
-        fputs(job->text, stdout);
-    fflush(stdout);
+    const struct replay_args *args = ctx;
+
+    if (job->text && args->text) {
+        fputs(job->text, args->text);
+        fflush(args->text);
+    }
     if (job->error)
         cli_error("%s", job->error);
 }
@@ -361,7 +371,7 @@ static int run_replay(struct replay_args *args)
         .ladders = args->html != NULL,
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
     bool gated = args->captures.has_folder;
-    struct job_watcher watcher = {.done = gated ? NULL : print_job};
+    struct job_watcher watcher = {.done = gated ? NULL : print_job, .ctx = args};
     struct job *jobs = NULL;
     struct error error;
     struct suite_totals totals;
@@ -375,8 +385,8 @@ static int run_replay(struct replay_args *args)
     }
     suite_totals_of(&totals, jobs, args->captures.cnt);
     status = suite_status(&totals);
-    if (gated && !args->quiet)
-        suite_text(stdout, &totals, jobs, args->captures.cnt, args->verbose);
+    if (gated && args->text)
+        suite_text(args->text, &totals, jobs, args->captures.cnt, args->verbose);
     if (write_reports(args, &totals, jobs) != 0)
         status = EXIT_UNUSABLE;
     jobs_free(jobs, args->captures.cnt);
@@ -394,8 +404,7 @@ static int run_load(const struct replay_args *args)
     for (size_t i = 0; rc == 0 && i < args->captures.cnt; i++)
         path[i] = args->captures.item[i].path;
     if (rc == 0)
-        rc = load_gen_run(&args->live, path, args->captures.cnt, args->quiet ? NULL : stdout,
-                          &error);
+        rc = load_gen_run(&args->live, path, args->captures.cnt, args->text, &error);
     free(path);
     return rc == 0 ? EXIT_HOLDS : cli_error("%s", error.text);
 #else
@@ -419,10 +428,13 @@ int cmd_replay(int argc, char **argv)
         status = outfile_open(args.json_path, &args.json);
     if (status == 0)
         status = outfile_open(args.junit_path, &args.junit);
+    if (!args.quiet)
+        args.text = colour_open(args.colour);
     if (status == 0)
         status = outfile_open(args.html_path, &args.html);
     if (status == 0)
         status = args.live.load ? run_load(&args) : run_replay(&args);
+    colour_close(args.text);
     rc = outfile_close(args.json, args.json_path);
     if (outfile_close(args.html, args.html_path) != 0)
         rc = EXIT_UNUSABLE;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Colours of the text reports on a terminal. A command prints its report to the stream of
+ * colour_open(), which marks words such as ERROR and FAIL by their place in the line. Without its
+ * escape sequences, the coloured text is the plain text, byte for byte.
+ *
+ * A command adds COLOUR_OPTION to its table of options and passes the option to colour_option().
+ */
+#ifndef REPLAY_UTIL_COLOUR_H
+#define REPLAY_UTIL_COLOUR_H
+
+#include <stdio.h>
+#include "util/cli_opts.h"
+
+#define COLOUR_KEY (CLI_LONG + 2000)
+
+/* clang-format off */
+#define COLOUR_OPTION                                                                              \
+    {"color", COLOUR_KEY, "WHEN", "colour the text: auto (the default: on a terminal, unless NO_COLOR is set), always, never"}
+/* clang-format on */
+
+enum colour_mode { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+
+/* Reads the argument of the option. Returns 0, or EXIT_UNUSABLE after an error message. */
+int colour_option(const char *command, const char *arg, enum colour_mode *mode);
+
+/* Returns a stream that writes coloured text to standard output, or stdout itself if the text is
+ * not to be coloured. The stream writes each line at once. */
+FILE *colour_open(enum colour_mode mode);
+
+/* Writes what is left and frees the stream. Does nothing for stdout. An error of writing is an
+ * error of stdout. */
+void colour_close(FILE *stream);
+
+#endif

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Colours of check, replay, drill and decode. colour.py ROCEDRILL COLOUR.C TRACES
+
+Without escape sequences the coloured text is the plain text. Each row of the table of styles in colour.c colours a
+word of these reports. A terminal gets colours, a pipe none; NO_COLOR and --color decide otherwise.
+"""
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+
+ESCAPE = re.compile(r"\033\[[\d;]*m")
+STYLE = re.compile(r'^    \{"([^"]+)", [A-Z_]+, ([A-Z]+)\}', re.M)
+COLOUR = {"RED": "31;1", "GREEN": "32", "YELLOW": "33;1", "CYAN": "36", "BOLD": "1"}
+LAST = "+0~+50ms  > Acknowledge           PSN +6  ACK  MSN 5"  # of the drill that the others are made from
+DRILLS = {"pass": LAST, "fail": LAST.replace("MSN 5", "MSN 6"), "unusable": "no drill",
+          "known": LAST.replace("MSN 5", "MSN 6") + "\n    or  > Acknowledge PSN +6 ACK MSN 5  known D2",
+          "inconclusive": LAST.replace("MSN 5", "MSN 6") + "\n    or  > Acknowledge PSN +6 ACK MSN 5  inconclusive"}
+
+
+def make_drills(model, folder):
+    """Returns the paths of drills, one for each verdict."""
+    with open(model, encoding="utf-8") as text:
+        model = text.read()
+    paths = []
+    for name, line in DRILLS.items():
+        paths.append(os.path.join(folder, f"999-{name}.drill"))
+        with open(paths[-1], "w", encoding="utf-8") as out:
+            out.write(model.replace(LAST, line))
+    return paths
+
+
+def run(program, words, **more):
+    done = subprocess.run([program] + words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **more)
+    return done.returncode, done.stdout.decode()
+
+
+def on_terminal(program, words, env):
+    """Returns the output on a pseudo-terminal."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen([program] + words, stdout=theirs, stderr=subprocess.DEVNULL, env=env)
+    os.close(theirs)
+    text = b""
+    try:
+        while part := os.read(ours, 65536):
+            text += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    child.wait()
+    return text.decode().replace("\r\n", "\n")
+
+
+def main():
+    program, source, traces = sys.argv[1:]
+    captures = lambda *names: [os.path.join(traces, "captures", name + ".pcap") for name in names]
+    wrong, coloured = [], ""
+    with tempfile.TemporaryDirectory() as folder:
+        drills = make_drills(os.path.join(traces, "../tests/conformance/rc-rsp/058-psn-of-read.drill"), folder)
+        stuck = os.path.join(folder, "stuck.pcap")
+        run(program, ["edit", "-q", "--impair", "drop@dir=response"] + captures("rc-retry-exhausted") + [stuck])
+        commands = [
+            ["check", stuck],
+            ["check", "-v", "--quirks", "none"] + captures("rc-loss-atomic-write"),
+            ["replay", "--ladder", "--quirks", "linux-rxe-6.1"] + captures("rc-recv-too-short"),
+            ["check", "-v", "--quirks", "none"] + captures("rc-bad-rkey-write", "rc-loss-both", "rc-peer-in-error"),
+            ["check"] + captures("rc-loss-request-last", "rc-retry-exhausted"),
+            ["replay", "--ladder"] + captures("rc-recv-too-short", "rc-atomics"),
+            ["decode"] + captures("cm-reject", "rc-rnr-then-success", "rc-bad-rkey-read", "rc-ecn"),
+            ["drill"] + drills,
+        ]
+        for words in commands:
+            status, plain = run(program, words[:1] + ["--color=never"] + words[1:])
+            status_too, colours = run(program, words[:1] + ["--color", "always"] + words[1:])
+            if "\033" in plain or (status, plain) != (status_too, ESCAPE.sub("", colours)):
+                wrong.append(f"{words}: the coloured text differs")
+            coloured += colours
+    rows = STYLE.findall(open(source, encoding="utf-8").read())
+    wrong += [f"{word}: nothing has this style" for word, colour in rows
+              if f"\033[{COLOUR[colour]}m{word}\033[0m" not in coloured]
+    words = ["check"] + captures("rc-bad-rkey-write")
+    env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
+    for more, options, want in (({"TERM": "xterm"}, [], True), ({"TERM": "xterm", "NO_COLOR": "1"}, [], False),
+                                ({"TERM": "xterm", "NO_COLOR": ""}, [], True), ({"TERM": "dumb"}, [], False),
+                                ({}, [], False), ({"TERM": "xterm", "NO_COLOR": "1"}, ["--color=always"], True),
+                                ({"TERM": "xterm"}, ["--color=never"], False),
+                                ({"TERM": "xterm"}, ["--json", "-"], False)):
+        if ("\033" in on_terminal(program, words + options, env | more)) != want:
+            wrong.append(f"terminal with {more} {options}: {'no ' if want else ''}colours")
+    if "\033" in run(program, words, env=env | {"TERM": "xterm"})[1]:
+        wrong.append("pipe: colours")
+    if run(program, words + ["--color=blue"])[0] != 2:
+        wrong.append("--color=blue: no error")
+    print("\n".join(wrong + [f"colours: {len(rows)} styles, {len(wrong)} wrong"]))
+    return 1 if wrong or len(rows) < 10 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

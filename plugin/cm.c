@@ -114,12 +114,13 @@ bool roce_cm_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int offset, packet_i
     text = wmem_strbuf_new(pinfo->pool, NULL);
     roce_info_column_cm(text, &msg);
     col_add_str(pinfo->cinfo, COL_INFO, wmem_strbuf_get_str(text));
-    /* The expert info has a fixed text, so that tshark's `-z expert` counts equal messages together.
+    /* The expert info has a fixed text, so that tshark's `-z expert` counts equal messages
+     * together.
      */
-    proto_item_set_text(
-        proto_tree_add_expert(tree, pinfo, msg.kind == ROCE_CM_REJ ? &ei_reject : &ei_message, tvb,
-                              offset, ROCE_MAD_SIZE),
-        "%s", wmem_strbuf_get_str(text));
+    proto_item_set_text(proto_tree_add_expert(tree, pinfo,
+                                              msg.kind == ROCE_CM_REJ ? &ei_reject : &ei_message,
+                                              tvb, offset, ROCE_MAD_SIZE),
+                        "%s", wmem_strbuf_get_str(text));
     add_message(pkt, &msg, tvb, offset, pinfo, tree);
     return true;
 }

@@ -48,9 +48,9 @@ static gboolean show(void *text)
 static void warn(const char *name)
 {
     const char *ours = find_counterpart(name);
-    char *text = g_strdup_printf(
-        "%s matches no RoCE packet while the protocol RoCE is enabled. %s%s.", name,
-        ours ? "Use " : "The fields of RoCE begin with ", ours ? ours : OURS);
+    char *text =
+        g_strdup_printf("%s matches no RoCE packet while the protocol RoCE is enabled. %s%s.", name,
+                        ours ? "Use " : "The fields of RoCE begin with ", ours ? ours : OURS);
 
     /* Wireshark may dissect while it paints a window. A dialog has to wait until that is done.
      * tshark has no main loop. */

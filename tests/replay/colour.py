@@ -65,10 +65,10 @@ def main():
         commands = [
             ["check", stuck],
             ["check", "-v", "--quirks", "none"] + captures("rc-loss-atomic-write"),
-            ["replay", "--ladder", "--quirks", "linux-rxe-6.1"] + captures("rc-recv-too-short"),
+            ["replay", "--ladder", "--quirks", "auto"] + captures("rc-recv-too-short"),
             ["check", "-v", "--quirks", "none"] + captures("rc-bad-rkey-write", "rc-loss-both", "rc-peer-in-error"),
             ["check"] + captures("rc-loss-request-last", "rc-retry-exhausted"),
-            ["replay", "--ladder"] + captures("rc-recv-too-short", "rc-atomics"),
+            ["replay", "--ladder", "--quirks", "none"] + captures("rc-recv-too-short", "rc-atomics"),
             ["decode"] + captures("cm-reject", "rc-rnr-then-success", "rc-bad-rkey-read", "rc-ecn"),
             ["drill"] + drills,
         ]

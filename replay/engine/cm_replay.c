@@ -83,7 +83,7 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
 }
 
 /* Marks the peer's messages before message `j` of our end as lost that our end cannot have received
- * when it sent that message: a REJ before our REJ or DREQ, and an RTU before our REJ. */
+ * when it sent that message: a REJ before our REJ or DREQ, and an RTU or DREQ before our REJ. */
 static void find_crossed(struct cm_replay_dev *dev, size_t j)
 {
     enum roce_cm kind = kind_of(dev, j);
@@ -92,7 +92,8 @@ static void find_crossed(struct cm_replay_dev *dev, size_t j)
         return;
     for (size_t k = 0; k < j; k++)
         if (!is_ours(dev, k) && (kind_of(dev, k) == ROCE_CM_REJ ||
-                                 (kind == ROCE_CM_REJ && kind_of(dev, k) == ROCE_CM_RTU)))
+                                 (kind == ROCE_CM_REJ && (kind_of(dev, k) == ROCE_CM_RTU ||
+                                                          kind_of(dev, k) == ROCE_CM_DREQ))))
             dev->lost[k] = 1;
 }
 

@@ -162,6 +162,13 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
 {
     uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_READ_GAP) + go_back_cnt(w, ROCE_CAUSE_IMPLIED_NAK);
 
+    if (w->its->any_order && w->its->missing_responses > w->its->late_responses) {
+        strbuf_addf(t, "READ data of ");
+        add_addr(t, w->its);
+        strbuf_addf(t, " was lost before the capture point; the requester went back %" PRIu64 "×",
+                    cnt);
+        return;
+    }
     if (w->its->response_gaps) {
         strbuf_addf(t, "READ data of ");
         add_addr(t, w->its);

@@ -336,7 +336,11 @@ static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned 
         if (i != lost || lost == 0)
             flowgen_put(g, 0, &p[0]);
         if (in_order || (lost && i == lost)) {
-            flowgen_ack(g, 1, p[0].bth.psn, 0x60); /* sequence NAK */
+            struct roce_pkt nak = flowgen_resp(g, 1, ROCE_OP_RC_ACK, p[0].bth.psn, 0);
+
+            nak.aeth.syndrome = 0x60;                                   /* sequence NAK */
+            nak.udp.sport = (uint16_t)(port + 7 * (lost && i == lost)); /* on another path */
+            flowgen_put(g, 1, &nak);
             p[0].ip4.id = p[1].ip4.id = 0;
             flowgen_put(g, 0, &p[0]);
             if (in_order)

@@ -64,9 +64,14 @@ bool roce_note_port(struct roce_ctx *ctx, uint16_t port)
     return cold->port_returns < PATHS_MIN;
 }
 
+static bool is_any_order(const struct roce_flow *flow, const struct roce_endpoint *side)
+{
+    return roce_requests_in_any_order(flow, side) || roce_responses_in_any_order(flow, side);
+}
+
 bool roce_ports_are_paths(const struct roce_flow *flow, const struct roce_endpoint *side)
 {
-    return roce_requests_in_any_order(flow, side) || roce_responses_in_any_order(flow, side) ||
+    return is_any_order(flow, side) || is_any_order(flow, roce_peer(side)) ||
            (roce_cold_of(side)->port_returns >= PATHS_MIN &&
             roce_cold_of(roce_peer(side))->psn_naks == 0 &&
             read_go_backs(roce_cold_of(roce_peer(side))) == 0);

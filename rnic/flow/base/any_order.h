@@ -28,8 +28,8 @@ void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
  * that the sender did not use before. */
 bool roce_note_port(struct roce_ctx *ctx, uint16_t port);
 
-/* Returns whether `side` sends over several UDP source ports on purpose: order does not matter, or
- * it returns to earlier ports and its peer reports no loss. */
+/* Returns whether `side` sends over several UDP source ports on purpose: order does not matter to
+ * one of the two endpoints, or it returns to earlier ports and its peer reports no loss. */
 bool roce_ports_are_paths(const struct roce_flow *flow, const struct roce_endpoint *side);
 
 #endif

@@ -2,24 +2,29 @@
 /*
  * rnic-info: prints the devices that programs find on this machine, with their GIDs. Also prints
  * the state that each process with an open device reports (verbs/info_report.c). One line for each
- * object, as rdma(8) prints it. Exit status: 0; 1 if something could not be determined; 2 for wrong
- * use.
+ * object, as rdma(8) prints it, or all as JSON (info_json.c). Exit status: 0; 1 if something could
+ * not be determined; 2 for wrong use.
  */
+#include "info.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "port/live/live.h"
-#include "port/shared/process.h"
+#include <time.h>
+#include <unistd.h>
 
 static const char usage[] =
-    "usage: rnic-info [link | resource | statistic | limits]\n"
+    "usage: rnic-info [--json] [--watch[=SECONDS]] [link | resource | statistic | limits]\n"
     "  link       devices of the software RNIC on this host, their GIDs and the processes that use "
     "them\n"
     "  resource   QPs of these processes, and number of their objects\n"
     "  statistic  counters of these processes that are not 0\n"
     "  limits     maximum number of objects of one device\n"
+    "  --json     prints all of this as one JSON object (rnic-info.schema.json)\n"
+    "  --watch    prints again every second, or every SECONDS, until Ctrl-C; JSON as one line "
+    "each\n"
     "  --version  version of this program\n"
     "Lists only processes of the same user (root: all users) in the same network namespace.\n";
 
@@ -38,42 +43,7 @@ static void print_iface(const struct rnic_iface *iface)
     }
 }
 
-static int print_devices(void)
-{
-    struct rnic_iface *list = NULL;
-    struct error why = {""};
-    size_t cnt = 0;
-    int result = rnic_iface_list(&list, &cnt, &why);
-    if (result < 0) {
-        fprintf(stderr, "rnic-info: cannot list the interfaces: %s\n",
-                why.text[0] ? why.text : strerror(-result));
-        return 1;
-    }
-    for (size_t i = 0; i < cnt; i++)
-        if (list[i].path_mtu > 0)
-            print_iface(&list[i]);
-    free(list);
-    return 0;
-}
-
 /* ---- processes ------------------------------------------------------------------------------- */
-
-/* Returns the rest of the next line that begins with `word`, searched from *at, or NULL if there is
- * none. Moves *at to the line after it. Ends each line with a zero byte. */
-static char *next_line(char **at, const char *word)
-{
-    size_t len = strlen(word);
-    while (**at) {
-        char *line = *at;
-        char *end = line + strcspn(line, "\n");
-        *at = end + (*end == '\n');
-        if ((size_t)(end - line) > len && strncmp(line, word, len) == 0 && line[len] == ' ') {
-            *end = 0;
-            return line + len + 1;
-        }
-    }
-    return NULL;
-}
 
 static void print_who(const struct rnic_process *process, const char *comm)
 {
@@ -84,23 +54,19 @@ static void print_resource(const struct rnic_process *process, const char *comm,
 {
     unsigned contexts = 0, qps = 0, cqs = 0, srqs = 0;
     char *at = text;
-    char *line = next_line(&at, "res");
+    char *line = info_next_line(&at, "res");
+    struct info_qp qp;
     if (line && sscanf(line, "%u %u %u %u", &contexts, &qps, &cqs, &srqs) == 4) {
         print_who(process, comm);
         printf(" ctx %u qp %u cq %u srq %u\n", contexts, qps, cqs, srqs);
     }
-    while ((line = next_line(&at, "qp")) != NULL) {
-        char type[16], state[16];
-        unsigned number[7];
-        if (sscanf(line, "%u %15s %15s %u %u %u %u %u %u", &number[0], type, state, &number[1],
-                   &number[2], &number[3], &number[4], &number[5], &number[6]) != 9)
-            continue;
+    while (info_next_qp(&at, &qp)) {
         print_who(process, comm);
-        printf(" lqpn %u type %s state %s", number[0], type, state);
-        if (number[6])
-            printf(" rqpn %u path-mtu %u", number[1], number[6]);
-        printf(" sq-psn %u rq-psn %u send-wr %u recv-wr %u\n", number[2], number[3], number[4],
-               number[5]);
+        printf(" lqpn %u type %s state %s", qp.number, qp.type, qp.state);
+        if (qp.path_mtu)
+            printf(" rqpn %u path-mtu %u", qp.peer, qp.path_mtu);
+        printf(" sq-psn %u rq-psn %u send-wr %u recv-wr %u\n", qp.sq_psn, qp.rq_psn, qp.send_wr,
+               qp.recv_wr);
     }
 }
 
@@ -109,7 +75,7 @@ static void print_statistic(const struct rnic_process *process, const char *comm
 {
     char *at = text, *line;
     print_who(process, comm);
-    while ((line = next_line(&at, "counter")) != NULL) {
+    while ((line = info_next_line(&at, "counter")) != NULL) {
         const char *value = strchr(line, ' ');
         if (value && strcmp(value, " 0") != 0)
             printf(" %s", line);
@@ -124,88 +90,32 @@ static void print_process(const struct rnic_process *process, const char *comm, 
     printf("\n");
 }
 
-typedef void print_fn(const struct rnic_process *process, const char *comm, char *text);
-
-static int print_processes(print_fn *print)
-{
-    struct rnic_process *list = NULL;
-    size_t cnt = 0;
-    int result = rnic_process_list(&list, &cnt);
-    if (result < 0) {
-        fprintf(stderr, "rnic-info: cannot list the processes: %s\n", strerror(-result));
-        return 1;
-    }
-    for (size_t i = 0; i < cnt; i++) {
-        char *at = list[i].text;
-        const char *comm = next_line(&at, "comm");
-        print(&list[i], comm ? comm : "-", comm ? at : list[i].text);
-    }
-    rnic_process_free(list, cnt);
-    return 0;
-}
-
 /* ---- limits of a device ---------------------------------------------------------------------- */
+
+static void print_limit(const char *name, uint64_t value)
+{
+    printf("%s %" PRIu64 "\n", name, value);
+}
 
 static int print_limits(void)
 {
-    const struct rnic_attr attr = {.gid = {{.gid = {[0] = 0xfe, [1] = 0x80, [15] = 1}}},
-                                   .gid_cnt = 1,
-                                   .limits = {.max_mcast_grp = RNIC_LIVE_GROUPS}};
-    struct rnic *rnic = rnic_new(&attr);
-    struct rnic_limits is;
-    if (!rnic) {
-        fputs("rnic-info: no memory\n", stderr);
-        return 1;
-    }
-    rnic_limits_get(rnic, &is);
-    rnic_del(rnic);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } rows[] = {
-#define ROW(member) {#member, is.member}
-        ROW(max_mr_size),
-        ROW(max_pd),
-        ROW(max_mr),
-        ROW(max_mw),
-        ROW(max_cq),
-        ROW(max_cqe),
-        ROW(max_qp),
-        ROW(max_qp_wr),
-        ROW(max_sge),
-        ROW(max_sge_rd),
-        ROW(max_inline),
-        ROW(max_qp_rd_atom),
-        ROW(max_ah),
-        ROW(max_srq),
-        ROW(max_srq_wr),
-        ROW(max_srq_sge),
-        ROW(max_xrcd),
-        ROW(max_mcast_grp),
-        ROW(max_pkeys),
-        ROW(max_mcast_qp_attach),
-        ROW(max_qp_init_rd_atom),
-#undef ROW
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        printf("%s %" PRIu64 "\n", rows[i].name, rows[i].value);
-    return 0;
+    return info_limits(print_limit);
 }
 
 static int print_link(void)
 {
-    int devices = print_devices();
-    return print_processes(print_process) || devices;
+    int devices = info_devices(print_iface);
+    return info_processes(print_process) || devices;
 }
 
 static int print_resources(void)
 {
-    return print_processes(print_resource);
+    return info_processes(print_resource);
 }
 
 static int print_statistics(void)
 {
-    return print_processes(print_statistic);
+    return info_processes(print_statistic);
 }
 
 static int print_version(void)
@@ -220,6 +130,71 @@ static int print_usage(void)
     return 0;
 }
 
+/* ---- command line ---------------------------------------------------------------------------- */
+
+struct options {
+    const char *word; /* what to print */
+    bool json;
+    double interval; /* of --watch, s; 0 without it */
+};
+
+/* Reads the number of seconds of --watch=SECONDS. Returns 0 for other text. */
+static double read_interval(const char *arg)
+{
+    char *end;
+    double seconds;
+    if (!*arg)
+        return 1;
+    seconds = strtod(arg + 1, &end);
+    return *arg == '=' && !*end && seconds >= 0.01 && seconds <= 86400 ? seconds : 0;
+}
+
+/* Returns 0, or 2 after an error message. */
+static int read_options(int argc, char **argv, struct options *options)
+{
+    const char *bad = NULL, *why = "";
+    *options = (struct options){.word = NULL};
+    for (int i = 1; i < argc && !bad; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            options->json = true;
+        } else if (strncmp(argv[i], "--watch", 7) == 0) {
+            options->interval = read_interval(argv[i] + 7);
+            if (options->interval == 0)
+                bad = argv[i], why = "not --watch or --watch=SECONDS";
+        } else if (options->word) {
+            bad = argv[i], why = "only one of link, resource, statistic and limits is allowed";
+        } else
+            options->word = argv[i];
+    }
+    if (!bad && options->json && options->word)
+        bad = options->word, why = "--json prints everything";
+    if (bad)
+        fprintf(stderr, "rnic-info: %s: %s. Try 'rnic-info --help'.\n", bad, why);
+    return bad ? 2 : 0;
+}
+
+static void pause_for(double seconds)
+{
+    struct timespec time = {.tv_sec = (time_t)seconds};
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
+/* Clears a terminal, and ends the text before it. */
+static void begin_again(void)
+{
+    if (isatty(STDOUT_FILENO))
+        fputs("\033[H\033[2J", stdout);
+    else
+        putchar('\n');
+}
+
+static int print_error(void)
+{
+    fprintf(stderr, "rnic-info: standard output: %s\n", strerror(errno));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -229,20 +204,33 @@ int main(int argc, char **argv)
         {"link", print_link},     {"resource", print_resources}, {"statistic", print_statistics},
         {"limits", print_limits}, {"-h", print_usage},           {"--help", print_usage},
         {"-V", print_version},    {"--version", print_version}};
-    const char *what = argc > 1 ? argv[1] : "link";
+    struct options options;
+    const char *what;
     int (*print)(void) = NULL;
+    int result = read_options(argc, argv, &options);
+    if (result != 0)
+        return result;
+    what = options.word ? options.word : "link";
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(what, all[i].word) == 0)
             print = all[i].print;
-    if (!print || argc > 2) {
-        fprintf(stderr, "rnic-info: %s: %s. Try 'rnic-info --help'.\n", print ? argv[2] : what,
-                print ? "only one argument is allowed" : "not link, resource, statistic or limits");
+    if (!print) {
+        fprintf(stderr, "rnic-info: %s: %s. Try 'rnic-info --help'.\n", what,
+                "not link, resource, statistic or limits");
         return 2;
     }
-    int result = print();
-    if (fclose(stdout) != 0) {
-        fprintf(stderr, "rnic-info: standard output: %s\n", strerror(errno));
-        return 1;
+    if (options.json)
+        print = info_json;
+    result = print();
+    while (options.interval > 0) {
+        if (fflush(stdout) != 0)
+            return print_error();
+        pause_for(options.interval);
+        if (!options.json)
+            begin_again();
+        result = print();
     }
+    if (fclose(stdout) != 0)
+        return print_error();
     return result;
 }

@@ -6,6 +6,7 @@ inside rnic-run, in a separate network namespace:
 
 rnic-run -n -i lo -- robust.py BIN kill|shm_kill|info|watch|crowd|spray [--seed N] [--times N] [--soak SECONDS]"""
 import argparse
+import json
 import os
 import random
 import re
@@ -16,11 +17,14 @@ import sys
 import threading
 import time
 
+import jsonschema
+
 import stacks
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from seed import add_seed_option  # noqa: E402
 
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 processes = []
 
 
@@ -161,7 +165,7 @@ def shm_kill(bin_dir, rng, args):
 
 
 def info(bin_dir, _, __):
-    """rnic-info describes both processes."""
+    """rnic-info describes both processes, as text and as JSON, once and again."""
     def ask(what):
         done = subprocess.run([os.path.join(bin_dir, "rnic-info"), what], stdout=subprocess.PIPE,
                               text=True, check=True)
@@ -185,6 +189,19 @@ def info(bin_dir, _, __):
     for counter in ("rx_write_requests", "tx_packets", "port_tx_local"):
         values = re.findall(rf" {counter} (\d+)", statistic)
         expect(len(values) == 2 and all(int(value) > 0 for value in values), f"no {counter}")
+    with open(os.path.join(TOP, "rnic/tools/rnic-info.schema.json"), encoding="utf-8") as text:
+        schema = json.load(text)
+    again = start(os.path.join(bin_dir, "rnic-info"), "--json", "--watch=0.05")
+    for said in [json.loads(again.stdout.readline()) for _ in range(3)]:
+        jsonschema.validate(said, schema)
+        expect({str(one["pid"]) for one in said["processes"]} == pids, "JSON: other processes")
+        numbers = [(one["qps"][0]["lqpn"], one["qps"][0]["rqpn"]) for one in said["processes"]]
+        expect(numbers[0] == numbers[1][::-1] and {str(numbers[0][0])} <= {qp[1] for qp in qps}, "JSON: other QPs")
+        expect(all(one["counters"]["tx_packets"] > 0 for one in said["processes"]), "JSON: no packets")
+        expect("rnic_lo" in [one["device"] for one in said["devices"]], "JSON: other devices")
+        expect(said["limits"]["max_qp"] >= 10000, "JSON: max_qp")
+    again.kill()
+    again.wait()
     for process in (server, client):
         process.kill()
         process.wait()

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* What rnic-info knows of the devices, processes and limits of this host (info_data.c), for its two
+ * forms of output: text (info.c) and JSON (info_json.c). */
+#ifndef RNIC_TOOLS_INFO_H
+#define RNIC_TOOLS_INFO_H
+
+#include <stdbool.h>
+#include "port/live/live.h"
+#include "port/shared/process.h"
+
+/* A line "qp" of the description of a process (verbs/info_report.c). */
+struct info_qp {
+    unsigned number, peer; /* QP numbers; `peer` and `path_mtu` are 0 for a QP without a peer */
+    char type[16], state[16];
+    unsigned sq_psn, rq_psn;
+    unsigned send_wr, recv_wr; /* work requests that wait */
+    unsigned path_mtu;         /* bytes */
+};
+
+/* Returns the rest of the next line that begins with `word`, searched from *at, or NULL if there is
+ * none. Moves *at to the line after it. Ends each line with a zero byte. */
+char *info_next_line(char **at, const char *word);
+
+/* Reads the next line "qp". Returns false if there is none. */
+bool info_next_qp(char **at, struct info_qp *qp);
+
+/* Call print() for each device, process or limit. Return 0, or 1 after an error message. `text` is
+ * the description of the process after the line "comm". */
+typedef void info_process_fn(const struct rnic_process *process, const char *comm, char *text);
+int info_devices(void (*print)(const struct rnic_iface *iface));
+int info_processes(info_process_fn *print);
+int info_limits(void (*print)(const char *name, uint64_t value));
+
+/* Prints all of it as one line of JSON (rnic-info.schema.json). Returns 0 or 1. */
+int info_json(void);
+
+#endif

@@ -26,6 +26,15 @@ ZOOM = """(async () => {
   return performance.now() - begin;
 })()"""
 
+# Chromium may add the entry after the page has been drawn.
+FIRST_PAINT = """(async () => {
+  for (;;) {
+    const [entry] = performance.getEntriesByName('first-contentful-paint');
+    if (entry) return entry.startTime;
+    await new Promise(r => setTimeout(r, 10));
+  }
+})()"""
+
 
 def cpu(command):
     begin = time.monotonic()
@@ -46,7 +55,7 @@ def thread_ms(browser):
 def browse(chromium, what, page):
     with Chromium(chromium) as browser:
         browser.open(page)
-        paint = browser.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+        paint = browser.run(FIRST_PAINT)
         drawn = browser.run("performance.now()")
         browser.call("Performance.enable", timeDomain="threadTicks")
         zoom, busy = [], []

@@ -54,6 +54,14 @@ static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_pack
     return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
 }
 
+/* Counts READ `e`, which completes although its responses were out of order. If it was
+ * retransmitted, its responses may be those of two transmissions, each in order. */
+static void note_accepted_read(struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    if (e->tries == 1)
+        roce_cold(ctx->flow, roce_peer(ctx->sender))->accepted_reads++;
+}
+
 static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
                                struct roce_sent_packet *e)
 {
@@ -71,7 +79,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
             roce_sent_has_all_responses(e)) {
             e->flags |= ROCE_SENT_DONE; /* the requester continued, so it accepts responses in any
                                          * order */
-            roce_cold(ctx->flow, roce_peer(ctx->sender))->accepted_reads++;
+            note_accepted_read(ctx, e);
             complete_message(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
                    e->dma_len != ROCE_LEN_UNKNOWN) {
@@ -355,7 +363,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     if ((e->resp_next < e->psn_cnt && !late) || (e->flags & ROCE_SENT_DONE))
         return;
     if (e->resp_next < e->psn_cnt)
-        roce_cold(ctx->flow, roce_peer(ctx->sender))->accepted_reads++;
+        note_accepted_read(ctx, e);
     e->flags |= ROCE_SENT_DONE;
     e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     ctx->result->response_time = roce_since(e->msg_time, ctx->time);

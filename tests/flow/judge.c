@@ -121,7 +121,9 @@ static bool same_finding(const struct roce_finding *a, const struct roce_finding
 static bool same_side(const struct roce_endpoint_summary *a, const struct roce_endpoint_summary *b)
 {
     return SAME(a, b, addr, first_psn_sure) && a->first_psn_sure == b->first_psn_sure &&
-           a->udp_sport == b->udp_sport && SAME(a, b, packets, max_reads_in_flight) &&
+           a->any_order == b->any_order && a->adaptive == b->adaptive &&
+           a->udp_sports == b->udp_sports && a->udp_sport == b->udp_sport &&
+           SAME(a, b, packets, max_reads_in_flight) &&
            a->max_reads_in_flight == b->max_reads_in_flight &&
            SAME(a, b, max_bytes_in_flight, region);
 }

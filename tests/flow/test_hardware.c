@@ -395,25 +395,6 @@ static void order_that_does_not_matter_is_recognised(void)
     }
 }
 
-/* The first captured packets may have overtaken earlier ones. */
-static void overtaking_at_the_start_is_no_retransmission(void)
-{
-    static const uint8_t order[] = {3, 1, 0, 2, 5, 4};
-    struct flowgen g;
-    struct verdict v = {0};
-    struct roce_pkt p[6];
-
-    flowgen_begin(&g);
-    for (unsigned i = 0; i < 6; i++)
-        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
-    for (unsigned i = 0; i < 6; i++)
-        flowgen_put(&g, 0, &p[order[i]]);
-    flowgen_ack_all(&g, 1);
-    judge_end(&g, &v);
-    EXPECT_EQ(v.conn[0].side[0].out_of_order, 4);
-    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].packets, 0);
-}
-
 /* Responses to several READs are spread over 40 positions, further than gaps are remembered. */
 static void reads_in_any_order_complete(void)
 {
@@ -451,4 +432,4 @@ SUITE("flow.hardware", TEST(reads_on_several_paths_complete),
       TEST(other_reserved_bits_are_reported_each_time), TEST(dc_packets_are_not_judged),
       TEST(reliable_datagrams_are_reported), TEST(stored_atomic_response_is_no_reuse),
       TEST(adaptive_retransmission_is_recognised), TEST(order_that_does_not_matter_is_recognised),
-      TEST(overtaking_at_the_start_is_no_retransmission), TEST(reads_in_any_order_complete))
+      TEST(reads_in_any_order_complete))

@@ -253,7 +253,7 @@ ROWS = {
     "sprayed both ways": Row(sprayed_both, "adaptive routing of ACKs", ()),
     "sprayed READ responses": Row(sprayed_reads, "NVIDIA: out-of-order data placement", ()),
     "sprayed READs": Row(sprayed_reads_deep, "NVIDIA: out-of-order data placement", ()),
-    "UDP source port per packet": Row(port_a_packet, "MRC, Pollara: entropy in the UDP source port", ("ALL-NET-012",)),
+    "UDP source port per packet": Row(port_a_packet, "MRC, Pollara: entropy in the UDP source port", ()),
     "DSCP per plane": Row(dscp_a_plane, "ROCE MULTIPATH_DSCP", ("ALL-NET-004",), 2),
     "selective repeat, sender": Row(selective_repeat, "ROCE_ACCL selective_repeat", (), says="all lost packets passed the capture point"),
     "selective repeat, receiver": Row(selective_repeat_receiver, "ROCE_ACCL selective_repeat", (), says="5 packets never reached the capture point"),

@@ -109,7 +109,8 @@ struct roce_req {
     uint32_t nxt;      /* highest PSN seen, plus 1 */
     uint32_t una;      /* highest PSN acknowledged, plus 1; may be ahead of nxt */
     uint32_t implied_nak_psn;
-    uint64_t gap_time; /* time at which the latest PSN gap was found */
+    uint32_t acked_frame; /* highest frame of the acknowledged requests */
+    uint64_t gap_time;    /* time at which the latest PSN gap was found */
     struct roce_window win;
     struct roce_retransmission retx;
     uint64_t last_time; /* time of the latest request packet */
@@ -119,7 +120,6 @@ struct roce_req {
     uint8_t timeouts, rnrs, naks; /* retransmissions of retry_psn by cause; naks: sequence NAKs */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
     uint32_t part;             /* acknowledged bytes of a message whose end is not acknowledged */
-    uint32_t acked_frame;      /* highest frame of the acknowledged requests */
     uint32_t msg_number;
     uint16_t run_id; /* run id of the newest window entry: see roce_sent_packet */
     bool una_known;

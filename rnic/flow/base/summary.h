@@ -174,6 +174,9 @@ struct roce_endpoint_summary {
     uint32_t first_psn; /* first PSN of the endpoint's requests, from CM or captured; or
                          * ROCE_PSN_UNKNOWN */
     bool first_psn_sure;
+    bool any_order;          /* the peer accepts packets of this endpoint in any order */
+    bool adaptive;           /* adaptive retransmission: waits do not follow the agreed timeout */
+    uint8_t udp_sports;      /* different UDP source ports of a connected QP, at most 4; 0: one */
     uint16_t udp_sport;      /* UDP source port of the endpoint's first captured packet */
     uint64_t packets, bytes; /* captured packets of the endpoint, and their bytes on the wire */
     uint64_t payload_sent; /* payload bytes of the endpoint's requests, retransmissions included */
@@ -186,8 +189,6 @@ struct roce_endpoint_summary {
                               * acknowledged */
     uint64_t accepted_reads; /* READs of the peer whose responses were out of order, and which it
                               * did not retransmit */
-    bool any_order;          /* the peer accepts packets of this endpoint in any order */
-    uint8_t udp_sports;      /* different UDP source ports of a connected QP, at most 4; 0: one */
     uint64_t psn_naks, rnr_naks, fatal_naks; /* NAKs that the endpoint sent */
     uint64_t rnr_paged; /* RNR NAKs for requests that need no receive WQE: on-demand paging */
     uint64_t
@@ -211,7 +212,6 @@ struct roce_endpoint_summary {
     uint64_t timeout_min_ns,
         timeout_max_ns; /* shortest and longest retransmission timeout measured, ns; 0 if none */
     uint64_t early_timeouts; /* retransmissions by timeout before 3/4 of the agreed timeout */
-    bool adaptive;           /* adaptive retransmission: waits do not follow the agreed timeout */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;

@@ -124,6 +124,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         return ROCE_CAUSE_IMPLIED_NAK;
     if (gap)
         return ROCE_CAUSE_READ_GAP;
+    if (req->pending_cause != ROCE_CAUSE_NONE)
+        return ROCE_CAUSE_UNKNOWN; /* a response required the go-back */
     if (is_early_timeout(ctx, e, psn, idle))
         return ROCE_CAUSE_TIMEOUT;
     /* Only a missing response makes a requester go back into the middle of a READ. */

@@ -400,7 +400,6 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
     if (!req->base_cm) {
         req->base = req->nxt = psn;
         req->una = psn;
-        req->gap_time = ctx->time; /* an earlier PSN may have been overtaken by this one */
     } else {
         req->nxt = req->una = req->base;
         req->una_known = true;

@@ -18,7 +18,8 @@ static int op_cmp(const void *a, const void *b)
     return (x->req > y->req) - (x->req < y->req);
 }
 
-/* Sorts the writes and removes duplicates: a write to several words was listed for each word. */
+/* Sorts the writes. Removes duplicates: a write that changes several words was added once for each
+ * word. */
 static void sort_ops(struct atomic_order *o)
 {
     size_t cnt = 0;
@@ -77,7 +78,7 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(mask, &word->mask, 8);
     for (unsigned i = 0; i < 8; i++) {
         uint64_t at = word->va + i - w->va; /* `at` wraps to a large offset if the byte is before
-                                             * the WRITE */
+                                             * the first byte of the WRITE */
 
         if (at >= w->len)
             continue;
@@ -88,8 +89,8 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(&word->mask, mask, 8);
 }
 
-/* Applies a write to a word. Returns false if the word does not have the value that the response to
- * an atomic shows. */
+/* Applies a write to a word. Returns false if the write is an atomic and its response shows another
+ * value than the word has. */
 static bool apply_write(const struct atomic_order *o, struct atomic_word *word,
                         const struct shared_write *w)
 {
@@ -145,8 +146,8 @@ static size_t first_word(const struct atomic_order *o, const struct shared_write
     return low;
 }
 
-/* Applies a write to all words that it changes. Returns false and changes no word if an atomic
- * of the write found another value. */
+/* Applies a write to all words that it changes. Returns false and changes no word if the response
+ * to one of its atomics shows another value than the word has. */
 static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;
@@ -171,8 +172,8 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
 /* ---- the search --------------------------------------------------------------------------------
  */
 
-/* Returns whether the next write of direction `run` may be executed now: no other direction has
- * a write left that must be executed earlier. */
+/* Returns whether the next write of direction `run` may be executed now. It may not if the capture
+ * shows that a remaining write of another direction was executed earlier. */
 static bool may_be_next(const struct atomic_order *o, size_t run)
 {
     const struct shared_write *w = o->write[o->head[run]];

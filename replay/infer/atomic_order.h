@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Atomic order: finds the order in which requests of several connections changed words of memory.
- * Each response to an atomic has the value that the previous change left. The search is depth
- * first, in capture order.
+ * The response to an atomic has the value of the word before the atomic. The search is depth first,
+ * in capture order.
  */
 #ifndef REPLAY_INFER_ATOMIC_ORDER_H
 #define REPLAY_INFER_ATOMIC_ORDER_H
@@ -24,10 +24,10 @@ struct atomic_undo {
     uint64_t mask;
 };
 
-/* Place in the order of writes that the search has filled. */
+/* One position in the order of writes that the search has found so far. */
 struct atomic_trial {
-    size_t dir;  /* direction whose write is at this place in the order */
-    size_t undo; /* number of changes made before this write */
+    size_t dir;  /* direction whose write has this position */
+    size_t undo; /* number of word changes made before this write */
 };
 
 struct atomic_order {

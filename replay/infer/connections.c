@@ -114,9 +114,9 @@ static const struct trace_packet *packet_of(const struct trace *trace, uint32_t 
     return low < trace->cnt && trace->pkt[low].frame == frame ? &trace->pkt[low] : NULL;
 }
 
-/* Returns whether a frame is a request that begins a message. A QP reuse that begins with
- * another packet is inferred from a response only. That response may be wrong, which the
- * comparison reports. */
+/* Returns whether a frame is a request that begins a message. If another packet begins a QP reuse,
+ * the reuse was inferred from a response only. That response may be wrong, which the comparison
+ * reports. */
 static bool begins_message(const struct trace *trace, uint32_t frame)
 {
     const struct trace_packet *p = packet_of(trace, frame);
@@ -158,7 +158,7 @@ static bool place_damaged(struct finder *f)
     return true;
 }
 
-/* Feeds all packets to the observer and fills in `owner` and `use`. Returns false if out of
+/* Feeds all packets to the flow observer and fills in `owner` and `use`. Returns false if out of
  * memory. */
 static bool observe_trace(struct finder *f)
 {
@@ -228,7 +228,7 @@ static bool recognise_peers(struct connections *connections, const struct finder
 /* ---- groups ------------------------------------------------------------------------------------
  */
 
-/* Returns the number of elements of `use` that sort before or at (conn_index, frame). */
+/* Returns the number of elements of `use` up to (conn_index, frame), including an equal one. */
 static size_t uses_to(const struct finder *f, uint32_t conn_index, uint32_t frame)
 {
     size_t low = 0, high = f->use_cnt;
@@ -292,7 +292,7 @@ static bool group_packet(struct finder *f, uint32_t idx)
     if (response ? g->resp_flow == KEYMAP_NONE : g->req_flow == KEYMAP_NONE)
         *(response ? &g->resp_flow : &g->req_flow) = p->flow;
     if (p->flow != (response ? g->resp_flow : g->req_flow))
-        return true; /* opcode altered: the service differs from the direction's */
+        return true; /* a service other than the direction's shows that the opcode was altered */
     if (!response && !p->dropped) {
         g->requests = true;
         g->begins |= roce_opcode_is_request(op) && roce_opcode_starts(op);
@@ -328,9 +328,9 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
     return found;
 }
 
-/* Pairs a group of requests without responses with the only other flow between the two hosts.
- * rnic/flow leaves the group unpaired if the responses do not fit. Paired here, the
- * misfit is reported as a difference of a response. */
+/* Pairs a group of requests that has no responses with the only other flow between the two hosts.
+ * rnic/flow leaves the group unpaired if the responses in that flow do not fit. Once paired, the
+ * comparison reports each response that does not fit. */
 static void pair_alone(struct finder *f)
 {
     for (uint32_t g = 0; g < f->keys.cnt && g < PAIR_ALONE_MAX; g++) {
@@ -397,8 +397,8 @@ static int group_cmp(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Makes a direction of each group that has a request which begins a message, and responses.
- * Returns false if out of memory. */
+/* Makes a direction of each group that has responses and a request which begins a message. Returns
+ * false if out of memory. */
 static bool build_directions(struct connections *connections, struct finder *f)
 {
     struct group **order = calloc(f->keys.cnt + 1, sizeof(*order));
@@ -453,8 +453,8 @@ static bool assign_packets(struct connections *connections, struct finder *f)
     return true;
 }
 
-/* Adds packets of a flow to the packets that are not replayed. `frame` is the first of them.
- * Returns false if out of memory. */
+/* Adds packets of a flow to `skip`, the packets that are not replayed. `frame` is the first of
+ * them. Returns false if out of memory. */
 static bool add_skipped_flow(struct connections *connections, uint32_t flow, uint32_t frame,
                              size_t packets, const char *reason)
 {

@@ -40,8 +40,7 @@ struct recorded_direction {
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
-    bool after_gap;   /* the direction is the part of a connection after a gap in the captured
-                       * requests (split_at_gap.h) */
+    bool after_gap;   /* direction begins after a gap in the captured requests (split_at_gap.h) */
     uint32_t gap_psn; /* first PSN of the gap, if after_gap */
     uint32_t gap_after_frame; /* last frame before the gap, if after_gap; 0 if there is none */
 };
@@ -49,9 +48,9 @@ struct recorded_direction {
 /* Packets of a trace flow that are in no direction. */
 struct skipped_flow {
     uint32_t flow;
-    uint32_t frame; /* frame number of the first packet in no direction */
+    uint32_t frame; /* frame number of the first of these packets */
     size_t packets;
-    const char *reason; /* static string: the reason why no direction has the packets */
+    const char *reason; /* static string: reason why the packets belong to no direction */
 };
 
 /* Limit of directions. Our RNIC needs one QP for each direction. */
@@ -64,11 +63,12 @@ struct connections {
     struct skipped_flow *skip;
     size_t skip_cnt;
     size_t skip_cap;
-    uint32_t *unassigned; /* packets of no direction: indices into trace.pkt, in capture order */
+    uint32_t *unassigned; /* packets that belong to no direction: indices into trace.pkt, in
+                           * capture order */
     size_t unassigned_cnt;
     size_t unassigned_cap;
-    bool *rxe; /* for each flow of the trace: the sender was recognised as Linux rxe, as
-                * `rocedrill check` does (flow/base/peer.h) */
+    bool *rxe; /* for each flow of the trace: whether the sender was recognised as Linux rxe
+                * (flow/base/peer.h) */
 };
 
 /* Finds the connections of a trace. Returns 0, or -1 and an error: out of memory, or too many

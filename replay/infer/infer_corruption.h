@@ -9,11 +9,12 @@
 
 #include "infer/infer_setup.h"
 
-/* Sets pkt_event.usable of each event, and counts damaged and retransmitted packets. The only
- * damaged packet of a connection is usable if it is a response and no retransmission follows. */
+/* Sets pkt_event.usable of each event, and counts damaged and retransmitted packets. If a
+ * connection has only one damaged packet, which is a response without a later retransmission, the
+ * packet is usable. */
 void infer_corruption(struct inferred_setup *setup);
 
-/* Clears pkt_event.usable of a damaged response if other responses contain its data. The
+/* Sets pkt_event.usable of a damaged response to false if other responses contain its data. The
  * requester then had no reason to retransmit. Needs the path MTU. Returns false if out of
  * memory. */
 bool infer_corruption_excuse(struct inferred_setup *setup);

@@ -14,11 +14,11 @@
 /* Limit of the responses tested as proof of execution. Each test may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
-/* Jitter of response times: a response may be faster, by 1/JITTER, than the fastest response whose
- * request is known. */
+/* Jitter of response times, as a fraction 1/JITTER. A response may be faster by this fraction than
+ * the fastest response whose request is known. */
 #define JITTER 8u
 
-/* Used as an event number: the request has several copies. */
+/* Used instead of an event number if the request has several copies. */
 #define SENT_TWICE (EVENT_NONE - 1)
 
 /* Returns whether the event is a NAK after which the responder's QP is in the error state. */
@@ -56,8 +56,8 @@ static void find_refusal(struct inferred_setup *s)
 
         if (!event->response || !event->usable || event->before_first)
             continue;
-        /* The responder checks an R_Key in the packet that carries it: the one that begins the
-         * message (R084), or the one with an IETH. */
+        /* The responder checks an R_Key in the packet that carries the key: the first packet of a
+         * message (R084), or the packet with an IETH. */
         if (is_refusal(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
             !is_answered_before(s, i, e) &&
             (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
@@ -69,8 +69,9 @@ static void find_refusal(struct inferred_setup *s)
     }
 }
 
-/* Marks each request that found no receive WQE: the request of an RNR NAK and all its earlier
- * copies. Counts the RNR NAKs and finds their timer code. Returns false if out of memory. */
+/* Sets no_recv_wqe of each request that found no receive WQE: the request that an RNR NAK names,
+ * and all its earlier copies. Counts the RNR NAKs and finds their timer code. Returns false if out
+ * of memory. */
 static bool find_rnr(struct inferred_setup *s)
 {
     uint32_t codes[32] = {0};
@@ -97,8 +98,9 @@ static bool find_rnr(struct inferred_setup *s)
     return ok;
 }
 
-/* Returns the event of the next retransmission after a response, or EVENT_NONE. A request is a
- * retransmission if its PSN is at most `high` or that of a request between. */
+/* Returns the event of the next retransmission after response `answer`, or EVENT_NONE. A request is
+ * a retransmission if its PSN does not exceed the highest one requested so far; `high` is the
+ * highest one before the response. */
 static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
     for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
@@ -118,9 +120,10 @@ static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t req
     return event_packet(s, request)->time - event_packet(s, answer)->time <= NAK_OBEYED_NS;
 }
 
-/* Returns whether the requester retransmitted the NAKed PSN after event `nak`. Unless `exactly`,
- * two more cases count. The retransmission may begin at the next PSN, if the capture lacks the
- * copy of the NAKed one. The capture may end before the requester could react. */
+/* Returns whether the requester retransmitted the NAKed PSN after event `nak`. If `exactly` is
+ * false, also returns true in two cases. The capture lacks the copy of the NAKed PSN, and the
+ * retransmission was captured from the next PSN on. Or the capture ends before the requester could
+ * react. */
 static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
 {
     int64_t rel = s->event[nak].rel, high = rel;
@@ -133,8 +136,8 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
         if (!s->event[i].response && s->event[i].rel > high)
             high = s->event[i].rel;
     if (exactly || high == rel)
-        return false; /* another PSN is missing already, or no out-of-order request caused the
-                       * NAK */
+        return false; /* a retransmission of the NAKed PSN is required, or the capture has no
+                       * out-of-order request that explains the NAK */
     back = goes_back(s, nak, high);
     if (back != EVENT_NONE)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
@@ -192,7 +195,7 @@ static bool find_quickest(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether response `i` followed request `copy` quickly, after a much longer time without
+/* Returns whether response `i` quickly followed request `copy`, after a much longer time without
  * responses. No earlier request was then still waiting for a response. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
@@ -204,8 +207,9 @@ static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t c
     return false;
 }
 
-/* Returns whether response `i` answers a READ or an atomic that was repeated after event `from`.
- * Returns true only if the position of the response makes its MSN certain (R103). */
+/* Returns whether response `i` answers a READ or an atomic that the requester repeated after
+ * event `from`. Returns true only if the position of the response in the READ determines its MSN
+ * (R103). */
 static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t from,
                            const uint32_t *executed)
 {
@@ -217,11 +221,11 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     if (!e || (op->kind != ROCE_KIND_ATOMIC_ACK && op->kind != ROCE_KIND_READ_RESP) ||
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
-    /* Ignore copies before the executed one: they were out of order, so the responder sent no
-     * response to them. */
+    /* Ignore copies before the executed one: they arrived out of order, so the responder did not
+     * answer them. */
     for (uint32_t k = i + 1; k-- > executed[e - s->req] && i - k < LOST_WINDOW;) {
         if (s->event[k].response) {
-            answers += s->event[k].rel == s->event[i].rel && /* counts damaged responses too */
+            answers += s->event[k].rel == s->event[i].rel && /* a damaged response counts too */
                        event_opcode(s, k)->kind == op->kind;
         } else if (s->event[k].usable && s->event[k].rel >= e->rel &&
                    s->event[k].rel <= s->event[i].rel && event_in_time(s, i, k)) {
@@ -236,9 +240,9 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     return repeated && answers >= copies;
 }
 
-/* Returns whether a response after event `from` shows that request `rel` was executed before its
- * next copy at event `to`. Unless `before`, a response after `to` counts if it is too early to be
- * caused by that copy. */
+/* Returns whether a response after event `from` shows that request `rel` was executed before the
+ * requester retransmitted it at event `to`. Unless `before` is set, a response after `to` also
+ * counts if it follows `to` too soon to be an answer to the retransmission. */
 static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
                      bool before)
 {
@@ -255,9 +259,9 @@ static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to,
  * Returns the request packet that was lost between the capture point and the responder, as the MSN
  * of response `i` shows, or req_cnt.
  *
- * Response `i` answers a repeated READ or atomic. Its MSN counts fewer messages than were captured
- * before the repetition. The first message that the MSN does not count was lost if two conditions
- * hold. The requester retransmitted the message, and no response in between shows its execution.
+ * Response `i` answers a repeated READ or atomic. Its MSN counts fewer messages than the requester
+ * had sent before the repetition. The first message that the MSN does not count was lost if two
+ * conditions hold: the requester retransmitted it, and no earlier response shows its execution.
  */
 static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
                         const uint32_t *executed, int64_t proved)
@@ -281,8 +285,8 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
 }
 
 /* Returns whether a later request was captured after event `from`, and then a copy of request `rel`
- * before event `to`. If the request was lost at `from`, the later one caused a sequence NAK, and
- * the copy arrived. */
+ * before event `to`. If request `rel` was lost at `from`, the later request caused a sequence NAK,
+ * and the copy reached the responder. */
 static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     bool later = false;
@@ -306,9 +310,10 @@ static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
            event_packet(s, copy)->time - event_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
 }
 
-/* Finds requests lost between the capture point and the responder. Evidence is a sequence NAK
- * for a PSN that, judged by the capture, was executed already. No earlier response may show that
- * execution, and the requester must retransmit the PSN. Returns false if out of memory. */
+/* Finds requests lost between the capture point and the responder. The evidence is a sequence NAK
+ * for a PSN that the responder, according to the capture, had already executed. Two conditions must
+ * hold: no earlier response shows the execution, and the requester retransmits the PSN. Returns
+ * false if out of memory. */
 static bool find_lost(struct inferred_setup *s)
 {
     uint32_t *executed =
@@ -320,10 +325,11 @@ static bool find_lost(struct inferred_setup *s)
     size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */
-    uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: a later one arrived
-                                                * first, and no NAK followed yet */
-    bool stalled = false; /* a request after `next` was captured first (out of order) */
-    bool naked = false;   /* a sequence NAK for `next` followed */
+    uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: a later request
+                                                * arrived before it, and the responder has not
+                                                * sent the NAK yet */
+    bool stalled = false; /* a request after `next` was captured before `next` (out of order) */
+    bool naked = false;   /* the responder sent a sequence NAK for `next` */
 
     if (!executed || !owed) {
         free(executed);
@@ -371,8 +377,9 @@ static bool find_lost(struct inferred_setup *s)
         }
         e = request_at(s, event->rel);
         naked |= e && (size_t)(e - s->req) == next;
-        /* The sequence NAK excludes an RNR NAK for the waiting copy: the copy was lost before
-         * the responder could refuse it. A later request caused the NAK. */
+        /* A responder sends either a sequence NAK or an RNR NAK for a request. This sequence NAK
+         * shows that the copy did not find an empty receive queue: it was lost, and a later request
+         * caused the NAK. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
             s->event[waiting].lost = true;
@@ -382,21 +389,21 @@ static bool find_lost(struct inferred_setup *s)
         if (!e || e->rel != event->rel || (size_t)(e - s->req) >= next || proved >= e->rel ||
             (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->req], e->rel) > i))
             continue;
-        /* Ignore this NAK: a later request that was captured before the copy caused it. */
+        /* Ignore this NAK: a later request caused it that was captured before the copy. */
         if (owed[e - s->req]) {
             owed[e - s->req] = 0;
             continue;
         }
-        /* Ignore this NAK: a request sent after the earlier lost copy caused it, and the second
-         * copy arrived. Or the network delayed the request: it arrived after a later request.
-         * Only an ACK before the next copy shows that. The ACK of the copy may be faster than all
-         * other responses. */
+        /* Ignore this NAK in two cases. A request sent after the first lost copy caused it, and the
+         * second copy reached the responder. Or the network only delayed the request, so that a
+         * later request overtook it; an ACK before the next copy shows this, even if it is faster
+         * than all other responses. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
             is_shown(s, i, copy_after(s, i, e->rel), e->rel, (size_t)(e - s->req) != asked))
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
-        /* Requests captured after the lost copy were out of order at the responder, so scan them
+        /* Requests captured after the lost copy reached the responder out of order, so scan them
          * again. */
         effort += i - executed[next];
         if (effort > LOST_WINDOW * UINT64_C(64))
@@ -410,7 +417,7 @@ static bool find_lost(struct inferred_setup *s)
 }
 
 /* Returns whether a copy of request packet `e` was captured so soon after the event that the
- * capture point may have swapped the two. */
+ * capture point may have exchanged the two. */
 static bool raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -424,12 +431,12 @@ static bool raced(const struct inferred_setup *s, const struct request_pkt *e, u
 }
 
 /*
- * Returns whether a response proves the executions that it shows. An altered response proves
- * nothing, so four conditions must hold.
+ * Returns whether a response proves the executions that its PSN and MSN show. An altered response
+ * proves nothing, so four conditions must hold.
  *
- * Its PSN and MSN agree. The requests up to its PSN were captured. Its kind fits the request. The
- * requester's reaction fits: it does not retransmit acknowledged requests, and after a NAK it
- * retransmits the NAKed PSN.
+ * Its PSN and MSN agree. All requests up to its PSN were captured. Its kind fits the request. The
+ * requester reacts to it: the requester does not retransmit acknowledged requests, and after a NAK
+ * it retransmits the NAKed PSN.
  */
 static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t high, int64_t expected)
 {
@@ -461,7 +468,7 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
  * them to executed_unseen. Returns false if out of memory. */
 static bool find_ahead(struct inferred_setup *s)
 {
-    size_t next = 0; /* index of the request packet that the responder expects */
+    size_t next = 0; /* index of the request packet that the responder expects next */
     int64_t high = INT64_MIN;
     unsigned looks = 0;
 

@@ -9,8 +9,9 @@
 #include "infer/infer_loss.h"
 #include "infer/match_responses.h"
 
-/* Limits of the bytes requested by READs: READ_FREE bytes, or READ_RATIO times the size of the
- * capture. Responses to more cannot be in the capture and would exhaust our memory. */
+/* Limits of the bytes that READs request: READ_FREE bytes, or READ_RATIO times the size of the
+ * capture. A capture cannot contain the responses to more bytes, and generating them would exhaust
+ * our memory. */
 #define READ_FREE  (UINT64_C(64) << 20)
 #define READ_RATIO 64
 
@@ -20,8 +21,8 @@
 /* Limit of the PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
-/* Least distance of an MSN base from the wrap. A larger MSN base is ignored if only one response
- * shows it. */
+/* Minimum distance of an MSN base from the wrap. If only one response shows an MSN base nearer to
+ * the wrap, the base is ignored. */
 #define MSN_WRAP 0x10000u
 
 /* Number of the path MTUs: 256 to 4096 bytes. */
@@ -30,7 +31,8 @@
 /* Limit of the different MSN bases that are considered. */
 #define BASES_MAX 64
 
-/* Returns the last PSN whose request a response shows as received, whether executed or refused. */
+/* Returns the last PSN that the responder has received according to a response, whether it executed
+ * or refused the request. */
 static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
@@ -53,7 +55,7 @@ static bool answered_before(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Sets the relative PSN of each event, counted without wrap from the first request that begins a
- * message. Prefers a first request that is not a retransmission. */
+ * message. Prefers as first request one that is not a retransmission. */
 static void number_steps(struct inferred_setup *s)
 {
     roce_psn at = {0};
@@ -67,8 +69,8 @@ static void number_steps(struct inferred_setup *s)
         if (s->event[i].response || s->event[i].damaged || !roce_opcode_is_request(op) ||
             !roce_opcode_starts(op))
             continue;
-        /* The capture may begin with a retransmission. If all requests may be retransmissions,
-         * use the last one tried. */
+        /* The capture may begin with a retransmission. If each request may be a retransmission, use
+         * the last one examined. */
         if (!begun || answered_first) {
             answered_first =
                 !s->recorded->cm.present && tries++ < FIRST_TRIES && answered_before(s, i);
@@ -95,9 +97,9 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* Returns the PSN of a response to a request with a negative PSN, if the request begins a message
- * and the MSN shows that this message is the first of the connection; else 0. `begins` as in
- * find_first(). */
+/* Returns the PSN of the request that a response answers, if three conditions hold: the PSN is
+ * negative, the request begins a message, and the MSN shows that this is the first message of the
+ * connection. Returns 0 otherwise. `begins` is that of find_first(). */
 static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                             const uint32_t begins[LOST_FIRST_MAX])
 {
@@ -115,13 +117,14 @@ static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                                                                                              : 0;
 }
 
-/* Sets setup.first. The first request may have been lost before the capture point, and the
- * responder's sequence NAK then requests it; or the network reordered the first requests. Then
- * `first` is negative. */
+/* Sets setup.first, the first relative PSN. It is negative if a request before the first captured
+ * one is known. The first request may have been lost before the capture point, so that the
+ * responder's sequence NAK names it. Or the network reordered the first requests. */
 static void find_first(struct inferred_setup *s)
 {
-    uint32_t begins[LOST_FIRST_MAX] = {0}; /* number after the last event that begins a message, by
-                                            * negative PSN; 0 if there is none */
+    uint32_t begins[LOST_FIRST_MAX] = {0}; /* for each negative PSN: number of the last event
+                                            * that begins a message there, plus 1; 0 if there is
+                                            * none */
 
     s->first = 0;
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -153,8 +156,8 @@ static void find_first(struct inferred_setup *s)
     }
 }
 
-/* Marks the packets of messages before the first one replayed. Responses to those messages
- * precede all other responses. A later response with such a PSN has a wrong PSN, which the
+/* Sets before_first of the packets of messages before the first one replayed. Their responses
+ * precede all other responses. If a later response has such a PSN, the PSN is wrong, which the
  * comparison reports. */
 static void mark_early(struct inferred_setup *s)
 {
@@ -179,8 +182,8 @@ static uint32_t mtu_at_least(uint32_t len)
     return mtu;
 }
 
-/* Returns the payload that the responses to a READ need in each packet at least: the next request
- * may begin right after the PSNs of the READ. Returns 0 if it does not. */
+/* Returns the least payload per packet that the responses to a READ need, because the next request
+ * begins right after the PSNs of the READ. Returns 0 if the next request does not begin there. */
 static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
 {
     struct roce_pkt pkt;
@@ -197,11 +200,12 @@ static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
     return 0;
 }
 
-/* First and Middle packets have exactly one MTU of payload. The length that most of them have
- * counts, so that one altered packet does not change the MTU. */
+/* First and Middle packets have exactly one MTU of payload. The most frequent length is the MTU, so
+ * that one altered packet does not change it. */
 static void find_mtu(struct inferred_setup *s)
 {
-    uint32_t votes[MTU_CNT] = {0}; /* First and Middle packets of 256 << n bytes */
+    uint32_t votes[MTU_CNT] = {0}; /* votes for each MTU: number of First and Middle packets with
+                                    * 256 << n bytes */
     uint32_t several = 0, one = 0;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -253,16 +257,16 @@ static void find_pkey(struct inferred_setup *s)
 /* ---- MSN ---------------------------------------------------------------------------------------
  */
 
-/* Sets the first MSN to that of most responses. If `all` is not set, only responses that
- * acknowledge a new PSN have a vote: the response to a duplicate counts all messages executed so
- * far. */
+/* Sets the MSN before the first message to that of most responses. Unless `all` is set, only
+ * responses that acknowledge a new PSN have a vote: the response to a duplicate counts all messages
+ * executed so far. */
 static void vote_msn(struct inferred_setup *s, bool all)
 {
     struct {
         uint32_t base, votes;
     } bases[BASES_MAX];
     unsigned cnt = 0, best = 0;
-    int64_t voted = INT64_MIN; /* highest PSN that a response with a vote shows as executed */
+    int64_t voted = INT64_MIN; /* highest PSN that a voting response shows as executed */
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct request_pkt *e;
@@ -308,20 +312,21 @@ static void find_msn(struct inferred_setup *s)
     vote_msn(s, false);
     if (s->msn_votes < 2) /* too few responses to new requests */
         vote_msn(s, true);
-    /* An MSN base that only one response shows is accepted, because a capture may begin inside a
-     * connection. Just below the wrap it is wrong: that response is the first and counts too few
-     * messages. */
+    /* Accept an MSN base that only one response shows, because a capture may begin in the middle of
+     * a connection. Ignore a base just below the wrap: that response is the first one and counts
+     * too few messages. */
     if (s->msn_votes == 1 && !s->recorded->after_gap && s->msn > ROCE_PSN_MASK - MSN_WRAP)
         s->msn = 0;
     if (s->recorded->cm.present)
         s->msn = 0; /* the capture contains the start of the connection (R102) */
-    /* A response whose MSN counts messages of this direction does not answer an earlier message. */
+    /* A response whose MSN counts messages of this direction does not answer a message before the
+     * first one. */
     for (uint32_t i = 0; i < s->event_cnt; i++)
         if (s->event[i].response && s->event[i].before_first && !s->recorded->after_gap &&
             s->msn_votes > 0 && roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&
             roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), roce_psn_of(s->msn)) > 0)
             s->event[i].before_first = false;
-    /* A READ response First may have the MSN before or after the READ is counted (R103). */
+    /* The MSN of a READ response First may count the READ or not (R103). */
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         uint32_t own;
 
@@ -411,7 +416,7 @@ static void count_request(struct inferred_setup *s, const struct request_pkt *e)
         s->max_recv = e->off + e->len;
 }
 
-/* Gives every copy of a refused SEND a receive WQE that ends before packet `e`. */
+/* Gives each copy of a refused SEND a receive WQE that ends before request packet `e`. */
 static void shorten_recv(struct inferred_setup *s, const struct request_pkt *e)
 {
     int64_t first = s->req[e->msg_first].rel;
@@ -442,7 +447,8 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
     if (kind == ROCE_KIND_SEND && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
                                     roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
         /* The SEND was too long for its receive WQE (R082). Linux rxe answers with NAK 0x63. A
-         * responder with another local fault answers alike; the capture does not show the cause. */
+         * responder with another local fault sends the same NAK, and the capture does not show the
+         * cause. */
         shorten_recv(s, bad);
         return 0;
     }

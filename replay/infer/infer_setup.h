@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Infer setup: reads off the packets of a direction how both QPs must have been set up: first PSN
- * and MSN, path MTU, P_Key, permissions of QP and memory, where receive WQEs were missing or short.
+ * Infer setup: infers from the packets of a direction how both QPs must have been set up: first PSN
+ * and MSN, path MTU, P_Key, permissions of QP and memory, and which receive WQEs were missing or
+ * short.
  *
  *   1. request_table.h         lists the requests by PSN, as a responder executes them
  *   2. infer_corruption.h      decides which damaged packets their receivers accepted
@@ -9,9 +10,9 @@
  *   4. match_responses.h       pairs READ requests and atomics with their responses
  *   5. infer_timers.h          bounds the requester's ACK timeout and retry counts
  *
- * One response alone changes nothing. A NAK forbids an operation only if its MSN fits and no later
- * response contradicts it; the MSN base is the one that most responses agree on. So an altered
- * response cannot make the setup agree with it.
+ * One response alone does not change the setup. A NAK forbids an operation only if its MSN fits and
+ * no later response contradicts it. The MSN base is the one on which most responses agree. So the
+ * inferred setup does not adapt to an altered response, and the comparison reports it.
  */
 #ifndef REPLAY_INFER_INFER_SETUP_H
 #define REPLAY_INFER_INFER_SETUP_H

@@ -17,21 +17,22 @@
 /* Shortest wait that counts as a timeout, in multiples of the shortest response time. */
 #define WAIT_MIN 4u
 
-/* Range of the measured waits for an ACK timeout. */
+/* Range of the measured waits for an ACK timeout. The ends of one wait are known only within
+ * bounds. */
 struct waits {
     uint64_t least; /* shortest upper bound of a wait, ns */
     uint64_t most;  /* longest lower bound of a wait, ns */
     uint32_t cnt;
 };
 
-/* State of the pass through the events. */
+/* State of the pass through the events of a direction. */
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
-    struct waits first, again; /* waits after progress, and waits after another timeout without
-                                * progress */
-    int64_t acked, high, last; /* last PSN acknowledged, highest PSN requested, last PSN of the
-                                * latest request */
+    struct waits first, again; /* waits whose previous retry was followed by progress, and waits
+                                * that directly follow another timeout */
+    int64_t acked, high, last; /* relative PSNs: last one acknowledged, highest one requested,
+                                * last one of the latest request */
     int64_t rnr_rel;           /* relative PSN of the latest RNR NAK */
     uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */
     uint64_t start;            /* start of the ACK timer, ns, if responses restart the timer */
@@ -40,8 +41,9 @@ struct walk {
     uint64_t before;           /* time of the previous event, ns */
     bool naked;                /* a NAK or RNR NAK was captured since the latest request */
     bool rnr;                  /* an RNR NAK was captured since the latest request */
-    uint32_t tries;            /* retries since a response last acknowledged a new PSN */
-    uint32_t restarts;         /* go-backs for any reason since then */
+    uint32_t tries;            /* number of retries since a response last acknowledged a new PSN */
+    uint32_t restarts;         /* number of go-backs, for any reason, since a response last
+                                * acknowledged a new PSN */
     bool waited;               /* the latest retry was caused by the ACK timeout */
 };
 
@@ -97,8 +99,8 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
         return;
     }
     /* After a timeout the requester retransmits the first unacknowledged PSN (R140). A
-     * retransmission amid other packets has another cause, such as missing READ data. Also
-     * ignore a wait too short for a timer. */
+     * retransmission in the middle of other packets has another cause, such as missing READ data. A
+     * wait too short for a timer has another cause too. */
     if (!w->naked && (rel != w->acked + 1 || time - w->before < wait / 4 * 3 ||
                       wait <= WAIT_MIN * w->s->min_response_ns || wait < UNIT_NS))
         return;
@@ -119,7 +121,8 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
     int64_t end = e ? e->rel + e->cnt - 1 : rel;
 
     if (w->high <= w->acked)
-        w->start = w->sent = time; /* timer was not running: no request was outstanding */
+        w->start = w->sent = time; /* the timer was not running, because no request was
+                                    * outstanding */
     if (rel <= w->last && e && e->event != event) {
         if (w->request != EVENT_NONE && is_copy(s, w->request, event))
             return;
@@ -127,7 +130,7 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
     }
     w->request = event;
     w->last = end;
-    /* A request that was in flight when the RNR NAK came does not end the RNR wait. */
+    /* A request that was already in flight when the RNR NAK arrived does not end the RNR wait. */
     if (!w->rnr || rel <= w->rnr_rel || w->acked >= w->rnr_rel)
         w->naked = w->rnr = false;
     if (end > w->high)

@@ -90,8 +90,8 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
     return 1;
 }
 
-/* Returns the first event before which a request may have been sent. A response just before that
- * event may have crossed the request on its way to the requester. */
+/* Returns the first event before which a request may have been sent. A response captured just
+ * before that event may have crossed the request between capture point and requester. */
 static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -136,8 +136,8 @@ static void find_posts(struct work_requests *w)
             w->wr[i - 1].posted_by = w->wr[i].posted_by;
 }
 
-/* Returns whether the packets of a message have the lengths that the specification demands
- * (R079, R080). Our requester sends no others. */
+/* Returns whether the packets of a message have the lengths that the specification demands (R079,
+ * R080). Our requester always sends such lengths. */
 static bool lengths_fit(const struct work_requests *w, const struct work_request *wr)
 {
     uint64_t sum = 0;
@@ -201,7 +201,8 @@ static bool too_many_fetches(const struct work_requests *w)
 {
     const struct inferred_setup *s = w->setup;
     int64_t asked = INT64_MIN;  /* highest PSN requested so far */
-    size_t begun = 0, done = 0; /* number of work requests sent, and number acknowledged */
+    size_t begun = 0, done = 0; /* number of work requests whose packets were sent, and number
+                                 * acknowledged */
     uint32_t out = 0;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -225,9 +226,9 @@ static bool too_many_fetches(const struct work_requests *w)
     return false;
 }
 
-/* Shortens a message whose end was not captured to the captured packets and 1 byte of the next
- * one. Our requester sends this packet too, so the captured ones are First and Middle packets. The
- * length that a WRITE promises would cost its sender up to 8 million packets. */
+/* Shortens a message whose end was not captured: to the captured packets, plus one packet of 1
+ * byte. With the additional packet, our requester sends the captured ones as First and Middle
+ * packets. Posting the length in the RETH of a WRITE instead could cost up to 8 million packets. */
 static void cut_open_message(struct work_requests *w)
 {
     struct work_request *last = w->cnt ? &w->wr[w->cnt - 1] : NULL;

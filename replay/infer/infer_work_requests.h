@@ -19,7 +19,7 @@ struct work_request {
     bool open;    /* the capture ends before the last packet of the message */
     uint32_t len; /* bytes sent, or requested by a READ; for an open message: captured bytes plus
                    * 1 */
-    uint32_t cut; /* open WRITE: bytes that its RETH promises in addition to `len` */
+    uint32_t cut; /* open WRITE: number of bytes that its RETH announces beyond `len` */
     enum roce_kind kind;
 };
 
@@ -31,7 +31,7 @@ struct work_requests {
     uint32_t *part; /* events of the packets of all work requests */
     size_t part_cnt;
     size_t part_cap;
-    int64_t end;        /* relative PSN after the last one that is replayed */
+    int64_t end;        /* relative PSN after the last PSN that is replayed */
     uint32_t after_gap; /* number of captured requests after the gap in the PSNs */
     const char *skip;   /* reason why the work requests cannot be posted, or NULL */
 };
@@ -44,7 +44,7 @@ void work_requests_free(struct work_requests *wrs);
 /* Returns the work request that has PSN `rel`, or NULL. */
 const struct work_request *work_request_at(const struct work_requests *wrs, int64_t rel);
 
-/* Returns PSN `rel` counted from the first PSN replayed, or -1 if `rel` is not replayed. */
+/* Returns the distance of PSN `rel` from the first PSN replayed, or -1 if `rel` is not replayed. */
 static inline int64_t work_requests_psn_idx(const struct work_requests *wrs, int64_t rel)
 {
     return rel >= wrs->setup->first && rel < wrs->end ? rel - wrs->setup->first : -1;

@@ -74,9 +74,9 @@ static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
            memcmp(trace_payload(x), trace_payload(y), x->payload_len) == 0;
 }
 
-/* Records `answer` as the response packet to `request` for its PSN. A responder answers in
- * order, so an earlier response to the same PSN then belongs to the previous copy of the
- * request. It moves there unless that copy has one already. Returns false if out of memory. */
+/* Records `answer` as the response packet to `request` for its PSN. A responder answers in order.
+ * So an earlier response to this PSN belongs to the previous copy of the request, and moves there
+ * unless that copy has a response. Returns false if out of memory. */
 static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->event[answer].rel, .request = request};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Memory log: the bytes that rc_responder.h stored in the responders' memory because recorded
- * responses show them: the initial contents, and what the responders' programs stored before which
- * request. setup_dump.h writes them to a file.
+ * responses show them. They are the initial contents, and the bytes that the responders' programs
+ * stored later. setup_dump.h writes the log to a file.
  */
 #ifndef REPLAY_INFER_MEMORY_LOG_H
 #define REPLAY_INFER_MEMORY_LOG_H
@@ -20,7 +20,7 @@ struct logged_store {
     size_t off;            /* offset in memory_log.byte of the stored bytes */
     bool initial;          /* the stored bytes are part of the initial contents */
     uint32_t before_frame; /* frame before which the bytes were stored; 0 if not known yet */
-    uint32_t request;      /* frame of the request whose response shows the bytes; differs from
+    uint32_t request;      /* frame of the request whose response shows the bytes; unequal to
                             * before_frame if the request was executed before its capture */
 };
 

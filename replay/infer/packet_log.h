@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Packet log: the packets of one RC direction (the requests of one QP and the responses to them) in
- * capture order, and the setup of both QPs that infer_setup() reads off them.
+ * capture order, and the setup of both QPs that infer_setup() infers from them.
  *
  * `rel` is a PSN counted from the first request of the direction, without wrap.
  */
@@ -22,10 +22,11 @@ struct pkt_event {
     bool response;
     bool damaged;      /* a conformant receiver drops the packet */
     bool usable;       /* packet is undamaged, or its receiver accepted the damage */
-    bool before_first; /* packet of a message before the first one replayed: neither played nor
-                        * compared */
+    bool before_first; /* packet of a message before the first message replayed; it is not played
+                        * and not compared */
     bool lost;         /* request: the responder never received this copy */
-    bool early;        /* request: the responder had not executed all requests before it */
+    bool early;        /* request: earlier requests were not executed yet when it reached the
+                        * responder */
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
     bool rkey_invalid; /* request: its R_Key was invalid or did not cover the accessed range */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */
@@ -35,16 +36,16 @@ struct pkt_event {
     int64_t rel;
 };
 
-/* Request that the responder executed before any copy of it was captured, because the first copy
- * was not captured. A later copy is played in its place, just before the response that proves
- * the execution. */
+/* Request that the responder executed before any copy of it was captured, because the capture lacks
+ * its first copy. The session plays a later copy of the request just before the response that
+ * proves the execution. */
 struct executed_unseen {
     uint32_t event;    /* event of the later copy of the request */
     uint32_t response; /* event of the response that proves the execution */
 };
 
-/* One request packet that the responder executes, or the first one that it cannot execute. The
- * array is in PSN order, without gaps. */
+/* One request packet that the responder executes. Only the last element may be a packet that the
+ * responder refuses. The array is in PSN order, without gaps. */
 struct request_pkt {
     int64_t rel;
     uint32_t cnt;            /* number of PSNs */
@@ -56,8 +57,8 @@ struct request_pkt {
     uint32_t rkey;           /* R_Key of a WRITE, READ or atomic */
     uint64_t va;             /* remote address of this packet's bytes */
     uint32_t first_response; /* atomic: event of the first recorded response, or EVENT_NONE */
-    bool rewritten; /* a retransmission has another payload: the requester's program changed
-                     * its buffer */
+    bool rewritten; /* a retransmission has another payload, because the requester's program
+                     * changed its buffer */
     bool invalid;   /* malformed or out of sequence: answered with NAK 0x61 */
 };
 
@@ -81,8 +82,8 @@ struct inferred_setup {
     uint32_t peer_qpn;
     uint16_t pkey;
     uint32_t mtu;
-    bool mtu_known; /* MTU is from the CM or from a message of several packets; else `mtu` is the
-                     * smallest that fits */
+    bool mtu_known; /* `mtu` is certain: from the CM or from a message of several packets;
+                     * otherwise `mtu` is the smallest possible one */
     unsigned access;
     roce_psn psn;       /* PSN of the packet with relative PSN 0 */
     int64_t first;      /* relative PSN of the first packet replayed; negative if the first
@@ -90,19 +91,19 @@ struct inferred_setup {
     uint32_t msn;       /* MSN before the first message */
     uint32_t msn_votes; /* number of responses whose MSN agrees with `msn` */
     uint8_t rnr_code;
-    int8_t read_first_msn; /* MSN of a READ response First minus the MSN with the READ counted:
-                            * 0, -1, or 1 if either occurs */
+    int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts the READ: 0,
+                            * -1, or 1 if both values occur */
     uint32_t max_recv;     /* bytes of the longest receive WQE needed */
     /* Attributes of our QPs. */
     uint32_t rq_psn, sq_psn;               /* first PSN that our responder expects; first PSN
                                             * that our requester sends */
-    uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: of the
-                                            * responder, of the requester */
+    uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: the
+                                            * responder's and the requester's */
     uint8_t timeout, retry_cnt, rnr_retry; /* attributes of the requester, in the codes of
                                             * ibv_modify_qp() */
     struct inferred_timers timers;         /* range of timeouts and retry counts that the packets
                                             * allow */
-    bool lossy;               /* a request was retransmitted for a reason other than RNR */
+    bool lossy;               /* a request was retransmitted for a reason other than an RNR NAK */
     uint64_t min_response_ns; /* shortest time from a request to its response, ns; 0 if unknown */
     uint32_t fatal_nak;       /* event of the NAK that ended the connection, or EVENT_NONE */
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Request table: the requests of a direction by PSN, as a responder executes them: where messages
- * begin, what each packet writes or requests, and which ones no responder can serve.
+ * Request table: the requests of a direction by PSN, as a responder executes them. It shows where
+ * messages begin, which bytes each packet writes or requests, and which packets a responder must
+ * refuse.
  */
 #ifndef REPLAY_INFER_REQUEST_TABLE_H
 #define REPLAY_INFER_REQUEST_TABLE_H
 
 #include "infer/packet_log.h"
 
-/* Fills setup->req from events and path MTU with the request packets in PSN order, up to the
- * first that is missing or cannot be executed. Sets `*gap` to rel of the missing one, or to
- * GAP_NONE. Returns false if out of memory. */
+/* Fills setup->req with the request packets in PSN order, up to the first packet that is missing or
+ * cannot be executed. Needs the events and the path MTU. Sets `*gap` to the relative PSN of the
+ * missing packet, or to GAP_NONE. Returns false if out of memory. */
 bool request_table_build(struct inferred_setup *setup, int64_t *gap);
 
 /* Returns the request packet that has PSN `rel`, or NULL. */
@@ -22,8 +23,8 @@ const struct request_pkt *request_at_or_before(const struct inferred_setup *setu
 /* Returns the MSN of a responder that has executed all requests up to PSN `rel`. */
 uint32_t request_table_msn(const struct inferred_setup *setup, int64_t rel);
 
-/* Returns whether the MSN of a response agrees with its PSN: it counts the messages that the
- * response shows as executed. */
+/* Returns whether the MSN of a response agrees with its PSN: both show the same number of executed
+ * messages. */
 bool request_table_msn_fits(const struct inferred_setup *setup, uint32_t event);
 
 #endif

@@ -7,8 +7,7 @@ enum replay_role {
     REPLAY_RESPONDER = 1,
     REPLAY_REQUESTER = 2,
     REPLAY_BOTH = 3,
-    REPLAY_NEITHER = 4, /* closed_loop.h uses this value: the trace is inferred and played, but
-                         * not compared */
+    REPLAY_NEITHER = 4, /* only for closed_loop.h: infer and play the trace, but compare nothing */
 };
 
 #endif

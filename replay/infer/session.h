@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Session: everything inferred from one capture about its RC directions and the hosts of their
- * responders, and what our RNIC did when it was played in their place.
+ * responders, and the responses of our RNIC in place of these responders.
  *
  *   1. session_infer()       infers each direction's setup and each host's memory
  *   2. rc_responder_play()   adds the responses of our RNIC (engine/rc_responder.h)
  *   3. session_free()
  *
- * After step 1 the inferred part is constant, so another thread may play the requesters meanwhile
- * (engine/rc_requester.h). The trace and the connections must outlive the session.
+ * Step 2 does not change the inferred part, so another thread may play the requesters at the same
+ * time (engine/rc_requester.h). The trace and the connections must outlive the session.
  */
 #ifndef REPLAY_INFER_SESSION_H
 #define REPLAY_INFER_SESSION_H
@@ -72,10 +72,10 @@ struct responder_host {
     const char *failed; /* reason why our RNIC could not be set up as inferred, or NULL */
 };
 
-/* Callbacks for each action of a program and for each packet played, in order. A caller can repeat
- * these actions on another device. Each callback returns 0, or -1 if out of memory. The first four
- * are called while the responders are played, the others while the requesters are. A watch sets all
- * callbacks of a role, or none. */
+/* Callbacks for each action of a recorded program and for each packet played, in order. With them,
+ * a caller can repeat the actions on another device. Each callback returns 0, or -1 if out of
+ * memory. recv(), store(), key() and frame() are called while the responders are played, the others
+ * while the requesters are. A watch sets all callbacks of a role, or none. */
 struct session_watch {
     void *ctx;
     int (*recv)(void *ctx, uint32_t dir, uint32_t len);
@@ -83,8 +83,8 @@ struct session_watch {
      * contents. */
     int (*store)(void *ctx, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte, bool initial);
     int (*key)(void *ctx, uint32_t host, uint32_t rkey, bool valid);
-    /* Called when the request of `event` is played. The time is that of packet `pkt` of the
-     * trace, and the place in the order is that of event `when`. */
+    /* Called when the request of `event` is played, at the time of packet `pkt` of the trace.
+     * `when` is the event that gives the request its place in the order. */
     int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
     /* Called before the requester's program posts work request `wr` (infer_work_requests.h). */
     int (*post)(void *ctx, uint32_t dir, uint32_t wr);

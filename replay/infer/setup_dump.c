@@ -13,7 +13,8 @@
 /* Limit of the memory bytes in one JSON string. */
 #define CHUNK_MAX 4096u
 
-/* Returns a 64-bit number as a string in hex, because not every JSON reader has 64-bit numbers. */
+/* Returns a 64-bit number as a string in hex, because some JSON readers do not have 64-bit
+ * numbers. */
 static json_t *hex(uint64_t value)
 {
     char buf[24];
@@ -188,8 +189,8 @@ static json_t *device_json(const struct responder_host *host)
     return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
 }
 
-/* Atomics without a captured response. Our RNIC executes such an atomic, so that a later response
- * shows other bytes than the initial contents. */
+/* Atomics without a captured response. Our RNIC executes them, so a later response shows their
+ * result and not the initial contents. */
 struct open_atomics {
     struct {
         uint32_t host, rkey;

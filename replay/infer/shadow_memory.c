@@ -7,12 +7,12 @@
 
 enum { UNKNOWN, OBSERVED, WRITTEN };
 
-/* Limit of the search steps for explanations in one capture; beyond the limit, a contradiction is
- * reported. */
+/* Limit of the search steps in one capture. The search finds explanations of a READ that
+ * contradicts earlier writes. Beyond the limit, the contradiction is reported. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* Least number of bytes that differ in a buffer which the program filled again. Most bytes of
- * the buffer must differ as well. */
+/* Minimum number of changed bytes in a buffer that the responder's program refilled. Most bytes of
+ * the buffer must have changed too. */
 #define REFILL_MIN 16
 
 void shadow_init(struct shadow_memory *memory)
@@ -191,8 +191,8 @@ static int byte_of(const struct shadow_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
-/* Returns whether a remote write through another R_Key of this memory wrote `value`, which a
- * response shows at `va`. */
+/* Returns whether a remote write stored `value` at `va` through another R_Key of the same
+ * memory. */
 static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
                                  uint64_t va, uint8_t value)
 {
@@ -207,8 +207,9 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
     return false;
 }
 
-/* Returns whether the responder's program refilled the buffer. Then most of its bytes changed after
- * the last remote write, and after a packet informed the program of that write. */
+/* Returns whether the responder's program refilled the buffer. Two conditions must hold: most bytes
+ * differ from the last remote write, and a packet informed the program of that write before they
+ * changed. */
 static bool refilled(struct shadow_memory *memory, const struct shadow_region *region, uint64_t va,
                      const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader)
 {

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Shadow memory: the memory regions of a replayed responder, and what the capture says about their
+ * Shadow memory: the memory regions of a replayed responder, and what the capture shows about their
  * contents.
  *
- * There is one region for each R_Key, as large as the accesses that the recorded responder
- * accepted and with the permissions they need. Our RNIC reads and writes its `image`. Each byte
- * has a state:
+ * There is one region for each R_Key. Its size and permissions are those of the accesses that the
+ * recorded responder accepted. Our RNIC reads and writes its `image`. Each byte has a state:
  *
- *   unknown   never seen: the first READ or atomic that shows it gives its initial value
- *   observed  shown by a READ or an atomic: if a later one shows another value, the responder's
- *             program stored it, so we store it too
- *   written   written by a remote WRITE or atomic. If a READ shows another value, nothing is
- *             stored, so our RNIC contradicts the capture: a difference
- *   given     set by the user: as written
+ *   unknown   no packet has shown the byte: the first READ or atomic that does gives its initial
+ * value observed  shown by a READ or an atomic; if a later one shows another value, the responder's
+ *             program stored that value, so we store it too
+ *   written   written by a remote WRITE or atomic; if a READ shows another value, we do not store
+ * it, and our RNIC's response differs from the recorded one given     set by the user; treated like
+ * a written byte
  *
- * A written byte may change without a difference in two cases: the same memory was written through
- * another R_Key with the value now seen, or the responder's program refilled the buffer after a
- * message allowed it to. If another connection wrote the byte and an allowed order of execution
- * explains what a READ shows (shared_memory.h), the byte has that value for that READ only.
+ * A written byte may change without a difference in two cases: another R_Key of the same memory was
+ * used to write the new value, or the responder's program refilled the buffer after a message
+ * allowed it to. A READ may also show the effect of another connection's write in another allowed
+ * order (shared_memory.h). The byte then has that value for that READ only.
  */
 #ifndef REPLAY_INFER_SHADOW_MEMORY_H
 #define REPLAY_INFER_SHADOW_MEMORY_H
@@ -26,8 +25,8 @@
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
-/* Limits of the regions of one responder. Address space is only reserved; pages in use count
- * against the second limit, so that a hostile capture cannot fill the memory. */
+/* Limits of the regions of one responder. The first limits the reserved address space, the second
+ * the pages in use. They prevent a hostile capture from exhausting the memory. */
 #define MEMORY_SPAN_MAX  (UINT64_C(32) << 30)
 #define MEMORY_PAGES_MAX (UINT64_C(1) << 18)
 #define MEMORY_PAGE      4096u
@@ -62,11 +61,11 @@ struct shadow_reader {
     uint32_t pkt;        /* index into trace.pkt of the request */
     uint32_t app_active; /* latest earlier packet after which the responder's program may reuse its
                           * buffers; 0 if none */
-    /* Returns whether another allowed order of execution has `value` at `va`. The
-     * pointer is NULL if no other direction writes to the bytes. */
+    /* Returns whether another allowed order of execution gives `value` at `va`. The pointer is NULL
+     * if no other direction writes to the bytes. */
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value);
     void *explains_ctx;
-    bool unseen_only; /* leave bytes that a response showed or a request wrote before unchanged */
+    bool unseen_only; /* change no byte that a response showed or a request wrote before */
     /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.
      */
     int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,
@@ -74,7 +73,8 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* Byte that another order of execution explains. The image has that value for one READ only. */
+/* Byte whose recorded value another order of execution explains. The image has that value for one
+ * READ only. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
@@ -86,7 +86,7 @@ struct shadow_memory {
     struct shadow_region *region; /* regions, numbered by `keys` */
     size_t region_cap;
     struct shadow_write *write;
-    size_t forgotten; /* number of writes at the start of `write` that no longer count */
+    size_t forgotten; /* number of writes at the start of `write` to ignore */
     size_t write_cnt;
     size_t write_cap;
     struct lent_byte *lent;
@@ -101,7 +101,7 @@ struct shadow_memory {
 };
 
 void shadow_init(struct shadow_memory *memory);
-void shadow_free(struct shadow_memory *memory); /* delete our RNIC before this call */
+void shadow_free(struct shadow_memory *memory); /* the caller deletes our RNIC first */
 
 /* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores an
  * access with `len` 0, which needs no valid R_Key (R085), and a range that wraps. Returns 0, or
@@ -147,9 +147,9 @@ int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader 
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Notes an atomic that our RNIC executed and whose response was not captured. Its result is known
- * only if earlier remote writes determine the value that it found. Returns as shadow_note_write().
- */
+/* Notes an atomic that our RNIC executed and whose response was not captured. The result is known
+ * only if earlier remote writes determine the value before the atomic. Returns 0, or -1 if out of
+ * memory. */
 int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
                        const struct shadow_write *write);
 
@@ -160,8 +160,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 
-/* Makes all earlier writes no longer count. Call at a gap in the captured requests, because a
- * missing request may have written anywhere. */
+/* Ignores all earlier writes from now on. Call at a gap in the captured requests, because a missing
+ * request may have written anywhere. */
 void shadow_forget_writes(struct shadow_memory *memory);
 
 /* Returns the latest remote write to the byte by a packet before `pkt`. Returns NULL if there is

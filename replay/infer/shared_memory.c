@@ -6,12 +6,12 @@
 #include "infer/atomic_order.h"
 #include "wire/codes.h"
 
-/* Limit of the search steps for orders and explanations of one host. Beyond the limit, requests are
- * played in capture order. */
+/* Limit of the search steps for one host. Beyond the limit, requests are played in capture
+ * order. */
 #define EFFORT_MAX (UINT64_C(1) << 26)
 
-/* Limit of the search steps for one word, so that a word without an order leaves steps for the
- * others. */
+/* Limit of the search steps for one word of memory, so that a word whose order is not found leaves
+ * steps for the other words. */
 #define WORD_EFFORT (UINT64_C(1) << 18)
 
 /* The longest payload of a packet. */
@@ -146,14 +146,15 @@ static size_t first_at(const struct shared_memory *sh, uint32_t rkey, uint64_t v
 /* ---- the order of words ------------------------------------------------------------------------
  */
 
-/* Returns whether the capture shows that write `a` was executed before write `b`. */
+/* Returns whether the capture shows that write `a` was executed before write `b`: the response to
+ * `a` precedes `b`. */
 static bool is_before(const struct shared_write *a, const struct shared_write *b)
 {
     return a->dir == b->dir ? a->req < b->req : a->until < b->from;
 }
 
-/* Copies the writes that change a word to `op`, which has room for all writes, and returns their
- * number. */
+/* Copies the writes that change a word to `op`, and returns their number. `op` has room for all
+ * writes. */
 static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
                        const struct shared_write **op)
 {
@@ -171,8 +172,7 @@ static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
     return cnt;
 }
 
-/* Stores the order that was found as one atomic_turn for each write. Returns false if out of
- * memory. */
+/* Stores the order found as one atomic_turn for each write. Returns false if out of memory. */
 static bool keep_order(struct shared_memory *sh, const struct atomic_order *order)
 {
     if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
@@ -237,8 +237,8 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* Returns whether the orders of the words agree, so that all writes can be executed. They
- * disagree if writes to several words wait for each other in a circle. */
+/* Returns whether all writes can be executed in the orders of their words. They cannot if writes to
+ * several words wait for each other in a circle. */
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of
@@ -268,8 +268,8 @@ static bool orders_agree(struct shared_memory *sh)
     return done == sh->turn_cnt;
 }
 
-/* Searches one common order for all words, which replaces the orders of the single words. Returns
- * false if out of memory. */
+/* Searches one order of the writes to all words. It replaces the separate orders. Returns false if
+ * out of memory. */
 static bool order_jointly(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt)
 {
     size_t turn_cnt = sh->turn_cnt, word_was = sh->word_cnt;
@@ -431,7 +431,7 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value)
         return true;
     for (size_t i = from; i < to; i++) {
         const struct shared_write *w = &sh->write[i];
-        bool over = false; /* true if another write replaced the byte before the READ */
+        bool over = false; /* true if a later write replaced the byte before the READ */
         int byte;
 
         if (va - w->va >= w->len || w->from > read->until)

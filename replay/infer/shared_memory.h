@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sharing: how several connections access the same memory of a responder. The capture shows the
- * order of the requests of one connection. Between two connections, it shows only this: a
- * request that was answered was executed before any request that was captured after that
- * response. Apart from that, a responder may execute them in any order.
+ * order of the requests of one connection. The order between two connections is known in one case:
+ * if a response precedes a request of the other connection in the capture, the answered request was
+ * executed first. Otherwise a responder may execute the two in any order.
  *
- * Atomics reveal their order: each response has the value that the previous change left. For
- * each word that several connections change, we search an order that fits all responses and the
- * rest of the capture. We play the requests in that order. If no order fits, we play in capture
- * order, and the comparison reports the contradiction. A READ of bytes that other connections
- * wrote may return any byte that an allowed order puts there.
+ * The responses to atomics reveal their order, because each has the value that the previous change
+ * left. For each word that several connections change, we search an order that fits all responses
+ * and the rest of the capture. We play the requests in that order. If no order fits, we play in
+ * capture order, and the comparison reports the contradiction. A READ of bytes that other
+ * connections wrote may return any byte that an allowed order produces.
  */
 #ifndef REPLAY_INFER_SHARED_MEMORY_H
 #define REPLAY_INFER_SHARED_MEMORY_H
@@ -28,14 +28,13 @@ struct shared_write {
     uint32_t until;      /* index into trace.pkt of the response that proves the execution;
                           * UINT32_MAX if there is none */
     const uint8_t *data; /* bytes written; NULL for an atomic, or if the capture lacks the bytes */
-    bool known;          /* atomic: its response was captured, so the values `found` and `left`
-                          * are valid */
-    uint64_t found;      /* atomic: value of the word before it, in host byte order; `left` is the
-                          * value after it */
+    bool known;          /* atomic: its response was captured, so `found` and `left` are valid */
+    uint64_t found;      /* atomic: value of the word before the atomic, in host byte order;
+                          * `left`: value after the atomic */
     uint64_t left;
 };
 
-/* One entry of a word's order: the request executed at position `place`. */
+/* Position of one request in the order of a word's writes. */
 struct atomic_turn {
     uint32_t dir;
     uint32_t req;
@@ -51,8 +50,7 @@ struct shared_memory {
     struct atomic_turn *turn; /* turns, sorted by direction, request packet and word */
     size_t turn_cnt;
     size_t turn_cap;
-    uint32_t
-        *next; /* for each word: number of its writes, in their order, that were executed so far */
+    uint32_t *next; /* for each word: number of its writes executed so far */
     size_t word_cnt;
     size_t next_cap;
     uint64_t effort; /* search steps used so far; the search gives up at a limit */
@@ -83,7 +81,7 @@ bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, 
 /* Notes that our RNIC executed a request. */
 void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
-/* Returns whether an allowed order of the writes has `value` at `va` when the READ is executed.
+/* Returns whether an allowed order of the writes gives `value` at `va` when the READ is executed.
  * The value before all writes may be any. `read` points to a struct shared_read. */
 bool shared_memory_explains(void *read, uint64_t va, uint8_t value);
 

@@ -27,13 +27,13 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
                  struct recorded_direction *rest)
 {
     uint32_t from = next_message(s);
-    bool open = true; /* responses after `from` may still answer requests of the head */
+    bool open = true; /* responses after `from` may still answer requests before the gap */
 
     *head = *s->recorded;
     head->pkt = NULL;
     head->cnt = head->cap = 0;
     *rest = *head;
-    rest->cm.present = false; /* the CM's PSN and MSN are valid only for the start of the
+    rest->cm.present = false; /* the PSN and MSN from the CM are valid only at the start of the
                                * connection */
     rest->after_gap = true;
     rest->gap_psn = roce_psn_add(s->psn, (int32_t)s->gap).v;
@@ -42,8 +42,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* Retransmissions captured after the gap are played only in the rest, like the responses
-         * to them. */
+        /* Retransmissions captured after the gap, and the responses to them, are played only in the
+         * part after the gap. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Split at gap: divides a direction into stretches. A stretch is a part of the direction whose
- * requests were captured without a gap. After a request that was executed but not captured,
- * nothing is certain until the next message begins. That rest is replayed like a capture that
- * starts there. So one lost frame costs one message, not the whole connection.
+ * requests were captured without a gap. If a request was executed but not captured, the PSNs and
+ * lengths up to the start of the next message are uncertain. The part from that message on is
+ * replayed like a capture that starts there. So one lost frame costs one message, not the whole
+ * connection.
  */
 #ifndef REPLAY_INFER_SPLIT_AT_GAP_H
 #define REPLAY_INFER_SPLIT_AT_GAP_H
@@ -15,9 +16,8 @@
 #define STRETCHES_MAX 64u
 
 /* Splits the direction of `setup` at setup.gap. *head receives the packets before the gap, and
- * *rest those from the next message on. Either may be empty (cnt 0), and both together never have
- * more packets than the direction. Returns 0, or -1 if out of memory. Call
- * recorded_direction_free() for both in either case. */
+ * *rest those from the next message on. Either part may be empty (cnt 0). Returns 0, or -1 if out
+ * of memory. Call recorded_direction_free() for both parts in either case. */
 int split_at_gap(const struct inferred_setup *setup, struct recorded_direction *head,
                  struct recorded_direction *rest);
 

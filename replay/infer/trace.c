@@ -107,8 +107,8 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     return trace->flow[flow].hosts == KEYMAP_NONE ? KEYMAP_NONE : flow;
 }
 
-/* Writes the checksum that the sender left 0 into a copy of the packet: a receiver drops the packet
- * otherwise. Returns false without memory. */
+/* Writes the IPv4 header checksum, which the sender left 0, into a copy of the packet, because a
+ * receiver drops a packet without it. Returns false if out of memory. */
 static bool fill_checksum(struct trace *trace, struct trace_packet *p, const struct roce_pkt *pkt)
 {
     uint8_t *copy = keep_frame(trace, p->data, p->cap_len);
@@ -121,9 +121,9 @@ static bool fill_checksum(struct trace *trace, struct trace_packet *p, const str
     return true;
 }
 
-/* Completes a frame that the snaplen cut, so that it can be played. Adds zeros for the missing
- * payload bytes, and a matching ICRC. Only the headers of the packet can be compared then.
- * Returns false if out of memory. Does nothing if a part of the headers is missing. */
+/* Completes a frame that the snaplen cut, so that our RNIC accepts it. Adds zeros for the missing
+ * payload bytes, and a matching ICRC. The comparison then ignores the payload. Returns false if out
+ * of memory. Does nothing if headers are missing. */
 static bool zero_fill(struct trace *trace, struct trace_packet *p, const struct roce_pkt *cut)
 {
     uint32_t len = cut->icrc_off + ROCE_ICRC_LEN;
@@ -309,9 +309,9 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
 }
 
 /*
- * Limit of damaged packets in a capture without a right ICRC, below which the ICRCs are left alone.
- * With more, the capture changed bytes that the ICRC covers (flow/base/icrc_trust.h), and the
- * receivers got right packets.
+ * Limit of damaged packets in a capture without a correct ICRC. Up to this number, the ICRCs stay
+ * as captured. With more, a device before the capture point changed bytes that the ICRC covers
+ * (flow/base/icrc_trust.h), and the receivers got correct packets.
  */
 #define DAMAGED_MAX 3u
 

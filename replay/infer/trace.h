@@ -12,9 +12,9 @@
 #include "util/keymap.h"
 #include "capture/capture_reader.h"
 
-/* Limits of a capture. A replay keeps the whole capture in memory and refuses larger ones. 1 GiB
- * is hours of the small captures that replay is made for. The limits also bound the memory that
- * a hostile file can make us allocate. */
+/* Limits of a capture. A replay keeps the whole capture in memory and refuses a larger one. The
+ * limits also bound the memory that a hostile file can make us allocate. 1 GiB is hours of traffic
+ * in captures of typical size. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 
@@ -27,8 +27,8 @@ struct trace_packet {
     uint64_t time;  /* capture time in ns, never earlier than that of the previous packet */
     uint32_t frame; /* frame number in the capture file, counted from 1 */
     uint32_t flow;
-    uint32_t overlay; /* VNI or other network id of the tunnel, as roce_pkt.overlay; 0 without a
-                       * tunnel */
+    uint32_t overlay; /* VNI or other network id of the tunnel, in the format of
+                       * roce_pkt.overlay; 0 without a tunnel */
     uint32_t psn;
     const struct peer_quirk *icrc_fixed; /* known deviation by which the ICRC was wrong before we
                                           * corrected it, or NULL */
@@ -41,8 +41,8 @@ struct trace_packet {
     uint8_t icrc;     /* enum roce_icrc_status */
     uint8_t link;     /* enum roce_link */
     bool ackreq;
-    bool malformed;   /* its transport headers or payload have an invalid form although its ICRC was
-                       * right as captured: the sender made it so */
+    bool malformed;   /* transport headers or payload are malformed, but the captured ICRC is
+                       * correct: the sender sent the packet so */
     bool dropped;     /* a conformant receiver drops the packet because of its form or its ICRC */
     bool cut;         /* the capture has only a part of the frame, and we did not complete it */
     bool zero_filled; /* we added zeros for missing payload, and a matching ICRC */
@@ -74,8 +74,8 @@ struct trace {
     struct keymap flows;
     struct keymap hosts;
     uint32_t frames;    /* number of frames in the capture file, with and without RoCE */
-    bool macs_vary;     /* an IP address or GID had several MAC addresses, which we replaced: see
-                         * trace_read() */
+    bool macs_vary;     /* an IP address or GID had several MAC addresses, which we replaced (see
+                         * trace_read()) */
     uint32_t malformed; /* number of RoCE frames without a readable BTH */
     uint32_t checksums_filled; /* number of packets with an IPv4 header checksum of 0 */
     uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no ICRC of the
@@ -89,14 +89,15 @@ struct trace {
 /*
  * Reads a whole capture. Returns 0, or -1 and an error. Call trace_free() in both cases.
  *
- * An RNIC has one MAC address. A capture may show several for one IP address or GID, because of
- * two routers, a capture point behind a router, or a mirror port that writes a time into the
- * frame. Then each IP address or GID gets a MAC address of its own in all its frames:
+ * An RNIC has one MAC address. A capture may show several for one IP address or GID, because of two
+ * routers, a capture point behind a router, or a mirror port that writes a time into the frame. In
+ * such a capture, each IP address or GID receives one MAC address for all its frames:
  * 02:00:00:00:00:01 and so on.
  */
 int trace_read(struct trace *trace, const char *path, struct error *error);
 
-/* Does the same with the frames that `narrow` selects (capture/narrow.h); NULL selects all. */
+/* As trace_read(), but reads only the frames that `narrow` selects (capture/narrow.h); NULL selects
+ * all. */
 int trace_read_narrowed(struct trace *trace, const char *path, const struct narrow *narrow,
                         struct error *error);
 void trace_free(struct trace *trace);
@@ -109,7 +110,7 @@ int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
 /* Returns the text of the first defect of the transport headers or the payload, or NULL. The ICRC
- * covers both, so that no link can cause such a defect and leave the ICRC right. */
+ * covers both: if the ICRC is correct, the sender caused the defect. */
 const char *trace_form_defect(const struct roce_pkt *pkt);
 
 /* Returns whether `later` is a copy of `earlier` made by the network or the capture: the packets

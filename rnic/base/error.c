@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes the beginning and the end of a text that is too long, without its middle. */
+/* Writes a text that is too long: its beginning and its end, without the middle. */
 static void shorten_text(struct error *error, size_t len, const char *format, va_list args)
 {
     static const char gap[] = "...";
@@ -14,7 +14,7 @@ static void shorten_text(struct error *error, size_t len, const char *format, va
     char *whole = malloc(len + 1);
 
     if (!whole)
-        return; /* the text ends here, without the rest */
+        return; /* out of memory: the text keeps its beginning only */
     vsnprintf(whole, len + 1, format, args);
     memcpy(error->text + half, gap, sizeof(gap) - 1);
     memcpy(error->text + half + sizeof(gap) - 1, whole + len + 1 - (half - sizeof(gap) + 1),

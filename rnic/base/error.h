@@ -14,7 +14,8 @@ struct error {
 };
 
 /* Sets the text and returns -1, so that a caller can `return error_set(...)`. If the text is too
- * long, its middle is left out: a path can have 4096 bytes, and the reason follows the path. */
+ * long, the function omits its middle and keeps the reason at its end: a path alone can have 4096
+ * bytes. */
 int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

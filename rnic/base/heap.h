@@ -21,7 +21,7 @@
 
 /* Node of a heap. A zeroed node is in no heap. */
 struct rnic_heap_node {
-    uint64_t at;    /* sort key, usually a time in ns */
+    uint64_t at;    /* sort key; for timers and frames a time, ns */
     uint64_t order; /* sequence number of the rnic_heap_set() call that set `at` */
     size_t slot;    /* index in rnic_heap.node; 0: in no heap */
 };

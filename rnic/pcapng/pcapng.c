@@ -77,7 +77,8 @@ static int read_iface_option(struct pcapng_iface *iface, bool big, uint16_t code
         uint64_t high = pcapng_u32(big, value + (big ? 0 : 4));
 
         iface->offset = (int64_t)(high << 32 | low);
-        /* Limits the offset, so that the sum with a 64-bit time in seconds cannot overflow. */
+        /* Limits the offset, so that offset plus time stamp, both in seconds, cannot exceed 64
+         * bits. */
         if (iface->offset > INT64_MAX / 4 || iface->offset < -(INT64_MAX / 4))
             return error_set(error, "an interface has a time offset of %" PRId64 " s",
                              iface->offset);
@@ -123,8 +124,8 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
     *out = (struct pcapng_packet){.data_off = head - 4};
     if (len < head)
         return error_set(error, "a packet block of %u bytes is too short", len);
-    if (type == PCAPNG_SIMPLE_PACKET) { /* has no captured length: the packet fills the rest of the
-                                         * block */
+    if (type == PCAPNG_SIMPLE_PACKET) { /* a simple packet block has no captured length: the
+                                         * packet fills the rest of the block */
         out->wire_len = pcapng_u32(big, block + 8);
         out->cap_len = out->wire_len < room ? out->wire_len : room;
         return 0;
@@ -143,7 +144,7 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp)
 {
     uint64_t seconds = stamp / iface->units;
-    /* 128 bits: up to 2^63 units per second times 10^9. */
+    /* 128 bits, because up to 2^63 units are multiplied by 10^9 */
     __extension__ unsigned __int128 part = stamp % iface->units;
     uint64_t ns = (uint64_t)(part * NS / iface->units);
 
@@ -217,7 +218,7 @@ static void add_comments(struct block *block, const char *const *comment, size_t
         if (len > PCAPNG_COMMENT_MAX) {
             len = PCAPNG_COMMENT_MAX;
             while (len > 0 && ((unsigned char)comment[i][len] & 0xC0) == 0x80)
-                len--; /* cuts the text between two characters */
+                len--; /* do not cut inside a UTF-8 character */
         }
         add_option(block, OPT_COMMENT, comment[i], (uint32_t)len);
     }
@@ -312,7 +313,8 @@ size_t pcapng_add_comments(uint8_t *buf, size_t cap, bool big, const uint8_t *bl
     struct block out = begin_block(buf, cap, simple ? PCAPNG_PACKET : pcapng_u32(big, block), big);
 
     if (simple) {
-        for (unsigned i = 0; i < 3; i++) /* interface and time stamp, both unknown */
+        for (unsigned i = 0; i < 3; i++) /* interface 0 and time stamp 0, because a simple packet
+                                          * block has neither */
             add_u32(&out, 0);
         add_u32(&out, packet->cap_len);
         add_u32(&out, packet->wire_len);

@@ -9,7 +9,7 @@
 #include "pcapng/pcapng.h"
 #include "wire/bytes.h"
 
-#define MARK          0x80000001u /* block type of a mark */
+#define MARK          0x80000001u /* block type of a mark (pcapng_merge.h) */
 #define MARK_LEN      20u
 #define BLOCK_MAX     (1u << 20)
 #define STREAM_IFACES 8u

@@ -34,14 +34,15 @@ struct pcapng_ifaces {
     uint32_t cnt;
 };
 
-/* Returns the number of the interface with this block, or -ENOMEM. A new block is added. */
+/* Returns the number of the interface with this block. Adds the interface if it is new. Returns
+ * -ENOMEM if out of memory. */
 int pcapng_ifaces_number(struct pcapng_ifaces *ifaces, const uint8_t *block, uint32_t len);
 void pcapng_ifaces_free(struct pcapng_ifaces *ifaces);
 
 struct pcapng_merge;
 
 struct pcapng_merge *pcapng_merge_new(void); /* Creates a merge without recordings. Returns NULL
-                                              * without memory. */
+                                              * if out of memory. */
 void pcapng_merge_del(struct pcapng_merge *merge);
 
 /* Adds a recording. Returns the number of its stream, or -ENOMEM. */
@@ -51,15 +52,16 @@ int pcapng_merge_add(struct pcapng_merge *merge);
  */
 int pcapng_merge_feed(struct pcapng_merge *merge, int stream, const uint8_t *data, size_t len);
 
-/* Ends a stream, whose last mark then no longer delays frames. */
+/* Ends a stream. Its last mark then no longer delays the frames of other streams. */
 void pcapng_merge_end(struct pcapng_merge *merge, int stream);
 
 typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
 
 /*
- * Passes frames to `fn`, as blocks of one pcapng file. The frames are older than `until` and than
- * the mark of each stream. For an exact order, the caller reads the clock, feeds all data, and then
- * takes the frames older than that time. UINT64_MAX: all frames, because none will follow.
+ * Passes frames to `fn`, as blocks of one pcapng file. The frames are older than `until` and older
+ * than the mark of each stream. For an exact order, the caller reads the clock first, then feeds
+ * all data, then calls this function with the time read. UINT64_MAX passes all frames, because no
+ * more will follow.
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 

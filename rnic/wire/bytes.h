@@ -61,8 +61,8 @@ static inline void roce_be_put(uint8_t *p, unsigned cnt, uint64_t v)
 }
 
 /*
- * Returns a bit field of `width` (1..64) bits. The field starts `bit` (0..7, 0 = most significant)
- * bits into byte `byte` of `p`. The caller guarantees that the bytes exist, and that bit + width <=
+ * Returns a bit field of `width` (1..64) bits at `p`. The field starts in byte `byte`, at bit `bit`
+ * (0..7, 0 = most significant). The caller guarantees that the bytes exist, and that bit + width <=
  * 64 or the field is byte-aligned.
  */
 static inline uint64_t roce_bits_get(const uint8_t *p, unsigned byte, unsigned bit, unsigned width)
@@ -231,8 +231,8 @@ static inline struct roce_wr roce_wr(void *p, size_t len)
     return (struct roce_wr){.p = p, .len = len};
 }
 
-/* Returns whether `n` bytes are left; otherwise sets `bad`. The writers below use this function and
- * not a NULL check, which makes gcc 16 warn about writes "at address zero". */
+/* Returns whether `n` bytes are left; otherwise sets `bad`. The functions below call this one and
+ * do not test a pointer for NULL, because gcc 16 then warns about writes "at address zero". */
 static inline bool roce_wr_fits(struct roce_wr *w, size_t n)
 {
     if (w->bad || n > w->len - w->off)

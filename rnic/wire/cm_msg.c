@@ -151,8 +151,8 @@ const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len)
     return NULL;
 }
 
-/* Returns the address of the RDMA-IP header in `msg`, or NULL if this message never has one. Sets
- * *sid to the service id that shows whether the header is present. */
+/* Returns the address of the RDMA-IP header in `msg`, or NULL if messages of this kind never have
+ * one. Sets *sid to the service id, which shows whether the header is present. */
 static const uint8_t *rdmaip_place(const struct roce_cm_msg *msg, uint64_t *sid)
 {
     switch (msg->kind) {

@@ -91,16 +91,17 @@ struct roce_cm_msg {
 const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
 
 /*
- * Reads the CM message in the payload of a UD packet to QP1: `cap_len` bytes are there, `wire_len`
- * >= cap_len were on the wire. Nothing beyond the 256 bytes is looked at.
+ * Parses the CM message in the payload of a UD packet to QP1, of which `cap_len` bytes were
+ * captured. On the wire the payload had `wire_len` >= cap_len bytes. Returns
  *
- * 0                   *msg is complete
- * ROCE_ERR_NOT_ROCE   a MAD of another class, method or attribute: not a CM message
- * ROCE_ERR_CUT        the capture lacks some of the 256 bytes; msg->mad is set if it has 24
- * ROCE_ERR_MALFORMED  not 256 bytes on the wire, base version not 1 or class version not 2: a
- *                     receiver drops it (R246); msg->mad is set as far as it could be read
+ * 0                   if *msg is complete
+ * ROCE_ERR_NOT_ROCE   for a MAD of another class, method or attribute
+ * ROCE_ERR_CUT        if the capture lacks some of the 256 bytes; msg->mad is set if its 24 bytes
+ *                     were captured
+ * ROCE_ERR_MALFORMED  if the MAD has not 256 bytes, base version 1 and class version 2: a receiver
+ *                     drops the MAD (R246); msg->mad is set if its 24 bytes were captured
  *
- * In every case all members of *msg are set; what was not read is zero.
+ * In every case all members of *msg are set; members that were not parsed are zero.
  */
 int roce_cm_msg_parse(struct roce_cm_msg *msg, const uint8_t *p, size_t cap_len, size_t wire_len);
 
@@ -175,12 +176,13 @@ static inline uint16_t roce_cm_sid_port(uint64_t sid)
 }
 
 /*
- * The RDMA-IP header of a REQ or SIDR_REQ. The user's private data is what follows its
- * ROCE_CM_RDMAIP_LEN bytes in private_data.
+ * Parses the RDMA-IP header of a REQ or SIDR_REQ. The user's private data follows the header, after
+ * ROCE_CM_RDMAIP_LEN bytes of private_data. Returns
  *
- * 0                   *out is the header
- * ROCE_ERR_NOT_ROCE   another message, or a service id that is not an RDMA-IP one; *out is zero
- * ROCE_ERR_MALFORMED  version not 0 or IP version neither 4 nor 6 (R243); *out is as read
+ * 0                   and sets *out
+ * ROCE_ERR_NOT_ROCE   for another message or a service id without the RDMA-IP prefix; *out is zero
+ * ROCE_ERR_MALFORMED  if the version is not 0 or the IP version is neither 4 nor 6 (R243); *out is
+ *                     the parsed header
  */
 int roce_cm_rdmaip_read(struct roce_cm_rdmaip *out, const struct roce_cm_msg *msg);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Codes: values that the wire carries in encoded form, decoded once, here.
+ * Codes: decodes the values that packets contain in encoded form.
  *
- * Tables: RNR NAK timer, end-to-end credits and AETH syndromes as IBTA vol. 1 ch. 9 lists them
- * (checked against Linux rdmavt ib_rvt_rnr_table and credit_table; rxe's 61.41 ms for RNR code 25
- * is a typing error there, the value is 61.44 ms). Local ACK timeout: C9-140.
+ * IBTA vol. 1 ch. 9 has the tables of RNR NAK timers, end-to-end credits and AETH syndromes. They
+ * were checked against Linux rdmavt (ib_rvt_rnr_table, credit_table). The 61.41 ms of rxe for RNR
+ * code 25 is a typing error; the value is 61.44 ms. C9-140 defines the local ACK timeout.
  */
 #ifndef ROCE_CODES_H
 #define ROCE_CODES_H

@@ -19,8 +19,8 @@ uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t 
 #define ROCE_CRC_ONES 64 /* maximum number of bytes that can be masked */
 
 /* Continues *crc over the `len` bytes at `p`, with the first bytes ORed with `ones`. Returns false
- * and does nothing if one pass is not possible: on other processors, and for a length that is 0 or
- * not a multiple of 4. */
+ * and does nothing if the processor cannot do both in one pass, or if `len` is 0 or not a multiple
+ * of 4. */
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
                      const uint8_t ones[ROCE_CRC_ONES]);
 

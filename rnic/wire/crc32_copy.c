@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CRC-32 combined with other work in one pass: with a copy, or with the mask of an ICRC. The
- * libraries have no such functions for this polynomial; tests/bench/bench_wire measures one pass
- * and two.
+ * CRC-32 combined with other work in one pass: with a copy, or with the mask of an ICRC. The CRC
+ * libraries have no such functions for this polynomial. tests/bench/bench_wire compares one pass
+ * with two.
  *
  * The algorithm is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using
- * PCLMULQDQ Instruction", Intel, 2009. It adds a block of 128 bits to a block D bits later: the
- * first half times x^(D+32), and the second half times x^(D-32). Bits are reflected, as in the CRC.
+ * PCLMULQDQ Instruction", Intel, 2009. It multiplies the halves of a 128-bit block by x^(D+32) and
+ * x^(D-32), and adds the products to the block that follows D bits later. Bits are reflected, as in
+ * the CRC.
  */
 #include "wire/crc32.h"
 
@@ -21,7 +22,8 @@
 
 #define FOLDS  __attribute__((target("avx2,avx512f,pclmul,vpclmulqdq")))
 #define VECTOR 64u /* size of a vector in bytes: four blocks */
-/* number of vectors folded in parallel; a single one would wait for its own result */
+/* number of vectors folded in parallel; with one vector, each step would wait for the previous
+ * step */
 #define LANES 4u
 #define LEAST 256u /* minimum length, bytes; for shorter data two passes are as fast */
 
@@ -30,11 +32,11 @@
 static const uint64_t by_128[2] = {0x1751997D0, 0x0CCAA009E};
 static const uint64_t by_512[2] = {0x154442BD4, 0x1C6E41596};
 static const uint64_t by_2048[2] = {0x11542778A, 0x1322D1430};
-static const uint64_t to_last[8] = {/* constants to fold each of the four blocks of a vector onto
-                                     * the last one */
+static const uint64_t to_last[8] = {/* constants that fold the four blocks of a vector into the
+                                     * last block */
                                     0x03DB1ECDC, 0x174359406, 0x0F1DA05AA, 0x15A546366,
                                     0x1751997D0, 0x0CCAA009E, 0,           0};
-static const uint64_t by_64[2] = {0x163CD6124, 0};             /* 32 bits */
+static const uint64_t by_64[2] = {0x163CD6124, 0};             /* folds 64 bits to 32 */
 static const uint64_t barrett[2] = {0x1DB710641, 0x1F7011641}; /* the polynomial, and x^64 divided
                                                                 * by the polynomial */
 

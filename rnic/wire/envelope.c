@@ -76,8 +76,8 @@ static int parse_ip4(struct roce_walk *walk)
     if (pkt->ip4.proto != ROCE_IPPROTO_UDP)
         return ROCE_ERR_NOT_ROCE;
     /* Reads MF and the fragment offset from the frame, not from the two members that were just
-     * written. Compilers merge the reads of the members into one load, which stalls until both
-     * stores finish: 10 % of the time for a packet. */
+     * written. Compilers combine the reads of the two members into one load, which waits until both
+     * stores finish. The wait took 10 % of the time of a packet. */
     fragment = roce_bits_get(p, 6, 2, 14);
     if (fragment)
         roce_walk_defect(walk, ROCE_DEFECT_IP_FRAGMENT);
@@ -297,8 +297,8 @@ static int build_udp(const struct roce_pkt *pkt, unsigned flags, size_t payload_
     if (!p)
         return ROCE_ERR_NOSPACE;
     if (!(flags & ROCE_BUILD_KEEP_LEN))
-        udp.len =
-            (uint16_t)(ROCE_UDP_LEN + payload_len); /* no overflow: the IP length was checked */
+        udp.len = (uint16_t)(ROCE_UDP_LEN + payload_len); /* cannot overflow, because the IP length
+                                                           * was checked */
     roce_udp_build(&udp, p);
     return ROCE_OK;
 }

@@ -26,10 +26,10 @@ static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect def
     walk->pkt->defects |= UINT32_C(1) << defect;
 }
 
-/* Returns the next `len` bytes. Returns NULL and sets walk->error if they are missing:
- * ROCE_ERR_MALFORMED with defect `shrt` if the packet is too short, ROCE_ERR_CUT if only the
- * capture is. Inline, because as functions this one and the next one used a tenth of the
- * instructions of a packet. */
+/* Returns the next `len` bytes. If bytes are missing, returns NULL and sets walk->error:
+ * ROCE_ERR_MALFORMED with defect `shrt` if the packet is too short, ROCE_ERR_CUT if the capture
+ * lacks them. This function and roce_walk_hdr() are inline, because calling them took a tenth of
+ * the instructions of a packet. */
 static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
                                             enum roce_defect shrt)
 {
@@ -70,8 +70,8 @@ static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr
 int roce_envelope_parse(struct roce_walk *walk);
 
 /* Writes the headers of pkt->encap around a transport part (BTH to ICRC) of `bth_len` bytes.
- * Returns the offset of the first byte that the ICRC covers, or a negative error; the cursor is
- * then at the BTH. */
+ * Returns the offset of the first byte that the ICRC covers, or a negative error. On return, the
+ * cursor is at the BTH. */
 int roce_envelope_build(const struct roce_pkt *pkt, unsigned flags, size_t bth_len,
                         struct roce_wr *wr);
 

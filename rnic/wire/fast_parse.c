@@ -31,8 +31,8 @@ static bool ip4_checksum_is_right(const uint8_t *p)
 }
 
 /* Returns whether the frame has Ethernet without tags, IPv4 without options or fragments, UDP,
- * correct lengths and checksum, and no trailer. Reads the frame, not parsed members: compilers
- * combine reads of two members, and such a load waits for both stores. */
+ * correct lengths and checksum, and no trailer. Reads the frame, not the parsed members: compilers
+ * combine the reads of two members into one load, which waits for both stores. */
 static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
 {
     const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;

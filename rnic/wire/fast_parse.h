@@ -7,10 +7,11 @@
 
 #include "wire/pkt.h"
 
-/* Parses a common frame. Returns false and changes nothing for any other frame, which the header-
- * by-header parser then reads with the same result. Members before pkt->parsed_fast are always set.
- * Of the later members only the opcode's headers are set, so the others must be zero: the first
- * `clear` bytes of *pkt are cleared first. */
+/* Parses a common frame. Returns false and changes nothing for any other frame; the
+ * header-by-header parser then parses that frame. Both parsers give the same result. The function
+ * first clears the first `clear` bytes of *pkt. It sets all members before pkt->parsed_fast. After
+ * that member, it sets only the headers of the opcode, so the caller must have cleared the other
+ * members. */
 bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
                      size_t clear);
 

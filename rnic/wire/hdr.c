@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include "wire/codes.h"
 
-/* Defines an array of fields for each header, then the array of headers. */
+/* Defines the array of fields of each header, then the array of headers. */
 /* clang-format off */
 #define HDR_BEGIN(id, ID, len, shrt, title, source) static const struct roce_field id##_fields[] = {
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)                                \

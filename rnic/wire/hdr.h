@@ -9,8 +9,8 @@
  *   roce_x_parse(p, out)   `p` points at ROCE_X_LEN readable bytes; every field is set
  *   roce_x_build(in, p)    writes all ROCE_X_LEN bytes; bits above a field's width are dropped
  *
- * Code that processes any header by description (decoder, comparison, plugin) uses roce_hdr_info()
- * and struct roce_field, which contain equal facts as data.
+ * The decoder, the comparison and the plugin process every header with the same code. They use
+ * roce_hdr_info() and struct roce_field, which describe the headers as data.
  *
  * CM messages use the same macros: see cm_msg.h.
  */

@@ -68,7 +68,8 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         return ROCE_ERR_NOSPACE;
     if (bth_len > UINT16_MAX - ROCE_HEADER_TEMPLATE_MAX)
         return ROCE_ERR_INVALID;
-    /* Constant lengths are faster; the rest of the frame overwrites the excess bytes. */
+    /* Copies a constant number of bytes, which is faster. The excess bytes are overwritten later by
+     * the rest of the frame. */
     if (wr->len - wr->off < ROCE_HEADER_TEMPLATE_MAX)
         memcpy(p, env->bytes, env->len);
     else if (env->len <= ROCE_HEADER_TEMPLATE_SHORT)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Header template: the headers before the BTH, built once for a connection. All packets of a QP
  * have the same Ethernet, IP and UDP headers, except for two lengths and the IPv4 header checksum.
- * With a template in roce_pkt.header_template, roce_pkt_build() writes the same bytes as from the
- * model's headers, but faster. */
+ * With a template in roce_pkt.header_template, roce_pkt_build() writes the same bytes as without,
+ * but faster. */
 #ifndef ROCE_HEADER_TEMPLATE_H
 #define ROCE_HEADER_TEMPLATE_H
 

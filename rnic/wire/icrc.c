@@ -6,17 +6,20 @@
 #include "wire/crc32.h"
 #include "wire/hdr.h"
 
-/* CRC-32 of 8 bytes FF, which replace the LRH on Ethernet (CA17-22). A test recomputes it. */
+/* CRC-32 of the 8 bytes FF that replace the LRH on Ethernet (CA17-22). A test recomputes it. */
 #define CRC_OF_DUMMY_LRH 0x2144DF1Cu
 
 #define PREFIX_MAX (ROCE_ICRC_BTH_OFF_MAX + ROCE_BTH_LEN)
 
 /*
- * Masked bits of each encapsulation without options, as offset and bits of each byte. They expand
- * to stores, for packets in writable memory, and to a mask of 64 bytes. The mask covers the longest
- * headers up to byte 4 of the BTH; with its constant length compilers apply it in vector registers.
- * `len` is the number of the 64 bytes masked in a copy, for a long packet in read-only memory. Any
- * number after the last masked byte is right; 48 is fastest with ISA-L (tests/bench/bench_wire).
+ * Masked bits of each encapsulation without options: offset and bits of each byte. Each list
+ * expands to stores, for packets in writable memory, and to a mask of 64 bytes. The mask covers the
+ * longest headers up to byte 4 of the BTH. Compilers apply the mask in vector registers, because
+ * its length is constant.
+ *
+ * `len` is used for a long packet in read-only memory: the number of bytes, at most 64, that are
+ * copied and masked. Any number after the last masked byte is correct; 48 is fastest with ISA-L
+ * (tests/bench/bench_wire).
  */
 #define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
@@ -115,8 +118,8 @@ static void put_ones(enum roce_encap encap, uint8_t *net)
     }
 }
 
-/* Returns the ICRC of a short packet. Copies the packet, so that one CRC call is enough; a call
- * costs as much as 100 bytes of a long packet. */
+/* Returns the ICRC of a short packet. Copies the packet, so that one CRC call is enough: each call
+ * costs as much as the CRC of 100 bytes. */
 static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *net, size_t icrc_off)
 {
     uint8_t copy[SHORT_MAX];
@@ -154,9 +157,9 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
 
     if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
-    /* Saves and sets the masked bytes one by one. Loading a header that was just written into
-     * vector registers would wait for the stores, which was a third of the time of
-     * roce_pkt_build(). */
+    /* Saves and sets the masked bytes one by one. roce_pkt_build() has just written the header:
+     * loading it into vector registers would wait for the stores, which took a third of the
+     * function's time. */
     switch (encap) {
 #define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
 #define BACK(off, ones) net[off] = *at++;

@@ -29,13 +29,13 @@
 const struct roce_hdr_info *roce_mad_info(void);
 
 /*
- * Reads the header of the MAD in the payload of a UD packet: `cap_len` bytes are there, `wire_len`
- * >= cap_len were on the wire.
+ * Parses the header of the MAD in the payload of a UD packet, of which `cap_len` bytes were
+ * captured. On the wire the payload had `wire_len` >= cap_len bytes. Returns
  *
- * 0                   *out is the header. The class and what it carries are the caller's to check.
- * ROCE_ERR_CUT        the capture ends before the header does; *out is zero
- * ROCE_ERR_MALFORMED  not 256 bytes, or not base version 1 (R246); *out is the header as far as a
- *                     whole one is there, else zero
+ * 0                   and sets *out; the caller checks the class and the rest of the MAD
+ * ROCE_ERR_CUT        if the capture ends inside the header; *out is zero
+ * ROCE_ERR_MALFORMED  if the MAD has not 256 bytes or not base version 1 (R246); *out is the
+ * header, or zero if the header is incomplete
  */
 int roce_mad_read(struct roce_mad *out, const uint8_t *p, size_t cap_len, size_t wire_len);
 

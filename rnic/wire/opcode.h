@@ -149,8 +149,8 @@ static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
     }
 }
 
-/* Returns whether the packet begins a message (First or Only). The next function returns whether it
- * ends one (Last or Only). */
+/* Returns whether the packet begins a message (First or Only). roce_opcode_ends() returns whether
+ * it ends a message (Last or Only). */
 static inline bool roce_opcode_starts(const struct roce_opcode *op)
 {
     return (op->pos & ROCE_POS_FIRST) != 0;

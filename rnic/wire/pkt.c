@@ -12,7 +12,7 @@
 
 #define FCS_LEN 4
 
-/* Headers after the BTH whose members precede `parsed_fast` in struct roce_pkt. */
+/* Headers after the BTH whose members of struct roce_pkt are before `parsed_fast`. */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
 /* Minimum payload, bytes, for copying and CRC in one pass. For shorter payloads one CRC call over
@@ -278,8 +278,8 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
     roce_envelope_init(pkt);
 }
 
-/* Writes a BTH with another pad count than the model's. Few models need it, so only they copy the
- * BTH. */
+/* Writes a BTH with a pad count that differs from the model's. Few models need it, so only they
+ * copy the BTH. */
 static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
 {
     struct roce_bth bth = pkt->bth;
@@ -288,8 +288,8 @@ static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
     roce_bth_build(&bth, p);
 }
 
-/* Writes payload and pad at `p`. Returns the ICRC of the packet from `net` to their end, or the
- * model's ICRC if that is kept. */
+/* Writes payload and pad at `p`. Returns the ICRC from `net` to the end of the pad, or with
+ * ROCE_BUILD_KEEP_ICRC the model's ICRC. */
 static uint32_t put_payload(const struct roce_pkt *pkt, unsigned flags, unsigned padcnt,
                             uint8_t *net, size_t bth_off, uint8_t *p)
 {

@@ -104,7 +104,7 @@ struct roce_pkt {
     /* Payload without pad; NULL if payload_cap_len is 0. */
     const uint8_t *payload;
     uint32_t payload_len;     /* payload length on the wire, bytes */
-    uint32_t payload_cap_len; /* captured payload length, <= payload_len */
+    uint32_t payload_cap_len; /* number of captured payload bytes, <= payload_len */
     uint32_t icrc;            /* ICRC in the packet; 0 if it was not captured */
     uint32_t icrc_off;        /* offset of the ICRC on the wire; the ICRC may not be captured */
     uint32_t end_off; /* offset of the first byte after the packet: after ICRC, or VCRC of a native
@@ -112,8 +112,8 @@ struct roce_pkt {
     uint16_t net_off; /* offset of the first byte covered by the ICRC: LRH, GRH or IP header */
     uint16_t payload_off; /* offset of the first byte after the headers */
 
-    /* Headers of most packets. They share few cache lines with the members above, because often one
-     * core parses a packet and another one uses it. */
+    /* Headers of most packets, stored close to the members above. One core often parses a packet
+     * and another core uses it, so fewer cache lines are faster. */
     struct roce_ip4 ip4;
     struct roce_udp udp;
     struct roce_bth bth;
@@ -127,7 +127,7 @@ struct roce_pkt {
     struct roce_eth eth;
     uint8_t pad[3]; /* BTH.PadCnt pad bytes, zero by the specification (R027) */
 
-    /* Members from here on are zero in most packets. */
+    /* The members from here to the end are zero in most packets. */
     bool parsed_fast; /* roce_pkt_parse_fast() parsed the packet, and the members from here on are
                        * zero */
     uint8_t vlan_cnt;
@@ -159,15 +159,17 @@ struct roce_pkt {
 };
 
 /*
- * Reads the packet at `frame`: `cap_len` bytes are there, `wire_len` >= cap_len were on the wire.
+ * Parses the packet at `frame`, of which `cap_len` bytes were captured. On the wire it had
+ * `wire_len`
+ * >= cap_len bytes. Returns
  *
- * 0                   the BTH was read; headers after it as far as `present` says. Defects, if any,
- *                     are in pkt->defects: look at roce_pkt_dropped() before believing the rest.
- * ROCE_ERR_NOT_ROCE   another protocol (also a fragment other than the first: no UDP header)
- * ROCE_ERR_CUT        the capture ends before the BTH's last byte
- * ROCE_ERR_MALFORMED  a WALK defect before the BTH could be read; pkt->defects says which
+ * 0                   if the BTH was parsed. `present` is the set of parsed headers, pkt->defects
+ *                     that of the defects. Call roce_pkt_dropped() before you rely on the headers.
+ * ROCE_ERR_NOT_ROCE   for another protocol, and for a fragment without a UDP header
+ * ROCE_ERR_CUT        if the capture ends before the end of the BTH
+ * ROCE_ERR_MALFORMED  if a WALK defect precedes the BTH; pkt->defects has the defect
  *
- * In every case all members of *pkt are set; what was not read is zero.
+ * In every case all members of *pkt are set; members that were not parsed are zero.
  */
 int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
                    size_t wire_len);
@@ -178,10 +180,10 @@ int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *fra
 bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                          size_t cap_len, size_t wire_len);
 
-/* Parses a frame of a capture, as roce_pkt_parse(). Mirror ports may truncate frames without a mark
- * in the file. A frame counts as truncated if it is shorter than its IP and UDP lengths agree, its
- * IPv4 checksum is right, and its last bytes are not a correct ICRC. pkt->wire_len is then computed
- * from the IP length. */
+/* Parses a frame of a capture with the result of roce_pkt_parse(). Mirror ports may truncate frames
+ * without a mark in the capture file. A frame counts as truncated if three conditions hold: it is
+ * shorter than its IP and UDP lengths, which agree; its IPv4 checksum is correct; its last bytes
+ * are not a correct ICRC. pkt->wire_len is then computed from the IP length. */
 int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                             size_t cap_len, size_t wire_len);
 
@@ -189,7 +191,8 @@ int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uin
  * and others). The ICRC is not checked: see roce_pkt_icrc_check(). */
 bool roce_pkt_dropped(const struct roce_pkt *pkt);
 
-/* Computes the checksum of an IPv4 header of `len` bytes (RFC 791) and writes it there. */
+/* Computes the checksum of an IPv4 header of `len` bytes (RFC 791) and writes it into the
+ * header. */
 void roce_ip4_set_checksum(uint8_t *ip, size_t len);
 
 const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
@@ -197,8 +200,8 @@ const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
 enum roce_icrc_status {
     ROCE_ICRC_GOOD,
     ROCE_ICRC_BAD,
-    ROCE_ICRC_UNVERIFIED, /* ICRC cannot be checked: truncated capture, bare BTH, or contradicting
-                           * lengths */
+    ROCE_ICRC_UNVERIFIED, /* the ICRC cannot be checked: truncated capture, bare BTH, or
+                           * contradicting lengths */
 };
 
 /* Computes the ICRC of a parsed packet and compares it with the ICRC in the packet. For GOOD and
@@ -214,15 +217,15 @@ enum {
 };
 
 /*
- * Writes the packet that `pkt` describes to `buf`, without trailer. `encap` chooses the envelope;
- * an Ethernet header with its VLAN tags is written if `present` has ROCE_HDR_ETH; `link` is not
- * looked at. `bth.opcode` decides the headers after the BTH, `payload`/`payload_len` the payload
- * (payload_cap_len is not looked at). Types and next-header numbers that lead from one header to
- * the next are written as the model has them: roce_pkt_init() sets them.
+ * Writes the packet that `pkt` describes to `buf`, without trailer. `encap` selects the envelope,
+ * and ROCE_HDR_ETH in `present` adds an Ethernet header with its VLAN tags. `bth.opcode` determines
+ * the headers after the BTH. `payload` and `payload_len` are the payload. `link` and
+ * `payload_cap_len` are ignored. The model must have the types and next-header numbers of all
+ * headers; roce_pkt_init() sets them.
  *
- * Returns the length, or ROCE_ERR_NOSPACE if it is above `cap`, or ROCE_ERR_INVALID if the model
- * cannot be put on the wire (payload above 64 KiB, too many options or tags, payload NULL with a
- * length).
+ * Returns the length, ROCE_ERR_NOSPACE if the length exceeds `cap`, or ROCE_ERR_INVALID if the
+ * model cannot be encoded: payload above 64 KiB, too many options or tags, or payload NULL with a
+ * length.
  */
 int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, size_t cap);
 

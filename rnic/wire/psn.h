@@ -27,9 +27,9 @@ static inline roce_psn roce_psn_add(roce_psn a, int32_t n)
     return roce_psn_of(a.v + (uint32_t)n);
 }
 
-/* Returns how many packets `a` is after `b`: -2^23 .. 2^23-1. A distance of exactly 2^23 counts as
- * before. The 2^23 PSNs before the expected PSN are the duplicate region, the 2^23-1 after it are
- * out of sequence. */
+/* Returns how many packets `a` is after `b`, from -2^23 to 2^23-1. A distance of exactly 2^23
+ * counts as -2^23. If `b` is the expected PSN, a negative result is a duplicate and a positive one
+ * is out of sequence. */
 static inline int32_t roce_psn_diff(roce_psn a, roce_psn b)
 {
     uint32_t d = (a.v - b.v) & ROCE_PSN_MASK;

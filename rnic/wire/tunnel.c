@@ -3,7 +3,7 @@
 
 #include "wire/envelope.h"
 
-/* Ethernet types of tunnels and of one more tag (IEEE registry). */
+/* Ethernet types of tunnels, and of one more VLAN tag (IEEE registry). */
 #define TYPE_TEB     0x6558u /* transparent Ethernet bridging: the inner packet is a whole frame */
 #define TYPE_MPLS    0x8847u
 #define TYPE_MPLS_M  0x8848u
@@ -19,7 +19,7 @@
 #define STEPS_MAX   16 /* maximum number of headers around one inner frame */
 #define IP6_EXT_MAX 8
 
-/* State of parsing the headers around one inner frame. */
+/* State while the headers around one inner frame are parsed. */
 struct tunnel_walk {
     const uint8_t *frame;
     size_t off, cap,
@@ -170,7 +170,7 @@ static void at_erspan(struct tunnel_walk *walk, uint16_t type, bool seq)
 {
     const uint8_t *p;
 
-    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header is part of ERSPAN */
+    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header belongs to ERSPAN */
     if (type == TYPE_ERSPAN2 && !seq) {
         set_inner_link(walk, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
         return;

@@ -25,13 +25,13 @@ struct roce_tunnel_info {
 const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel);
 
 /*
- * Parses a frame as roce_pkt_parse_captured(), and also a RoCE packet inside tunnels. The model
- * then describes the inner frame: pkt->frame and its lengths, pkt->link with its first header,
- * pkt->tunnel with the outermost tunnel, and pkt->overlay with the network of the innermost VXLAN
- * or GENEVE header.
+ * Parses a frame of a capture, and a RoCE packet inside tunnels. A frame without tunnel gives the
+ * result of roce_pkt_parse_captured(). Otherwise the model describes the inner frame: pkt->frame
+ * and its lengths, pkt->link with its first header, pkt->tunnel with the outermost tunnel, and
+ * pkt->overlay with the network of the innermost VXLAN or GENEVE header.
  *
- * With ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel that could not be decapsulated, if there was
- * one; its contents are unknown.
+ * With ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel that could not be decapsulated, or
+ * ROCE_TUNNEL_NONE.
  */
 int roce_tunnel_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                       size_t cap_len, size_t wire_len);

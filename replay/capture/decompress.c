@@ -272,7 +272,7 @@ static int cookie_close(void *cookie)
     return rc;
 }
 
-/* The state and its stream; NULL without memory. */
+/* The state and its stream; NULL if out of memory. */
 static FILE *open_cookie(struct decompress **state, const struct format *format)
 {
     static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};

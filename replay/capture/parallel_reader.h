@@ -47,7 +47,7 @@ typedef void frame_batch_fn(void *user, const struct frame_batch *frames);
  * Reads the capture to its end and calls `fn` with every batch. Without `icrc` all ICRCs count as
  * UNVERIFIED. `secret` is that of the flow that gets the digests. Meanwhile no other function of
  * the reader may be called but reader_name(), reader_is_live() and, inside `fn`, reader_progress().
- * Returns 0; -1 and an error for a broken file, after all frames before it, or without memory.
+ * Returns 0; -1 and an error for a broken file, after all frames before it, or if out of memory.
  */
 int parallel_read(struct capture_reader *reader, bool icrc, const struct roce_hash_secret *secret,
                   frame_batch_fn *fn, void *user, struct error *error);

@@ -21,7 +21,7 @@
 
 struct two_points;
 
-/* Returns an empty comparison, or NULL without memory. */
+/* Returns an empty comparison, or NULL if out of memory. */
 struct two_points *two_points_new(void);
 void two_points_del(struct two_points *points); /* `points` may be NULL */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Maximum number of earlier exchanges searched for the exchange of a message. A CM stops
- * retransmitting long before another 256 exchanges begin. */
+ * retransmitting before 256 further exchanges begin. */
 #define LOOK_BACK 256
 
 bool cm_exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_msg *out)
@@ -29,7 +29,7 @@ bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange
 
     if (memcmp(x->addr[0], x->addr[1], 16) != 0)
         return memcmp(flow->src, x->addr[end], 16) == 0;
-    /* Both ends have the same address here, so only the message kind shows which end sent the
+    /* Both ends have the same address, so only the message kind shows which end sent the
      * message. */
     cm_exchange_message(xs->trace, x->pkt[i], &msg);
     return (msg.kind == ROCE_CM_REQ || msg.kind == ROCE_CM_RTU || msg.kind == ROCE_CM_SIDR_REQ) ==
@@ -76,9 +76,9 @@ static struct cm_exchange *new_exchange(struct cm_exchanges *xs, const struct tr
     return x;
 }
 
-/* Returns the newest exchange that contains a message, or NULL. With `exact`, both communication
- * ids must match. Otherwise the sender's id or the transaction id is enough, so that a message
- * with one wrong id is found. */
+/* Returns the newest exchange that contains a message, or NULL. If `exact` is set, both
+ * communication ids must match. Otherwise the sender's id or the transaction id is sufficient, so
+ * that a message with one wrong id is found too. */
 static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct trace_flow *flow,
                                          const struct roce_cm_msg *msg, bool exact)
 {

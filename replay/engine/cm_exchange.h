@@ -47,8 +47,8 @@ struct cm_exchanges {
     struct cm_exchange *at;
     size_t cnt;
     size_t cap;
-    struct diff *diff; /* differences; diff.dir is the index of the exchange, diff.request the enum
-                        * cm_role */
+    struct diff *diff; /* differences; diff.dir is the index of the exchange, diff.request is an
+                        * enum cm_role */
     size_t diff_cnt;
     size_t diff_cap;
 };
@@ -66,8 +66,8 @@ bool cm_exchange_message(const struct trace *trace, uint32_t pkt, struct roce_cm
 bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange *x,
                          enum cm_role end, size_t i);
 
-/* Adds the differences *d of the message in packet `pkt`, which end `role` of exchange `idx` sent.
- * Returns 0, or -1 if out of memory. */
+/* Adds the differences *d of the message in packet `pkt`. End `role` of exchange `idx` sent the
+ * message. Returns 0, or -1 if out of memory. */
 int cm_exchange_report(struct cm_exchanges *xs, uint32_t idx, enum cm_role role, uint32_t pkt,
                        const struct field_diffs *d, const char *reason);
 

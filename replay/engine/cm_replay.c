@@ -49,8 +49,8 @@ struct cm_replay_dev {
                                  * received late, after message `after` */
     size_t *after;              /* for each late message: index of the message from our end that
                                  * precedes its arrival */
-    bool seen[ROCE_CM_CNT];     /* kinds of messages that our end has sent */
-    bool got[ROCE_CM_CNT];      /* kinds of messages that our end has received */
+    bool seen[ROCE_CM_CNT];     /* for each kind: our end has sent such a message */
+    bool got[ROCE_CM_CNT];      /* for each kind: our end has received such a message */
     uint32_t last[ROCE_CM_CNT]; /* index of the latest message of each kind from our end */
 };
 
@@ -82,8 +82,9 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* Marks the peer's messages before message `j` of our end as lost that our end cannot have received
- * when it sent that message: a REJ before our REJ or DREQ, and an RTU or DREQ before our REJ. */
+/* Marks messages of the peer before message `j` of our end as lost, if our end cannot have received
+ * them when it sent message `j`. These are a REJ before our REJ or DREQ, and an RTU or DREQ before
+ * our REJ. */
 static void find_crossed(struct cm_replay_dev *dev, size_t j)
 {
     enum roce_cm kind = kind_of(dev, j);
@@ -97,8 +98,8 @@ static void find_crossed(struct cm_replay_dev *dev, size_t j)
             dev->lost[k] = 1;
 }
 
-/* Marks captured messages to our end as lost or late. If our end retransmits a message, the
- * answers captured before the retransmission never arrived. */
+/* Marks captured messages to our end as lost or late. If our end retransmits a message, the answers
+ * captured before the retransmission did not arrive in time. */
 static void find_lost(struct cm_replay_dev *dev)
 {
     const struct cm_exchange *x = dev->x;
@@ -119,8 +120,8 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* An end that sends a DREQ has not received a DREQ. The other end's DREQ was lost, or
-         * the two DREQs crossed each other. */
+        /* An end that sends a DREQ has not received the peer's DREQ: that DREQ was lost, or the two
+         * DREQs crossed each other. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
@@ -252,7 +253,7 @@ static int deliver_mad(struct cm_replay_dev *dev, size_t i)
     msg.mad.tid = rebound(dev, msg.mad.tid);
     if (roce_cm_msg_build(&msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
         return 0;
-    /* The RTU was not captured, but an end that sends a DREQ was connected. */
+    /* The capture lacks the RTU, but an end that sends a DREQ was connected. */
     if (msg.kind == ROCE_CM_DREQ && dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU] && dev->id)
         rnic_cm_comm_est(dev->id, dev->now);
     if (dev->id && dev->x->sidr && dev->role == CM_ACTIVE)
@@ -283,7 +284,7 @@ static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
     }
 }
 
-/* Calls the function of our CM that makes it send *msg, as the recorded program did. */
+/* Calls the function of our CM that sends *msg, as the recorded program did. */
 static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
     size_t len;
@@ -299,7 +300,7 @@ static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *
         rnic_cm_reject(dev->id, (enum roce_cm_rej_reason)msg->rej.reason, data, len, dev->now);
         break;
     case ROCE_CM_DREQ:
-        /* The RTU was not captured. The recorded end treated received data as the RTU (R055). */
+        /* The capture lacks the RTU. The recorded end treated received data as the RTU (R055). */
         if (dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU])
             rnic_cm_comm_est(dev->id, dev->now);
         rnic_cm_disconnect(dev->id, data, len, dev->now);
@@ -330,8 +331,8 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Adds the difference in one field. The field name comes from constant tables: a composed name
- * such as "cm.req.mtu" would have to be freed. */
+/* Adds the difference in one field. The field name must come from a constant table, because a
+ * composed name such as "cm.req.mtu" would have to be freed. */
 static void compare_field(const struct cm_replay_dev *dev, const struct roce_field *field,
                           const uint8_t *recorded, const uint8_t *ours, struct field_diffs *d)
 {
@@ -377,8 +378,8 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether, after our end's latest message of this kind, the peer sent a message that such a
- * message answers. Our end then retransmits without a timer. */
+/* Returns whether our end retransmits its latest message of this kind without a timer: the peer has
+ * since sent a message that this kind answers. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)
@@ -393,7 +394,7 @@ static bool has_timer(enum roce_cm kind)
            kind == ROCE_CM_SIDR_REQ;
 }
 
-/* Sets *ours to the message of our CM that has the kind of recorded message `pkt`, or to NULL.
+/* Sets *ours to the message of our CM that corresponds to recorded message `pkt`, or to NULL.
  * Returns 0, or -1 if out of memory. */
 static int make_expected_mad(struct cm_replay_dev *dev, const struct roce_cm_msg *msg, uint32_t pkt,
                              bool again, struct sent_mad **out)
@@ -440,7 +441,7 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
         dev->end->stopped = "an earlier CM message was not captured";
         return 0;
     }
-    /* Both ends rejected. Our CM has no connection any more, and the program rejects anyway. */
+    /* Both ends rejected. Our CM has no connection any more, but the recorded program rejected. */
     if (msg.kind == ROCE_CM_REJ && dev->got[ROCE_CM_REJ]) {
         dev->end->optional++;
         return 0;

@@ -16,12 +16,13 @@
 
 #include "engine/cm_exchange.h"
 
-/* Callbacks for what one end does, in order, so that a caller can repeat it on another device. Each
- * returns 0, or -1 if out of memory. */
+/* Callbacks for the actions of one end, in order. With them, a caller can repeat the actions on
+ * another device. Each callback returns 0, or -1 if out of memory. */
 struct cm_replay_watch {
     void *ctx;
     int (*receive)(void *ctx, uint32_t pkt); /* the end receives this packet of the trace */
-    int (*act)(void *ctx, uint32_t pkt);     /* its program makes the CM send such a message */
+    int (*act)(void *ctx, uint32_t pkt);     /* the end's program makes the CM send the message
+                                              * in packet `pkt` */
     int (*timer)(void *ctx);                 /* a timer of the CM fires */
 };
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include "engine/inject.h"
 
-/* Sets `out` to the address of one member of a multicast group. No packet contains a member's
- * address. So the function uses another unicast address in the capture, or else the address
- * after the sender's. */
+/* Sets `out` to the address of one member of a multicast group. No packet contains the address of a
+ * member. So the function uses another unicast address of the capture, or else the address that
+ * follows the sender's. */
 static void member_of(const struct trace *trace, const struct dgram_stream *s, uint8_t out[16])
 {
     for (uint32_t i = 0; i < trace->flows.cnt && i < DGRAM_STREAMS_MAX; i++) {

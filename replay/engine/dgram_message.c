@@ -11,14 +11,14 @@ bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, siz
     return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));
 }
 
-/* Limit of the packets that our sender sends although the capture lacks them: a number for each
- * captured packet of the stream, and a number for the stream. A few packets with distant PSNs or
- * promised lengths so cost no more than others. */
+/* Limit of the packets that our sender sends although the capture lacks them: a fixed number for
+ * each captured packet of the stream, plus a fixed number for the stream. So a few packets with
+ * distant PSNs or large RETH lengths cost no more than others. */
 #define ABSENT_PER_PACKET 16u
 #define ABSENT_FREE       8192u
 
-/* Counts the packets of a message that were not captured. If the stream has too many of them,
- * returns false without counting. */
+/* Counts the packets of a message that were not captured. Returns false, and counts nothing, if the
+ * stream lacks too many packets. */
 static bool count_absent(struct dgram_message_reader *src, const struct dgram_message *m)
 {
     uint64_t absent = src->absent + m->psn_cnt;
@@ -32,8 +32,8 @@ static bool count_absent(struct dgram_message_reader *src, const struct dgram_me
     return true;
 }
 
-/* Shortens a WRITE whose end was not captured to the packets up to `last` and 1 byte of the next
- * one. */
+/* Shortens a WRITE whose end was not captured: to the captured packets, plus one packet of 1
+ * byte. */
 static void cut_end(const struct dgram_message_reader *src, struct dgram_message *m, size_t last)
 {
     const struct trace_packet *p = dgram_message_packet(src, last);
@@ -48,9 +48,9 @@ static void cut_end(const struct dgram_message_reader *src, struct dgram_message
     m->psn_cnt = seen + 1;
 }
 
-/* Sets the length and the number of packets of the message whose last captured packet is `last`.
- * If the end of a SEND was not captured, assumes one packet for each PSN before `next` and 1
- * byte in the last one. */
+/* Sets the length and the number of packets of the message whose last captured packet is `last`. If
+ * the capture lacks the end of a SEND, assumes one packet for each PSN before `next`, of which the
+ * last has 1 byte. */
 static void measure(const struct dgram_message_reader *src, struct dgram_message *m,
                     const struct roce_pkt *first, size_t last, uint32_t next)
 {

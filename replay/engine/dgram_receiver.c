@@ -27,7 +27,7 @@ struct dgram_receiver {
     uint32_t len;
     uint32_t used; /* number of bytes at the start of `buf` that may differ from FILL */
     struct rnic_mr *mr;
-    bool doubt; /* comparison suspended, because a frame altered by fault injection reached the
+    bool doubt; /* comparison suspended, because a frame that fault injection altered reached the
                  * host; see dgram_receivers_frame() */
 };
 
@@ -191,8 +191,8 @@ static void compare_completion(const struct dgram_stream *s, const struct roce_p
         field_diff_add_num(d, "wc.src_qp", "%x", pkt->deth.src_qp, wc->src_qp);
 }
 
-/* Returns the address where our RNIC must have stored the packet's payload, or NULL if there is
- * none. */
+/* Returns the address where our RNIC must have stored the packet's payload, or NULL if the packet
+ * has no destination. */
 static const uint8_t *place_of(const struct dgram_receiver *r, const struct rx_result *want,
                                uint32_t len)
 {
@@ -222,8 +222,8 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
 
 /* ---- One frame ------------------------------------------------------------------------------- */
 
-/* Memory that a dropped packet must not change. It is the destination of the message's next
- * bytes, or of the packet's own first bytes. */
+/* Memory that a dropped packet must not change: the destination of the message's next bytes, or of
+ * the packet's own first bytes. */
 struct guard {
     const uint8_t *at; /* NULL if the packet has no destination in memory */
     uint32_t len;
@@ -373,7 +373,8 @@ static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_ti
     return !s->skip;
 }
 
-/* Injects a recorded packet at its capture time and compares the result. */
+/* Injects a recorded packet at its capture time and compares our RNIC's result with the expected
+ * one. */
 static int play_packet(struct dgram_receivers *rx, uint32_t stream, uint32_t pkt)
 {
     const struct trace *trace = rx->streams->trace;

@@ -29,9 +29,8 @@ struct dgram_arrival_in {
     uint32_t pkt;
     const uint8_t *frame;
     size_t len;
-    bool forged; /* frame altered by fault injection. It is not compared, and neither are later
-                  * packets before the next start of a message. Later datagrams to the QP are
-                  * compared. */
+    bool forged; /* fault injection altered the frame: neither this frame nor later packets
+                  * before the next start of a message are compared */
 };
 
 /* Injects the frame and compares the result. Returns 0, or -1 if out of memory. */

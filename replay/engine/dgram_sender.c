@@ -155,8 +155,8 @@ static const char *post_message(struct dgram_sender *t, const struct dgram_messa
 
 /* ---- Comparing packets ----------------------------------------------------------------------- */
 
-/* Compares one packet of our RNIC, `o`, with the recorded one. `cut` is the number of bytes of the
- * message that our RNIC was not given. */
+/* Compares one packet of our RNIC, `o`, with the recorded one. `cut` is the number of bytes at the
+ * end of the message that our RNIC did not send. */
 static void compare_packet(const struct trace_packet *p, const struct roce_pkt *o, uint32_t cut,
                            struct field_diffs *d)
 {
@@ -191,8 +191,8 @@ static void compare_packet(const struct trace_packet *p, const struct roce_pkt *
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
-/* Compares one packet of our RNIC with the recorded packet of the message with its PSN. If the
- * capture lacks the recorded packet, only counts ours. */
+/* Compares one packet of our RNIC with the recorded packet that has its PSN. If the capture lacks
+ * the recorded packet, only counts the packet of our RNIC. */
 static int compare_sent(struct dgram_sender *t, const struct dgram_message *m, size_t *at,
                         const struct roce_pkt *ours)
 {
@@ -310,8 +310,8 @@ static int play_message(struct dgram_sender *t)
     trace_parse(p, &first);
     resumes = t->open && t->next_psn != p->psn;
     s->resumed += resumes;
-    /* A QP sends a Q_Key with bit 31 set only if the Q_Key is the QP's own (R169). A message
-     * with another privileged Q_Key needs a new QP. */
+    /* A QP sends a Q_Key with bit 31 set only if it is the QP's own Q_Key (R169). A message with
+     * another such Q_Key needs a new QP. */
     if (!t->open || resumes || t->pkey != first.bth.pkey ||
         (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
         s->skip = open_qp(t, p, &first);

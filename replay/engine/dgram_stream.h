@@ -51,7 +51,7 @@ struct dgram_stream {
                                * of posted messages */
     uint64_t bytes;           /* payload bytes of the messages counted in `messages` */
     uint32_t dropped;         /* receiver role: number of packets that a conformant receiver
-                               * drops */
+                               * drops silently */
     uint32_t damaged;         /* number of packets damaged on the wire */
     uint32_t not_captured;    /* sender role: number of packets of our RNIC that the capture
                                * lacks */

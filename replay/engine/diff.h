@@ -23,7 +23,7 @@ enum event_mark {
     MARK_OK,
     MARK_DIFF,
     MARK_KNOWN, /* packet differs by a known quirk of the peer */
-    MARK_NOTE,  /* packet was damaged, duplicated on the wire, or inconclusive */
+    MARK_NOTE,  /* packet was damaged, duplicated on the wire, or its difference is inconclusive */
 };
 
 struct diff {

@@ -102,8 +102,9 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
     field_diff_add(d, "payload", e, a);
 }
 
-/* Returns whether the MSN of a READ response First is one that R103 and the other recorded
- * responses allow. `replayed` is the MSN of our RNIC, which counts the READ before it responds. */
+/* Returns whether the MSN of a recorded READ response First is allowed by R103 and agrees with the
+ * other recorded responses. `replayed` is the MSN of our RNIC, which counts the READ before it
+ * responds. */
 static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replayed)
 {
     int32_t off = roce_psn_diff(roce_psn_of(recorded), roce_psn_of(replayed));

@@ -33,12 +33,12 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
 /* Returns the difference in `field`, or NULL if the field has none. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
-/* Add a difference to *d. The second and third functions add nothing if both values are equal.
- * Their `fmt` contains "%x" or "%u". */
+/* Adds a difference to *d. */
 void field_diff_add(struct field_diffs *d, const char *field, const char *recorded,
                     const char *replayed);
-/* Adds the difference "form": a packet whose form is invalid although its ICRC is right. */
+/* Adds the difference "form": the packet's form is invalid although its ICRC is correct. */
 void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p);
+/* Add a difference to *d, unless both values are equal. `fmt` contains "%x" or "%u". */
 void field_diff_add_opcode(struct field_diffs *d, uint8_t recorded, uint8_t replayed);
 void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
                         uint64_t recorded, uint64_t replayed);

@@ -6,8 +6,8 @@
 #include "wire/crc32.h"
 #include "infer/request_table.h"
 
-/* Maximum number of events searched back from a NAK for the packet that caused the NAK. A
- * requester never has more packets in flight. */
+/* Maximum number of events searched back from a NAK for the packet that caused it. A requester
+ * never has more packets in flight. */
 #define FOLLOW_MAX 1024u
 
 static const struct trace_packet *recorded(const struct response_case *c)
@@ -61,8 +61,8 @@ static bool accepts_send_length(const struct response_case *c)
            roce_opcode(event_packet(s, e->event)->opcode)->kind == ROCE_KIND_SEND;
 }
 
-/* Returns whether the latest READ request before the event that contains its PSN requests a tail of
- * `e`. */
+/* Returns whether the latest READ request before the event that contains the response's PSN
+ * requests only the last part of READ `e`. */
 static bool requests_tail(const struct inferred_setup *s, uint32_t event,
                           const struct request_pkt *e)
 {
@@ -92,8 +92,8 @@ static bool atomic_ack_for_read(const struct response_case *c)
     return kind_of(c) == ROCE_KIND_ATOMIC_ACK && !c->ours && request_is(c, ROCE_KIND_READ);
 }
 
-/* Returns whether the recorded ACK has an old PSN but a current MSN. Linux rxe updates the PSN
- * of its ACKs at SENDs and WRITEs only, but its MSN counts READs too. */
+/* Returns whether the recorded ACK has an old PSN but a current MSN. Linux rxe updates the PSN of
+ * its ACKs only at SENDs and WRITEs, but its MSN counts READs too. */
 static bool stale_duplicate_ack(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -103,8 +103,8 @@ static bool stale_duplicate_ack(const struct response_case *c)
     if (kind_of(c) != ROCE_KIND_ACK || roce_syndrome_kind(recorded(c)->syndrome) != ROCE_SYN_ACK ||
         !c->duplicate)
         return false;
-    /* All requests between the acknowledged PSN and those that the MSN counts must be READs. The
-     * responder may lag behind ours. */
+    /* All requests from the acknowledged PSN up to those that the MSN counts must be READs. The
+     * recorded responder may be behind ours. */
     for (; i < s->req_cnt && s->req[i].rel < c->epsn &&
            roce_opcode(event_packet(s, s->req[i].event)->opcode)->kind == ROCE_KIND_READ;
          i++)
@@ -113,15 +113,15 @@ static bool stale_duplicate_ack(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a request after PSN `rel` arrived between the latest copy of request `rel` and
- * the event. That request was in flight and causes a NAK. */
+/* Returns whether a request after PSN `rel` was captured between the latest copy of request `rel`
+ * and the event. That later request was in flight and causes a NAK. */
 static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     bool after = false;
 
     for (uint32_t i = event;
          i-- > 0 && event - i <= FOLLOW_MAX && (s->event[i].response || s->event[i].rel != rel);) {
-        /* Two NAKs have this PSN. The earlier NAK may be the one for the request. */
+        /* Two NAKs have this PSN. The earlier one may be the NAK that the later request caused. */
         if (s->event[i].response && s->event[i].rel == rel && event_is_nak(s, i))
             return false;
         after |= !s->event[i].response && s->event[i].rel > rel;
@@ -140,8 +140,8 @@ static uint32_t later_requests(const struct inferred_setup *s, uint32_t event, i
 }
 
 /* Returns whether a sequence NAK repeats the PSN of an RNR NAK before the request was
- * retransmitted. If the capture lacks the RNR NAK, one of our RNIC counts. Our RNIC sends it
- * because of other recorded packets. */
+ * retransmitted. If the capture lacks the RNR NAK, an RNR NAK of our RNIC counts instead, which our
+ * RNIC sends because of other recorded packets. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -165,7 +165,8 @@ static bool seq_nak_after_rnr(const struct response_case *c)
 }
 
 /* Returns whether the responder may have sent the first packets of a READ response before, and its
- * transmit queue refused them. Then it sends an RNR NAK, or the requester retransmits the READ. */
+ * transmit queue refused them. The responder then sends an RNR NAK, or the requester retransmits
+ * the READ. */
 static bool may_be_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -222,8 +223,8 @@ static bool repeats_without_va(const struct request_case *c)
            c->diffs->cnt == 1 && field_diff_find(c->diffs, "reth.va") && pkt.reth.va == 0;
 }
 
-/* Returns whether a retransmitted PSN has an Only packet without payload, where our RNIC sends
- * another packet. Linux rxe posts no such work request. */
+/* Returns whether a recorded retransmission is an Only packet without payload where our RNIC sends
+ * another packet. Linux rxe never posts such a work request. */
 static bool is_empty_only(const struct request_case *c)
 {
     const struct roce_opcode *op = roce_opcode(c->pkt->opcode);
@@ -246,8 +247,8 @@ static bool retries_without_end(const struct request_case *c)
     return c->beyond;
 }
 
-/* Returns whether a FLUSH has the wrong ICRC of this peer. The peer adds the bytes from the BTH
- * to the end of the headers to the CRC a second time, without masking any field. */
+/* Returns whether a FLUSH has the wrong ICRC of this peer. The peer computes the CRC over the bytes
+ * from the BTH to the end of the headers twice, the second time without masking any field. */
 static bool flush_icrc(const struct roce_pkt *pkt)
 {
     uint32_t bth_off = pkt->payload_off - pkt->op->len;

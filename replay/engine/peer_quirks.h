@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Peer quirks: known deviations of an implementation from the specification (known_deviations.def
- * of rnic/flow). They make captures of that implementation usable as tests. If the user chooses its
- * profile, its quirks do not fail the replay. A difference that a quirk explains is reported with
- * the id of the quirk.
+ * of rnic/flow). With them, captures of that implementation can be used as tests: a difference that
+ * a quirk of the chosen profile explains is reported with the id of the quirk, and does not fail
+ * the replay.
  */
 #ifndef REPLAY_ENGINE_PEER_QUIRKS_H
 #define REPLAY_ENGINE_PEER_QUIRKS_H
@@ -12,8 +12,8 @@
 #include "engine/rc_requester.h"
 #include "flow/base/rules.h"
 
-/* Recorded response that differs, with the state of the recorded and of our responder at that
- * event. */
+/* Recorded response that differs, with the state of the recorded responder and of our responder at
+ * that event. */
 struct response_case {
     const struct rc_direction *dir;
     uint32_t event;                    /* event of the differing recorded response */
@@ -26,16 +26,16 @@ struct response_case {
                              * INT64_MIN */
     int64_t high;           /* highest PSN requested before the event, relative */
     int64_t recorded_acked; /* highest PSN that recorded responses show as executed, relative */
-    bool matched;     /* all our responses with the PSN of the recorded one are matched with other
-                       * recorded responses */
-    bool replaces;    /* an unmatched response of our RNIC differs in the PSN only */
+    bool matched;     /* all our responses with the PSN of the recorded response are matched with
+                       * other recorded responses */
+    bool replaces;    /* a response of our RNIC that is not matched differs only in the PSN */
     bool opcode;      /* the recorded response differs from `ours` in the opcode only */
     bool counts;      /* the recorded response differs from `ours` in the MSN only */
     bool payload;     /* the payloads of the two responses differ */
     bool data;        /* only the payload or the value of an Atomic ACK differs */
     bool reorders;    /* the capture shows that the network reorders responses */
-    bool others_lack; /* the capture lacks packets of a connection with the same responder, or shows
-                       * loss */
+    bool others_lack; /* the capture lacks packets of another connection with the same responder,
+                       * or shows loss there */
     uint32_t dir_idx; /* index of `dir` in the session */
     const struct shadow_memory *memory; /* memory of the responder */
 };
@@ -46,7 +46,7 @@ struct request_case {
     const struct tx_request *ours;
     const struct field_diffs *diffs;
     bool retransmit; /* the recorded request is a retransmission */
-    bool beyond;     /* it is a retry beyond the largest retry count */
+    bool beyond;     /* the recorded request is a retry beyond the largest retry count */
 };
 
 /* UC message that the peer's program did not receive. */
@@ -68,18 +68,18 @@ struct peer_quirk {
                                                    * ICRC that the peer computes and accepts */
 };
 
-/* Value of `quirks` that stands for the quirks of Linux rxe with any kernel, for packets whose
- * sender was recognised as rxe (flow/base/peer.h). */
+/* Value of `quirks` that selects the quirks of every Linux kernel's rxe. They apply only to packets
+ * whose sender was recognised as rxe (flow/base/peer.h). */
 #define PEER_QUIRKS_AUTO "auto"
 
 #define PEER_QUIRKS_NONE "none" /* argument of --quirks for NULL */
 
-/* Returns the quirks of an argument of --quirks, or of the peer that a manifest names:
- * PEER_QUIRKS_AUTO for NULL and for another implementation. */
+/* Returns the profile for an argument of --quirks, or for the peer that a manifest names. Returns
+ * PEER_QUIRKS_AUTO if `name` is NULL or an implementation without a profile. */
 const char *peer_quirks_named(const char *name);
 
-/* Returns the quirks that may explain a packet: `quirks`, or NULL if that is PEER_QUIRKS_AUTO and
- * the sender of the packet was not recognised (`rxe`). */
+/* Returns the profile that may explain a packet: `quirks`, or NULL if `quirks` is PEER_QUIRKS_AUTO
+ * and the sender of the packet was not recognised as rxe (`rxe`). */
 const char *peer_quirks_of_sender(const char *quirks, bool rxe);
 
 /* Returns the name of the implementation with this quirk, for example "linux-rxe-6.1". */
@@ -98,8 +98,9 @@ bool peer_quirk_shifts_psns(const struct peer_quirk *quirk);
 const struct peer_quirk *peer_quirk_of_delivery(const char *quirks, const struct delivery_case *c);
 
 /* Corrects wrong ICRCs that devices of profile `quirks` compute and accept, so that our RNIC
- * accepts the packets too. `quirks` may be NULL. With PEER_QUIRKS_AUTO, only those of the flows for
- * which `rxe` is true. Returns the number of packets, or -1 if out of memory. */
+ * accepts the packets too. `quirks` may be NULL. With PEER_QUIRKS_AUTO, corrects only packets of
+ * flows for which `rxe` is true. Returns the number of corrected packets, or -1 if out of
+ * memory. */
 int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks, const bool *rxe);
 
 /* Returns whether `name` is a profile in known_deviations.def, or PEER_QUIRKS_AUTO. */

@@ -9,12 +9,12 @@
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
-/* Maximum number of inconclusive responses of one direction that are examined, to limit the
- * time. All further differences of the direction are inconclusive. */
+/* Maximum number of inconclusive responses of one direction that are examined, to limit the time.
+ * Beyond it, all differences of the direction are inconclusive. */
 #define INCONCLUSIVE_MAX 4096u
 
-/* Number of ACKs that count down which do not prove a reordering network. Only two pairs of ACKs
- * count down because of one altered ACK. */
+/* Maximum number of ACKs with a decreasing MSN that one altered ACK can cause. Only a larger number
+ * proves that the network reorders. */
 #define REORDERED_SURE 2u
 
 /* Returns the trace packet of the request with the PSN of a response. Prefers the latest copy
@@ -155,8 +155,8 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
     if (event_executed_to(&cmp->dir->setup, event) > cmp->recorded_acked)
         cmp->recorded_acked = event_executed_to(&cmp->dir->setup, event);
     if (cmp->dir->setup.fatal_nak == event)
-        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK also answers the
-                                                                 * request that it refuses */
+        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK also responds to
+                                                                 * the request that it refuses */
     if (ours)
         ours->matched = true;
     return 0;

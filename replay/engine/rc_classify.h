@@ -10,16 +10,15 @@
 #include "engine/field_diff.h"
 #include "engine/rc_compare_state.h"
 
-/* Sets *d to the difference of a recorded response that resembles no response of our RNIC. */
+/* Sets *d to the differences of a recorded response that resembles no response of our RNIC. */
 void diff_no_response(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d);
-/* Writes to `buf` the WRITE that stored the bytes in which our response and the recorded one
- * differ. */
+/* Writes a description of the WRITE that stored the differing bytes of our response to `buf`. */
 void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, char *buf,
                  size_t cap);
 /*
- * Stores the result for the recorded response of an event. The response matches if *d is empty,
- * else it differs from `ours` (or NULL) in *d. `reason` explains the difference in one sentence.
- * Returns 0, or -1 if out of memory.
+ * Stores the result for the recorded response of an event. The response matches if *d is empty.
+ * Otherwise *d are its differences from `ours`, which is NULL if no response of our RNIC resembles
+ * it. `reason` explains the difference in one sentence. Returns 0, or -1 if out of memory.
  */
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
                   struct field_diffs *d, const char *reason);

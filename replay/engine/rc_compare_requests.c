@@ -25,10 +25,10 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
-    size_t missing;     /* number of the missing responses that `expect` has */
+    size_t missing;     /* number of the missing responses already processed by `expect` */
     size_t completions; /* number of completions of our RNIC up to the current event */
     uint32_t go_back;   /* event at which the recorded requester last went back, or EVENT_NONE */
-    size_t looked;      /* number of our requests already examined for `went_back` */
+    size_t looked;      /* number of our requests already examined to find `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
     bool shifted;       /* a known deviation shifted the PSNs of the requests from here on */
@@ -74,8 +74,9 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
     return 0;
 }
 
-/* Reports a difference in a request. From event `unsure_from` on, it is inconclusive: our RNIC
- * may lack a response that the recorded requester received. Returns 0, or -1 if out of memory. */
+/* Reports a difference in a request. From event `unsure_from` on, the difference is inconclusive,
+ * because our RNIC may lack a response that the recorded requester received. Returns 0, or -1 if
+ * out of memory. */
 static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
                                const char *reason)
 {
@@ -150,9 +151,9 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
                                                              : NULL;
 }
 
-/* Compares the prescribed fields of a recorded request with ours. `program` means that a program
- * on another host posted our request. Such a program may use any address and key if the length
- * is 0 (R085). */
+/* Compares the prescribed fields of a recorded request with ours. `program` is true if a program on
+ * another host posted our request. Such a program may use any address and key if the length is 0
+ * (R085). */
 static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
                             bool program, struct field_diffs *d)
 {
@@ -214,8 +215,9 @@ static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
     }
 }
 
-/* Compares the PSNs to which both requesters went back. The recorded requester may have gone
- * back to an earlier PSN than captured, if the capture lacks the first retransmitted packets. */
+/* Compares the PSNs to which both requesters went back. If the capture lacks the first
+ * retransmitted packets, the recorded requester may have gone back further than the capture
+ * shows. */
 static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -227,8 +229,8 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
         (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
         cmp->res->go_backs++;
-        /* Our RNIC has not gone back because it lacks a response that the recorded requester
-         * received and the capture lacks. */
+        /* Our RNIC did not go back because it lacks a response that the recorded requester received
+         * and the capture does not contain. */
         if (!ours && event < cmp->run->unsure_from)
             cmp->run->unsure_from = event;
     } else if (!ours) {
@@ -249,8 +251,8 @@ static const struct peer_quirk *quirk_of(const struct request_cmp *cmp,
         peer_quirks_of_sender(cmp->all->quirks, cmp->setup->recorded->req_rxe), c);
 }
 
-/* Reports a retry beyond the largest retry count. Our RNIC retries as often then, so that the rest
- * of the direction is compared. */
+/* Reports a retry beyond the largest retry count. Our RNIC then retries as often as the recorded
+ * requester, so that the rest of the direction is compared. */
 static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
 {
     struct field_diffs d = {.cnt = 0};
@@ -266,7 +268,7 @@ static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
                             quirk_of(cmp, &again));
 }
 
-/* Returns whether the request of an event has the payload of another PSN. */
+/* Returns whether the recorded request of an event has the payload of another PSN. */
 static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_t rel)
 {
     const struct request_pkt *e = request_at(cmp->setup, rel);
@@ -279,10 +281,9 @@ static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_
            memcmp(trace_payload(p), trace_payload(other), p->payload_len) == 0;
 }
 
-/* Returns whether a retransmission has the payload of the next message, and the program explains
- * it. The program wrote the next message into the same buffer before this one completed. A
- * requester that retransmits from a wrong PSN is excluded: the next message follows with its own
- * payload. */
+/* Returns whether a retransmission has the payload of the next message because of the program: the
+ * program wrote the next message into the same buffer before this message completed. A requester
+ * that retransmits from a wrong PSN is excluded, because its next message has its own payload. */
 static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -299,9 +300,9 @@ static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
     return false;
 }
 
-/* Returns whether only the payload of a retransmission differs, and our request equals the recorded
- * original. A requester reads its buffer again for each retransmission, so the program changed it.
- */
+/* Returns whether only the payload of a retransmission differs, and our request equals the first
+ * recorded copy. A requester reads its buffer again for each retransmission, so the program changed
+ * the buffer. */
 static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
                          const struct tx_request *ours, const struct field_diffs *d)
 {
@@ -350,8 +351,8 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
     return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently", known);
 }
 
-/* Compares a request behind the replayed PSNs with the first recorded copy of the request. Both
- * must be identical (R153). */
+/* Compares a request whose PSN is after the replayed ones with its first recorded copy. Both must
+ * be identical (R153). */
 static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -428,8 +429,8 @@ static void status_text(char *buf, size_t cap, size_t work, const char *status)
     snprintf(buf, cap, "work request %zu: %s", work + 1, status);
 }
 
-/* Compares the completions of our RNIC after a response. Number and status of the completed work
- * requests must be as the response implies. */
+/* Compares the completions of our RNIC after a response. The number and the status of the completed
+ * work requests must be those that the response implies. */
 static int compare_completions(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;

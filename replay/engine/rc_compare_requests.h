@@ -4,13 +4,12 @@
  * their place. Also compares the completions of our RNICs with those that the recorded responses
  * imply.
  *
- * Compared, because the specification prescribes it: each request at its PSN with all header
- * fields and bytes; the PSN from which the requester retransmits after a NAK, a timeout or a
- * missing response; which work requests complete, after which response, with which status and
- * data.
+ * Compared, because the specification prescribes it: each request at its PSN with all header fields
+ * and bytes; the PSN from which the requester retransmits after a NAK, a timeout or a missing
+ * response; which work requests complete, after which response, with which status and data.
  *
- * Only counted: AckReq, the number of requests in flight, the times at which timers fire,
- * further retransmissions.
+ * Counted but not compared: AckReq, the number of requests in flight, the times at which timers
+ * fire, and further retransmissions.
  */
 #ifndef REPLAY_ENGINE_RC_COMPARE_REQUESTS_H
 #define REPLAY_ENGINE_RC_COMPARE_REQUESTS_H
@@ -28,8 +27,8 @@ struct request_result {
     uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of frames whose difference may result from packets that were
                             * not captured */
-    uint32_t not_compared; /* number of requests after our QP entered the error state and the
-                            * recorded QP did not */
+    uint32_t not_compared; /* number of requests captured after our QP, but not the recorded QP,
+                            * entered the error state */
     uint32_t go_backs;     /* number of times that both requesters went back to an earlier PSN */
     uint32_t completed;    /* number of work requests completed */
     uint32_t failed;       /* number of work requests completed with an error */

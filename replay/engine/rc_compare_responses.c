@@ -20,8 +20,8 @@
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
-/* Returns whether a recorded response may be the late answer to the copy that our RNIC answered
- * with `late`. The later copy was not answered yet. */
+/* Returns whether a recorded response may be a late response to the request copy that our RNIC
+ * answered with `late`, while a later copy had no response yet. */
 static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
                         const struct tx_response *late)
 {
@@ -32,7 +32,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_packet(s, cmp->latest)->time;
-    if (late->event >= cmp->latest) /* in order: back to back, or the MSN does not count down */
+    if (late->event >= cmp->latest) /* the responses are in order: sent back to back, or the MSN
+                                     * does not decrease */
         return p->time - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
                 roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(cmp->high_msn)) >= 0);
@@ -56,7 +57,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
         if (late && other.cnt == 0 && late->event < ours->event && may_be_late(cmp, event, late))
-            ours = NULL; /* it answers an earlier copy of the request */
+            ours = NULL; /* the recorded response answers an earlier copy of the request */
     }
     if (ours && d.cnt > 0) {
         int rc;
@@ -78,8 +79,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d, "");
     }
     /* The capture has two copies of a response that our RNIC sent once. Either the network
-     * duplicated the response, or it duplicated the request behind the capture point. In the
-     * second case, the later response also counts the messages executed in between. */
+     * duplicated the response. Or the network duplicated the request behind the capture point; then
+     * the later response also counts the messages executed in between. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -142,8 +143,8 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Returns whether PSN `rel` is that of a READ or an atomic, which a response with data answers.
- * An ACK may have this PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
+/* Returns whether PSN `rel` belongs to a READ or an atomic, to which the responder sends data. An
+ * ACK may have this PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -175,7 +176,7 @@ static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
         if (s->event[i].response && s->event[i].usable &&
             event_opcode(s, i)->kind == ROCE_KIND_ACK) {
             if (roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), msn) < 0)
-                return false; /* a responder never counts down */
+                return false; /* the MSN of a responder never decreases */
             break;
         }
     /* The first ACK of this PSN answers the first copy. */
@@ -185,7 +186,7 @@ static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
 }
 
 /* Compares a recorded ACK. Our RNIC must have executed and acknowledged all requests up to the PSN
- * of the ACK, and the MSN must be that of our RNIC. Returns 0, or -1 if out of memory. */
+ * of the ACK, and must have the MSN of the ACK. Returns 0, or -1 if out of memory. */
 static int compare_ack(struct response_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->dir->setup.event[event];
@@ -204,8 +205,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              "the ACK covers a request that our RNIC has not executed");
     }
-    /* A responder may repeat its newest ACK unsolicited, to announce credits (9.7.7.2). Such an
-     * ACK may have the PSN of a READ already answered with data. */
+    /* A responder may repeat its newest ACK unsolicited, to announce credits (9.7.7.2). Such an ACK
+     * may have the PSN of a READ whose data was already sent. */
     if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
         ours = rc_match_at(cmp, event, false, false, &d);
         return classify_diff(
@@ -213,8 +214,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             "the response to a READ or atomic contains data; an ACK is not a response to it");
     }
     if (!exact && cmp->dir->response_cnt) {
-        /* Our RNIC coalesced its ACKs differently. All our responses are equal in the remaining
-         * fields, so compare these fields with any response. */
+        /* Our RNIC coalesced its ACKs differently. All our responses have equal values in the other
+         * fields, so compare them with any response. */
         struct tx_response like = cmp->dir->response[0];
 
         like.opcode =
@@ -367,9 +368,9 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         cmp->res->not_compared++;
         return 0;
     }
-    /* The response answers a request that the capture lacks. All captured requests are answered
-     * already, and the MSN of the response counts the missing request. A response that fails this
-     * check answers a captured request with a wrong PSN. */
+    /* The response answers a request that the capture lacks if all captured requests are answered
+     * already and its MSN counts the missing request. Otherwise it answers a captured request and
+     * has a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high)) {
         cmp->res->unsolicited++;
@@ -402,7 +403,7 @@ static void count_ours(struct response_cmp *cmp)
     }
 }
 
-/* Compares one direction. `why` is the reason why all its differences are inconclusive, or NULL.
+/* Compares one direction. If `why` is not NULL, all differences are inconclusive for that reason.
  * Returns 0, or -1 if out of memory. */
 static int compare_direction(struct response_comparison *all, struct session *session,
                              uint32_t dir_idx, struct response_by_psn *by_psn, const char *why)
@@ -500,8 +501,8 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
 
 /* ---- All directions -------------------------------------------------------------------------- */
 
-/* Returns the number of ACKs of all directions whose MSN is lower than that of the ACK before. A
- * responder never counts down, so the network reordered them. */
+/* Returns the number of ACKs of all directions whose MSN is lower than that of the previous ACK.
+ * The MSN of a responder never decreases, so the network reordered these ACKs. */
 static uint32_t count_reordered(const struct session *session)
 {
     uint32_t cnt = 0;

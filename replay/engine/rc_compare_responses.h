@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compare responses: compares the packets of the recorded responder with those of our RNIC in
- * its place (in diff.h, `recorded` and `replayed`).
+ * Compare responses: compares the packets of the recorded responder with those of our RNIC in its
+ * place. In diff.h, `recorded` is a value of the former and `replayed` a value of the latter.
  *
  * Compared, because the specification prescribes it: which requests are executed and with which
- * bytes; each NAK with its PSN, MSN and code; READ responses and Atomic ACKs with opcode, PSN,
- * MSN and data; DestQP, P_Key, solicited and AckReq bits. Each recorded ACK must be covered by
- * an ACK of our RNIC that counts the same messages.
+ * bytes; each NAK with its PSN, MSN and code; READ responses and Atomic ACKs with opcode, PSN, MSN
+ * and data; DestQP, P_Key, solicited and AckReq bits. For each recorded ACK, our RNIC must send an
+ * ACK that acknowledges its PSN and counts the same messages.
  *
- * Only counted: how ACKs are coalesced, credits, the MSN of a READ First (R103), all headers
- * below the BTH. Responses of our RNIC that were not captured are only counted too. Frames are
+ * Counted but not compared: coalescing of ACKs, credits, the MSN of a READ First (R103), and all
+ * headers before the BTH. Responses of our RNIC that the capture lacks are counted too: frames are
  * lost before a capture point, and a requester that needs them retransmits.
  */
 #ifndef REPLAY_ENGINE_RC_COMPARE_RESPONSES_H
@@ -21,9 +21,9 @@
 /* Number of our latest responses among which the match of a recorded response is searched. */
 #define COMPARE_RECENT 64u
 
-/* Responses that cannot be judged for one reason. */
+/* Number of inconclusive responses with one reason. */
 struct inconclusive_reason {
-    const char *why; /* text of rc_inconclusive.h; NULL with 0 responses */
+    const char *why; /* text of rc_inconclusive.h; NULL if `cnt` is 0 */
     uint32_t responses;
 };
 #define INCONCLUSIVE_REASONS 16u
@@ -41,13 +41,13 @@ struct response_result {
     bool lacks;            /* missing packets may explain further differences */
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
-    uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to is
-                                   * that of the last one */
+    uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to:
+                                   * event of the last one */
     uint32_t inconclusive_to;
     struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* the inconclusive responses by
                                                               * reason */
-    uint32_t not_compared; /* number of responses after our QP entered the error state and the
-                            * recorded QP did not */
+    uint32_t not_compared; /* number of responses captured after our QP, but not the recorded QP,
+                            * entered the error state */
     /* Counts of differences that the specification allows. */
     uint32_t damaged;         /* number of recorded responses damaged on the wire */
     uint32_t wire_duplicates; /* number of recorded responses that the network duplicated */
@@ -62,8 +62,8 @@ struct response_result {
                                * the capture lacks */
 };
 
-/* Adds responses to the count of their reason in a list of INCONCLUSIVE_REASONS elements. The last
- * element stands for all further reasons. */
+/* Adds responses to the count of their reason in a list of INCONCLUSIVE_REASONS elements. If the
+ * list is full, the last element counts all further reasons. */
 void inconclusive_reason_add(struct inconclusive_reason *list, const char *why, uint32_t responses);
 
 struct response_comparison {
@@ -75,7 +75,7 @@ struct response_comparison {
     struct diff *diff;              /* differences, sorted by direction, then by frame */
     size_t diff_cnt;
     size_t diff_cap;
-    uint32_t reordered; /* ACKs of all directions that the network reordered */
+    uint32_t reordered; /* number of ACKs of all directions that the network reordered */
 };
 
 /* Compares all directions. Returns 0, or -1 if out of memory. Call response_comparison_free() in

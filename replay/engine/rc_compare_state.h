@@ -26,7 +26,7 @@ struct response_cmp {
     size_t responses_out;   /* number of responses that our RNIC has sent so far */
     size_t advances;        /* number of entries of dir->advance reached so far */
     int64_t acked;          /* highest relative PSN that our responses acknowledge */
-    uint32_t scanned;       /* number of events already included in `ack_due` and `high` */
+    uint32_t scanned;       /* number of events already used to update `ack_due` and `high` */
     int64_t ack_due;        /* highest relative PSN of a request that demands a response: it has
                              * AckReq, or is a READ or an atomic */
     int64_t high;           /* highest relative PSN requested so far */

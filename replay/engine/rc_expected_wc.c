@@ -39,7 +39,7 @@ static void acknowledge(struct expected_wc *e, int64_t rel)
     }
 }
 
-/* Processes a response with data of a READ or an atomic. Data in order acknowledges the earlier
+/* Processes a response with data to a READ or an atomic. In-order data acknowledges the earlier
  * work requests; out-of-order data is ignored (R140). */
 void expected_wc_on_data(struct expected_wc *e, int64_t rel)
 {
@@ -63,7 +63,7 @@ static enum rnic_wc_status nak_status(enum roce_nak code)
     }
 }
 
-/* Returns whether the requester sends PSN `rel` again after an event. */
+/* Returns whether the requester retransmits PSN `rel` after an event. */
 static bool is_sent_again(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     for (uint32_t i = event + 1; i < s->event_cnt; i++)
@@ -87,7 +87,7 @@ void expected_wc_on_response(struct expected_wc *e, uint32_t event)
     acknowledge(e, event_executed_to(s, event));
     e->may_give_up = roce_syndrome_kind(p->syndrome) == ROCE_SYN_RNR && e->acked == rel - 1 &&
                      !is_sent_again(s, event, rel);
-    /* A NAK ends the connection only if all PSNs before its own are acknowledged. */
+    /* A NAK ends the connection only if all PSNs before that of the NAK are acknowledged. */
     if (roce_syndrome_kind(p->syndrome) == ROCE_SYN_NAK &&
         roce_syndrome_code(p->syndrome) != ROCE_NAK_PSN_SEQ && e->acked == rel - 1) {
         e->over = true;

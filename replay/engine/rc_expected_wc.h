@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Expected work completions: computes which work requests the recorded responses complete, from
- * the rules of acknowledgement alone (R137-R147). No RNIC is involved.
+ * Expected work completions: computes from the rules of acknowledgement (R137-R147) which work
+ * requests the recorded responses complete. No RNIC is involved.
  */
 #ifndef REPLAY_ENGINE_RC_EXPECTED_WC_H
 #define REPLAY_ENGINE_RC_EXPECTED_WC_H
@@ -14,8 +14,8 @@ struct expected_wc {
                                  * relative */
     size_t done_cnt;            /* number of work requests completed with success */
     bool over;                  /* a NAK ended the connection */
-    enum rnic_wc_status status; /* status of the work request after the successful ones, if
-                                 * `over` */
+    enum rnic_wc_status status; /* if `over`: status of the work request that follows the
+                                 * successful ones */
     bool may_give_up;           /* no retransmission follows the latest RNR NAK: the requester may
                                  * have used up its RNR retries */
 };

@@ -22,7 +22,7 @@ static enum roce_kind kind_of(const struct response_case *c)
     return event_opcode(setup_of(c), c->event)->kind;
 }
 
-/* Returns whether the capture lacks all copies of some requests of the direction, or the first copy
+/* Returns whether the capture lacks every copy of some request of the direction, or the first copy
  * of a request that was executed. */
 static bool lacks_requests(const struct response_case *c)
 {
@@ -40,7 +40,8 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
     int64_t low = rel > high && high < end ? high : end;
     const struct request_pkt *e = request_at(s, low);
-    int64_t more = rel - low; /* limit of the messages executed after `low`: one for each PSN */
+    int64_t more = rel - low; /* maximum number of messages executed after `low`: one for each
+                               * PSN */
     int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
 
     if (low >= rel || (e && e->invalid) || s->event[event].damaged)
@@ -58,8 +59,8 @@ static bool answers_after_high(const struct response_case *c)
     return answers_uncaptured_request(setup_of(c), c->event, c->high);
 }
 
-/* Returns whether our RNIC refused a request that it expects. A copy of the request was captured
- * and injected, with all requests before it, so the capture lacks none. */
+/* Returns whether our RNIC refused the request at its expected PSN. The capture then contains a
+ * copy of the request and all requests before it. */
 static bool has_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -88,9 +89,9 @@ static bool has_refused(const struct response_case *c)
     return false;
 }
 
-/* Returns whether an ACK is right and our RNIC has not executed the acknowledged request only
- * because an earlier request was not captured. The PSN and MSN of the ACK agree, and its request
- * was captured. */
+/* Returns whether an ACK is correct, and our RNIC has not executed the acknowledged request only
+ * because the capture lacks an earlier request. The PSN and MSN of the ACK must agree, and its
+ * request was captured. */
 static bool is_behind(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -102,9 +103,9 @@ static bool is_behind(const struct response_case *c)
            request_table_msn_fits(s, c->event);
 }
 
-/* Returns whether a sequence NAK refuses a captured request that no earlier recorded response
- * shows as executed. The request was lost behind the capture point, and its retransmission was
- * not captured. */
+/* Returns whether a sequence NAK has the PSN of a captured request that no earlier recorded
+ * response shows as executed. The request was then lost behind the capture point, and its
+ * retransmission was not captured. */
 static bool naks_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -115,7 +116,8 @@ static bool naks_captured(const struct response_case *c)
            request_table_msn_fits(s, c->event) && !(c->ours && c->ours->rel == rel);
 }
 
-/* Returns whether a NAK refuses a request for which no copy was captured since its last refusal. */
+/* Returns whether a NAK refuses a request again although no copy of the request was captured since
+ * the previous refusal. */
 static bool refuses_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -139,7 +141,7 @@ static bool refuses_unseen(const struct response_case *c)
 }
 
 /* Returns whether a request after the expected PSN was captured and injected. Our RNIC must then
- * send a sequence NAK itself. */
+ * send a sequence NAK too. */
 static bool gap_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -168,11 +170,11 @@ static bool naks_unseen(const struct response_case *c)
 }
 
 /*
- * Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK. The
- * requester retransmitted sooner than after an RNR NAK.
+ * Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK, and
+ * the requester retransmitted sooner than an RNR NAK allows.
  *
- * So the copy that our RNIC received was lost behind the capture point. The capture also lacks the
- * requests that followed that copy.
+ * The request that our RNIC received was then lost behind the capture point. The capture also lacks
+ * the requests that followed it.
  */
 static bool naks_lost(const struct response_case *c)
 {
@@ -189,8 +191,8 @@ static bool naks_lost(const struct response_case *c)
     return false;
 }
 
-/* Returns whether data has a PSN that our RNIC has not reached, and no request for that data was
- * captured before the response. */
+/* Returns whether the response has data for a PSN that our RNIC has not reached, and no request for
+ * that data was captured before. */
 static bool answers_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -211,8 +213,8 @@ static bool answers_unseen(const struct response_case *c)
 }
 
 /* Returns whether a READ response is a Middle or Last where our RNIC sends a First or Only. The
- * capture may lack the first request of the READ. The recorded responder then continues the
- * whole READ, but our RNIC received only a request for its tail. */
+ * capture may lack the first request of the READ. The recorded responder then sends the response to
+ * the whole READ, but our RNIC received only a request for its last part. */
 static bool may_be_tail(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -226,9 +228,9 @@ static bool may_be_tail(const struct response_case *c)
            roce_opcode_ends(our) == roce_opcode_ends(op);
 }
 
-/* Returns whether a READ response answers a retransmission of the READ that was not captured.
- * Its data is right, and all our responses are matched already. Its opcode shows another begin
- * of the READ, but not another end. */
+/* Returns whether a READ response answers a retransmission of the READ that was not captured. Its
+ * data is correct, and all our responses are already matched. Its opcode shows that the
+ * retransmitted READ begins at another PSN, but ends at the same one. */
 static bool answers_restart(const struct response_case *c)
 {
     const struct roce_opcode *op = event_opcode(setup_of(c), c->event);
@@ -239,7 +241,8 @@ static bool answers_restart(const struct response_case *c)
 }
 
 /* Returns whether a READ response may differ only because the path MTU was inferred wrongly. The
- * inferred MTU is a lower bound: the length of the longest captured packet. The READ is longer. */
+ * inferred MTU is only a lower bound, the length of the longest captured packet, and the READ is
+ * longer. */
 static bool may_be_divided(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -249,9 +252,9 @@ static bool may_be_divided(const struct response_case *c)
            event_opcode(s, e->event)->kind == ROCE_KIND_READ && e->len > s->mtu;
 }
 
-/* Returns whether an ACK replaces data that the requester never received, because the data was
- * lost before the capture point. The requester retransmits the READ or atomic. The ACK repeats
- * the PSN of the data to announce credits (9.7.7.2). */
+/* Returns whether an ACK has the PSN of data that the requester never received, because the data
+ * was lost before the capture point. The requester retransmits the READ or atomic. The responder
+ * sent the ACK to announce credits (9.7.7.2). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -313,9 +316,9 @@ static bool counts_what_arrived(const struct response_case *c)
     return copies > 1;
 }
 
-/* Returns whether the response shows as executed a request that a later response refuses. A
- * responder refuses a request at its first arrival, never at a retransmission (R117). No missing
- * packet explains both responses. */
+/* Returns whether the response shows that the responder executed a request which a later response
+ * refuses. A responder refuses a request at its first arrival, never at a retransmission (R117). So
+ * no missing packet explains both responses. */
 static bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -336,8 +339,8 @@ static bool sends_nak_at(const struct response_case *c, int64_t rel)
     return c->ours && c->ours->rel == rel && rc_match_is_nak(c->ours->opcode, c->ours->syndrome);
 }
 
-/* Returns whether an earlier response shows a higher MSN. A responder never counts down, so the
- * network reordered the responses. */
+/* Returns whether an earlier response has a higher MSN. The MSN of a responder never decreases, so
+ * the network reordered the responses. */
 static bool was_overtaken(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -368,8 +371,8 @@ static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce
     return cnt;
 }
 
-/* Returns whether the network swapped the responses to two copies of a READ or atomic. The recorded
- * responses have the MSNs of our two responses in the opposite order, so they count down. */
+/* Returns whether the network reordered the responses to two copies of a READ or atomic: the
+ * recorded responses have the MSNs of our two responses in the opposite order. */
 static bool answers_swapped(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -378,7 +381,8 @@ static bool answers_swapped(const struct response_case *c)
     enum roce_kind kind = kind_of(c);
     uint32_t first = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
     unsigned same = 0;    /* recorded responses with this MSN */
-    bool swapped = false; /* another recorded response has the MSN of ours, and counts down */
+    bool swapped = false; /* another recorded response has the MSN of our response, and the two
+                           * MSNs decrease */
 
     if (!c->counts || !c->ours || !counts_messages(s, c->event) ||
         (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK))
@@ -420,7 +424,7 @@ static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t rel = s->event[c->event].rel, high = c->high;
-    bool answered = false; /* a later response shows that the request arrived */
+    bool answered = false; /* a later response shows that the responder received the request */
 
     if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
         !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
@@ -469,7 +473,8 @@ static bool refuses_rest(const struct response_case *c)
         s->req[e->msg_first].rel == e->rel || !request_table_msn_fits(s, c->event) ||
         event_opcode(s, e->event)->kind != ROCE_KIND_WRITE)
         return false;
-    /* The NAK ends the connection: nothing is sent again, and nothing is executed. */
+    /* The NAK ends the connection: the requester retransmits nothing, and the responder executes
+     * nothing more. */
     for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
         if (s->event[i].usable &&
             (s->event[i].response ? event_executed_to(s, i) >= e->rel : s->event[i].rel <= e->rel))
@@ -482,8 +487,8 @@ static bool refuses_rest(const struct response_case *c)
     return false;
 }
 
-/* Returns whether only data differs, another connection wrote some of the memory, and the capture
- * does not show all that was executed. */
+/* Returns whether only data differs, another connection wrote some of that memory, and the capture
+ * lacks some of the executed requests. */
 static bool other_wrote(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -493,7 +498,7 @@ static bool other_wrote(const struct response_case *c)
            shadow_written_by_other(c->memory, e->rkey, e->va, e->len, c->dir_idx);
 }
 
-/* Reasons why a difference is inconclusive. The first one that fits applies. */
+/* Reasons why a difference is inconclusive. The first reason that applies is reported. */
 static const struct {
     bool (*fits)(const struct response_case *c);
     bool lacks; /* packets are missing, which may explain further differences */

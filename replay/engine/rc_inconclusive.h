@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Inconclusive: decides whether a difference may result from packets that were not captured. A
- * capture begins late, ends early or lacks frames. A recorded response that differs from ours may
+ * capture may begin late, end early or lack frames. A recorded response that differs from ours may
  * then answer a request that was not captured. Such a difference is inconclusive and does not fail
  * the replay.
  *
- * The packets show which case applies. An altered response replaces the right one, which is then
- * missing from the capture. The PSN and the MSN of an altered response disagree. A response to a
- * request that was not captured has a consistent PSN and MSN. Such a response is additional to all
- * responses of our RNIC, or other signs show the loss.
+ * The packets show whether a response was altered or answers a missing request. An altered response
+ * has a PSN and an MSN that disagree, and the capture lacks the correct response. A response to a
+ * missing request has a PSN and an MSN that agree, and the capture contains the responses to all
+ * other requests, or other packets show the loss.
  */
 #ifndef REPLAY_ENGINE_RC_INCONCLUSIVE_H
 #define REPLAY_ENGINE_RC_INCONCLUSIVE_H
 
 #include "engine/peer_quirks.h"
 
-/* Returns the reason why a difference is inconclusive, in words that follow "the capture".
- * Returns NULL if the difference is real. Sets *lacks if packets are missing that may explain
- * further differences of the direction. */
+/* Returns the reason why a difference is inconclusive, as the end of a sentence that begins with
+ * "the capture". Returns NULL if missing packets do not explain the difference. Sets *lacks if
+ * missing packets may also explain further differences of the direction. */
 const char *inconclusive_reason(const struct response_case *c, bool *lacks);
 
-/* Returns whether a response may answer a request that was not captured. Such a request has a
- * PSN after `high`, the last captured one, or in a gap before `high`. Examples are a NAK of the
- * next message, or an ACK whose MSN and PSN count more messages than were captured. */
+/* Returns whether a response may answer a request that was not captured. The PSN of such a request
+ * is after `high`, the last captured one, or in a gap before `high`. Examples are a NAK of the next
+ * message, and an ACK whose MSN and PSN count more messages than were captured. */
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
 #endif

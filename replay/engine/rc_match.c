@@ -19,8 +19,7 @@ int rc_match_order(const void *a, const void *b)
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-/* Returns the index in by_psn of the first entry that sorts at or after response `idx` with PSN
- * `rel`. */
+/* Returns the index of the first entry of by_psn that is not before (PSN `rel`, response `idx`). */
 static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
     const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};

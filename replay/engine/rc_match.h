@@ -31,10 +31,10 @@ bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event);
 /* Returns whether an unmatched response of our RNIC differs from the recorded one in the PSN only.
  */
 bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event);
-/* Returns our next response to the READ that the previous recorded response answers. Returns
- * NULL if that response does not equal the recorded one of `event`. */
+/* Returns the response of our RNIC that continues the READ which the previous recorded response
+ * answers. Returns NULL if that response differs from the recorded one of `event`. */
 struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t event);
-/* Returns our response to the READ request of the recorded response. Returns NULL if two
+/* Returns our response to the READ request that the recorded response answers. Returns NULL if two
  * recorded responses answer that request: one of them is late and answers an earlier copy. */
 struct tx_response *rc_match_to_request(const struct response_cmp *cmp, uint32_t event,
                                         struct field_diffs *out);

@@ -42,11 +42,11 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* Nothing was inferred from this packet. If it replaces the only missing response,
-         * further fields may differ. If our response is matched with another packet, all other
-         * fields must be equal, and the packet must be the only one to its QP. Otherwise its QP
-         * belongs to a connection whose PSNs advance in parallel. A request is one that nobody
-         * answered if it has AckReq, or if the response with its PSN was captured. */
+        /* This packet was not used for any inference. If it replaces the only missing response,
+         * further fields may differ too. If our response is already matched, all other fields must
+         * be equal, and the packet must be the only one to its QP; otherwise the QP belongs to a
+         * connection whose PSNs advance in parallel. The request has no response if it has AckReq,
+         * or if a response with its PSN was captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(!response && (p->ackreq || is_answered(&dir->setup, a->rel))) &&
@@ -57,8 +57,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* Returns whether a packet is the only one of its flow, and is an ACK with the PSN and MSN that
- * this direction has at that time. */
+/* Returns whether a packet is the only one of its flow, and is an ACK with the current PSN and MSN
+ * of this direction. */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;
@@ -90,8 +90,8 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
-/* Finds a packet that belongs to no connection, but equals a response of our RNIC at that time
- * except for its destination QP or its opcode. */
+/* Finds the direction of a packet that belongs to no connection. The packet must equal a current
+ * response of our RNIC except for the destination QP or the opcode. */
 int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
 {
     const struct trace *trace = session->trace;

@@ -8,7 +8,7 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* Packets that the capture has of each PSN. */
+/* Captured packets that have each PSN. */
 struct psn_events {
     uint32_t *sent;     /* last event of a request that covers the PSN */
     uint32_t *answered; /* last event of a response with data at the PSN, 0 if there is none;
@@ -44,8 +44,8 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
     }
 }
 
-/* Adds the responses that the requester must have received before the response of an event, as far
- * as *expected lacks them, and updates *expected. Returns 0, or -1 if out of memory. */
+/* Adds to *expected the responses that the requester must have received before the response of an
+ * event. Returns 0, or -1 if out of memory. */
 static int find_before(struct requester_run *run, const struct psn_events *at,
                        struct expected_wc *expected, uint32_t event)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Missing responses: finds READ responses and Atomic ACKs that the recorded requester received but
- * the capture lacks. A requester retransmits a READ or atomic until it has all responses. So if a
- * later response arrives and the requester does not retransmit, it had received the missing one.
+ * the capture lacks. A requester retransmits a READ or atomic until it has received all responses.
+ * So if a later response arrives and the requester does not retransmit, the requester had received
+ * the missing response.
  *
  * rc_requester.c calls missing_responses_find() before the replay, and missing_response_make()
  * during it. Our RNIC then receives the data of an earlier response, or zeros, and completes the
@@ -17,8 +18,8 @@
  * out of memory. */
 int missing_responses_find(struct requester_run *run);
 
-/* Makes the packet of a missing response. `like` is a buffer of ROCE_FRAME_MAX bytes, which *pkt
- * refers to. Returns false if there is none. */
+/* Makes the packet of a missing response. `like` is a buffer of ROCE_FRAME_MAX bytes for the frame,
+ * to which *pkt then points. Returns false if the packet cannot be made. */
 bool missing_response_make(const struct requester_run *run, const struct missing_response *missing,
                            uint8_t *like, struct roce_pkt *pkt);
 

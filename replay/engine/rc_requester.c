@@ -13,9 +13,9 @@
  * then the local ACK timeout. */
 #define TIMERS_MAX 2u
 
-/* Limit of the packets of our RNIC: a number for each event and PSN of the capture, and a number
- * for the direction. Each NAK makes our RNIC retransmit all PSNs in flight, so without a limit N
- * requests and N NAKs cost N² packets. */
+/* Limit of the packets of our RNIC: a fixed number for each event and PSN of the capture, plus a
+ * fixed number for the direction. Each NAK makes our RNIC retransmit all PSNs in flight, so without
+ * a limit N requests and N NAKs cost N² packets. */
 #define TX_PER_EVENT 16u
 #define TX_FREE      65536u
 
@@ -144,7 +144,7 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
     return 0;
 }
 
-/* Returns whether our RNIC has sent far more packets than the capture contains. */
+/* Returns whether our RNIC has sent many times the packets of the capture. */
 static bool exceeds_tx_limit(const struct requester_run *a)
 {
     uint64_t psns = (uint64_t)(a->wrs.end - a->wrs.setup->first);
@@ -169,8 +169,8 @@ static int take_tx(struct requester_dev *dev)
     return 0;
 }
 
-/* Returns whether the READ data at PSN `rel` equals that of a recorded response that the
- * requester accepted. */
+/* Returns whether the READ data at PSN `rel` equals that of a recorded response which the requester
+ * accepted. */
 static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
                              int64_t rel, const uint8_t *data)
 {
@@ -259,8 +259,8 @@ static int take_output(struct requester_dev *dev)
 
 /* ---- Replaying events ------------------------------------------------------------------------ */
 
-/* Posts the work requests that the recorded requester has posted by the current event, as far as
- * the send queue has room. Returns 0, or -1 if out of memory. */
+/* Posts the work requests that the recorded requester has posted by the current event, until the
+ * send queue is full. Returns 0, or -1 if out of memory. */
 static int post_due_wrs(struct requester_dev *dev)
 {
     const struct work_requests *w = &dev->run->wrs;
@@ -312,7 +312,8 @@ static int take_response(struct requester_dev *dev, const struct roce_pkt *pkt,
     return take_output(dev);
 }
 
-/* Fires timers after the last event, until our RNIC has sent the requests that wait for a timer. */
+/* Fires timers after the last event, until our RNIC has sent all requests whose transmission waits
+ * for a timer. */
 static int fire_last_timers(struct requester_dev *dev)
 {
     int64_t last = work_requests_psn_idx(&dev->run->wrs, dev->run->wrs.end - 1);

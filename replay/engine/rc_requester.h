@@ -4,9 +4,9 @@
  * infer_work_requests.h to the RNICs and injects the recorded responses unchanged, in capture
  * order. Keeps the packets and completions of the RNICs for the comparison.
  *
- * Virtual time is capture time, with one exception. A timer of our RNIC fires only when the
- * recorded requester retransmits and our RNIC has not yet done so. So a capture of any pace can be
- * replayed. `rocedrill check` reports whether a requester waited long enough.
+ * Virtual time is capture time, with one exception: a timer of our RNIC fires only when the
+ * recorded requester retransmits and our RNIC has not yet done so. So a capture with any timeouts
+ * can be replayed. `rocedrill check` reports whether a requester waited long enough.
  */
 #ifndef REPLAY_ENGINE_RC_REQUESTER_H
 #define REPLAY_ENGINE_RC_REQUESTER_H
@@ -59,7 +59,8 @@ struct completion {
     enum rnic_wc_status status;
 };
 
-/* States whether and how the recorded requester received a response. */
+/* Outcome of a recorded response: whether the recorded requester received it, and how our replay
+ * uses it. */
 enum resp_outcome {
     RESP_ACCEPTED,
     RESP_BEFORE_FIRST, /* answer to a request sent before the first replayed message */
@@ -69,7 +70,7 @@ enum resp_outcome {
     RESP_UNSOLICITED   /* data of a READ whose request was not captured */
 };
 
-/* States whether a recorded request is a retransmission. */
+/* Kind of a recorded request: new, or one of several kinds of retransmission. */
 enum retransmit_kind {
     RETX_NONE,
     RETX_CONTINUES,     /* retransmission that continues an earlier one */
@@ -80,8 +81,8 @@ enum retransmit_kind {
 
 /* A READ response or Atomic ACK that the capture lacks, see rc_missing_responses.h. */
 struct missing_response {
-    uint32_t before; /* event of the response before which the requester received it */
-    int64_t rel;     /* its PSN */
+    uint32_t before; /* event of the response before which the requester received the missing one */
+    int64_t rel;     /* relative PSN of the missing response */
     uint32_t like;   /* event of an earlier response with this PSN, 0 if there is none */
 };
 
@@ -97,20 +98,20 @@ struct requester_run {
     struct completion *completion; /* completions of our RNIC, in order */
     size_t completion_cnt;
     size_t completion_cap;
-    struct missing_response *missing; /* in the order in which they are injected */
+    struct missing_response *missing; /* missing responses, in the order in which they are
+                                       * injected */
     size_t missing_cnt;
     size_t missing_cap;
     uint32_t *tx_cnt_after;  /* value of tx_cnt after each event */
     uint32_t unsure_from;    /* first event after which our RNIC may lack a response that the
                               * recorded requester received, or EVENT_NONE. The response is
-                              * RESP_UNSOLICITED, or RESP_LOST but may have arrived late. */
+                              * RESP_UNSOLICITED, or a RESP_LOST that may have arrived late. */
     uint32_t error_event;    /* event at which our QP entered the error state, or EVENT_NONE */
     uint32_t wrong_data;     /* number of work requests whose READ or atomic result differs from the
                               * responses */
     uint32_t wrong_wr;       /* index of the first work request with a wrong result, if wrong_data >
                               * 0 */
-    uint32_t other_payload;  /* number of requests with another payload, if the user allows other
-                              * payloads */
+    uint32_t other_payload;  /* number of requests with another payload, if the user allows that */
     bool completions_unseen; /* completions are unknown, because a program on another host polls
                               * the CQ */
 };

@@ -10,11 +10,11 @@
 #include "engine/rc_responder_dev.h"
 #include "infer/request_table.h"
 
-/* Maximum bytes of kept payloads. A payload of our responses that differs from all recorded ones
- * is kept for the report. */
+/* Maximum total bytes of kept payloads. A payload of our responses that differs from all recorded
+ * payloads is kept for the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
-/* Request packet to replay, and its place in the order of the replay. */
+/* Request packet to replay, and its position in the order of the replay. */
 struct scheduled_packet {
     uint32_t pkt; /* trace packet at whose capture time the request is replayed */
     uint32_t dir;
@@ -71,7 +71,7 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* Returns the direction whose requester receives a frame of our RNIC: the current direction,
+/* Returns the direction whose requester receives a frame of our RNIC. It is the current direction,
  * unless a timer of another QP fired. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
@@ -143,7 +143,8 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     write.va = e->va;
     write.len = e->len;
     write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
-    /* The recorded responder may have executed another copy. */
+    /* The recorded responder may have executed another copy of the request, with another
+     * payload. */
     write.unknown = p->zero_filled || e->rewritten;
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))
@@ -216,13 +217,14 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         region = shadow_find(memory, pkt.ieth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
-        /* A request uses the R_Key after its invalidation, so the responder's program registered
-         * the R_Key again. */
+        /* A request uses the R_Key after its invalidation, so the responder's program has
+         * registered the R_Key again. */
         if (rc_responder_app_set_key(dev, region, false) != 0)
             return -1;
         dev->invalidated[region - memory->region] = 0;
     }
-    /* If a SEND invalidated the R_Key, our RNIC must refuse the request without our help. */
+    /* If a SEND invalidated the R_Key, our RNIC must refuse the request without an action of the
+     * replay. */
     taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region];
     if (region && (taken || !at->rkey_invalid) &&
         rc_responder_app_set_key(dev, region, !taken) != 0)
@@ -292,9 +294,9 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
     dev->held_cnt++;
 }
 
-/* Replays the packets that need not wait longer. With `all`, replays all waiting packets at the
- * end of the trace, because our RNIC did not execute an expected request. Returns 0, or -1 if
- * out of memory. */
+/* Replays the packets that no longer need to wait. If `all` is set, replays all waiting packets: at
+ * the end of the trace, packets still wait if our RNIC did not execute an expected request. Returns
+ * 0, or -1 if out of memory. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
                         bool all)
 {
@@ -319,8 +321,8 @@ static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *s
     return 0;
 }
 
-/* Replays a packet now, or makes it wait for requests of other connections. Returns 0, or -1 if
- * out of memory. */
+/* Replays a packet now, or holds it back until requests of other connections were executed. Returns
+ * 0, or -1 if out of memory. */
 static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at,
                         rnic_time now)
 {
@@ -406,7 +408,7 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
     return sched;
 }
 
-/* Notes requests that the responder's own program sent. At such a time the program was active
+/* Notes requests that the responder's own program sent. When it sent them, the program was active
  * and may have changed memory. */
 static void note_events(struct rc_responder_dev *dev, uint32_t *from, uint32_t to)
 {

@@ -85,8 +85,8 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
     return 0;
 }
 
-/* Returns the initial value of a counter that only FETCH_ADDs change. The value is the one that
- * most responses imply, so that one wrong response does not make all other responses look wrong. */
+/* Returns the initial value of a counter that only FETCH_ADDs change: the value that most responses
+ * imply. So one wrong response does not make all other responses look wrong. */
 static uint64_t first_value(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct {
@@ -143,8 +143,8 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
 }
 
 /* Stores the bytes at the address requested by `event` that the responses to READ request `from`
- * show. One READ is a copy of the other or requests its tail. Adds the number of bytes to *seen.
- * Returns 0, or -1 if out of memory. */
+ * show. One of the two READs is a copy of the other or requests its last part. Adds the number of
+ * bytes to *seen. Returns 0, or -1 if out of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,
@@ -179,9 +179,9 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
     return 0;
 }
 
-/* Stores the bytes that the recorded responses to a READ show. If they do not show all bytes,
- * the responses to later copies of the READ complete them, but only in memory that is still
- * unknown. Returns 0, or -1 if out of memory. */
+/* Stores the bytes that the recorded responses to a READ show. If some of its bytes are missing,
+ * uses the responses to later copies of the READ, but only for memory that is still unknown.
+ * Returns 0, or -1 if out of memory. */
 static int prepare_read(struct shadow_memory *memory, struct shadow_region *region,
                         const struct inferred_setup *s, uint32_t event,
                         const struct roce_reth *reth, struct shadow_reader *reader)
@@ -230,7 +230,7 @@ int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, 
 
         if (!fresh || !e || e->first_response == EVENT_NONE || !shadow_covers(region, va, 8, 0))
             return 0;
-        /* Only if the value of the counter is unknown, use the value that most responses imply. */
+        /* If the value of the counter is unknown, use the value that most responses imply. */
         value = first_value(s, e);
         if (pkt.op->kind != ROCE_KIND_FETCH_ADD || region->state[va - region->low] != 0 ||
             shared_memory_has_order(&dev->sharing, dir_idx, (uint32_t)(e - s->req))) {

@@ -18,9 +18,9 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
-/* Marks the responses from event `from` on that acknowledge PSN `rel`, or end the connection at it,
- * as lost. The requester retransmits that PSN at event `to`, so these responses never arrived or
- * arrived after the retransmission. */
+/* Marks responses as lost: from event `from` on, those that acknowledge PSN `rel` or are a fatal
+ * NAK for it. The requester retransmits PSN `rel` at event `to`. So these responses never arrived,
+ * or arrived after the retransmission. */
 static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -31,9 +31,9 @@ static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t
             mark_lost(a, i, to);
 }
 
-/* Returns whether a READ request before event `i` can have caused the READ response of event
- * `i`. The response to that request must have a packet with this opcode position at this PSN
- * (R105). */
+/* Returns whether a READ request before event `i` can have caused the READ response of event `i`.
+ * The response to that request must have the recorded opcode (First, Middle, Last or Only) at this
+ * PSN (R105). */
 static bool is_asked(const struct work_requests *w, uint32_t i)
 {
     const struct inferred_setup *s = w->setup;
@@ -110,8 +110,9 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
             continue;
         if (event->damaged &&
             (i < work_request_at(w, event->rel)->posted_by || !is_what_it_says(w, i))) {
-            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* the damaged request has no certain field:
-                                                     * wait for a later copy */
+            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request, because none
+                                                     * of its fields is certain; a later copy may
+                                                     * follow */
             continue;
         }
         if (first[idx] == EVENT_NONE) {
@@ -131,7 +132,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
                (pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
-                first[k] = i; /* also set the remaining PSNs of a READ */
+                first[k] = i; /* set also the other PSNs of a READ */
         last = i;
         answered = false;
     }
@@ -141,7 +142,7 @@ bool exceeds_credits(const struct requester_run *a)
 {
     const struct work_requests *w = &a->wrs;
     const struct inferred_setup *s = w->setup;
-    int64_t limit = INT64_MAX; /* number of messages that the granted credits allow */
+    int64_t limit = INT64_MAX; /* number of messages that the credits allow */
     int64_t acked = s->first - 1;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {

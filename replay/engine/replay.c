@@ -106,7 +106,7 @@ int replay_open(struct replay *replay, const char *path, const struct replay_opt
         return error_set(error, "%s: no memory", replay->trace.name);
     if (fixed == 0)
         return 0;
-    /* More packets are undamaged than before. */
+    /* Find the connections again, because fewer packets are damaged than before. */
     connections_free(&replay->connections);
     return connections_find(&replay->connections, &replay->trace, error);
 }

@@ -35,7 +35,7 @@ struct replay_options {
     const char *quirks; /* name of a profile of known deviations, PEER_QUIRKS_AUTO
                          * (peer_quirks.h), or NULL */
     unsigned roles;     /* roles to replay, bits of enum replay_role; 0 means both roles */
-    bool strict;        /* also compare packets in which the specification leaves a choice */
+    bool strict;        /* also compare fields for which the specification allows several values */
     const struct narrow *narrow; /* selected frames (capture/narrow.h); NULL: all */
     bool memory_log;             /* fill replay.memory_log; not for live replay */
 };
@@ -61,7 +61,7 @@ int replay_open(struct replay *replay, const char *path, const struct replay_opt
                 struct error *error);
 
 /* Does all steps of the list at the top of this file. Returns 0, or -1 and sets *error if the
- * capture cannot be used. A capture with no packets to replay has the verdict SKIPPED. Call
+ * capture cannot be used. A capture without packets to replay has the verdict SKIPPED. Call
  * replay_free() in both cases. */
 int replay_run(struct replay *replay, const char *path, const struct replay_options *options,
                struct error *error);

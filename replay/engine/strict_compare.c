@@ -86,8 +86,8 @@ static void strict_text(char *buf, size_t cap, const struct strict_packet *e)
         strbuf_addf(&t, " AckReq");
 }
 
-/* Returns the difference between a recorded packet and ours. `want` or `is` is NULL if the
- * packet does not exist. */
+/* Returns the difference between a recorded packet `want` and our packet `is`. One of them is NULL
+ * if that end sent no such packet. */
 static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct strict_packet *want,
                                      const struct strict_packet *is)
 {
@@ -103,8 +103,8 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Returns whether a recorded packet is compared: replayed, undamaged, and a response or a
- * request as `response` demands. */
+/* Returns whether a recorded packet is compared. It must be replayed and undamaged, and a response
+ * if `response` is true, else a request. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {
     return event->response == response && !event->damaged && !event->before_first;

@@ -93,7 +93,7 @@ static uint64_t flow_of(const struct perfetto *p, uint32_t frame)
     return (uint64_t)(p->capture + 1) << 32 | frame;
 }
 
-/* Returns the state of a side, or NULL without memory. */
+/* Returns the state of a side, or NULL if out of memory. */
 static struct perfetto_track_state *find_track(struct perfetto *p, uint32_t conn, unsigned side)
 {
     size_t at = (size_t)conn * 2 + (side & 1);

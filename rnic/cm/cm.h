@@ -67,7 +67,7 @@ struct rnic_cm_attr {
     void *user;
 };
 
-/* Creates an engine. Returns NULL without memory or with too many prefix bits. */
+/* Creates an engine. Returns NULL if out of memory or with too many prefix bits. */
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr);
 
 /* Frees the engine and all its ids without sending any message. Accepts NULL. */
@@ -145,7 +145,7 @@ enum rnic_cm_state {
 
 #define RNIC_CM_IDS_MAX 65536u
 
-/* Creates an id. Returns NULL without memory, or if RNIC_CM_IDS_MAX ids exist. */
+/* Creates an id. Returns NULL if out of memory, or if RNIC_CM_IDS_MAX ids exist. */
 struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user);
 
 /* Ends the exchange of an id and deletes the id. A request is rejected. A connection gets a DREQ,

@@ -26,9 +26,9 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
 
 /*
  * Returns the UDP source port of a connection, or of all datagrams to one QP. The port never
- * changes. It is derived from the flow label or, if that is 0, from both QPNs. The hash is Linux's
- * (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), so both ends of a pair choose the same
- * port.
+ * changes. It is derived from the flow label or, if the label is 0, from both QPNs. The hash is
+ * that of Linux (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), so both ends of a pair choose
+ * the same port.
  */
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
 {

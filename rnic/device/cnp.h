@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Congestion notification of a QP (Annex A17.9; R214-R220 of rnic/rules.md). The notification
- * point answers packets marked CE with CNPs. The reaction point slows the QP down
- * (transport/dcqcn.h, pace.h).
+ * Congestion notification of a QP (Annex A17.9; R214-R220 of rnic/rules.md). The notification point
+ * answers packets marked CE with CNPs. The reaction point slows the QP down (transport/dcqcn.h,
+ * pace.h).
  *
- * Choices that the specification leaves open: marked requests and READ responses cause a CNP,
- * marked acknowledgements and CNPs do not (R220). A QP sends at most one CNP per
- * min_time_between_cnps (R219); marks within that time cause none. CNPs are sent before all
- * other packets.
+ * Where the specification allows several behaviours, this device does the following. Marked
+ * requests and READ responses cause a CNP, marked acknowledgements and CNPs do not (R220). A QP
+ * sends at most one CNP per min_time_between_cnps (R219); marks within that time cause none. CNPs
+ * are sent before all other packets.
  */
 #ifndef RNIC_CNP_H
 #define RNIC_CNP_H
@@ -22,7 +22,7 @@
 /* Congestion state of a QP. Not allocated if the device has no congestion management. */
 struct rnic_cc {
     struct rnic_qp *qp;
-    struct rnic_list owed;       /* link in rnic.cnps while a CNP is due */
+    struct rnic_list owed;       /* link in rnic.cnps while the QP has to send a CNP */
     rnic_time sent;              /* time at which the last CNP was sent */
     struct rnic_heap_node paced; /* node in rnic.pacer while the QP must not send */
     uint16_t pkey;               /* P_Key of the packet that the CNP answers (R214) */

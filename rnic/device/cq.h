@@ -13,8 +13,8 @@ struct rnic_cq {
     struct rnic *rnic;
     struct rnic_list link;     /* link in rnic.cqs */
     struct rnic_list notified; /* link in rnic.notified while notifications > 0 */
-    uint32_t notifications;    /* notifications raised and not fetched; one request causes at most
-                                * one */
+    uint32_t notifications;    /* notifications raised but not fetched; one request raises at
+                                * most one */
     enum rnic_cq_armed armed;
     struct rnic_wc *wc;
     uint32_t depth;
@@ -29,8 +29,8 @@ struct rnic_cq {
  * The first lost completion raises the error event. */
 bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 
-/* Removes the completions of a QP that is reset (R190). The specification leaves this open. rdma-
- * core's mlx4 and mlx5 remove them, and its tests rely on that (test_mr.py, restate_qps). The
+/* Removes the completions of a QP that is reset (R190). The specification does not require this.
+ * rdma-core's mlx4 and mlx5 do so, and its tests rely on it (test_mr.py, restate_qps). The
  * completions of a destroyed QP remain, as with Linux rxe: libfabric 1.17 polls them after
  * rdma_destroy_ep() and would treat missing ones as flushed. */
 void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn);

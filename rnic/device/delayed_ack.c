@@ -9,9 +9,9 @@ void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed)
     delayed->until = 0;
 }
 
-/* Returns true if an ACK is all that the QP has to send, and the ACK may be delayed. The peer's ACK
- * timer is probably as long as the QP's own. The ACK is therefore delayed only if that timer is
- * many times the longest delay. */
+/* Returns true if the QP has only an ACK to send, and the ACK may be delayed. The peer's ACK
+ * timeout is probably equal to the QP's own. So the ACK is delayed only if the QP's timeout is many
+ * times the longest delay. */
 static bool has_only_ack(struct rnic_qp *qp)
 {
     return rnic_response_queue_is_ack(&qp->resp.responses) && !rnic_requester_ready(&qp->req) &&

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Delayed ACK: the QPs whose ACK is due and may wait, so that a later ACK covers several requests
- * (RFC 1122 calls this a delayed ACK for TCP). The policy is the caller's: rnic_ack_hold().
+ * Delayed ACK: the QPs whose ACK is due but delayed, so that a later ACK covers several requests
+ * (for TCP: RFC 1122). The caller decides when ACKs are delayed: rnic_ack_hold().
  *
- * 1. rnic_output() offers each ready QP to rnic_delayed_ack_take(). While a hold is in force, a QP
- *    with nothing but an ACK to send waits here.
+ * 1. rnic_output() offers each ready QP to rnic_delayed_ack_take(). While ACKs are delayed, a QP
+ *    that has only an ACK to send waits here.
  * 2. The peer's next request replaces the waiting ACK by a later one (transport/response_queue.h).
  *    A NAK, a READ response or a request of the QP itself ends its wait at once.
- * 3. When the hold ends, by time or by call, rnic_delayed_ack_release() makes all of them ready.
+ * 3. When the delay ends, by time or by call, rnic_delayed_ack_release() makes all these QPs ready.
  */
 #ifndef RNIC_DELAYED_ACK_H
 #define RNIC_DELAYED_ACK_H
@@ -25,14 +25,14 @@ struct rnic_delayed_ack {
 
 void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed);
 
-/* Delays the ACK of a QP that is in no list, if the QP has only an ACK to send that may wait.
- * Returns whether the ACK is delayed. */
+/* Delays the ACK of a QP that is in no list, if the QP has only an ACK to send and the ACK may be
+ * delayed. Returns whether the ACK is delayed. */
 bool rnic_delayed_ack_take(struct rnic_delayed_ack *delayed, struct rnic_qp *qp);
 
 /* Ends the delay if the QP now has more than an ACK to send. */
 void rnic_delayed_ack_update(struct rnic_qp *qp);
 
-/* Moves all QPs with a delayed ACK to the end of `ready`. */
+/* Moves all QPs with a delayed ACK to the end of the list `ready`. */
 void rnic_delayed_ack_release(struct rnic_delayed_ack *delayed, struct rnic_list *ready);
 
 /* Returns the time at which the delay of ACKs ends; UINT64_MAX if no ACK is delayed. */

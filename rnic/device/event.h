@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Queue of asynchronous events. Each object has a bit for each event type that is pending for it. A
- * repeated event is merged with the pending one, so the queue is bounded whatever a peer sends.
+ * Queue of asynchronous events. Each object has a bit for each event type that is pending. A
+ * repeated event is merged with the pending one, so a peer cannot fill the queue.
  */
 #ifndef RNIC_EVENT_H
 #define RNIC_EVENT_H

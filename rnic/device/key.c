@@ -4,7 +4,7 @@
 #include "device/device.h"
 #include "transport/fault.h"
 
-/* Returns the grant of a valid key; NULL if the key is invalid. */
+/* Returns the grant of a valid key, or NULL if the key is invalid. */
 static const struct rnic_grant *find(const struct rnic *rnic, uint32_t key)
 {
     const struct rnic_mr *mr = rnic_map_get(&rnic->keys, key);
@@ -29,8 +29,9 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the memory is still mapped in the process. A range above two pages is not checked
- * here: it belongs to a READ request, and each of its responses is checked. */
+/* Returns true if the memory is still mapped in the process. A range longer than two pages
+ * belongs to a READ request. It is not checked here, because each response packet of the READ is
+ * checked. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -98,8 +99,8 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
     return false;
 }
 
-/* The loop terminates: regions and windows at their limits occupy at most two thirds of the
- * prefixes, windows alone one 16th. */
+/* The loop terminates: even if all regions and windows exist, they occupy at most two thirds of the
+ * prefixes, and the windows one 16th. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Memory keys: the bytes, addresses, users and operations that an L_Key or R_Key grants. A key
- * belongs to a region or a window; both have a grant, and packets are checked only against it.
+ * belongs to a region or a window. Both have a grant, and packets are checked only against the
+ * grant.
  *
- * A region has one 32-bit key. A window owns all 256 keys of a prefix, of which one is valid at
- * a time; the consumer chooses the low 8 bits (R212). So a region is found by its key and a
- * window by its prefix, and no region gets a key with a window's prefix.
+ * A region has one 32-bit key. A window owns all 256 keys of a prefix, of which one is valid at a
+ * time; the consumer chooses the low 8 bits (R212). So a region is found by its key and a window by
+ * its prefix, and no region gets a key with a window's prefix.
  */
 #ifndef RNIC_KEY_H
 #define RNIC_KEY_H
@@ -38,8 +39,9 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
 enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                              unsigned access);
 
-/* Implements rnic_transport_ops.invalidate: for a region that permits it, a type 2 window of this
- * QP, or an unbound one of this PD (R203, R204, R213). */
+/* Implements rnic_transport_ops.invalidate. A key can be invalidated if it belongs to a region that
+ * permits it, a type 2 window of this QP, or an unbound type 2 window of this PD (R203, R204,
+ * R213). */
 bool rnic_key_invalidate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key);
 
 /* Returns an unpredictable key that belongs to no region and no window. */

@@ -4,8 +4,8 @@
 #include "device/device.h"
 
 /*
- * Limits of a device, one row each: member, limit. Limits of counts are far above any use, but far
- * below the size of the number spaces, so a few random draws find a free QPN or key. Limits of
+ * Limits of a device, one row each: member, limit. Limits of counts exceed any use. They are far
+ * below the size of the number spaces, so that a few random draws find a free QPN or key. Limits of
  * sizes are those of the transport (work.h, send.h).
  */
 #define LIMITS(X)                                                                                  \

@@ -66,8 +66,8 @@ void rnic_map_del(struct rnic_map *map, uint64_t key)
     while (map->slot[hole].key != key || !map->slot[hole].value)
         hole = (hole + 1) & mask;
     map->cnt--;
-    /* Moves each later member of the run into the hole if its home slot permits, so that no lookup
-     * stops too early. */
+    /* Moves later members of the run into the empty slot if their home slot permits, so that no
+     * lookup stops too early. */
     for (uint32_t i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
         uint32_t home = rnic_map_home(map, map->slot[i].key);
 

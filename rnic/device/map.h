@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hash map from a number to an object: QPs by QPN, regions by key, a program's objects by the
- * address of the device's. It uses open addressing and is at most two thirds full, so the cost of a
- * lookup does not depend on the number of objects. A peer chooses the looked-up keys, but never the
- * stored ones.
+ * Hash map from a number to an object: QPs by QPN, regions by key, objects of a program by the
+ * address of the device's object. It uses open addressing and is at most two thirds full, so the
+ * cost of a lookup does not depend on the number of objects. A peer chooses which keys are looked
+ * up, but never which are stored.
  */
 #ifndef RNIC_MAP_H
 #define RNIC_MAP_H

@@ -16,7 +16,7 @@ void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6])
     memcpy(mac, roce_gid_is_ip4(gid) ? ip4 : ip6, 6);
 }
 
-/* Returns the FNV-1a hash of a GID. Collisions are harmless, because only local programs choose
+/* Returns the FNV-1a hash of a GID. Collisions only cost time, because only local programs choose
  * groups. */
 static uint32_t key_of(const uint8_t gid[16])
 {

@@ -26,8 +26,8 @@ struct rnic_mw {
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind);
 void rnic_mw_posted(const struct rnic_mw_bind *bind);
 
-/* Implements rnic_transport_ops.bind for this QP. Searches the window and region by their keys,
- * because both may have been freed since the post. */
+/* Implements rnic_transport_ops.bind for this QP. Looks up window and region by their keys, because
+ * both may have been freed since the post. */
 bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind);
 
 /* Unbinds a type 2 window; no effect if unbound. Returns false for type 1 (o10-37.2.26). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pacing: QPs that CNPs delay, in a heap ordered by the time when each may send again. The first
- * one determines the device's deadline. Acknowledgements and CNPs are never delayed.
+ * Pacing: QPs whose packets congestion control delays, in a heap sorted by the time when each may
+ * send again. The first QP determines the device's deadline. Acknowledgements and CNPs are never
+ * delayed.
  */
 #ifndef RNIC_PACE_H
 #define RNIC_PACE_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Large blocks of zeroed memory, preferably in huge pages. For memory that packets access at
- * random, address translation costs more than the access itself. With 100,000 QPs, a packet
- * takes a quarter less time if the map of QPNs is in huge pages, as the QPs are
- * (tests/bench/bench_transport).
+ * Large blocks of zeroed memory, preferably in huge pages. If packets access memory at random,
+ * address translation costs more than the access. With 100,000 QPs, a packet takes a quarter less
+ * time if the map of QPNs is in huge pages, as the QPs are (tests/bench/bench_transport).
  */
 #ifndef RNIC_PAGES_H
 #define RNIC_PAGES_H
@@ -16,7 +15,7 @@
  * line, or to a huge page if it is at least that large. */
 void *rnic_pages_get(size_t len);
 
-/* Frees a block of `len` bytes, the length that was allocated. Accepts NULL. */
+/* Frees a block of `len` bytes, the length passed to rnic_pages_get(). Accepts NULL. */
 void rnic_pages_put(void *pages, size_t len);
 
 #endif

@@ -116,7 +116,7 @@ static void count_users(const struct rnic_qp *qp, uint32_t by)
         qp->xrcd->users += by;
 }
 
-/* Maximum length of a block that contains a QP and its queues. One block needs few address
+/* Maximum length of a block that contains a QP and its queues. A single block needs few address
  * translations. Larger queues are allocated separately. */
 #define BLOCK_MOST ((size_t)64 << 10)
 #define LINE       ((size_t)64)
@@ -242,7 +242,7 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_list_del(&qp->ready);
     rnic_list_del(&qp->link);
     rnic_mw_unbind_all(qp);
-    count_users(qp, UINT32_MAX); /* UINT32_MAX subtracts one */
+    count_users(qp, UINT32_MAX); /* adding UINT32_MAX subtracts one */
     len = block_len(&qp->req.sq, &qp->resp.rq);
     rnic_requester_free(&qp->req);
     rnic_responder_free(&qp->resp);

@@ -20,7 +20,7 @@
 #include "wire/header_template.h"
 
 /*
- * A QP. Members are in order of use, because with 100,000 QPs none is in a cache. The first cache
+ * A QP. Members are sorted by use, because with 100,000 QPs no QP is in a cache. The first cache
  * lines of 64 bytes contain the members that every packet and request needs. Members for READs,
  * atomics and modify are at the end.
  */
@@ -33,16 +33,17 @@ struct rnic_qp {
     uint32_t qpn;
     enum rnic_qp_type type;
     enum rnic_qp_state state;
-    enum roce_encap encap; /* envelope of both directions; valid from RTR on, as are av, sgid and
-                            * env */
-    uint16_t pkey;         /* P_Key; valid from INIT on, as are access and qkey */
+    enum roce_encap encap; /* envelope of both directions; like av, sgid and env, valid from RTR
+                            * on */
+    uint16_t pkey;         /* P_Key; like access and qkey, valid from INIT on */
     bool comm_est;         /* a valid packet arrived after the transition to RTR (R055) */
     bool drained;          /* the drained event was raised, or was not requested (R191) */
-    bool turn;        /* the requester sends next if both requester and responder have packets */
-    bool passed;      /* a request was sent although an ACK was pending */
-    bool ack_delayed; /* the QP's ACK is delayed: `ready` is in rnic.delayed_ack */
-    bool credits;     /* ACKs of the QP report the number of receive WQEs (R106) */
-    bool cq_lost;     /* a completion of the QP was lost: the QP must enter ERR (R200) */
+    bool turn;             /* true: the requester sends next if both requester and responder have
+                            * packets */
+    bool passed;           /* a request was sent before a pending ACK */
+    bool ack_delayed;      /* the QP's ACK is delayed: `ready` is in rnic.delayed_ack */
+    bool credits;          /* ACKs of the QP report the number of receive WQEs (R106) */
+    bool cq_lost;          /* a completion of the QP was lost: the QP must enter ERR (R200) */
 
     /* Cache line 1: address vector, send CQ. */
     struct rnic_av av; /* address vector with resolved hop_limit and udp_sport */
@@ -69,9 +70,9 @@ struct rnic_qp {
 };
 
 /*
- * Prefetches the cache lines that the requester needs (for a request or a response to one), or the
- * responder (for a packet of the peer). With many QPs the lines are in no cache, and prefetching
- * all costs little more than one (tests/bench/bench_transport).
+ * Prefetches the cache lines of the requester (for a response) or of the responder (for a packet of
+ * the peer's requester). With many QPs the lines are in no cache, and prefetching all of them costs
+ * little more than one (tests/bench/bench_transport).
  */
 static inline void rnic_qp_prefetch_lines(const void *from, const void *to)
 {

@@ -2,9 +2,9 @@
 /*
  * Table of state transitions and attributes for ibv_modify_qp(). Sources: IBTA vol. 1 10.3.1
  * (C10-20), 11.2.5.3; ibv_modify_qp(3) for the attributes required from RESET to RTS;
- * drivers/infiniband/core/verbs.c of Linux (qp_state_table) for the rest. Path migration is
- * omitted, because RoCE does not have it (R197). The change of queue sizes is omitted, because this
- * device does not support it.
+ * drivers/infiniband/core/verbs.c of Linux (qp_state_table) for the rest. The table omits path
+ * migration, because RoCE does not have it (R197), and the change of queue sizes, which this device
+ * does not support.
  */
 #include "device/qp_attr.h"
 

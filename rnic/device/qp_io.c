@@ -57,8 +57,8 @@ void rnic_qp_settle(struct rnic_qp *qp)
 }
 
 /* Updates the device after a change of the responder only. Unless the responder failed or used an
- * SRQ, it may only have gained a response to send. The function does not access the requester's
- * cache lines, which are in no cache if there are many QPs. */
+ * SRQ, the only possible change is a new response to send. The function does not access the
+ * requester's cache lines, which are in no cache if there are many QPs. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
     if (qp->state != before || qp->cq_lost || srq_of(qp))
@@ -214,8 +214,8 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
     settle_requester(qp);
 }
 
-/* Handles the expiry of the QP's timer. If the request has not been sent because other packets
- * precede it, restarts the timer: the responder is not silent. */
+/* Handles the expiry of the QP's timer. If other packets have delayed the request, so that it was
+ * not sent yet, restarts the timer: the responder is not silent. */
 void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 {
     rnic_time at;
@@ -254,9 +254,9 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     pkt->header_template = &qp->env;
     held = rnic_pace_held(qp, now, &at);
     /* Acknowledgements are sent first and are not paced. The newest one covers the earlier ones. A
-     * program expects to learn that its message arrived before it receives the answer. One single-
-     * packet WRITE may precede them. It causes no completion at the peer, and a peer that polls its
-     * memory gets the data one packet earlier. */
+     * program expects to learn that its message arrived before it receives the answer. One WRITE of
+     * a single packet may precede the acknowledgements. It causes no completion at the peer, and a
+     * peer that polls its memory gets the data one packet earlier. */
     if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
     } else if (!held && !qp->passed && rnic_requester_next_is_single_write(&qp->req)) {

@@ -110,7 +110,7 @@ static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsi
         req->rnr_retry = attr->rnr_retry;
     if (mask & (RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY))
         rnic_retry_change(&qp->req.retry, req->timeout, req->retry_cnt, req->rnr_retry);
-    if (mask & RNIC_QP_AV) /* follows dest_qpn, because the source port depends on it */
+    if (mask & RNIC_QP_AV) /* stored after dest_qpn, because the source port depends on it */
         set_av(qp, &attr->av);
 }
 
@@ -124,8 +124,9 @@ void rnic_qp_enter_err(struct rnic_qp *qp)
     rnic_requester_flush(&qp->req);
     if (!RNIC_FAULT(FLUSH_RECV))
         rnic_responder_flush(&qp->resp);
-    if (entered && qp->srq && !RNIC_FAULT(LAST_WQE_LOST)) /* the QP has no WQE of the SRQ and takes
-                                                           * no more of them (o11-5.2.5, R195) */
+    if (entered && qp->srq && !RNIC_FAULT(LAST_WQE_LOST)) /* no WQE of the SRQ is in use by the
+                                                           * QP, and the QP takes no more of them
+                                                           * (o11-5.2.5, R195) */
         rnic_event_put(&qp->pd->rnic->events, RNIC_EVENT_QP_LAST_WQE_REACHED, qp, NULL);
 }
 

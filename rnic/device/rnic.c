@@ -298,8 +298,8 @@ static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, 
         deliver(rnic, group, &pkt, now);
 }
 
-/* Sends one packet of the first ready QP, which then moves to the end of the list. No QP waits for
- * the end of another QP's READ (R251). */
+/* Sends one packet of the first ready QP, which then moves to the end of the list. So no QP waits
+ * until another QP has sent all its READ responses (R251). */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 {
     if (cap < ROCE_FRAME_MAX)

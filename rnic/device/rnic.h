@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The software RNIC: deterministic, without I/O, clock or thread. It has the objects of the verbs.
- * Called by rnic/port/live for programs, by replay for recorded peers, and by tests.
+ * The software RNIC: deterministic, without I/O, clock or thread. Its objects are those of the
+ * verbs. Called by rnic/port/live for programs, by replay for recorded peers, and by tests.
  *
  *   1. rnic_new() creates a device.
  *   2. rnic_mr.h: a protection domain, memory regions and windows.
@@ -12,8 +12,8 @@
  *   7. rnic_del() frees the device with all its objects.
  *
  * The caller provides the time: functions that depend on it take `now`, in nanoseconds since any
- * fixed time. If `now` goes back, no time has passed. Types shared with the transport are in
- * transport/work.h and send.h: access rights, SGEs, work requests, completions, event types.
+ * fixed time. If `now` decreases, the device keeps its latest time. Types shared with the transport
+ * are in transport/work.h and send.h: access rights, SGEs, work requests, completions, event types.
  * Replay and tests can also choose values that verbs hides: QPN, starting PSN and MSN, keys.
  * Enumerations have the values of their ibv_* counterparts, if there are any (rdma-core,
  * infiniband/verbs.h). Rule numbers R001.. are those of rnic/rules.md.
@@ -21,8 +21,8 @@
  * Ownership: a device and all its objects belong to one thread at a time. The caller owns the
  * memory of regions, which must exist until they are deregistered.
  *
- * Errors are negative values of enum rnic_error. After an error nothing has changed. A violation
- * by a peer is never an error code: it causes a NAK, a completion status, an event, or a counter.
+ * Errors are negative values of enum rnic_error. After an error nothing has changed. A violation by
+ * a peer is never an error code: it causes a NAK, a completion status, an event, or a counter.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -134,11 +134,11 @@ struct rnic_attr {
      * source. */
     uint64_t seed;
     bool unpredictable;
-    /* Returns whether bytes of a region are still accessible for reading or writing; NULL: always
-     * accessible. Called as the last check for each piece of memory that a packet accesses. */
+    /* Returns whether bytes of a region can still be read or written; NULL: always. Called as the
+     * last check for each piece of memory that a packet accesses. */
     bool (*there)(const void *addr, size_t len, bool write);
-    /* Sent frames get the ICRC 0. For a wire on which nothing reads it, because computing it costs
-     * more than all other work for a long packet. */
+    /* Sent frames get the ICRC 0. For a wire on which no receiver checks the ICRC: for a long
+     * packet, computing it costs more than all other work. */
     bool no_icrc;
     bool mw_2a; /* type 2 windows are 2A, otherwise 2B; a device supports one kind (o10-37.2.31) */
     /* Congestion management. If enabled, packets of QPs whose tclass has no ECN bits are sent as
@@ -178,22 +178,23 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 /* Returns true if a QP has packets to send other than a delayed ACK. Ignores CNPs. */
 bool rnic_output_ready(const struct rnic *rnic);
 
-/* Maximum delay of an ACK, ns. Only QPs whose own ACK timer is at least 16 times as long delay
- * ACKs: the peer's timer is probably equal, and the ACK delay announced by CM is longer (R150). */
+/* Maximum delay of an ACK, ns. Only QPs whose own ACK timeout is at least 16 times as long delay
+ * ACKs. The peer's timeout is probably equal, and the ACK delay that the CM announces is longer
+ * (R150). */
 #define RNIC_ACK_HOLD_NS 1000000u
 
 /*
- * Delays ACKs: until the time `until`, rnic_output() does not return the ACK of a QP that has
- * nothing else to send. Such an ACK is sent at the end of the delay, or with the next NAK, READ
- * response or request of its QP. After a later request of the peer, one ACK covers both requests.
- * An `until` that is not in the future ends the delay. NAKs are never delayed. rnic_deadline()
- * includes delayed ACKs.
+ * Delays ACKs until the time `until`. An ACK is delayed if its QP has nothing else to send. It is
+ * sent at the end of the delay, or with the next NAK, READ response or request of its QP. If the
+ * peer sends another request before that, one ACK covers both requests. An `until` that is not in
+ * the future ends the delay. NAKs are never delayed. rnic_deadline() includes delayed ACKs.
  */
 void rnic_ack_hold(struct rnic *rnic, rnic_time until);
 bool rnic_ack_waits(const struct rnic *rnic); /* Returns true if an ACK is being delayed. */
 
-/* Returns the time at which rnic_expire() must be called; RNIC_NEVER if no timer runs. The result
- * is exact after rnic_output() returned 0; before that it may be too early, but never too late. */
+/* Returns the time at which rnic_expire() must be called, or RNIC_NEVER if no timer runs. The
+ * result is exact after rnic_output() returned 0. Before that it may be too early, but never too
+ * late. */
 rnic_time rnic_deadline(const struct rnic *rnic);
 
 /* Handles the timers that are due at `now`. Has no effect if none is due. */

@@ -39,8 +39,9 @@ uint32_t rnic_cq_depth(const struct rnic_cq *cq);
 /*
  * Requests one notification: for the next completion or, with `solicited_only`, for the next
  * completion with the solicited event bit or an error (R201). A second request before the
- * notification has no effect, except that "next" replaces "solicited" (C11-31). Earlier completions
- * cause no notification: arm first, then poll until the CQ is empty.
+ * notification has no effect, except that a request for any completion replaces one for solicited
+ * completions (C11-31). Earlier completions cause no notification: arm first, then poll until the
+ * CQ is empty.
  */
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
@@ -98,7 +99,7 @@ enum rnic_qp_type {
     RNIC_QPT_UC = 3,
     RNIC_QPT_UD = 4,
     RNIC_QPT_XRC_SEND = 9,  /* XRC initiator: has no receive queue */
-    RNIC_QPT_XRC_RECV = 10, /* XRC target: has no queues; its keys are those of the SRQs' PDs */
+    RNIC_QPT_XRC_RECV = 10, /* XRC target: has no queues; SRQs supply receive WQEs and the PD */
 };
 
 /* State of a QP, with the numbers of enum ibv_qp_state. */
@@ -298,10 +299,10 @@ void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user);
 /* ---- datagrams ------------------------------------------------------------------------------- */
 
 /*
- * The receive buffer of a datagram starts with a 40-byte network header (R172): the GRH of RoCEv1,
- * the IPv6 header, or 20 zero bytes and the IPv4 header. The completion has RNIC_WC_GRH and
- * includes these bytes. A datagram longer than the buffer, or without a receive WQE, is dropped and
- * counted. The WQE then serves the next datagram (R174).
+ * The receive buffer of a datagram starts with a network header of 40 bytes (R172): the GRH of
+ * RoCEv1, the IPv6 header, or 20 zero bytes and the IPv4 header. The completion has RNIC_WC_GRH,
+ * and its byte_len includes the header. A datagram longer than the buffer, or without a receive
+ * WQE, is dropped and counted. The WQE then serves the next datagram (R174).
  */
 
 /* Creates an address handle. The DGID may be multicast. Returns RNIC_ERR_INVALID for a vector out

@@ -19,7 +19,8 @@
 
 struct rnic_timer {
     struct rnic_list link;
-    rnic_time deadline; /* time to fire; RNIC_NEVER: not set, will be removed from the list */
+    rnic_time deadline; /* time to fire; RNIC_NEVER if the timer is not set and will be removed
+                         * from the list */
     rnic_time queued;   /* time by which the timer's list is sorted */
     uint8_t cls;
 };

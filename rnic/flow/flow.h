@@ -228,7 +228,7 @@ struct roce_flow_result {
     .cnp_delay = ROCE_NEVER_NS, .cm_conn_index = ROCE_NO_CONN}
 /* clang-format on */
 
-/* Returns a new observer, or NULL without memory. Copies `opts`; NULL or zero members select the
+/* Returns a new observer, or NULL if out of memory. Copies `opts`; NULL or zero members select the
  * defaults. */
 struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts);
 void roce_flow_del(struct roce_flow *flow); /* Frees an observer; `flow` may be NULL. */

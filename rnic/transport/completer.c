@@ -65,7 +65,7 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* the next WQE was already sent too */
+            continue; /* the next WQE was also sent */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
             return true; /* a local operation after the acknowledged WQE failed */
@@ -75,8 +75,8 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Classifies the PSN of a response (9.7.6): oldest unacknowledged request or later, old request, or
- * never sent (R137, R144). */
+/* Classifies the PSN of a response (9.7.6; R137, R144): the oldest unacknowledged request or a
+ * later one, an older request, or a request never sent. */
 static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_pos_psn(req->attr.sq_psn, req->una));
@@ -140,7 +140,7 @@ static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct 
     return complete_before(req, req->response_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
 }
 
-/* Returns whether the current response belongs to the oldest WQE. */
+/* Returns whether the current response answers the oldest WQE. */
 static bool is_for_head_wqe(const struct rnic_requester *req)
 {
     return req->response_pos >= head_of(req)->pos &&
@@ -247,7 +247,8 @@ static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-/* Returns whether a go-back for the oldest request has already begun or is pending (R161). */
+/* Returns whether the requester has already gone back, or is about to go back, to the oldest
+ * request (R161). */
 static bool restart_pending(const struct rnic_requester *req)
 {
     return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
@@ -278,7 +279,7 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
         rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
         return RNIC_COMP_DONE;
     }
-    req->restarted = false; /* a sequence NAK after the RNR wait is not a repeated one */
+    req->restarted = false; /* a sequence NAK after the RNR wait is not a repetition */
     rnic_requester_go_back(req);
     return RNIC_COMP_DONE;
 }

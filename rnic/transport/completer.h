@@ -7,16 +7,16 @@
  *   1. The device calls rnic_completer_input() for each response packet of the QP.
  *   2. The packet passes the steps below; each step returns the next one, as in responder.h.
  *   3. A bad response causes a retry, a completion in error, or nothing. It is never an error code.
- *   4. Afterwards the device asks rnic_requester_ready() and req->retry.deadline again.
+ *   4. Afterwards the device calls rnic_requester_ready() and reads req->retry.deadline again.
  *
  * The memory belongs to struct rnic_requester. Section numbers are those of IBTA vol. 1 ch. 9,
  * release 1.x; R001.. are the rules of rnic/rules.md.
  *
- * Choices where the specification leaves one: reserved syndromes, and an AETH with a NAK in a READ
- * response, are ignored (R147; as hfi1 does). There is one restart for each position until the
- * responder advances or the timer expires (R161). A NAK "sequence error" during an RNR wait is
- * ignored, because Linux rxe sends one with the RNR NAK (rxe-6.1 D8). A retransmitted READ may be
- * answered from its First or its Middle packet on, because rxe does the latter (D4).
+ * Where the specification allows several behaviours: reserved syndromes, and an AETH with a NAK in
+ * a READ response, are ignored (R147; as hfi1 does). The requester goes back once to each position
+ * until the responder advances or the timer expires (R161). A NAK "sequence error" during an RNR
+ * wait is ignored, because Linux rxe sends one with the RNR NAK (rxe-6.1 D8). The response to a
+ * retransmitted READ may begin with a First or a Middle packet, because rxe sends the latter (D4).
  */
 #ifndef RNIC_COMPLETER_H
 #define RNIC_COMPLETER_H

@@ -85,9 +85,9 @@ static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *a
         dc->limited = false;
 }
 
-/* Applies the timed increases up to `now`. In the last phase, a rate one step below the target
- * rises with the target by that step each time. A formula computes these increases together,
- * because an idle time may be long. */
+/* Applies the timed increases up to `now`. In the last phase, once the rate is one step below the
+ * target, rate and target rise by the same step each time. A formula computes these increases
+ * together, because an idle time may be long. */
 static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr,
                                   uint64_t now)
 {

@@ -8,17 +8,17 @@
  * How it is called, for each QP:
  *   1. rnic_dcqcn_init() once: no limit.
  *   2. rnic_dcqcn_cnp() for each CNP.
- *   3. rnic_dcqcn_next() before a packet is sent: the earliest time for it.
- *   4. rnic_dcqcn_sent() after it was sent.
+ *   3. rnic_dcqcn_next() before a packet is sent: the earliest time for the packet.
+ *   4. rnic_dcqcn_sent() after the packet was sent.
  *
- * All is integer arithmetic on the caller's time and bytes, so the same calls give the same rates.
- * There is no timer: each call applies the timer events since the last one, so an idle QP costs
- * nothing.
+ * All arithmetic is on integers, with the caller's time and bytes, so equal calls give equal rates.
+ * There is no timer: each call applies the timer events since the previous call, so an idle QP
+ * costs nothing.
  *
- * Where paper and products differ, parameters decide. clamp_tgt_rate 1 sets the target to the
- * current rate at each cut, as the paper does. Alpha is updated once each dce_tcp_rtt, with or
- * without a CNP, as products do; this equals the paper where CNPs are at least that far apart. In
- * hyper increase each event adds rpg_hai_rate, as products do.
+ * Where the paper and products differ, parameters select the behaviour. clamp_tgt_rate 1 sets the
+ * target to the current rate at each cut, as in the paper. Alpha is updated once each dce_tcp_rtt,
+ * with or without a CNP, as in products; the result equals that of the paper if CNPs are at least
+ * dce_tcp_rtt apart. In hyper increase each event adds rpg_hai_rate, as in products.
  */
 #ifndef RNIC_DCQCN_H
 #define RNIC_DCQCN_H
@@ -95,7 +95,8 @@ void rnic_dcqcn_cnp(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, u
 void rnic_dcqcn_sent(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint32_t len,
                      uint64_t now);
 
-/* Returns the earliest time of the next packet; a time up to `now` means at once. */
+/* Returns the earliest time of the next packet. A time up to `now` means that the packet may be
+ * sent now. */
 uint64_t rnic_dcqcn_next(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now);
 
 enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Handling of duplicate requests. Section and rule numbers as in responder.h. */
+/* Handling of duplicate requests. responder.h explains the section and rule numbers. */
 #include "transport/fault.h"
 #include "transport/resp_steps.h"
 
@@ -10,8 +10,8 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
 
     resp->counters->duplicate_request++;
-    /* The PSN is older than this connection. An ACK would be a ghost ACK for an earlier connection
-     * with this QPN (R252). */
+    /* The PSN is older than this connection. The QP that had this QPN before may have sent the
+     * request, so that an ACK would be a ghost ACK (R252). */
     if ((rnic_pos)-ahead > resp->epos)
         return RNIC_RESP_DROP;
     switch (pkt->op->kind) {
@@ -68,7 +68,7 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
 }
 
 /* Repeats the newest ACK for a duplicate SEND or WRITE (R109, R110). A duplicate of the newest
- * packet is acknowledged even without AckReq. Otherwise its sender cannot learn that it arrived if
+ * packet is acknowledged even without AckReq. Otherwise its sender cannot learn of its arrival if
  * later packets are lost. */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {

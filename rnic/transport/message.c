@@ -50,8 +50,7 @@ static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
     case ROCE_PAYLOAD_NONE:
     case ROCE_PAYLOAD_8:
     case ROCE_PAYLOAD_FREE:
-        return true; /* the parser checked the length, or the responder refuses
-                      * the opcode */
+        return true; /* the parser checked the length, or the responder refuses the opcode anyway */
     }
     return false;
 }

@@ -55,10 +55,10 @@ struct rnic_range {
 
 struct rnic_range rnic_message_range(const struct rnic_message *msg, const struct roce_pkt *pkt);
 
-/* Writes the payload of a WRITE packet to memory, its end last. Programs poll the end of their
- * buffer to detect that all data arrived (ib_write_lat does). If the end is aligned, the last 8 or
- * 4 bytes are one store. The specification promises no such order before the completion, but
- * hardware provides it. */
+/* Writes the payload of a WRITE packet to memory, its last bytes last. Programs poll the end of
+ * their buffer to detect that all data arrived (ib_write_lat does). If the end is aligned, the last
+ * 8 or 4 bytes are written by one store. The specification guarantees no such order before the
+ * completion, but hardware provides it. */
 void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len);
 
 /* Returns the successful completion of the message that ends with packet `pkt` (R087, R202, R203).

@@ -32,8 +32,8 @@ bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport
     req->ops = ops;
     req->qp = qp;
     req->counters = counters;
-    req->attr.path_mtu = 256; /* until RTS. Requests posted earlier are only flushed, so any valid
-                               * MTU serves to count their PSNs */
+    req->attr.path_mtu = 256; /* replaced at RTS; requests posted earlier are only flushed, so
+                               * their number of PSNs does not matter */
     req->window = RNIC_WINDOW;
     rnic_retry_init(&req->retry, 0, 0, 0);
     return rnic_sq_init(&req->sq, max_send_wr, max_send_sge, max_inline);
@@ -261,7 +261,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 {
     switch (rnic_retry_expire(&req->retry, now)) {
     case RNIC_RETRY_IDLE:
-    case RNIC_RETRY_RNR: break; /* nxt was set at the RNR NAK */
+    case RNIC_RETRY_RNR: break; /* nxt was set when the RNR NAK arrived */
     case RNIC_RETRY_ACK:
         req->counters->local_ack_timeout_err++;
         req->restarted = false; /* the response to the latest go-back was lost */
@@ -274,9 +274,9 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 
 /* Returns whether credits allow the WQE at cur to be sent (R134, R135). A message that uses a
  * receive WQE needs a credit. Without a credit, one message may send its first packet, with AckReq,
- * and continues after the ACK. The same holds for one message if nothing is in flight, so that a
- * wrong MSN cannot block the queue. Packets sent before credits were limited are retransmitted
- * without a credit (R153). */
+ * and continues after the ACK. One message may also be sent if nothing is in flight, so that a
+ * wrong MSN cannot block the queue. Packets first sent before the responder sent credits are
+ * retransmitted without a credit (R153). */
 static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
     int32_t over;

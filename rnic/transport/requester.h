@@ -126,8 +126,8 @@ struct rnic_requester {
         endless_retries; /* the retry count is never used up; the device sets it before the start */
 };
 
-/* Initializes a stopped requester. `counters` and `ops` must outlive it. The send queue has the
- * limits of rnic_sq_init(). Returns false without memory. */
+/* Initializes a stopped requester. `counters` and `ops` must outlive the requester. The send queue
+ * has the limits of rnic_sq_init(). Returns false if out of memory. */
 bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport_ops *ops, void *qp,
                          struct rnic_transport_counters *counters, uint32_t max_send_wr,
                          uint32_t max_send_sge, uint32_t max_inline);
@@ -152,7 +152,7 @@ void rnic_requester_resume(struct rnic_requester *req);
  * be called. */
 void rnic_requester_drain(struct rnic_requester *req, bool draining);
 
-/* Returns whether the QP is draining and every message already begun is complete. */
+/* Returns whether the QP is draining and every message already started is complete. */
 bool rnic_requester_drained(const struct rnic_requester *req);
 
 /* Posts a request, as rnic_sq_post(). Returns INVALID also for an operation that the service does
@@ -172,8 +172,8 @@ static inline bool rnic_requester_ready(const struct rnic_requester *req)
     return rnic_requester_gate(req) == RNIC_REQ_OPEN;
 }
 
-/* Returns whether the next packet is a complete WRITE without immediate data, sent for the first
- * time. The peer's program gets no completion for such a WRITE. */
+/* Returns whether the next packet is a complete WRITE without immediate data that is sent for the
+ * first time. The peer's program gets no completion for such a WRITE. */
 bool rnic_requester_next_is_single_write(const struct rnic_requester *req);
 
 /* Builds the next request packet: fills in *pkt from the BTH on and returns true, or returns false

@@ -35,8 +35,8 @@ bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transpor
     return rnic_rq_init(&resp->rq, shared ? 0 : max_recv_wr, max_recv_sge);
 }
 
-/* Returns the WQE of an aborted message to its queue without a completion (R190), so that an SRQ
- * has room for another WQE. */
+/* Returns the WQE of an aborted message to its queue without a completion (R190), so that the
+ * queue, which may be an SRQ, keeps its size. */
 static void return_open_wqe(struct rnic_responder *resp)
 {
     if (resp->msg.wqe)
@@ -167,7 +167,7 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 static void note_gap(struct rnic_responder *resp, rnic_pos pos)
 {
     if (resp->nak != RNIC_NAK_SEQ)
-        resp->gap_end = 0; /* the recorded gap is older than this one */
+        resp->gap_end = 0; /* the gap recorded before is older than this one */
     if (resp->gap_end <= pos)
         resp->gap_end = pos + 1;
 }
@@ -454,9 +454,9 @@ enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
     return RNIC_RESP_ADVANCE;
 }
 
-/* Executes FLUSH (A19). Earlier requests were executed by stores of this processor, so a fence
- * before the response is sufficient. The owner of the memory guaranteed persistence by granting the
- * FLUSH right. */
+/* Executes FLUSH (A19). This processor has stored the data of earlier requests, so a fence before
+ * the response is sufficient. The owner of the memory guaranteed persistence by granting the FLUSH
+ * right. */
 enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
@@ -497,7 +497,7 @@ enum rnic_resp_step rnic_resp_advance(struct rnic_responder *resp, const struct 
     if (!roce_opcode_ends(pkt->op))
         return RNIC_RESP_ACKNOWLEDGE;
     if (takes_resource(pkt->op)) {
-        /* The response acknowledges the request, with or without AckReq (R101). */
+        /* The response acknowledges the request, whether or not the request has AckReq (R101). */
         uint8_t idx =
             (uint8_t)((resp->resources.next + resp->resources.max - 1) % resp->resources.max);
 
@@ -517,8 +517,8 @@ enum rnic_resp_step rnic_resp_complete(struct rnic_responder *resp, const struct
     return RNIC_RESP_ACKNOWLEDGE;
 }
 
-/* Queues an ACK if the request has AckReq. An ACK only for AckReq is always allowed (9.7.5.1;
- * R099). */
+/* Queues an ACK if the request has AckReq. A responder may send ACKs only for requests with AckReq
+ * (9.7.5.1; R099). */
 enum rnic_resp_step rnic_resp_acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq && !RNIC_FAULT(ACK_SILENT))

@@ -81,7 +81,7 @@ enum rnic_resp_step {
 };
 
 /* NAK for a gap or for a missing receive WQE that is queued or was sent last. The responder sends
- * no other NAK until the expected PSN arrives (R068, R070). */
+ * no other NAK until the request with the expected PSN arrives (R068, R070). */
 enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
 
 /* Attributes of a QP in RTR. */
@@ -105,10 +105,10 @@ struct rnic_responder {
     struct rnic_transport_counters *counters;
     struct rnic_responder_attr attr;
 
-    rnic_pos epos; /* position of the expected PSN (ePSN) */
-    rnic_pos
-        gap_end;  /* position after the last request dropped since the sequence NAK; 0 if none */
-    uint32_t msn; /* messages completed (MSN), 24 bit (R102) */
+    rnic_pos epos;    /* position of the expected PSN (ePSN) */
+    rnic_pos gap_end; /* position after the last request dropped since the sequence NAK; 0 if none
+                       * was dropped */
+    uint32_t msn;     /* messages completed (MSN), 24 bit (R102) */
     enum rnic_nak_state nak;
     bool failed;            /* a fatal NAK is queued or was sent: the responder executes no more
                              * requests */
@@ -120,15 +120,14 @@ struct rnic_responder {
     struct rnic_message msg;
     struct rnic_rq rq;
 
-    /* Last members of the struct, because a WRITE or SEND uses only the first cache line of each.
-     */
+    /* These members are last, because a WRITE or SEND uses only the first cache line of each. */
     struct rnic_response_queue responses;
     struct rnic_respres_ring resources;
 };
 
 /* Initializes a stopped responder. `counters`, `ops` and `shared` must outlive the responder. If
- * `shared` is NULL, it has its own receive queue, with the limits of rnic_rq_init(). Returns false
- * without memory. */
+ * `shared` is NULL, the responder has its own receive queue, with the limits of rnic_rq_init().
+ * Returns false if out of memory. */
 bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transport_ops *ops,
                          void *qp, struct rnic_transport_counters *counters, struct rnic_rq *shared,
                          uint32_t max_recv_wr, uint32_t max_recv_sge);

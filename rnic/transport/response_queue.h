@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Response queue: the responses that a responder has yet to send, in the order of the requests
- * (R077). A later ACK replaces an unsent earlier ACK, because it acknowledges more requests (R064,
- * R069). The queue has at most one entry for each responder resource, and one ACK or NAK between
- * two of them, however many requests arrive. */
+/* Response queue: the responses that a responder still has to send, in the order of the requests
+ * (R077). A later ACK replaces an earlier ACK that was not sent yet, because it acknowledges more
+ * requests (R064, R069). However many requests arrive, the queue has at most one entry for each
+ * responder resource, and one ACK or NAK between two resources. */
 #ifndef TRANSPORT_RESPONSE_QUEUE_H
 #define TRANSPORT_RESPONSE_QUEUE_H
 

@@ -6,7 +6,7 @@
 
 /* Returns the syndrome of an ACK at transmission: the number of free receive WQEs, rounded down to
  * a credit code (R107). The code is "not valid" for a shared queue (R106, R181), or if credits are
- * off. An ACK with an earlier MSN reports fewer credits than there are, never more. */
+ * off. An ACK with an earlier MSN reports fewer credits than are available, never more. */
 static uint8_t ack_syndrome(struct rnic_responder *resp)
 {
     uint8_t code = ROCE_CREDIT_NONE;
@@ -125,9 +125,9 @@ static uint8_t read_response_opcode(const struct rnic_respres *res, bool ends)
     return ends ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_FIRST;
 }
 
-/* Builds the next packet of a READ response (R039, R063). Returns false if the R_Key is not valid
- * any more (R208). A first response is then replaced by a NAK, which ends the connection. A
- * replayed response ends without a NAK (R113, R117). */
+/* Builds the next packet of a READ response (R039, R063). Returns false if the R_Key is no longer
+ * valid (R208). If the READ was executed for the first time, a NAK then replaces the response and
+ * ends the connection. The response to a duplicate READ ends without a NAK (R113, R117). */
 static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
                               struct rnic_queued_response *response, struct rnic_respres *res)
 {
@@ -147,7 +147,7 @@ static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
         res->response_queued = false;
         rnic_response_queue_pop(&resp->responses);
         if (!res->response_sent) {
-            resp->responses.cnt = 0; /* drops the responses to later requests */
+            resp->responses.cnt = 0; /* the responses to later requests are dropped */
             rnic_response_queue_put_aeth(&resp->responses, pos,
                                          ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, msn);
             if (!resp->failed)
@@ -174,8 +174,8 @@ bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt)
 {
     struct rnic_queued_response *response;
 
-    /* The loop terminates: each iteration builds a packet or removes an entry. Only a NAK in place
-     * of an entry costs one more iteration. */
+    /* The loop terminates: each iteration builds a packet or removes an entry. Only an entry that
+     * is replaced by a NAK needs one more iteration. */
     while ((response = rnic_response_queue_first(&resp->responses)) != NULL) {
         struct rnic_respres *res;
 

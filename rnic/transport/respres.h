@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responder resources: state of executed READs and atomics, for the answer to a duplicate. A
- * duplicate READ is read again; an atomic returns the stored original value (R111-R119). There are
- * max_dest_rd_atomic of them, used in turn.
+ * Responder resources: state of executed READs and atomics, for the response to a duplicate. The
+ * responder executes a duplicate READ again, and answers a duplicate atomic with the stored
+ * original value (R111-R119). There are max_dest_rd_atomic resources, used in turn.
  *
  * They store positions (pos.h), not PSNs; the responder converts.
  */
@@ -30,7 +30,8 @@ struct rnic_respres {
     uint32_t next; /* READ: packets already sent, 0 <= next < cnt */
     uint8_t kind;  /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused resource */
     bool response_queued;
-    bool response_sent; /* the response was sent completely once: a queued response is a replay */
+    bool response_sent;    /* the response was sent completely once, so a queued response is a
+                            * repetition */
     bool response_started; /* READ: the next packet continues a response (Middle or Last) */
 };
 
@@ -46,9 +47,10 @@ void rnic_respres_init(struct rnic_respres_ring *ring, uint8_t max);
 /* Changes the number of resources while no response is queued. Keeps the newest resources. */
 void rnic_respres_resize(struct rnic_respres_ring *ring, uint8_t max);
 
-/* Returns the resource for the next READ or atomic, or NULL if the peer exceeds its limit: `max`
- * first responses are not completely sent (R076). A queued replay of the returned resource is
- * dropped, because a peer within its limit already received that response. */
+/* Returns the resource for the next READ or atomic. Returns NULL if the peer exceeds its limit:
+ * `max` requests wait for the end of their first response (R076). If the resource has a queued
+ * response to a duplicate, that response is dropped, because a peer within its limit already
+ * received it. */
 struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring);
 
 /* Assigns resource `res` to a request and queues its response from the first PSN on. The caller
@@ -57,8 +59,8 @@ void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, 
                       rnic_pos pos, uint32_t cnt);
 
 /* Returns the READ that a duplicate READ request at `pos` repeats, or NULL (R116). A duplicate has
- * the same R_Key, an address advanced by whole packets of `mtu` bytes, and no byte beyond the
- * original range (R111, R112). */
+ * the R_Key of the original, an address advanced by whole packets of `mtu` bytes, and no byte
+ * beyond the original range (R111, R112). */
 struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,
                                        uint32_t len, uint32_t rkey, uint32_t mtu);
 
@@ -67,8 +69,8 @@ struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_po
                                          enum roce_kind kind);
 
 /* Restarts a READ response of `len` bytes at `pos` (R112). Returns false if the first response is
- * still being sent and the duplicate starts after the packets already sent, or ends early. The
- * first response then continues. */
+ * still being sent and the duplicate begins after the packets already sent, or ends before the end
+ * of the READ. The first response then continues. */
 bool rnic_respres_restart(struct rnic_respres *res, rnic_pos pos, uint64_t va, uint32_t len);
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * Retry: timers and retry counters of a requester: the local ACK timeout, the wait after an RNR
  * NAK, and the two retry counters (R149-R158; IBTA vol. 1 9.7.6, C9-140). The requester decides
- * what to retransmit. Times are nanoseconds of the caller's clock.
+ * which packets to retransmit. Times are nanoseconds of the caller's clock.
  *
- * The specification allows the timer to expire between T and 4T after the last event (R150). Here
- * it is T, so that lost packets are soon retransmitted. After an expiry it is 2T until there is
- * progress, so that a slow peer (a process without a CPU for half a second) does not exhaust the
- * retries. It cannot be more than 2T, because timers of the device may expire late by the same time
- * (device/timer.h).
+ * The specification allows the timer to expire between T and 4T after the last event (R150). This
+ * requester waits T, so that lost packets are retransmitted soon. After an expiry it waits 2T until
+ * a response makes progress, so that a slow peer (a process without a CPU for half a second) does
+ * not exhaust the retries. It cannot wait longer, because timers of the device may expire late by
+ * their duration (device/timer.h), and the total must not exceed 4T.
  */
 #ifndef RNIC_RETRY_H
 #define RNIC_RETRY_H
@@ -50,7 +50,7 @@ void rnic_retry_init(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cn
 void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_cnt,
                        uint8_t rnr_retry);
 
-/* Handles a new acknowledgement: resets both counters (R155) and ends an RNR wait. */
+/* Handles an acknowledgement of new requests: resets both counters (R155) and ends an RNR wait. */
 void rnic_retry_progress(struct rnic_retry *retry);
 
 /* Starts or restarts the ACK timer (R151) for T, or for 2T if it expired after the last progress.

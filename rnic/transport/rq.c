@@ -72,7 +72,8 @@ static struct rnic_rwqe *wqe_at(const struct rnic_rq *rq, uint32_t idx)
     return (struct rnic_rwqe *)(void *)(rq->wqe + (size_t)idx * rq->wqe_len);
 }
 
-/* Keeps the index of each WQE in the larger block, so that rnic_rq_moved() can find taken WQEs. */
+/* Each WQE keeps its index in the larger block, so that rnic_rq_moved() can find the new address of
+ * a taken WQE. */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
 {
     struct rnic_rq larger = *rq;
@@ -189,8 +190,8 @@ enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *
         }
         if (room > len)
             room = len;
-        /* addr + off may exceed 2^64 only for an SGE outside every region: translate_recv() refuses
-         * it. */
+        /* addr + off exceeds 2^64 only for an SGE outside every region, which translate_recv()
+         * refuses. */
         mem = ops->translate_recv(qp, sge->lkey, sge->addr + at->off, room, &dst);
         if (mem != RNIC_MEM_OK)
             return mem;

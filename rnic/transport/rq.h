@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Receive queue: the receive WQEs of a QP or an SRQ, and the placement of a message in one of them.
+/* Receive queue: the receive WQEs of a QP or an SRQ, and the writing of a message into one of them.
  * A WQE is free, posted, or taken by a message in progress. WQEs are taken in the order of posting
  * and may be returned in any order. */
 #ifndef RNIC_RQ_H
@@ -10,7 +10,7 @@
 
 struct rnic_rwqe {
     uint64_t wr_id;
-    uint32_t len; /* bytes of all SGEs, at most UINT32_MAX, because every message is shorter */
+    uint32_t len; /* bytes of all SGEs, at most UINT32_MAX, which exceeds every message */
     uint32_t sge_cnt;
     struct rnic_sge sge[]; /* scatter list, max_sge entries */
 };
@@ -33,8 +33,8 @@ struct rnic_rq {
     bool broken;         /* the SRQ is in the error state: no WQE can be taken */
 };
 
-/* Allocates `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs. Returns false
- * without memory; *rq is then as after rnic_rq_free(). */
+/* Allocates `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs. Returns false if
+ * out of memory; *rq is then as after rnic_rq_free(). */
 bool rnic_rq_init(struct rnic_rq *rq, uint32_t max, uint32_t max_sge);
 
 /* Returns the number of bytes that rnic_rq_init() allocates. */
@@ -62,9 +62,9 @@ const struct rnic_rwqe *rnic_rq_first(const struct rnic_rq *rq);
 struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq);
 
 /* Changes the maximum to `max` (0..RNIC_WR_MAX) while WQEs are posted and taken. Returns false and
- * changes nothing without memory, or if more than `max` WQEs are in use. If the WQEs moved, *old is
- * their old block, else NULL. The caller finds taken WQEs by rnic_rq_moved() and then frees *old.
- */
+ * changes nothing if out of memory, or if more than `max` WQEs are in use. If the WQEs moved, *old
+ * is their old block, else NULL. The caller calls rnic_rq_moved() for each taken WQE and then frees
+ * *old. */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old);
 
 /* Returns the new address of a WQE that was taken from the block `old`. */

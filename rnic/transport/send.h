@@ -112,7 +112,7 @@ static inline bool rnic_wr_is_fetch(enum rnic_wr_opcode opcode)
     return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode) || rnic_wr_is_a19(opcode);
 }
 
-/* Returns whether the operation is executed locally, without a packet. */
+/* Returns whether the device executes the operation itself, without a packet. */
 static inline bool rnic_wr_is_local(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_LOCAL_INV || opcode == RNIC_WR_BIND_MW;

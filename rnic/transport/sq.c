@@ -136,8 +136,8 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
         return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE) && flush_valid(wr);
     }
     if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
-        return *len == ATOMIC_LEN; /* the data of ATOMIC_WRITE is always inline: the WQE has room
-                                    * for it */
+        return *len == ATOMIC_LEN; /* the data of ATOMIC_WRITE is always inline, because the WQE
+                                    * has room for it */
     if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN))
         return false;
     if (wr->flags & RNIC_SEND_INLINE)
@@ -227,7 +227,7 @@ bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr)
 
 void rnic_sq_pop(struct rnic_sq *sq)
 {
-    assert(!rnic_sq_empty(sq)); /* the caller completed a WQE, so the queue is not empty */
+    assert(!rnic_sq_empty(sq)); /* the caller has a WQE to remove, so the queue is not empty */
     sq->head++;
 }
 

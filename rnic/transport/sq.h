@@ -25,7 +25,7 @@ struct rnic_swqe {
     uint8_t opcode;   /* enum rnic_wr_opcode */
     uint8_t flags;    /* enum rnic_send_flags and RNIC_SWQE_FIRST_ACKREQ */
     uint8_t sge_cnt;
-    uint8_t status; /* enum rnic_wc_status: error because of which the WQE cannot be sent; its
+    uint8_t status; /* enum rnic_wc_status: reason why the WQE cannot be sent, which is also its
                      * completion status */
     uint32_t extra; /* immediate data; or key to invalidate; BIND_MW: key of the region; FLUSH: type
                      * and level */
@@ -74,11 +74,12 @@ struct rnic_sq {
     bool external_block; /* the block belongs to the caller of rnic_sq_use_block() */
 };
 
-/* Allocates `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs and `max_inline`
- * (0..RNIC_INLINE_MAX) bytes. Returns false without memory; *sq is then as after rnic_sq_free(). */
+/* Allocates `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs and
+ * `max_inline` (0..RNIC_INLINE_MAX) bytes. Returns false if out of memory; *sq is then as after
+ * rnic_sq_free(). */
 bool rnic_sq_init(struct rnic_sq *sq, uint32_t max, uint32_t max_sge, uint32_t max_inline);
 
-/* Allocates the destinations of a new queue for datagrams. Returns false without memory. */
+/* Allocates the destinations of a new queue for datagrams. Returns false if out of memory. */
 bool rnic_sq_add_dests(struct rnic_sq *sq);
 
 /* Returns the number of bytes that rnic_sq_init() allocates. */

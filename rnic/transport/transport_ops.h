@@ -25,9 +25,9 @@ enum rnic_mem {
 
 struct rnic_transport_ops {
     /* Translates `len` > 0 bytes at `va` of the region with key `key`, which must grant every right
-     * in `access` (enum rnic_access). On RNIC_MEM_OK *out points to the bytes, valid until the call
-     * into the transport returns. Keys are checked for each packet, so an invalidated key stops
-     * working at once (R208). */
+     * in `access` (enum rnic_access). On RNIC_MEM_OK *out points to the bytes; the pointer is valid
+     * until the call into the transport returns. Keys are checked for each packet, so no packet can
+     * use an invalidated key (R208). */
     enum rnic_mem (*translate)(void *qp, uint32_t key, uint64_t va, uint64_t len, unsigned access,
                                uint8_t **out);
 

@@ -7,14 +7,14 @@
  * memory (R166). The requester is the sending half; it counts each packet as acknowledged when it
  * is sent (R167).
  *
- * The PSN only shows that a packet is missing (R065): after any packet, the next PSN is expected. A
- * First or Only packet always begins a message, also one that the network duplicates or delays (as
- * hfi1 and rxe do; UC has no duplicates).
+ * The PSN only shows that a packet is missing (R065). After any packet, the receiver expects the
+ * next PSN. A First or Only packet always begins a message, even if the network duplicated or
+ * delayed it (as in hfi1 and rxe; UC has no duplicates).
  *
- * A broken SEND leaves its receive WQE for the next message of the QP (R163), also a WQE of an SRQ
- * (as hfi1 does; rxe completes it with an error). A receive WQE whose memory may not be written is
- * a local error: it completes with LOC_PROT_ERR and the QP goes to ERR (as hfi1 does; C9-220
- * requires it for RC).
+ * If a SEND is incomplete, the next message of the QP uses its receive WQE (R163), even if the WQE
+ * is from an SRQ (as in hfi1; rxe completes the WQE with an error). If the memory of a receive WQE
+ * may not be written, the WQE completes with LOC_PROT_ERR and the QP goes to ERR (as in hfi1;
+ * C9-220 requires it for RC).
  */
 #ifndef RNIC_UC_H
 #define RNIC_UC_H

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * UD: the datagram services, UD and GSI, on the queues of a requester and a responder. A message is
- * one packet. It completes when it is sent and is never answered (R178). IBTA vol. 1 ch. 9; R001..
+ * one packet. It completes when it is sent and has no response (R178). IBTA vol. 1 ch. 9; R001..
  * are the rules of rnic/rules.md.
  *
- * A receiver drops a bad datagram and counts it; no receive WQE is used (R174). One error ends the
- * QP: a receive buffer that may not be written, because the first completion in error ends the
- * receive queue of any service (R189).
+ * A receiver drops a bad datagram and counts it, without using a receive WQE (R174). One error
+ * moves the QP to the error state: a receive buffer that may not be written, because the first
+ * completion in error ends the receive queue of any service (R189).
  */
 #ifndef RNIC_UD_H
 #define RNIC_UD_H

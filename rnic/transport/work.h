@@ -2,7 +2,7 @@
 /*
  * Work: types that the transport and the device share: scatter lists, receive work requests,
  * completions, access rights, asynchronous events, counters. device/rnic.h includes this file, so
- * users of the device need no other.
+ * users of the device include only rnic.h.
  *
  * Enumerations have the numbers of their ibv_* counterparts (rdma-core, infiniband/verbs.h). All
  * numbers are in host order. R001.. are the rules of rnic/rules.md.

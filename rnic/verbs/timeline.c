@@ -91,8 +91,8 @@ static void finish_request(struct timeline *timeline, struct timeline_request *r
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* Returns the request table of the QP, allocated at its first request. Returns NULL without memory;
- * the QP is then not tracked. */
+/* Returns the request table of the QP, allocated at its first request. Returns NULL if out of
+ * memory; the QP is then not tracked. */
 static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struct rnic_qp *qp)
 {
     uint32_t qpn = rnic_qp_qpn(qp);

@@ -32,7 +32,7 @@ struct wr_builder {
     struct byte_store data;
 };
 
-/* Appends `len` bytes (may be 0) to a store. Returns their address, or NULL without memory. */
+/* Appends `len` bytes (may be 0) to a store. Returns their address, or NULL if out of memory. */
 static void *store_add(struct byte_store *store, size_t len)
 {
     if (!store->bytes || store->cap - store->len < len) {

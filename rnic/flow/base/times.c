@@ -77,7 +77,7 @@ static void small_hist_remove(struct roce_small_hist *small, unsigned of)
 }
 
 /* Moves the samples of one kind from the list to a histogram. Returns the histogram, or NULL
- * without memory. */
+ * if out of memory. */
 static struct roce_hist *make_full_hist(struct roce_ctx *ctx, struct roce_times *times, unsigned of)
 {
     struct roce_hist *hist;

@@ -211,7 +211,7 @@ bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem)
 void roce_window_drop(struct roce_window *w);
 
 /* Inserts a zeroed entry at index *at (0..cnt), sets *at to its new index, and returns it, or NULL
- * without memory. The window grows up to `max` entries. A full window drops its oldest entry,
+ * if out of memory. The window grows up to `max` entries. A full window drops its oldest entry,
  * counted in *overflow if it was not acknowledged. *at may be 0 only if there is room. */
 struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                             struct roce_mem *mem, uint64_t *overflow);

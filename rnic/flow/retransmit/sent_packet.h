@@ -10,7 +10,7 @@
 #include "flow/base/state.h"
 
 /* Inserts a zeroed entry into the sender's window at *at and sets *at to its index. Returns the
- * entry, or NULL without memory. */
+ * entry, or NULL if out of memory. */
 struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at);
 
 /* Fills a zeroed entry from the current packet. The packet has `psn_cnt` PSNs; if `guess`, at least

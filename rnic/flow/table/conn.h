@@ -15,7 +15,7 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 /* Prefetches the memory that a packet with this digest will access. */
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
-/* Adds a connection whose side 0 sends with this key. Returns NULL without memory or at the
+/* Adds a connection whose side 0 sends with this key. Returns NULL if out of memory or at the
  * connection limit; the caller runs roce_evict() before the packet is judged. */
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                     const struct roce_key *key);

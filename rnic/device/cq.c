@@ -92,6 +92,7 @@ bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn)
     slot = &cq->wc[wrap(cq, cq->head + cq->cnt++)];
     *slot = *wc;
     slot->qpn = qpn;
+    slot->time = cq->rnic->now;
     if (cq->armed != RNIC_CQ_IDLE)
         notify(cq, wc);
     return true;

@@ -54,7 +54,8 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
     /* Compare by subtraction, because a sum could exceed 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;
-    *out = grant->addr + (va - grant->iova);
+    /* not pointer arithmetic: the address space as a region starts at NULL */
+    *out = (uint8_t *)((uintptr_t)grant->addr + (va - grant->iova));
     return there(pd->rnic, *out, len, access) ? RNIC_MEM_OK : RNIC_MEM_GONE;
 }
 

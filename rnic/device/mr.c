@@ -22,8 +22,11 @@ static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
     /* a zero-based region starts at iova 0 (R209) */
     uint64_t iova = attr->access & RNIC_ACCESS_ZERO_BASED ? 0 : attr->iova;
 
+    bool everything =
+        !attr->addr && attr->len == UINT64_MAX && attr->access & RNIC_ACCESS_ON_DEMAND;
+
     if (!access_valid(attr->access) || attr->len > rnic->limits.max_mr_size ||
-        attr->len > UINT64_MAX - iova || (!attr->addr && attr->len))
+        attr->len > UINT64_MAX - iova || (!attr->addr && attr->len && !everything))
         return false;
     out->addr = attr->addr;
     out->len = attr->len;

@@ -30,9 +30,10 @@ struct rnic_mr_attr {
     bool invalidate; /* a SEND with Invalidate of a QP of this PD may invalidate it (R204) */
 };
 
-/* Registers memory. Returns RNIC_ERR_EXISTS if the key is in use. Returns RNIC_ERR_INVALID for
- * contradicting flags, more bytes than max_mr_size, an end beyond 2^64 - 1, or a length without an
- * address. */
+/* Registers memory. With RNIC_ACCESS_ON_DEMAND, address NULL, length UINT64_MAX and iova 0, the
+ * region is the whole address space of the process. Returns RNIC_ERR_EXISTS if the key is in use.
+ * Returns RNIC_ERR_INVALID for contradicting flags, more bytes than max_mr_size, an end beyond 2^64
+ * - 1, or another length without an address. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out);
 
 /* Deregisters a region. Its keys become invalid immediately, also for packets in flight (R208).

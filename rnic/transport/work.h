@@ -28,9 +28,10 @@ enum rnic_access {
     RNIC_ACCESS_MW_BIND = 1u << 4,    /* MR: memory windows may be bound to the region (C10-73,
                                        * R211) */
     RNIC_ACCESS_ZERO_BASED = 1u << 5, /* MR, type 2 window: addresses count from 0 (R209) */
-    RNIC_ACCESS_ON_DEMAND = 1u << 6, /* on-demand paging; no effect, because the device accesses the
-                                      * memory of the process itself */
-    RNIC_ACCESS_HUGETLB = 1u << 7,   /* no effect on this device */
+    RNIC_ACCESS_ON_DEMAND = 1u << 6,  /* MR: on-demand paging. The device always accesses the memory
+                                       * through the process's mappings; the flag only permits a
+                                       * region of the whole address space (rnic_mr_reg()) */
+    RNIC_ACCESS_HUGETLB = 1u << 7,    /* no effect on this device */
     RNIC_ACCESS_FLUSH_GLOBAL = 1u << 8, /* FLUSH makes the data visible to all agents of the host
                                          * (A19) */
     RNIC_ACCESS_FLUSH_PERSISTENT = 1u << 9, /* FLUSH makes the data survive a power loss (A19) */
@@ -126,14 +127,15 @@ struct rnic_wc {
     uint32_t imm;      /* immediate data; valid with RNIC_WC_WITH_IMM */
     uint32_t invalidated_key; /* key invalidated by the message; valid with RNIC_WC_WITH_INV */
     uint32_t qpn;
-    uint32_t wqe;   /* number of a watched send request (rnic_watch()); 0 for other requests */
-    bool solicited; /* the message had the solicited event bit (R201) */
+    uint32_t wqe;  /* number of a watched send request (rnic_watch()); 0 for other requests */
+    uint64_t time; /* time when the CQ got the completion: rnic_time, ns */
     /* Members of UD and GSI receive completions (R173); zero for other services. */
     uint32_t src_qp;
     uint16_t pkey_index; /* P_Key index into rnic_attr.pkey */
     uint16_t vlan;       /* VLAN identifier, or RNIC_VLAN_NONE */
     uint8_t smac[6];
     uint8_t network_hdr_type; /* enum rnic_network_type */
+    bool solicited;           /* the message had the solicited event bit (R201) */
 };
 
 /* Steps of a send request, in this order; RESENT may occur any number of times. */

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "port/sys/fd_tag.h"
 #include "verbs/page_probe.h"
@@ -57,6 +59,10 @@ static void set_operations(struct vctx *ctx)
     verbs->alloc_td = vtd_alloc;
     verbs->dealloc_td = vtd_dealloc;
     verbs->alloc_parent_domain = vpd_alloc_parent;
+    verbs->alloc_dm = vdm_alloc;
+    verbs->free_dm = vdm_free;
+    verbs->reg_dm_mr = vdm_reg_mr;
+    verbs->advise_mr = vmr_advise;
     verbs->ibv_create_flow = refuse_create_flow;
     verbs->ibv_destroy_flow = refuse_destroy_flow;
     verbs->ABI_placeholder1 = (void (*)(void))refuse_create_flow;
@@ -131,6 +137,9 @@ static void close_hca(struct vdevice *device, struct vhca *hca)
     rnic_map_free(&hca->cqs);
     rnic_map_free(&hca->qps);
     rnic_map_free(&hca->srqs);
+    rnic_map_free(&hca->mrs);
+    rnic_map_free(&hca->pds);
+    rnic_map_free(&hca->dms);
     free(hca);
 }
 
@@ -178,10 +187,22 @@ int vctx_refuse_inherited(struct ibv_context *context)
     return ENODEV;
 }
 
-struct ibv_context *ibv_open_device(struct ibv_device *ibv)
+bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *object,
+                     uint32_t *handle)
 {
+    struct vhca *hca = vctx_of(context)->hca;
+    do
+        *handle = ++hca->last_handle;
+    while (rnic_map_get(map, vctx_key(context, *handle)));
+    return rnic_map_add(map, vctx_key(context, *handle), object);
+}
+
+struct ibv_context *vctx_open(struct ibv_device *ibv, int cmd_fd, uint32_t file)
+{
+    static uint32_t last_file; /* under vdevice_lock */
     struct vdevice *device = vdevice_of(ibv);
     struct vctx *ctx = calloc(1, sizeof *ctx);
+    struct stat is;
     if (!ctx) {
         errno = ENOMEM;
         return NULL;
@@ -192,19 +213,22 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     ctx->device = device;
     context->device = ibv;
     context->num_comp_vectors = 1;
-    /* A descriptor for programs that call dup() or fstat() on it; no data is read from it. */
-    context->cmd_fd = rnic_fd_tag(open("/dev/null", O_RDWR | O_CLOEXEC));
-    int result = context->cmd_fd < 0 ? errno : evq_init(&ctx->async);
+    context->cmd_fd = cmd_fd;
+    if (fstat(cmd_fd, &is) == 0 && S_ISREG(is.st_mode)) {
+        ctx->dev = is.st_dev;
+        ctx->ino = is.st_ino;
+    }
+    int result = evq_init(&ctx->async);
     if (result == 0) {
         int held = rnic_lock_uncancelable(&vdevice_lock);
         result = open_hca(device);
         ctx->hca = device->hca;
+        ctx->file = file ? file : ++last_file;
         rnic_unlock_uncancelable(&vdevice_lock, held);
         if (result != 0)
             evq_free(&ctx->async);
     }
     if (result != 0) {
-        rnic_tagged_close(context->cmd_fd);
         free(ctx);
         errno = result;
         return NULL;
@@ -216,6 +240,24 @@ struct ibv_context *ibv_open_device(struct ibv_device *ibv)
     ctx->next = ctx->hca->contexts;
     ctx->hca->contexts = ctx;
     vctx_unlock(context);
+    return context;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *ibv)
+{
+    /* A descriptor for programs that call dup() or fstat() on it. No data is read from it; its
+     * inode is how ibv_import_device() recognizes it. */
+    int fd = memfd_create("rnic-verbs", MFD_CLOEXEC);
+    if (fd < 0) /* forbidden here, as a sandbox may */
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (rnic_fd_tag(fd) < 0)
+        return NULL;
+    struct ibv_context *context = vctx_open(ibv, fd, 0);
+    if (!context) {
+        int error = errno;
+        rnic_tagged_close(fd);
+        errno = error;
+    }
     return context;
 }
 
@@ -270,49 +312,50 @@ int ibv_close_device(struct ibv_context *context)
     return 0;
 }
 
-/* ---- handing objects to another process: no device of ours can ------------------------------- */
+/* ---- importing ---------------------------------------------------------------------------------
+ */
+
+/* Finds the open context whose cmd_fd `fd` is a duplicate of. Returns 0 or an errno. Objects belong
+ * to one process, so a descriptor that another process sent is not found. */
+static int find_context(int fd, struct ibv_device **device, uint32_t *file)
+{
+    struct stat is;
+    int result = EOPNOTSUPP;
+    if (fstat(fd, &is) != 0)
+        return errno;
+    int held = rnic_lock_uncancelable(&vdevice_lock);
+    for (struct vdevice *each = vdevice_first(); each; each = each->next) {
+        if (!each->hca)
+            continue;
+        if (each->hca->inherited) {
+            result = ENODEV;
+            continue;
+        }
+        rnic_live_lock(each->hca->live);
+        for (const struct vctx *ctx = each->hca->contexts; ctx; ctx = ctx->next)
+            if (ctx->ino != 0 && ctx->ino == is.st_ino && ctx->dev == is.st_dev) {
+                *device = &each->ibv;
+                *file = ctx->file;
+                result = 0;
+            }
+        rnic_live_unlock(each->hca->live);
+        if (result == 0)
+            break;
+    }
+    rnic_unlock_uncancelable(&vdevice_lock, held);
+    return result;
+}
 
 struct ibv_context *ibv_import_device(int cmd_fd)
 {
-    (void)cmd_fd;
-    errno = EOPNOTSUPP;
-    return NULL;
-}
-
-struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
-{
-    (void)context, (void)handle;
-    errno = EOPNOTSUPP;
-    return NULL;
-}
-
-void ibv_unimport_pd(struct ibv_pd *pd)
-{
-    (void)pd;
-}
-
-struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
-{
-    (void)pd, (void)handle;
-    errno = EOPNOTSUPP;
-    return NULL;
-}
-
-void ibv_unimport_mr(struct ibv_mr *mr)
-{
-    (void)mr;
-}
-
-struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
-{
-    (void)context, (void)handle;
-    errno = EOPNOTSUPP;
-    return NULL;
-}
-
-void ibv_unimport_dm(struct ibv_dm *dm)
-{
-    (void)dm;
+    struct ibv_device *device = NULL;
+    uint32_t file = 0;
+    int result = find_context(cmd_fd, &device, &file);
+    if (result != 0) {
+        errno = result;
+        return NULL;
+    }
+    return vctx_open(device, cmd_fd, file);
 }
 
 /* ---- fork ------------------------------------------------------------------------------------ */

@@ -34,8 +34,6 @@ static int poll_next(struct ibv_cq_ex *ex)
         return ENOENT;
     ex->wr_id = cq->current.wr_id;
     ex->status = (enum ibv_wc_status)cq->current.status;
-    if (cq->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
-        cq->stamp = clock_ns(CLOCK_MONOTONIC);
     return 0;
 }
 
@@ -116,13 +114,12 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
 {
-    return vcq_of_ex(ex)->stamp;
+    return vcq_of_ex(ex)->current.time;
 }
 
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ex)
 {
-    (void)ex;
-    return clock_ns(CLOCK_REALTIME);
+    return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - vcq_of_ex(ex)->current.time);
 }
 
 void vcq_ex_init(struct vcq *cq)

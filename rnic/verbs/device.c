@@ -56,6 +56,11 @@ static __be64 guid_of(const uint8_t mac[6])
     return guid;
 }
 
+struct vdevice *vdevice_first(void)
+{
+    return devices;
+}
+
 static struct vdevice *find_device(const char *iface)
 {
     for (struct vdevice *device = devices; device; device = device->next)

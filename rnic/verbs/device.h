@@ -18,6 +18,9 @@ static inline struct vdevice *vdevice_of(struct ibv_device *device)
  * vdevice_lock held. */
 const struct verbs_config *vdevice_config(void);
 
+/* Returns the first device of the list. Called with vdevice_lock held. */
+struct vdevice *vdevice_first(void);
+
 void vdevice_forked(void); /* Marks open devices as inherited; called in the child of a fork(). */
 
 /* Functions for ucma/preload.c, exported under the version RNIC_1. Some programs read files of a

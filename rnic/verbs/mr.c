@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Protection domains and memory regions. Thread domains and parent domains have no effect, because
+/* Protection domains and memory regions. Importing gives a second structure of the same object, for
+ * a context of ibv_import_device(). Thread domains and parent domains have no effect, because
  * the device has one lock. */
 #include "verbs/objects.h"
 
@@ -19,6 +20,11 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
     }
     pd->ibv.context = context;
     int result = rnic_pd_new(vctx_lock(context), &pd->rnic);
+    if (result == RNIC_OK &&
+        !vctx_add_handle(context, &vctx_of(context)->hca->pds, pd->rnic, &pd->ibv.handle)) {
+        rnic_pd_del(pd->rnic);
+        result = RNIC_ERR_NOMEM;
+    }
     vctx_unlock(context);
     if (result != RNIC_OK) {
         free(pd);
@@ -38,12 +44,40 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
         pd->parent->refs--;
     else if (pd->refs > 0)
         result = EBUSY;
-    else
-        result = verbs_errno(rnic_pd_del(pd->rnic));
+    else if ((result = verbs_errno(rnic_pd_del(pd->rnic))) == 0)
+        rnic_map_del(&vctx_of(context)->hca->pds, vctx_key(context, ibv->handle));
     vctx_unlock(context);
     if (result == 0)
         free(pd);
     return result;
+}
+
+struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
+{
+    struct vpd *pd = NULL;
+    int result = vctx_check_owner(context);
+    if (result == 0 && !(pd = calloc(1, sizeof *pd)))
+        result = ENOMEM;
+    if (result == 0) {
+        vctx_lock(context);
+        pd->rnic = rnic_map_get(&vctx_of(context)->hca->pds, vctx_key(context, handle));
+        vctx_unlock(context);
+        if (!pd->rnic)
+            result = ENOENT;
+    }
+    if (result != 0) {
+        free(pd);
+        errno = result;
+        return NULL;
+    }
+    pd->ibv.context = context;
+    pd->ibv.handle = handle;
+    return &pd->ibv;
+}
+
+void ibv_unimport_pd(struct ibv_pd *pd)
+{
+    free(vpd_of(pd));
 }
 
 struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *attr)
@@ -87,6 +121,7 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
         return NULL;
     }
     pd->ibv.context = context;
+    pd->ibv.handle = attr->pd->handle;
     pd->parent = vpd_of(attr->pd)->parent ? vpd_of(attr->pd)->parent : vpd_of(attr->pd);
     vctx_lock(context);
     pd->parent->refs++;
@@ -96,26 +131,39 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
 
 /* ---- memory regions -------------------------------------------------------------------------- */
 
+static struct vmr *vmr_of(struct ibv_mr *mr)
+{
+    return (struct vmr *)(void *)mr;
+}
+
 /* Converts access flags. Returns EINVAL for an unknown flag that may not be ignored. */
 static int to_rnic_access(unsigned flags, unsigned *access)
 {
-    *access = flags & RNIC_ACCESS_ALL;
-    return flags & ~(RNIC_ACCESS_ALL | (unsigned)IBV_ACCESS_OPTIONAL_RANGE) ? EINVAL : 0;
+    *access = flags & RNIC_ACCESS_FLAGS;
+    return flags & ~RNIC_ACCESS_FLAGS ? EINVAL : 0;
 }
 
-static struct ibv_mr *register_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
-                                  unsigned flags)
+/* Checks memory of the program that is being registered. Returns 0 or an errno. On-demand paging
+ * (IBV_ACCESS_ON_DEMAND) permits memory that is not mapped yet. */
+static int check_memory(const void *addr, size_t len, unsigned access)
 {
-    struct rnic_mr_attr attr = {.addr = addr, .len = len, .iova = iova, .invalidate = true};
+    if (len == 0)
+        return EINVAL;                 /* EINVAL as in the kernel: there is no page to pin */
+    if (access & IBV_ACCESS_ON_DEMAND) /* all pages are huge, so it cannot be the address space */
+        return !addr && len == SIZE_MAX && access & IBV_ACCESS_HUGETLB ? EINVAL : 0;
+    return page_probe_region(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
+}
+
+struct ibv_mr *vmr_register(struct ibv_pd *pd, const struct vmr_attr *from)
+{
+    struct vhca *hca = vctx_of(pd->context)->hca;
+    struct rnic_mr_attr attr = {
+        .addr = from->addr, .len = from->len, .iova = from->iova, .invalidate = true};
     int result = vctx_check_owner(pd->context);
     if (result == 0)
-        result = to_rnic_access(flags, &attr.access);
-    if (flags & IBV_ACCESS_ON_DEMAND)
-        result = EOPNOTSUPP;
-    if (result == 0 && len == 0)
-        result = EINVAL; /* EINVAL as in the kernel: there is no page to pin */
-    if (result == 0)
-        result = page_probe_region(addr, len, attr.access & RNIC_ACCESS_LOCAL_WRITE);
+        result = to_rnic_access(from->access, &attr.access);
+    if (result == 0 && !from->memory)
+        result = check_memory(from->addr, from->len, from->access);
     struct vmr *mr = result == 0 ? calloc(1, sizeof *mr) : NULL;
     if (!mr) {
         errno = result ? result : ENOMEM;
@@ -123,18 +171,27 @@ static struct ibv_mr *register_mr(struct ibv_pd *pd, void *addr, size_t len, uin
     }
     vctx_lock(pd->context);
     result = rnic_mr_reg(vpd_rnic(pd), &attr, &mr->rnic);
+    if (result == RNIC_OK && !rnic_map_add(&hca->mrs, rnic_mr_key(mr->rnic), mr)) {
+        rnic_mr_dereg(mr->rnic);
+        result = RNIC_ERR_NOMEM;
+    }
+    if (result == RNIC_OK && from->memory)
+        from->memory->regions++;
     vctx_unlock(pd->context);
     if (result != RNIC_OK) {
         free(mr);
         errno = verbs_errno(result);
         return NULL;
     }
-    mr->access = flags;
+    mr->access = from->access;
+    mr->pd = vpd_rnic(pd);
+    mr->iova = from->access & IBV_ACCESS_ZERO_BASED ? 0 : from->iova;
+    mr->memory = from->memory;
     mr->ibv = (struct ibv_mr){
         .context = pd->context,
         .pd = pd,
-        .addr = addr,
-        .length = len,
+        .addr = from->memory ? NULL : from->addr,
+        .length = from->len,
         .lkey = rnic_mr_key(mr->rnic),
         .rkey = rnic_mr_key(mr->rnic),
     };
@@ -142,29 +199,23 @@ static struct ibv_mr *register_mr(struct ibv_pd *pd, void *addr, size_t len, uin
     return &mr->ibv;
 }
 
-static uint64_t iova_of(const void *addr, unsigned flags)
-{
-    return flags & IBV_ACCESS_ZERO_BASED ? 0 : (uintptr_t)addr;
-}
-
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-    return register_mr(pd, addr, length, iova_of(addr, (unsigned)access), (unsigned)access);
+    return ibv_reg_mr_iova2(pd, addr, length, (uintptr_t)addr, (unsigned)access);
 }
 
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                int access)
 {
-    return register_mr(pd, addr, length, iova, (unsigned)access);
+    return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned)access);
 }
 
 /* Called by ibv_reg_mr() with non-constant flags; iova is then the address. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {
-    if (access & IBV_ACCESS_ZERO_BASED && iova == (uintptr_t)addr)
-        iova = 0;
-    return register_mr(pd, addr, length, iova, access);
+    return vmr_register(
+        pd, &(struct vmr_attr){.addr = addr, .len = length, .iova = iova, .access = access});
 }
 
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
@@ -177,19 +228,68 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
-    struct vmr *mr = (struct vmr *)(void *)ibv;
+    struct vmr *mr = vmr_of(ibv);
+    struct vhca *hca = vctx_of(ibv->context)->hca;
     vctx_lock_settled(ibv->context);
+    struct vmr *original = rnic_map_get(&hca->mrs, ibv->lkey);
     int result = verbs_errno(rnic_mr_dereg(mr->rnic));
+    if (result == 0) {
+        rnic_map_del(&hca->mrs, ibv->lkey);
+        if (mr->memory)
+            mr->memory->regions--;
+    }
     vctx_unlock(ibv->context);
-    if (result == 0)
+    if (result != 0)
+        return result;
+    if (original && original != mr && original->left)
+        free(original);
+    free(mr);
+    return 0;
+}
+
+struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+    struct ibv_context *context = pd->context;
+    struct vmr *mr = NULL;
+    int result = vctx_check_owner(context);
+    if (result == 0 && !(mr = calloc(1, sizeof *mr)))
+        result = ENOMEM;
+    if (result == 0) {
+        vctx_lock(context);
+        const struct vmr *original = rnic_map_get(&vctx_of(context)->hca->mrs, handle);
+        if (original && original->pd == vpd_rnic(pd))
+            *mr = *original;
+        else
+            result = ENOENT;
+        vctx_unlock(context);
+    }
+    if (result != 0) {
         free(mr);
-    return result;
+        errno = result;
+        return NULL;
+    }
+    mr->left = false;
+    mr->ibv.context = context;
+    mr->ibv.pd = pd;
+    mr->ibv.addr = NULL;
+    return &mr->ibv;
+}
+
+void ibv_unimport_mr(struct ibv_mr *ibv)
+{
+    struct vmr *mr = vmr_of(ibv);
+    vctx_lock(ibv->context);
+    bool original = rnic_map_get(&vctx_of(ibv->context)->hca->mrs, ibv->lkey) == mr;
+    mr->left = original; /* the region still uses the structure */
+    vctx_unlock(ibv->context);
+    if (!original)
+        free(mr);
 }
 
 int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, size_t length,
                  int access)
 {
-    struct vmr *mr = (struct vmr *)(void *)ibv;
+    struct vmr *mr = vmr_of(ibv);
     unsigned rights = flags & IBV_REREG_MR_CHANGE_ACCESS ? (unsigned)access : mr->access;
     bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
     struct rnic_mr_attr attr = {
@@ -198,12 +298,12 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
         .iova = (uintptr_t)(moves ? addr : ibv->addr),
     };
     int result = flags == 0 || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED ? EINVAL : 0;
-    if (result == 0 && ((flags & IBV_REREG_MR_CHANGE_PD && !pd) || attr.len == 0))
+    if (result == 0 && ((flags & IBV_REREG_MR_CHANGE_PD && !pd) || mr->memory))
         result = EINVAL;
     if (result == 0)
         result = to_rnic_access(rights, &attr.access);
     if (result == 0)
-        result = page_probe_region(attr.addr, attr.len, rights & IBV_ACCESS_LOCAL_WRITE);
+        result = check_memory(attr.addr, attr.len, rights);
     if (result == 0) {
         /* Without IBV_REREG_MR_CHANGE_PD `pd` may be invalid: pyverbs passes any value. */
         struct rnic_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? vpd_rnic(pd) : NULL;
@@ -216,9 +316,62 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
         return IBV_REREG_MR_ERR_INPUT;
     }
     mr->access = rights;
+    if (moves)
+        mr->iova = rights & IBV_ACCESS_ZERO_BASED ? 0 : attr.iova;
     ibv->addr = attr.addr;
     ibv->length = attr.len;
-    if (flags & IBV_REREG_MR_CHANGE_PD)
+    if (flags & IBV_REREG_MR_CHANGE_PD) {
+        mr->pd = vpd_rnic(pd);
         ibv->pd = pd;
+    }
+    return 0;
+}
+
+/* ---- advice ---------------------------------------------------------------------------------- */
+
+/* Finds the program's memory of an SGE whose pages are to be fetched. Returns 0 or an errno, as
+ * Linux does. Called locked. */
+static int fetched_memory(struct ibv_pd *pd, const struct ibv_sge *sge, bool write, char **at)
+{
+    const struct vmr *mr = rnic_map_get(&vctx_of(pd->context)->hca->mrs, sge->lkey);
+    if (!mr)
+        return ENOENT;
+    if (mr->pd != vpd_rnic(pd))
+        return EPERM;
+    if (!(mr->access & IBV_ACCESS_ON_DEMAND))
+        return EINVAL;
+    if (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE))
+        return EPERM;
+    uint64_t off = sge->addr - mr->iova; /* wraps for an address before the region */
+    if (sge->addr < mr->iova || off > mr->ibv.length || sge->length > mr->ibv.length - off)
+        return EFAULT;
+    *at = (char *)((uintptr_t)mr->ibv.addr + off);
+    return 0;
+}
+
+int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+               struct ibv_sge *sge, uint32_t cnt)
+{
+    int result = vctx_check_owner(pd->context);
+    if (result != 0)
+        return result;
+    if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+        return ENOTSUP;
+    if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || (cnt && !sge))
+        return EINVAL;
+    bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+    for (uint32_t i = 0; i < cnt; i++) {
+        char *at = NULL;
+        vctx_lock(pd->context);
+        result = fetched_memory(pd, &sge[i], write, &at);
+        vctx_unlock(pd->context);
+        if (result != 0)
+            return result;
+        /* The device uses the pages that the process has, so that without a fault nothing is to do.
+         * Only a caller that waits for the pages learns that there are none. */
+        if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
+            page_probe_populate(at, sge[i].length, write) != 0 && flags & IBV_ADVISE_MR_FLAG_FLUSH)
+            return EFAULT;
+    }
     return 0;
 }

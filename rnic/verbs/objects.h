@@ -28,6 +28,7 @@
 
 #define RNIC_EXPORT __attribute__((visibility("default")))
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #pragma GCC visibility push(default)
@@ -71,6 +72,11 @@ extern bool rnic_allow_disassociate_destroy;
 struct vhca {
     struct rnic_live *live;
     struct rnic_map cqs, qps, srqs; /* maps from device objects to the program's objects; locked */
+    struct rnic_map mrs;            /* map from the L_Key to struct vmr; locked */
+    struct rnic_map pds, dms;       /* maps from vctx_key() to struct rnic_pd and struct vdm_memory,
+                                     * for ibv_import_pd() and ibv_import_dm(); locked */
+    uint32_t last_handle;           /* handle of the newest PD or DM; locked */
+    atomic_size_t dm_used;          /* allocated device memory, bytes */
     struct vctx *contexts;          /* open contexts; locked */
     struct timeline *timeline; /* timeline of send requests; NULL without RNIC_TIMELINE; constant */
     struct xrc_domain *domains; /* XRC domains; locked */
@@ -100,6 +106,10 @@ struct vctx {
     struct vdevice *device;
     struct vhca *hca;
     struct evq async;
+    uint32_t file;     /* number of the opened file: contexts that ibv_import_device() made from
+                        * this one have the same */
+    dev_t dev;         /* identity of cmd_fd */
+    ino_t ino;         /* 0: cmd_fd cannot be recognized */
     struct vctx *next; /* link in hca->contexts */
 };
 
@@ -133,6 +143,22 @@ static inline void vctx_unlock(struct ibv_context *context)
     rnic_live_unlock(vctx_of(context)->hca->live);
 }
 
+/* Returns the key of a handle in the maps of `struct vhca`. As in the kernel, a handle is valid
+ * only in the file through which it was created. */
+static inline uint64_t vctx_key(struct ibv_context *context, uint32_t handle)
+{
+    return (uint64_t)vctx_of(context)->file << 32 | handle;
+}
+
+/* Adds an object to a map of `struct vhca` with a new handle. Returns false if out of memory.
+ * Called locked. */
+bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *object,
+                     uint32_t *handle);
+
+/* Opens `device` with a descriptor that the context owns afterwards. `file` is the number of the
+ * file, or 0 for a new one. Returns NULL with errno; cmd_fd then remains the caller's. */
+struct ibv_context *vctx_open(struct ibv_device *device, int cmd_fd, uint32_t file);
+
 /* Returns 0. In a child of fork(), returns ENODEV for a context of its parent, with one warning. */
 static inline int vctx_check_owner(struct ibv_context *context)
 {
@@ -154,8 +180,45 @@ struct vpd {
 struct vmr {
     struct ibv_mr ibv; /* must be first */
     struct rnic_mr *rnic;
-    unsigned access;
+    const struct rnic_pd *pd; /* PD of the region */
+    uint64_t iova;
+    unsigned access;           /* enum ibv_access_flags */
+    struct vdm_memory *memory; /* device memory of the region; NULL: memory of the program */
+    bool left; /* the program ended its use by ibv_unimport_mr(), but the region exists */
 };
+
+/* What a program asks for when it registers memory. */
+struct vmr_attr {
+    void *addr;
+    size_t len;
+    uint64_t iova;
+    unsigned access;
+    struct vdm_memory *memory; /* see struct vmr */
+};
+
+struct ibv_mr *vmr_register(struct ibv_pd *pd, const struct vmr_attr *attr);
+int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+               struct ibv_sge *sge, uint32_t cnt);
+
+/* most device memory that a process may allocate, bytes */
+#define VERBS_DM_MAX ((size_t)1 << 20)
+
+/* Device memory; objects of ibv_alloc_dm() and ibv_import_dm() refer to it. */
+struct vdm_memory {
+    char *bytes;
+    size_t len;
+    uint32_t regions; /* number of memory regions; locked */
+};
+
+struct vdm {
+    struct ibv_dm ibv; /* must be first */
+    struct vdm_memory *memory;
+};
+
+struct ibv_dm *vdm_alloc(struct ibv_context *context, struct ibv_alloc_dm_attr *attr);
+int vdm_free(struct ibv_dm *dm);
+struct ibv_mr *vdm_reg_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t off, size_t len,
+                          unsigned access);
 
 /* ---- completion channels and queues ---------------------------------------------------------- */
 
@@ -179,7 +242,6 @@ struct vcq {
     pthread_mutex_t poll_lock; /* locked from ibv_start_poll() to ibv_end_poll() */
     bool single_threaded;
     struct rnic_wc current;
-    uint64_t stamp; /* time when `current` was polled: CLOCK_MONOTONIC, ns */
 };
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */

@@ -134,6 +134,23 @@ int page_probe_region(const void *addr, size_t len, bool write)
     return result;
 }
 
+int page_probe_populate(const void *addr, size_t len, bool write)
+{
+    uintptr_t at = (uintptr_t)addr, end = at + len;
+    if (len == 0)
+        return 0;
+    if (end < at)
+        return EFAULT;
+    int result = populate_pages(at, end, write);
+    if (result != EINVAL)
+        return result == 0 ? 0 : EFAULT;
+    result = page_probe_region(addr, len, write);
+    for (const uintptr_t page = 4096; result == 0 && at < end; at = (at | (page - 1)) + 1)
+        if (!page_probe_touch((const void *)at, 1, write))
+            result = EFAULT;
+    return result;
+}
+
 /* Returns whether the pages of [addr, addr + len), which is short and not empty, can be accessed.
  * This includes pages of a file that was truncated, except before Linux 5.14. */
 static bool can_access_pages(const void *addr, size_t len, bool write)

@@ -27,6 +27,10 @@ void page_probe_open_proc(void);
  * for later: see page_probe_touch(). */
 int page_probe_region(const void *addr, size_t len, bool write);
 
+/* Faults in the pages of [addr, addr + len), for reading or for writing. Returns 0, or EFAULT if a
+ * page is unmapped or has wrong rights. */
+int page_probe_populate(const void *addr, size_t len, bool write);
+
 /* Installs handlers for SIGSEGV and SIGBUS, unless they are installed. Returns false if that is not
  * possible any more. */
 bool page_probe_install(void);

@@ -95,10 +95,21 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
         return EINVAL;
     if (len < sizeof attr->orig_attr)
         return EINVAL;
+    /* On-demand paging works for all operations, because the device accesses memory through the
+     * mappings of the process. */
+    const uint32_t odp_ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
+    const uint32_t odp_uc = odp_ud | IBV_ODP_SUPPORT_WRITE;
+    const uint32_t odp_rc = odp_uc | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
     struct ibv_device_attr_ex all = {
         .completion_timestamp_mask = UINT64_MAX,
         .hca_core_clock = 1000000, /* clock in kHz: timestamps are nanoseconds */
         .phys_port_cnt_ex = 1,
+        .odp_caps = {.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
+                     .per_transport_caps = {.rc_odp_caps = odp_rc,
+                                            .uc_odp_caps = odp_uc,
+                                            .ud_odp_caps = odp_ud}},
+        .xrc_odp_caps = odp_rc,
+        .max_dm_size = VERBS_DM_MAX,
     };
     fill_device_attr(context, &all.orig_attr);
     /* Capability flags for FLUSH and ATOMIC WRITE (A19), with the numbers of Linux 6.2:

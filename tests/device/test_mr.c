@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Memory regions: keys, rights, ranges, IOVA, invalidation: R083-R084, R203-R204, R207-R209. */
 #define _DEFAULT_SOURCE /* needed for MAP_ANONYMOUS and MAP_NORESERVE */
+#include "device/key.h"
 #include "device/mr.h"
 #include <sys/mman.h>
 #include "support/device_fixture.h"
@@ -45,6 +46,31 @@ static void invalid_registrations_are_refused(void)
     EXPECT_EQ(reg((struct rnic_mr_attr){.key = 7}, &mr), RNIC_OK);
     rnic_mr_dereg(mr);
     rnic_mr_dereg(NULL);
+    fixture_free(&fixture);
+}
+
+/* With on-demand paging a region can be the whole address space, which starts at NULL. */
+static void address_space_is_a_region(void)
+{
+    struct rnic_mr_attr attr = {.len = UINT64_MAX, .access = RNIC_ACCESS_ON_DEMAND};
+    struct rnic_mr *mr;
+    uint8_t *at = NULL;
+
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(reg(attr, &mr), RNIC_OK);
+    EXPECT_EQ(
+        rnic_key_translate(fixture.pd, NULL, rnic_mr_key(mr), (uintptr_t)&bytes[3], 8, 0, &at),
+        RNIC_MEM_OK);
+    EXPECT_EQ(at == &bytes[3], true);
+    EXPECT_EQ(rnic_key_translate(fixture.pd, NULL, rnic_mr_key(mr), UINT64_MAX, 1, 0, &at),
+              RNIC_MEM_RANGE);
+    rnic_mr_dereg(mr);
+    attr.iova = 1;
+    EXPECT_EQ(reg(attr, &mr), RNIC_ERR_INVALID);
+    attr = (struct rnic_mr_attr){.len = UINT64_MAX};
+    EXPECT_EQ(reg(attr, &mr), RNIC_ERR_INVALID);
+    attr = (struct rnic_mr_attr){.len = 64, .access = RNIC_ACCESS_ON_DEMAND};
+    EXPECT_EQ(reg(attr, &mr), RNIC_ERR_INVALID);
     fixture_free(&fixture);
 }
 
@@ -435,10 +461,11 @@ static void r113_dereg_then_duplicate_read(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.mr", TEST(invalid_registrations_are_refused), TEST(chosen_keys_are_different),
-      TEST(r084_range_check_equals_arithmetic), TEST(r207_missing_right_is_refused),
-      TEST(r083_on_the_wire), TEST(r208_deregistered_key_is_invalid),
-      TEST(r204_only_permitted_keys_are_invalidated), TEST(r209_zero_based_addresses_are_offsets),
-      TEST(optional_access_flags_are_ignored), TEST(rereg_applies_to_later_requests),
-      TEST(failed_rereg_keeps_the_region), TEST(rereg_makes_an_invalidated_region_valid),
-      TEST(larger_than_4_gib), TEST(r208_dereg_in_a_write), TEST(r113_dereg_then_duplicate_read))
+SUITE("device.mr", TEST(invalid_registrations_are_refused), TEST(address_space_is_a_region),
+      TEST(chosen_keys_are_different), TEST(r084_range_check_equals_arithmetic),
+      TEST(r207_missing_right_is_refused), TEST(r083_on_the_wire),
+      TEST(r208_deregistered_key_is_invalid), TEST(r204_only_permitted_keys_are_invalidated),
+      TEST(r209_zero_based_addresses_are_offsets), TEST(optional_access_flags_are_ignored),
+      TEST(rereg_applies_to_later_requests), TEST(failed_rereg_keeps_the_region),
+      TEST(rereg_makes_an_invalidated_region_valid), TEST(larger_than_4_gib),
+      TEST(r208_dereg_in_a_write), TEST(r113_dereg_then_duplicate_read))

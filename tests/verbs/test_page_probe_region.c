@@ -72,6 +72,28 @@ static void region_over_many_mappings_is_found(void)
     munmap(at, cnt * page);
 }
 
+/* Pages are faulted in, and missing pages and rights are reported. */
+static void pages_are_populated(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *at = map(8 * page, PROT_READ | PROT_WRITE);
+    unsigned char is = 1;
+    CU_ASSERT(mincore(at, page, &is) == 0 && !(is & 1));
+    EXPECT_EQ(page_probe_populate(at + 5, 0, true), 0);
+    EXPECT_EQ(page_probe_populate(at + 5, 3 * page, true), 0);
+    for (size_t i = 0; i < 8; i++) {
+        CU_ASSERT(mincore(at + i * page, page, &is) == 0);
+        EXPECT_EQ(is & 1, i < 4);
+    }
+    mprotect(at + 6 * page, page, PROT_READ);
+    EXPECT_EQ(page_probe_populate(at + 5 * page, 2 * page, false), 0);
+    EXPECT_EQ(page_probe_populate(at + 5 * page, 2 * page, true), EFAULT);
+    munmap(at + 7 * page, page);
+    EXPECT_EQ(page_probe_populate(at, 8 * page, false), EFAULT);
+    EXPECT_EQ(page_probe_populate((void *)16, SIZE_MAX, false), EFAULT);
+    munmap(at, 7 * page);
+}
+
 SUITE("verbs.page_probe_region", TEST(heap_stack_and_code_are_found),
       TEST(unmapped_memory_is_efault), TEST(region_ends_are_exact),
-      TEST(region_over_many_mappings_is_found))
+      TEST(region_over_many_mappings_is_found), TEST(pages_are_populated))

@@ -2,6 +2,7 @@
 #include "flow/conn_end.h"
 
 #include "flow/checks/check_end.h"
+#include "flow/response.h"
 #include "flow/table/conn.h"
 #include "flow/table/qp_reuse.h"
 #include "flow/table/summary_fill.h"
@@ -15,6 +16,8 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
                            .time = conn->facts.last_time};
     struct roce_conn_summary sum;
 
+    if (conn->facts.pairing == ROCE_PAIRED_ALONE)
+        roce_acknowledged_before_join(&ctx, true);
     roce_reuse_end(&ctx);
     roce_check_end(&ctx);
     if (flow->opts.on_conn) {

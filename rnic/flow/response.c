@@ -137,6 +137,59 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
+/* Counts the requests that `responder` acknowledged before the directions were paired. */
+static void count_acknowledged(struct roce_ctx *ctx, struct roce_endpoint *responder, bool end)
+{
+    const struct roce_rsp *rsp = &responder->rsp;
+    struct roce_endpoint *requester = roce_peer(responder);
+    struct roce_req *req = &requester->req;
+    struct roce_window *w = &req->win;
+    uint32_t upto = rsp->last_psn;
+
+    if (!rsp->started || !req->started || req->una_known)
+        return;
+    if (roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&
+        roce_syndrome_kind(rsp->last_syndrome) == ROCE_SYN_ACK)
+        upto = (upto + 1) & ROCE_PSN_MASK;
+    while (w->acked < w->cnt) {
+        struct roce_sent_packet *e = roce_window_at(w, w->acked);
+        enum roce_oper oper = roce_oper_of(roce_opcode(e->op));
+        bool answered = roce_opcode_is_answered(roce_opcode(e->op));
+        struct roce_oper_count *sum;
+        uint64_t bytes;
+
+        if (roce_diff(roce_sent_end(e), upto) > 0 || (!end && e->last_frame > rsp->last_frame))
+            break;
+        w->acked++;
+        req->una = roce_sent_end(e);
+        req->una_known = true;
+        req->acked_frame = e->frame > req->acked_frame ? e->frame : req->acked_frame;
+        roce_req_remove_in_flight(req, e);
+        if (answered ? e->dma_len == ROCE_LEN_UNKNOWN || e->tries > 1
+                     : !(e->flags & ROCE_SENT_ENDS)) {
+            if (!answered)
+                req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
+            continue;
+        }
+        bytes = answered ? e->dma_len : bytes_of(req, e);
+        sum = roce_oper_cnt(ctx->flow, requester, oper);
+        sum->completed++;
+        sum->bytes += bytes;
+        if (answered)
+            e->flags |= ROCE_SENT_DONE;
+        else
+            req->part = 0;
+        roce_report_done(ctx, requester, roce_opcode(e->op)->kind, bytes, e->msg_time,
+                         ROCE_NEVER_NS);
+    }
+}
+
+void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end)
+{
+    for (unsigned i = 0; i < 2; i++)
+        count_acknowledged(ctx, &ctx->conn->side[i], end);
+}
+
 /* Measures the round-trip time of the packet that a positive response acknowledges. */
 static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
@@ -457,6 +510,8 @@ void roce_response(struct roce_ctx *ctx)
 
         if (tries <= 32 || (tries & (tries - 1)) == 0)
             roce_pair_response(ctx, pkt->bth.psn);
+        if (ctx->conn->join_frame == ctx->frame)
+            roce_acknowledged_before_join(ctx, false);
     }
     ctx->sender->counts.responses++;
     if (ctx->conn->facts.svc == ROCE_SVC_UC)

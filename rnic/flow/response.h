@@ -15,6 +15,11 @@ void roce_response(struct roce_ctx *ctx);
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req,
                        const struct roce_sent_packet *e);
 
+/* Counts as completed the requests of ctx->conn that responses acknowledged before its two
+ * directions were paired. Their latencies are unknown. At the end of the capture (`end`), responses
+ * may have been captured before their requests: the clocks of two mirror ports differ. */
+void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end);
+
 /* Records the current response to `req` after its checks. */
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 

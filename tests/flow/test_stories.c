@@ -300,11 +300,38 @@ static void acks_before_their_requests_are_one_connection(void)
     judge_end(&g, &v);
     EXPECT_EQ(v.conn_cnt, 1);
     EXPECT_EQ(v.conn[0].facts.paired, true);
+    EXPECT_EQ(v.conn[0].side[v.conn[0].side[0].qpn > 0x80000].oper[ROCE_OPER_WRITE].completed, 20);
     EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR], 0);
+    CU_ASSERT(!judge_found(&v, ROCE_RULE_END_PENDING));
+}
+
+/* One end sends a single message, which is acknowledged before responses to the other end pair the
+ * directions: it is completed. Its latency is not measured. */
+static void message_acknowledged_before_the_pairing_is_completed(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    g.conn = flowgen_conn_of(1, 0, 0);
+    for (unsigned n = 0; n < 12; n++) {
+        unsigned from = n > 0;
+
+        g.conn.sport = from ? 0xC456 : 0xC123;
+        flowgen_message(&g, from, ROCE_KIND_SEND, 64);
+        g.conn.sport = from ? 0xC123 : 0xC456;
+        flowgen_ack(&g, !from, g.conn.psn[from] - 1, ACK_31);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn_cnt, 1);
+    EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_BY_PSNS);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 1);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].bytes, 64);
+    EXPECT_EQ(v.conn[0].side[1].oper[ROCE_OPER_SEND].completed, 11);
 }
 
 SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),
-      TEST(uc_gaps_are_lost_messages), TEST(acks_before_their_requests_are_one_connection))
+      TEST(uc_gaps_are_lost_messages), TEST(acks_before_their_requests_are_one_connection),
+      TEST(message_acknowledged_before_the_pairing_is_completed))

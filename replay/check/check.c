@@ -306,6 +306,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
     if (o->keep_history)
         check->report->history = event_history_new();
     check->report->name = name_of(o, path);
+    check->report->narrow = o->narrow;
     check->report->profile = o->profile;
     check->report->no_icrc = o->no_icrc;
     if (!check->flow || (o->keep_history && !check->report->history))

@@ -384,7 +384,7 @@ static json_t *slow_json(const struct roce_conn_summary *sum)
 
     if (!out)
         return lines;
-    slow_causes_print(out, sum);
+    slow_causes_print(out, sum, NULL);
     if (fclose(out) == 0)
         for (char *next, *line = strtok_r(text, "\n", &next); line;
              line = strtok_r(NULL, "\n", &next))

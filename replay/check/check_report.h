@@ -24,7 +24,8 @@ struct check_rejection {
 };
 
 struct check_report {
-    const char *name; /* name of the capture */
+    const char *name;            /* name of the capture */
+    const struct narrow *narrow; /* selected frames; NULL: all */
     uint32_t frames;
     uint64_t foreign;                 /* number of frames of other protocols */
     uint64_t pauses;                  /* number of those frames that are PAUSE frames, which stop

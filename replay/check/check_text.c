@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "capture/narrow.h"
+#include "check/filter_text.h"
 #include "check/slow_causes.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
@@ -144,6 +146,26 @@ static void print_head(FILE *out, const struct check_report *r)
     fputs(buf, out);
 }
 
+/* Wireshark's display filter for the packets of one connection. */
+struct scope {
+    char text[64];
+};
+
+/* Wireshark numbers connections as the report of a whole capture does. */
+static struct scope scope_of(const struct page *page, const struct roce_conn_facts *facts)
+{
+    const struct narrow *narrow = page->r->narrow;
+    struct scope scope;
+
+    if (narrow && narrow->any && !narrow->has_connection)
+        snprintf(scope.text, sizeof(scope.text), "frame.number in {%u..%u}", facts->first_frame,
+                 facts->last_frame);
+    else
+        snprintf(scope.text, sizeof(scope.text), "roce.stream == %u",
+                 narrow && narrow->any ? narrow->connection : facts->conn_index);
+    return scope;
+}
+
 /* ---- why did my QP fail ------------------------------------------------------------------------
  */
 
@@ -188,6 +210,14 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
         (sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RETRY_EXHAUSTED))
         fprintf(out, "     another possible cause: the ICRCs are wrong on the wire, as in this "
                      "capture, and the peer drops every packet\n");
+    if (cnt) {
+        const struct scope scope = scope_of(page, &sum->facts);
+
+        t = strbuf_of(buf, sizeof(buf));
+        strbuf_addf(&t, "frame.number in {%u..%u}", events[0].first_frame,
+                    events[cnt - 1].last_frame);
+        filter_text_print(out, scope.text, buf);
+    }
 }
 
 static void print_rejections(struct page *page)
@@ -217,6 +247,9 @@ static void print_rejections(struct page *page)
         strbuf_addf(&t, " (CM REJ, reason %u%s%s)", rej->reason, name ? ", " : "",
                     name ? name : "");
         fprintf(page->out, "  %s in frame %u\n", buf, rej->frame);
+        t = strbuf_of(buf, sizeof(buf));
+        strbuf_addf(&t, "roce.cm.rej.reason == %u", rej->reason);
+        filter_text_print(page->out, "", buf);
     }
     if (r->rejection_cnt > shown)
         fprintf(page->out, "  ... and %" PRIu64 " more rejections\n", r->rejection_cnt - shown);
@@ -240,12 +273,13 @@ static void print_all_unanswered(struct page *page, uint32_t cnt)
 
 static void print_slow(struct page *page, const struct roce_conn_summary *sum)
 {
+    const struct scope scope = scope_of(page, &sum->facts);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     check_conn_title(&t, sum);
     fprintf(page->out, "  #%u %s:\n", sum->facts.conn_index, buf);
-    slow_causes_print(page->out, sum);
+    slow_causes_print(page->out, sum, scope.text);
 }
 
 /* Prints the reasons of the connections of one kind, up to a limit. `cnt` is the number of all
@@ -272,6 +306,8 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
 /* Prints the sides of a connection that lost messages for good: UC does not retransmit. */
 static void print_lost(struct page *page, const struct roce_conn_summary *sum)
 {
+    const struct scope scope = scope_of(page, &sum->facts);
+
     for (unsigned i = 0; i < 2; i++) {
         const struct roce_endpoint_summary *s = &sum->side[i];
         uint64_t whole = 0;
@@ -290,12 +326,15 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
                 whole + s->lost_messages, s->lost_messages == 1 ? "was" : "were",
                 s->missing_psns - s->out_of_order,
                 s->missing_psns - s->out_of_order == 1 ? "" : "s");
+        filter_text_print(page->out, scope.text, "roce.analysis.psn_gap");
     }
 }
 
 /* Prints the sides whose congestion marks were not answered. */
 static void print_marked(struct page *page, const struct roce_conn_summary *sum)
 {
+    const struct scope scope = scope_of(page, &sum->facts);
+
     for (unsigned i = 0; i < 2; i++) {
         char buf[LINE_LEN];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -312,6 +351,7 @@ static void print_marked(struct page *page, const struct roce_conn_summary *sum)
                 "%s sent no CNP: the sender does not slow down\n"
                 "       check that ECN congestion control (DCQCN) is enabled on both NICs\n",
                 buf);
+        filter_text_print(page->out, scope.text, "roce.analysis.ce");
     }
 }
 

@@ -3,6 +3,7 @@
 #include "check/check_text.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include "check/congestion_text.h"
 #include "check/slow_causes.h"
 #include "util/strbuf.h"

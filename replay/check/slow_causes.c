@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include "check/congestion_text.h"
 #include "check/conn_state.h"
+#include "check/filter_text.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
@@ -388,18 +389,19 @@ static const struct {
     bool (*is)(const struct direction *);
     void (*say)(struct strbuf *, const struct direction *);
     void (*look)(struct strbuf *, const struct direction *);
+    const char *filter; /* Wireshark's display filter for the packets that show the cause */
 } causes[] = {
-    {is_overtaken,        say_overtaken,        look_overtaken},
-    {is_damaged,          say_damaged,          look_damaged},
-    {is_lost,             say_lost,             look_lost},
-    {is_answer_overtaken, say_answer_overtaken, look_overtaken},
-    {is_answer_lost,      say_answer_lost,      look_answer_lost},
-    {is_unready,          say_unready,          look_unready},
-    {is_paged,            say_paged,            look_paged},
-    {is_congested,        say_congested,        look_congested},
-    {is_late,             say_late,             look_late},
-    {is_adaptive,         say_adaptive,         look_adaptive},
-    {is_unexplained,      say_unexplained,      look_unexplained},
+    {is_overtaken,        say_overtaken,        look_overtaken,   "roce.analysis.out_of_order"},
+    {is_damaged,          say_damaged,          look_damaged,     "roce.icrc.bad"},
+    {is_lost,             say_lost,             look_lost,        "roce.analysis.psn_gap || roce.analysis.nak"},
+    {is_answer_overtaken, say_answer_overtaken, look_overtaken,   "roce.analysis.out_of_order || roce.analysis.psn_gap"},
+    {is_answer_lost,      say_answer_lost,      look_answer_lost, "roce.analysis.psn_gap || roce.analysis.nak_retransmission"},
+    {is_unready,          say_unready,          look_unready,     "roce.analysis.rnr_nak"},
+    {is_paged,            say_paged,            look_paged,       "roce.analysis.rnr_nak"},
+    {is_congested,        say_congested,        look_congested,   "roce.analysis.cnp || roce.analysis.ce"},
+    {is_late,             say_late,             look_late,        "roce.analysis.timeout_retransmission"},
+    {is_adaptive,         say_adaptive,         look_adaptive,    "roce.analysis.timeout_retransmission"},
+    {is_unexplained,      say_unexplained,      look_unexplained, "roce.analysis.retransmission"},
 };
 /* clang-format on */
 
@@ -484,7 +486,7 @@ static void print_retransmitted(FILE *out, const struct direction *w, const char
     fprintf(out, "%s\n", buf);
 }
 
-static void print_side(FILE *out, const struct direction *w, const char *arrow)
+static void print_side(FILE *out, const struct direction *w, const char *arrow, const char *scope)
 {
     uint64_t repeated = w->mine->repeated_responses;
     char buf[LINE_LEN];
@@ -500,6 +502,8 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow)
                 " %%) %s READ data that was sent before: %s\n",
                 arrow, repeated, w->mine->responses, repeated * 100 / w->mine->responses,
                 repeated == 1 ? "repeats" : "repeat", buf);
+        if (scope)
+            filter_text_print(out, scope, "roce.analysis.duplicate_response");
     }
     for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
         struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -511,13 +515,15 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow)
         strbuf_addf(&t, "\n       ");
         causes[i].look(&t, w);
         fprintf(out, "%s\n", buf);
+        if (scope)
+            filter_text_print(out, scope, causes[i].filter);
     }
 }
 
-void slow_causes_print(FILE *out, const struct roce_conn_summary *sum)
+void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope)
 {
     struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
-    print_side(out, &a, "→");
-    print_side(out, &b, "←");
+    print_side(out, &a, "→", scope);
+    print_side(out, &b, "←", scope);
 }

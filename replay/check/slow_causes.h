@@ -16,7 +16,8 @@
 bool check_conn_slow(const struct roce_conn_summary *sum);
 
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
- * lines about a side begin with its arrow. */
-void slow_causes_print(FILE *out, const struct roce_conn_summary *sum);
+ * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
+ * the connection; each cause then has the filter for its packets. NULL: no filters. */
+void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope);
 
 #endif

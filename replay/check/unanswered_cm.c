@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "check/filter_text.h"
 #include "util/strbuf.h"
 #include "wire/pkt.h"
 
@@ -150,6 +151,15 @@ static void print_time(FILE *out, uint32_t frame, uint64_t time, uint64_t begin,
             time > begin ? (double)(time - begin) / 1e9 : 0.0, which);
 }
 
+static void print_filter(FILE *out, const struct unanswered_cm_entry *one)
+{
+    char filter[96];
+
+    snprintf(filter, sizeof(filter), "roce.mad.attr_id == 0x%02x && frame.number in {%u..%u}",
+             ROCE_CM_ATTR_FIRST + (unsigned)one->kind, one->first_frame, one->last_frame);
+    filter_text_print(out, "", filter);
+}
+
 void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint64_t begin)
 {
     char buf[LINE_LEN];
@@ -176,6 +186,7 @@ void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint6
                         "program gets RDMA_CM_EVENT_UNREACHABLE. Check whether the REP arrives at "
                         "the connecting host, and how long the connecting program takes");
         fprintf(out, "%s\n", buf);
+        print_filter(out, one);
         return;
     }
     strbuf_addf(&t, "     if the capture contains both directions, the peer did not respond, and "
@@ -184,4 +195,5 @@ void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint6
     strbuf_addf(&t, " runs RoCE v%c on this GID and network, and whether the path drops %s",
                 one->v1 ? '1' : '2', one->v1 ? "its Ethernet type 0x8915" : "UDP port 4791");
     fprintf(out, "%s\n", buf);
+    print_filter(out, one);
 }

@@ -202,7 +202,7 @@ static json_t *why_json(const struct roce_conn_summary *sum)
     }
     if (!check_conn_slow(sum) || !open_line(&line))
         return json_null();
-    slow_causes_print(line.file, sum);
+    slow_causes_print(line.file, sum, NULL);
     if (fclose(line.file) == 0)
         why = json_lossy_string(line.text);
     free(line.text);

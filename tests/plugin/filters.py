@@ -24,8 +24,8 @@ def count(tshark, capture, filters, plugin):
     row = [line for line in out.splitlines() if "<>" in line]
     if len(row) != 1:
         raise SystemExit(f"tshark -z io,stat printed {out}")
-    # | interval | frames | bytes | frames | bytes ... |
-    return [int(cell) for cell in row[0].split("|")[2:-1:2]]
+    # | interval | frames | bytes | frames | bytes ... |, and an empty cell if the filters are wider
+    return [int(cell) for cell in row[0].split("|")[2:2 * len(filters) + 1:2]]
 
 
 FIELD = re.compile(r"(infiniband[.\w]*)")

@@ -87,6 +87,35 @@ static void frames_keep_their_numbers(void)
     CHECKRUN_EXPECT("\"$R\" check --json - --connection 5 " FOUR, 0, "\"first_frame\":12", "");
 }
 
+/* Wireshark numbers the connections of the whole capture. */
+static void filters_for_wireshark_fit_the_whole_capture(void)
+{
+    CHECKRUN_EXPECT("\"$R\" check --connection 1 $C/cm-lost-peer.pcap", 0,
+                    "Wireshark: roce.stream == 1 && frame.number in {", "");
+    CHECKRUN_EXPECT("\"$R\" check --first 27 $C/rc-loss-read-responses.pcap", 0,
+                    "Wireshark: frame.number in {1..27} && roce.analysis.timeout_retransmission",
+                    "");
+}
+
+/* A picture of selected frames differs from the picture of all. */
+static void plot_draws_the_selected_frames(void)
+{
+    static const char *const options[] = {"--first 9", "--from 60ms", "--to 60ms"};
+    const char *plot = "\"$R\" plot --connection 0 --svg - $C/rc-loss-read-responses.pcap";
+
+    for (unsigned i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        struct checkrun all = checkrun_shell("%s", plot);
+        struct checkrun some = checkrun_shell("%s %s", plot, options[i]);
+
+        EXPECT_EQ(some.status, 0);
+        CU_ASSERT_TRUE(strlen(some.out) < strlen(all.out));
+        checkrun_free(&all);
+        checkrun_free(&some);
+    }
+    CHECKRUN_EXPECT("\"$R\" plot --connection 0 --svg - --host 192.0.2.9 " FOUR, 2, "",
+                    "selects no RoCE packet");
+}
+
 static void wrong_selections_are_refused(void)
 {
     static const char *const wrong[][2] = {
@@ -99,6 +128,7 @@ static void wrong_selections_are_refused(void)
         {"decode --to inf " FOUR, "--to inf: not a time"},
         {"decode --to 99999999999 " FOUR, "--to 99999999999: not a time"},
         {"replay --host 1.2.3 " FOUR, "--host 1.2.3: not an IP address"},
+        {"plot --from x --svg - " FOUR, "plot: --from x: not a time"},
         {"check --connection x " FOUR, "--connection x: not a number"},
         {"check --connection 99 " FOUR, "multi-qp.pcap: no connection 99"},
         {"check --connection 0 - <" FOUR, "--connection requires a file"},
@@ -137,4 +167,5 @@ static void folder_is_checked_with_its_manifest(void)
 SUITE("replay.narrow", TEST(first_frames_are_selected), TEST(times_are_after_the_first_frame),
       TEST(host_is_source_or_destination), TEST(connections_divide_the_capture),
       TEST(connection_includes_its_cm_messages), TEST(frames_keep_their_numbers),
+      TEST(filters_for_wireshark_fit_the_whole_capture), TEST(plot_draws_the_selected_frames),
       TEST(wrong_selections_are_refused), TEST(folder_is_checked_with_its_manifest))

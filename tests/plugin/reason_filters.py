@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Checks the display filters that `rocedrill check` prints: each must match packets of its capture in tshark.
+
+    reason_filters.py --plugins DIR --rocedrill FILE CAPTURE...
+
+A filter that differs only in its numbers from those of two earlier captures is not run. Also fails if a capture has a reason (a failure or a cause of slowness) without a filter, and if no capture has a filter
+that begins as one of KINDS.
+"""
+import collections
+import re
+import subprocess
+import sys
+
+from filters import count
+from packet_builder import connect, pcap
+from tshark import Tshark, arguments
+
+KINDS = ["roce.cm.rej.reason ==", "roce.mad.attr_id ==", "frame.number in", "roce.analysis.out_of_order",
+         "roce.icrc.bad", "roce.analysis.duplicate_response", "roce.analysis.psn_gap || roce.analysis.nak)", "roce.analysis.rnr_nak",
+         "roce.analysis.psn_gap || roce.analysis.nak_retransmission", "roce.analysis.timeout_retransmission",
+         "roce.analysis.retransmission", "roce.analysis.ce"]
+REASONS = re.compile(r"^(?:failures|stuck connections|slow connections|lost messages|congestion without notification):$")
+# rxe recorded no CM message without an answer.
+REQUEST = connect(20049)[:1]
+UNANSWERED = pcap(REQUEST * 3, seconds=[0, 4, 8])
+FILTER = re.compile(r"^ +Wireshark: (.*)$")
+
+
+def filters_of(rocedrill, capture):
+    """Returns the filters of the report, and whether the report has a reason."""
+    report = subprocess.run([rocedrill, "check", "--color=never", capture], capture_output=True, text=True, check=False)
+    lines = report.stdout.splitlines()
+    return [row[1] for row in map(FILTER.match, lines) if row], any(map(REASONS.match, lines))
+
+
+def main():
+    args = arguments()
+    wrong, seen, ran = [], [], collections.Counter()
+    with Tshark(args.plugins) as tshark:
+        made = tshark.file("unanswered.pcap", UNANSWERED)
+        for capture in args.captures + [made]:
+            filters, has_reason = filters_of(args.rocedrill, capture)
+            seen += filters
+            if bool(filters) != has_reason:
+                wrong.append(f"{capture}: reasons without a filter")
+            kinds = {re.sub(r"\d+", "N", text) for text in filters}
+            if any(ran[kind] < 2 for kind in kinds):
+                ran.update(kinds)
+                readable = capture if capture == made else tshark.file(capture)
+                for text, frames in zip(filters, count(tshark, readable, filters, True)):
+                    if frames == 0:
+                        wrong.append(f"{capture}: {text}: no frame")
+    wrong += [f"no capture has the filter {kind}" for kind in KINDS if not any(kind in text for text in seen)]
+    print("\n".join(wrong + [f"{len(seen)} filters of {len(args.captures)} captures"]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "capture/narrow.h"
 #include "page/page.h"
 #include "page/psn_svg.h"
 #include "util/cli_opts.h"
@@ -19,6 +20,7 @@ enum { OPT_CONNECTION = CLI_LONG, OPT_HTML, OPT_SVG, OPT_OPEN };
 
 static const struct cli_option rows[] = {
     {"connection", OPT_CONNECTION, "N", "draw this connection; the option may be repeated"},
+    NARROW_OTHER_OPTIONS,
     {"svg", OPT_SVG, "OUT", "write the packets of one connection as an SVG; - is stdout"},
 #ifdef HAVE_PAGE
     {"html", OPT_HTML, "OUT", "write a page with all graphs, for a browser; - is stdout"},
@@ -31,6 +33,7 @@ static const struct cli_opts table = {"plot", rows, sizeof(rows) / sizeof(rows[0
 struct plot_args {
     const char *svg_path, *html_path;
     bool open;
+    struct narrow narrow;
     uint32_t conn[CONNS_MAX];
     uint32_t conn_cnt;
     char temporary[64]; /* path of the page if the user names none; "" if not needed */
@@ -76,6 +79,13 @@ static int read_options(int argc, char **argv, struct plot_args *args)
         case OPT_HTML: args->html_path = optarg; break;
         case OPT_OPEN: args->open = true; break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
+        case NARROW_HOST:
+        case NARROW_FROM:
+        case NARROW_TO:
+        case NARROW_FIRST:
+            if (narrow_option(&args->narrow, table.command, c, optarg) != 0)
+                return EXIT_UNUSABLE;
+            break;
         default: return EXIT_UNUSABLE;
         }
     }
@@ -184,8 +194,11 @@ static int plot_capture(const char *path, struct plot_args *args)
     struct page_capture *capture =
         page_capture_new(strcmp(path, "-") == 0 ? "standard input" : path);
     struct check_watch watch = page_capture_watch(capture);
-    const struct check_options options = {
-        .conn_max = PAGE_CONNS, .progress = true, .watch = &watch, .watch_cnt = 1};
+    const struct check_options options = {.conn_max = PAGE_CONNS,
+                                          .progress = true,
+                                          .narrow = &args->narrow,
+                                          .watch = &watch,
+                                          .watch_cnt = 1};
     struct check_report report;
     struct error error;
     int status = 0;
@@ -212,7 +225,7 @@ static int plot_capture(const char *path, struct plot_args *args)
 
 int cmd_plot(int argc, char **argv)
 {
-    struct plot_args args = {.conn_cnt = 0};
+    struct plot_args args = {.narrow = NARROW_NONE};
     int status = read_options(argc, argv, &args);
 
     if (status >= 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Narrowing: the frames of a capture that a command uses. The options --first, --from, --to, --host
- * and --connection have the same meaning in check, decode and replay: the command works as if the
- * capture contained only the selected frames, but the frames keep their numbers.
+ * and --connection have the same meaning in check, decode, replay and plot: the command works as if
+ * the capture contained only the selected frames, but the frames keep their numbers. In plot,
+ * --connection selects what is drawn, so it can be repeated (NARROW_OTHER_OPTIONS).
  *
  * A command adds NARROW_OPTIONS to its table of options, passes each of these options to
  * narrow_option(), and gives the result to the reader (reader_narrow()). check/connection_frames.h
@@ -30,6 +31,8 @@ enum {
 /* clang-format off */
 #define NARROW_OPTIONS                                                                             \
     {"connection", NARROW_CONNECTION, "N", "use only connection N of rocedrill check's report, with its CM messages"}, \
+    NARROW_OTHER_OPTIONS
+#define NARROW_OTHER_OPTIONS                                                                       \
     {"host", NARROW_HOST, "ADDRESS", "use only packets from or to this IP address"},               \
     {"from", NARROW_FROM, "TIME", "use only frames from this time on, after the first frame: 2.5s, 300ms"}, \
     {"to", NARROW_TO, "TIME", "use only frames up to this time after the first frame"},            \

@@ -13,11 +13,15 @@ foreach(target rocedrill_agent rnic_run rnic_info)
         list(APPEND programs ${target})
     endif()
 endforeach()
+set(extcap)
+if(TARGET roce_plugin)
+    set(extcap ${CMAKE_BINARY_DIR}/lib/wireshark/extcap/rocedump)
+endif()
 add_custom_command(OUTPUT ${manuals}.made
-    COMMAND ${CMAKE_CURRENT_LIST_DIR}/manuals ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${manuals}
+    COMMAND ${CMAKE_CURRENT_LIST_DIR}/manuals ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${manuals} ${extcap}
     COMMAND sh -c "gzip -9n ${manuals}/man1/*.1"
     COMMAND ${CMAKE_COMMAND} -E touch ${manuals}.made
-    DEPENDS ${programs} ${CMAKE_CURRENT_LIST_DIR}/manuals ${CMAKE_CURRENT_LIST_DIR}/man.awk
+    DEPENDS ${programs} ${extcap} ${CMAKE_CURRENT_LIST_DIR}/manuals ${CMAKE_CURRENT_LIST_DIR}/man.awk
             ${CMAKE_CURRENT_LIST_DIR}/completion.awk ${CMAKE_CURRENT_LIST_DIR}/changelog VERBATIM)
 add_custom_target(manuals ALL DEPENDS ${manuals}.made)
 add_dependencies(product manuals)
@@ -33,6 +37,9 @@ function(install_manuals component pattern)
         COMPONENT ${component} FILES_MATCHING PATTERN ${pattern}*)
 endfunction()
 install_manuals(rocedrill rocedrill)
+if(TARGET roce_plugin)
+    install(FILES ${manuals}/man1/rocedump.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT plugin)
+endif()
 if(TARGET rnic_run)
     install_manuals(rnic_run rnic-)
 endif()

@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "agent/agent_session.h"
+#include "wire/crc32.h"
 
 #define AGENT_TCP_PORT "18516"
 #define UNIX           "unix:" /* begins the name of a unix socket */
@@ -206,7 +207,8 @@ static int parse_options(int argc, char **argv, struct options *options)
             break;
         case '1': options->once = true; break;
         case 'V':
-            puts("rocedrill-agent " ROCEDRILL_VERSION);
+            printf("rocedrill-agent " ROCEDRILL_VERSION "\nCRC-32: %s\nlibpcap: not used\n",
+                   roce_crc32_name());
             return fflush(stdout) == 0 ? 0 : complain("standard output", strerror(errno));
         case 'h':
             fputs(usage, stdout);

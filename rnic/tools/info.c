@@ -6,6 +6,7 @@
  * not be determined; 2 for wrong use.
  */
 #include "info.h"
+#include "tools/version.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -118,9 +119,9 @@ static int print_statistics(void)
     return info_processes(print_statistic);
 }
 
-static int print_version(void)
+static int print_info_version(void)
 {
-    puts("rnic-info " RNIC_VERSION);
+    print_version("rnic-info");
     return 0;
 }
 
@@ -200,10 +201,14 @@ int main(int argc, char **argv)
     static const struct {
         const char *word;
         int (*print)(void);
-    } all[] = {
-        {"link", print_link},     {"resource", print_resources}, {"statistic", print_statistics},
-        {"limits", print_limits}, {"-h", print_usage},           {"--help", print_usage},
-        {"-V", print_version},    {"--version", print_version}};
+    } all[] = {{"link", print_link},
+               {"resource", print_resources},
+               {"statistic", print_statistics},
+               {"limits", print_limits},
+               {"-h", print_usage},
+               {"--help", print_usage},
+               {"-V", print_info_version},
+               {"--version", print_info_version}};
     struct options options;
     const char *what;
     int (*print)(void) = NULL;

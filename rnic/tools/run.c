@@ -27,6 +27,7 @@
 #include "tools/recording.h"
 #include "tools/run_folder.h"
 #include "tools/timeline.h"
+#include "tools/version.h"
 #include "tools/watch.h"
 
 static const char usage[] =
@@ -133,7 +134,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             *done = true;
             return 0;
         case 'V':
-            puts("rnic-run " RNIC_VERSION);
+            print_version("rnic-run");
             *done = true;
             return 0;
         default: return 2;

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The option --version of the tools. */
+#ifndef RNIC_TOOLS_VERSION_H
+#define RNIC_TOOLS_VERSION_H
+
+/* Prints the versions of a program, of its CRC-32 back end and of libpcap. */
+void print_version(const char *program);
+
+#endif

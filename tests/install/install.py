@@ -17,6 +17,7 @@ import argparse
 import glob
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,12 +25,14 @@ import tempfile
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
-PAGES = ["rocedrill", "rocedrill-agent", "rocedrill-check", "rocedrill-replay", "rnic-info", "rnic-run"]
+PAGES = ["rocedump", "rocedrill", "rocedrill-agent", "rocedrill-check", "rocedrill-replay", "rnic-info", "rnic-run"]
 # The words of a command line, and the completions of bash for the last one.
 COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--j"], "--json --junit"),
              (["rnic-run", "--tim"], "--timeline"), (["rocedrill", "check", "capt"], "")]
 # Headers that another header includes, and that cannot be compiled alone.
 PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]
+# With the commit, if the sources are a checkout.
+VERSION = r"[a-z-]+ \d+\.\d+\.\d+( \([0-9a-f]{7,}\))?\nCRC-32: [a-z ]+\nlibpcap(:| version) .+\n"
 PROGRAMS = ["rocedrill", "rocedrill-agent", "rnic-run", "rnic-info"]
 
 
@@ -83,6 +86,20 @@ def files_below(folder):
     return sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names)
 
 
+def use_data(place, prefix):
+    """Uses the installed drills, captures and profile. Returns errors."""
+    rocedrill = os.path.join(prefix, "bin/rocedrill")
+    wrong = []
+    if "fail" not in place.run_as_user([rocedrill, "drill", "--quiet", f"{prefix}/share/rocedrill/conformance/rc-rsp"]):
+        wrong.append("the installed drills do not run")
+    replayed = place.run_as_user([rocedrill, "replay", f"{prefix}/share/rocedrill/traces"]).splitlines()[-1]
+    if not replayed.endswith("all as expected"):
+        wrong.append(f"the installed captures: {replayed}")
+    if not os.path.isfile(prefix + "/share/wireshark/profiles/RoCE/preferences"):
+        wrong.append("the profile RoCE is not installed")
+    return wrong
+
+
 def use_programs(place, prefix):
     """Runs the installed programs. Returns errors."""
     wrong = []
@@ -94,6 +111,10 @@ def use_programs(place, prefix):
         return wrong
     if "verdict: holds" not in place.run_as_user([os.path.join(prefix, "bin/rocedrill"), "check", place.capture]):
         wrong.append("the installed rocedrill does not check a capture")
+    for name in PROGRAMS:
+        said = place.run_as_user([os.path.join(prefix, "bin", name), "--version"])
+        if not re.fullmatch(VERSION, said):
+            wrong.append(f"{name} --version prints {said}")
     devices = place.run_as_user([os.path.join(prefix, "bin/rnic-run"), "--net", "--", "ibv_devices"])
     if "rnic_" not in devices:
         wrong.append(f"ibv_devices on the installed rnic-run lists no device: {devices}")
@@ -120,6 +141,11 @@ def use_documents(prefix):
         found = run(["bash", "-c", script]).strip()
         if found != expected:
             wrong.append(f"completions of {words}: {found}, expected {expected}")
+        fish = f"{prefix}/share/fish/vendor_completions.d/{words[0]}.fish"
+        listed = run(["fish", "--no-config", "-c", f"source {fish}; complete -C '{' '.join(words)}'"], cwd=prefix)
+        if expected and [row.split("\t")[0] for row in listed.splitlines()] != expected.split():
+            wrong.append(f"completions of {words} in fish: {listed}, expected {expected}")
+        run(["zsh", "-n", f"{prefix}/share/zsh/vendor-completions/_{words[0]}"])
     return wrong
 
 
@@ -144,9 +170,12 @@ def use_library(place, prefix):
         program = os.path.join(place.dir, name)
         place.run_as_user(["cc", "-Wall", "-Wextra", "-Werror", example, "-o", program] + flags)
         printed.add(place.run_as_user([program], LD_LIBRARY_PATH=folder if name == "shared" else ""))
-    if printed != {"frame 1: RC SEND Only to QP 0x000011, PSN 100\n"
-                   "frame 2: aeth.syndrome: the responder has no receive WQE left\n"
-                   "frame 2: RC Acknowledge to QP 0x000022, PSN 100\n"}:
+    with open(example, encoding="utf-8") as source:
+        if sum(1 for _ in source) > 60:
+            wrong.append("the example of librnic-dev has more than 60 lines")
+    if printed != {"frame 1: RC SEND Only to QP 0x000011\n"
+                   "frame 2: aeth.syndrome: the responder was not ready (RNR NAK): usually no receive was posted\n"
+                   "frame 2: RC Acknowledge to QP 0x000022\n"}:
         wrong.append(f"the example of librnic-dev prints {printed}")
     include = prefix + "/include/librnic"
     for header in files_below(include):
@@ -254,6 +283,7 @@ def check_packages(place):
     place.give_to_user()
     expect_plugin(place, wrong, "wireshark-plugin-roce")
     wrong += use_library(place, unpacked + "/usr")
+    wrong += use_data(place, unpacked + "/usr")
     return wrong + use_documents(unpacked + "/usr") + use_programs(place, unpacked + "/usr")
 
 

@@ -180,7 +180,6 @@ static int read_live_option(int key, const char *value, struct drill_args *args)
 static int check_live(struct drill_args *args)
 {
     const struct device_live_config *config = &args->live.config;
-    struct error error = {""};
 
     if (!args->live.any)
         return -1;
@@ -192,12 +191,26 @@ static int check_live(struct drill_args *args)
         return cli_error("drill: --live requires --agent HOST:PORT");
     args->options.ops = &device_live_ops;
     args->options.config = config;
-    if (!args->options.check_only && device_live_check(config, &error) != 0)
-        return cli_error("drill: %s", error.text);
     args->options.threads = 1; /* the agent serves one session at a time */
     return -1;
 }
+
+/* Announces what is about to be transmitted. Returns 0, or -1 and an error. */
+static int begin_live(const struct drill_args *args, size_t cnt, struct error *error)
+{
+    return args->live.any && !args->options.check_only
+               ? device_live_check(&args->live.config, cnt, error)
+               : 0;
+}
 #else
+static int begin_live(const struct drill_args *args, size_t cnt, struct error *error)
+{
+    (void)args;
+    (void)cnt;
+    (void)error;
+    return 0;
+}
+
 static int read_live_option(int key, const char *value, struct drill_args *args)
 {
     (void)key;
@@ -463,7 +476,8 @@ int cmd_drill(int argc, char **argv)
             return cli_error("drill: %s", error.text);
         }
     }
-    if (drill_suite_run(&suite, &args.options, &error) != 0)
+    if (begin_live(&args, suite.cnt, &error) != 0 ||
+        drill_suite_run(&suite, &args.options, &error) != 0)
         status = cli_error("drill: %s", error.text);
     else if (args.options.check_only)
         status = report_check(&suite);

@@ -223,7 +223,7 @@ static int open_port(struct drill_device *dev, const struct device_live_config *
     return live_port_open(&dev->port, config->iface, to, own ? from : NULL, config->really, error);
 }
 
-int device_live_check(const struct device_live_config *config, struct error *error)
+int device_live_check(const struct device_live_config *config, size_t cnt, struct error *error)
 {
     for (unsigned ip = 4; ip <= 6; ip += 2) {
         struct drill_device dev = {.agent = {.client.fd = -1}};
@@ -236,7 +236,8 @@ int device_live_check(const struct device_live_config *config, struct error *err
         if (rc == 0)
             rc = agent_client_open(&dev.agent.client, config->agent, dev.port.target, error);
         if (rc == 0)
-            live_port_announce(&dev.port, "drills");
+            live_port_announce(&dev.port, "the packets of %zu drill run%s", cnt,
+                               cnt == 1 ? "" : "s");
         agent_client_close(&dev.agent.client);
         live_port_close(&dev.port);
         if (rc != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "tools/doctor.h"
 
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,24 @@ static void print_memlock(void)
     print_row("ok", "locked memory", text);
 }
 
+/* Returns why this process may not open raw sockets. */
+static const char *no_raw_sockets(void)
+{
+    char line[64] = "";
+    unsigned long long effective = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "CapEff: %llx", &effective) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return effective >> CAP_NET_RAW & 1
+               ? "the system call is forbidden, as by a seccomp filter: programs get a separate "
+                 "network"
+               : "CAP_NET_RAW is missing: programs get a separate network";
+}
+
 int doctor(const char *library)
 {
     char why[256];
@@ -117,8 +136,7 @@ int doctor(const char *library)
     print_row(library ? "ok" : "fails", "library",
               library ? library : "libibverbs.so.1 is not in ../lib/rnic beside rnic-run");
     print_row(sockets ? "ok" : "no", "raw sockets",
-              sockets ? "programs may use the interfaces of this machine"
-                      : "CAP_NET_RAW is missing: programs get a separate network");
+              sockets ? "programs may use the interfaces of this machine" : no_raw_sockets());
     print_row(net       ? "ok"
               : sockets ? "no"
                         : "fails",

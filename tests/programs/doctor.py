@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Tests rnic-run --doctor with the rights of this process, for an ordinary user, under a seccomp filter that forbids
-unshare(), and without user namespaces. A program must run exactly where the doctor says so;
-with --wire shm it runs everywhere.
+"""Tests rnic-run --doctor with the rights of this process, for an ordinary user, for root without CAP_NET_ADMIN, under a
+seccomp filter that forbids unshare() or raw sockets, without user namespaces, and with sysctls of Debian and Ubuntu that
+forbid them. A program must exchange packets exactly where the doctor says so; with --wire shm it runs everywhere.
 
 doctor.py --bin FOLDER      exit status 77: users cannot create namespaces on this machine"""
 import argparse
@@ -16,16 +16,38 @@ USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--
 # As root of a user namespace without capabilities, in which no further user namespace is allowed.
 NO_NAMESPACES = ["unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"", "sh",
                  "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+# Files of sysctls that this kernel may lack: they say that no user may make a user namespace.
+SYSCTLS = ["unshare", "-Urm", "sh", "-c", """echo 0 >/proc/sys/user/max_user_namespaces
+mount -t tmpfs none /proc/sys/kernel && echo 0 >/proc/sys/kernel/unprivileged_userns_clone &&
+echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns && exec "$@" """, "sh",
+           "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+PINGPONG = ["sh", "-c", "ibv_rc_pingpong -g 1 -n 10 & sleep 0.5; ibv_rc_pingpong -g 1 -n 10 localhost && wait"]
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 UNSHARE = {"x86_64": 272, "aarch64": 97}
+SOCKET = {"x86_64": 41, "aarch64": 198}
+AF_PACKET = 17
 
 
 def forbid_unshare():
     """Makes unshare() fail with EPERM in this process and its children, as the profile of a container does."""
-    code = [(0x20, 0, 0, 0),                                # load the number of the system call
-            (0x15, 0, 1, UNSHARE[os.uname().machine]),      # if it is not unshare(), skip one
-            (0x06, 0, 0, 0x00050001),                       # return EPERM
-            (0x06, 0, 0, 0x7fff0000)]                       # allow
+    install_filter([(0x20, 0, 0, 0),                                # load the number of the system call
+                    (0x15, 0, 1, UNSHARE[os.uname().machine]),      # if it is not unshare(), skip one
+                    (0x06, 0, 0, 0x00050001),                       # return EPERM
+                    (0x06, 0, 0, 0x7fff0000)])                      # allow
+
+
+def forbid_raw_sockets():
+    """Makes unshare() and socket(AF_PACKET) fail with EPERM."""
+    install_filter([(0x20, 0, 0, 0),
+                    (0x15, 3, 0, UNSHARE[os.uname().machine]),      # unshare(): return EPERM
+                    (0x15, 0, 3, SOCKET[os.uname().machine]),       # not socket(): allow
+                    (0x20, 0, 0, 16),                               # load the first argument
+                    (0x15, 0, 1, AF_PACKET),
+                    (0x06, 0, 0, 0x00050001),
+                    (0x06, 0, 0, 0x7fff0000)])
+
+
+def install_filter(code):
     program = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *row) for row in code))
     header = ctypes.create_string_buffer(struct.pack("@HP", len(code), ctypes.addressof(program)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -33,9 +55,9 @@ def forbid_unshare():
         raise OSError(ctypes.get_errno(), "prctl")
 
 
-def run(command, filtered=False):
+def run(command, filtered=None):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                          preexec_fn=forbid_unshare if filtered else None)
+                          preexec_fn=filtered)
 
 
 def main():
@@ -47,24 +69,38 @@ def main():
     if run(user + ["unshare", "-Urn", "true"]).returncode:
         print("no user namespaces for users here")
         return 77
-    cases = [(user, False, 0, ["no    raw sockets", "ok    separate network", "verdict: programs run in a separate"]),
-             (NO_NAMESPACES, False, 1, ["no    raw sockets", "fails separate network", "sysctl user.max_user_namespaces",
-                                        "verdict: rnic-run cannot run programs here"])]
+    limit = ["prlimit", "--memlock=65536"]
+    cases = [(limit + user, None, 0, ["ok    locked memory     64 KiB", "no    raw sockets       CAP_NET_RAW is missing",
+                                      "ok    separate network", "verdict: programs run in a separate"]),
+             (NO_NAMESPACES, None, 1, ["no    raw sockets", "fails separate network", "sysctl user.max_user_namespaces",
+                                        "verdict: rnic-run cannot run programs here"]),
+             (SYSCTLS, None, 1, ["sysctl kernel.unprivileged_userns_clone=1",
+                                 "sysctl kernel.apparmor_restrict_unprivileged_userns=0"])]
     if os.uname().machine in UNSHARE:
-        cases.append((user, True, 1, ["fails separate network", "a user namespace", "a seccomp filter is active",
+        cases.append((user, forbid_unshare, 1, ["fails separate network", "a user namespace", "a seccomp filter is active",
                                       "--cap-add NET_RAW", "verdict: rnic-run cannot"]))
     if is_root:
-        cases.append(([], False, 0, ["ok    raw sockets", "verdict: programs run on the interfaces"]))
+        interfaces = ["ok    raw sockets", "verdict: programs run on the interfaces"]
+        cases.append(([], None, 0, interfaces))
+        # The capabilities of root in a container of docker, and the same with its seccomp filter.
+        container = ["setpriv", "--bounding-set=-net_admin,-sys_admin", "--inh-caps=-net_admin,-sys_admin"]
+        cases.append((container, None, 0, interfaces))
+        if os.uname().machine in UNSHARE:
+            cases.append((container, forbid_unshare, 0, interfaces + ["no    separate network",
+                                                                      "a seccomp filter is active"]))
+            cases.append(([], forbid_raw_sockets, 1, ["no    raw sockets       the system call is forbidden", "fails separate network",
+                                                      "verdict: rnic-run cannot run programs here"]))
     for prefix, filtered, status, expected in cases:
         done = run(prefix + [rnic_run, "--doctor"], filtered)
         print(done.stdout)
         assert done.returncode == status, f"{prefix}: status {done.returncode}, expected {status}"
         for text in ["ok    library"] + expected:
             assert text in done.stdout, f"{prefix}: no '{text}'"
-        works = run(prefix + [rnic_run, "--", "true"], filtered).returncode == 0
+        said = run(prefix + [rnic_run, "--"] + PINGPONG, filtered)
+        works = said.returncode == 0
         shared = run(prefix + [rnic_run, "--wire", "shm", "--", "true"], filtered)
         assert shared.returncode == 0, f"{prefix}: --wire shm: {shared.stdout}"
-        assert works == (status == 0), f"{prefix}: rnic-run {'works' if works else 'fails'}"
+        assert works == (status == 0), f"{prefix}: rnic-run {'works' if works else 'fails'}: {said.stdout}"
     return 0
 
 

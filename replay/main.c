@@ -55,51 +55,13 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-#define WORD_MAX 16u
-
-/* Returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to
- * turn one word into the other. Returns WORD_MAX for longer words. */
-static size_t word_distance(const char *a, const char *b)
-{
-    size_t row[3][WORD_MAX + 1], len = strlen(b);
-    size_t *before = row[0], *above = row[1], *now = row[2];
-
-    if (strlen(a) >= WORD_MAX || len >= WORD_MAX)
-        return WORD_MAX;
-    for (size_t k = 0; k <= len; k++)
-        above[k] = k;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t *oldest = before;
-
-        now[0] = i;
-        for (size_t k = 1; k <= len; k++) {
-            now[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
-            now[k] = now[k - 1] + 1 < now[k] ? now[k - 1] + 1 : now[k];
-            now[k] = above[k] + 1 < now[k] ? above[k] + 1 : now[k];
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
-                before[k - 2] + 1 < now[k])
-                now[k] = before[k - 2] + 1;
-        }
-        before = above;
-        above = now;
-        now = oldest;
-    }
-    return above[len];
-}
-
 static int reject_command(const char *name)
 {
-    size_t best = 3;
     const char *meant = NULL;
+    size_t best = 3;
 
-    for (size_t i = 0; i < COMMAND_CNT; i++) {
-        size_t distance = word_distance(name, commands[i].name);
-
-        if (distance < best) {
-            best = distance;
-            meant = commands[i].name;
-        }
-    }
+    for (size_t i = 0; i < COMMAND_CNT; i++)
+        cli_suggest(name, commands[i].name, &meant, &best);
     if (access(name, F_OK) == 0)
         return cli_error("unknown command '%s'; did you mean: rocedrill check %s", name, name);
     if (meant)

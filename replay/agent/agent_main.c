@@ -216,7 +216,7 @@ static int parse_options(int argc, char **argv, struct options *options)
         default: return 2;
         }
     }
-    return optind == argc ? -1 : complain(argv[optind], "unrecognized option (see --help)");
+    return optind == argc ? -1 : complain(argv[optind], "unexpected argument (see --help)");
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include "util/strbuf.h"
 
@@ -106,17 +107,107 @@ void cli_begin(const struct cli_opts *options, char **argv)
     optind = 0; /* makes getopt of glibc forget the state of earlier calls */
 }
 
+#define WORD_MAX 24u
+
+/* Returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to
+ * turn one word into the other. Returns WORD_MAX for longer words. */
+static size_t word_distance(const char *a, const char *b)
+{
+    size_t row[3][WORD_MAX + 1], len = strlen(b);
+    size_t *before = row[0], *above = row[1], *now = row[2];
+
+    if (strlen(a) >= WORD_MAX || len >= WORD_MAX)
+        return WORD_MAX;
+    for (size_t k = 0; k <= len; k++)
+        above[k] = k;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t *oldest = before;
+
+        now[0] = i;
+        for (size_t k = 1; k <= len; k++) {
+            now[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
+            now[k] = now[k - 1] + 1 < now[k] ? now[k - 1] + 1 : now[k];
+            now[k] = above[k] + 1 < now[k] ? above[k] + 1 : now[k];
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+                before[k - 2] + 1 < now[k])
+                now[k] = before[k - 2] + 1;
+        }
+        before = above;
+        above = now;
+        now = oldest;
+    }
+    return above[len];
+}
+
+void cli_suggest(const char *typed, const char *word, const char **best, size_t *distance)
+{
+    size_t now = word_distance(typed, word);
+
+    if (now < *distance) {
+        *distance = now;
+        *best = word;
+    }
+}
+
+/* Prints an error about a long option that getopt_long() does not know, or that is ambiguous. */
+static void complain_of_unknown(const struct cli_opts *options, const char *typed)
+{
+    size_t len = strcspn(typed, "="), distance = 3;
+    const char *best = NULL;
+    char name[WORD_MAX];
+    bool ambiguous = false;
+
+    snprintf(name, sizeof(name), "%.*s", (int)len, typed);
+    for (size_t i = 0; i < options->cnt; i++) {
+        ambiguous |= strncmp(options->row[i].name, typed, len) == 0;
+        cli_suggest(name, options->row[i].name, &best, &distance);
+    }
+    if (ambiguous)
+        cli_error("%s: option '--%s' is ambiguous (see rocedrill %s --help)", options->command,
+                  typed, options->command);
+    else if (best)
+        cli_error("%s: unrecognized option '--%s'; did you mean '--%s'?", options->command, typed,
+                  best);
+    else
+        cli_error("%s: unrecognized option '--%s' (see rocedrill %s --help)", options->command,
+                  typed, options->command);
+}
+
+/* Prints the error of getopt_long(), which returned `c`. */
+static void complain_of_option(const struct cli_opts *options, int c, char *const *argv)
+{
+    const char *word = argv[optind - 1];
+    bool is_long = strncmp(word, "--", 2) == 0;
+
+    if (c == ':' && is_long)
+        cli_error("%s: option '%s' requires an argument", options->command, word);
+    else if (c == ':')
+        cli_error("%s: option requires an argument -- '%c'", options->command, optopt);
+    else if (is_long && optopt == 0)
+        complain_of_unknown(options, word + 2);
+    else if (is_long)
+        cli_error("%s: option '%.*s' doesn't allow an argument", options->command,
+                  (int)strcspn(word, "="), word);
+    else
+        cli_error("%s: invalid option -- '%c' (see rocedrill %s --help)", options->command, optopt,
+                  options->command);
+}
+
 int cli_next(const struct cli_opts *options, int argc, char **argv)
 {
     struct long_options longs;
-    char letters[2 * CLI_OPTIONS_MAX + 1];
+    char letters[2 * CLI_OPTIONS_MAX + 2];
     int c, idx = -1;
 
     make_long_options(options, &longs);
-    make_letters(options, letters);
+    make_letters(options, letters + 1);
+    letters[0] = ':'; /* distinguishes a missing argument from an unknown option */
+    opterr = 0;
     c = getopt_long(argc, argv, letters, longs.row, &idx);
-    if (c == '?')
+    if (c == '?' || c == ':') {
+        complain_of_option(options, c, argv);
         return CLI_BAD;
+    }
     for (size_t k = 0; idx >= (int)options->cnt && k < RENAMED_CNT; k++)
         if (strcmp(longs.row[idx].name, renamed_options[k].former) == 0)
             cli_error("%s: option '--%s' is now '--%s'", options->command,

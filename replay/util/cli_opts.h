@@ -40,15 +40,17 @@ int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints one line for each option. */
 void cli_print_options(FILE *out, const struct cli_opts *options);
 
-/* Starts reading options. Sets argv[0] to the program and command, which getopt prints before its
- * errors. */
+/* Starts reading options. Sets argv[0] to the program and command. */
 void cli_begin(const struct cli_opts *options, char **argv);
 
 /* Returns the key of the next option, with its argument in optarg. Returns -1 after the last one;
- * optind is then the index of the first operand. Returns CLI_BAD after getopt printed an error.
+ * optind is then the index of the first operand. Returns CLI_BAD after it printed an error.
  * Accepts the former name of a renamed option and prints the new name on standard error. */
 #define CLI_BAD (-2)
 int cli_next(const struct cli_opts *options, int argc, char **argv);
+
+/* Sets *best to `word` if it is nearer to `typed` than *distance, and reduces *distance. */
+void cli_suggest(const char *typed, const char *word, const char **best, size_t *distance);
 
 /* Returns the present name of a command. If `name` is a former name, prints the present name on
  * standard error. */

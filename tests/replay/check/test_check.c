@@ -27,6 +27,9 @@ static void says_what_is_wrong_in_one_line(void)
 {
     checkrun_refused("check", "no capture given");
     checkrun_refused("check --bogus x", "rocedrill: check: unrecognized option '--bogus'");
+    checkrun_refused("check --jsno x", "unrecognized option '--jsno'; did you mean '--json'?");
+    checkrun_refused("check --j x", "option '--j' is ambiguous");
+    checkrun_refused("check --quiet=3 x", "option '--quiet' doesn't allow an argument");
     checkrun_refused("check -z x", "invalid option -- 'z'");
     checkrun_refused("check --quiet=3 x", "option '--quiet' doesn't allow an argument");
     checkrun_refused("check --annotate - " HOLDS " >/dev/full", "standard output");

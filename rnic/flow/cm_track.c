@@ -14,7 +14,7 @@
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-/* lower bound of the TimeWait period in ns, below any packet lifetime in use */
+/* lower bound of the TimeWait period, ns: shorter than any packet lifetime in use */
 #define TIMEWAIT_NS UINT64_C(1000000)
 #define MRA_OF_LAP  2
 /* ClassPortInfo: attribute of all management classes, with methods Get and Set */
@@ -304,7 +304,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     if (!s)
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
-    /* Before a REP the connection does not exist, but the active QP may have had an earlier
+    /* Before a REP this connection does not exist, but the active QP may have had an earlier
      * connection. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
     set_cm_result(ctx, s, answered_frame(s, msg->kind));

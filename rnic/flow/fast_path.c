@@ -31,8 +31,8 @@
 #define DMA_MAX UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define LEN_MAX 4096u                /* maximum payload while the path MTU is unknown, bytes */
 
-/* Returns whether analyze_packet() would leave the packet in its connection, with `req` as its
- * requester and no change of the QP. */
+/* Returns whether analyze_packet() would keep the packet in its connection, with `req` as its
+ * requester and without any change of the QP. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -223,8 +223,8 @@ static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t
     return e && e->psn == psn ? e : roce_window_get(w, psn);
 }
 
-/* Returns whether the ACK is the first for all PSNs up to the end of `e`, and its MSN is known to
- * be right. */
+/* Returns whether the ACK is the first one for all PSNs up to the end of `e`, and whether its MSN
+ * is certainly correct. */
 static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *req,
                             const struct roce_sent_packet *e)
 {

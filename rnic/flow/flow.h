@@ -53,7 +53,7 @@ struct roce_alloc {
     void *ctx;
 };
 
-/* Relation of a later frame to an earlier one, for displays that show both. */
+/* Relation of a later frame to an earlier one, for programs that display both. */
 enum roce_link_kind {
     ROCE_LINK_ACKED_IN,       /* `other` acknowledges request packet `frame` */
     ROCE_LINK_FIRST_RESPONSE, /* `other` is the first response to READ or atomic request `frame` */
@@ -63,7 +63,7 @@ enum roce_link_kind {
     ROCE_LINK_CM_ANSWER,   /* CM message `other` answers CM message `frame` (REQ, REP, DREQ) */
 };
 
-/* One use of a QP pair. A connection has several uses if its QPNs were reused. */
+/* One use of a QP pair. If the QPNs are reused, a connection has several uses. */
 struct roce_flow_use {
     uint32_t conn_index; /* connection number at the time of the call: see roce_flow_owner() */
     uint32_t frame;      /* first frame of this use; the REP if CM messages set up the use */
@@ -83,7 +83,7 @@ struct roce_flow_done {
     enum roce_kind kind; /* kind of the request */
     uint64_t bytes;      /* payload of the message, or bytes that the READ returned */
     uint64_t start;      /* time of the first packet, ns */
-    uint64_t ns;         /* time until `frame`; ROCE_NEVER_NS if that is not known */
+    uint64_t ns;         /* time from the first packet to `frame`, ns; ROCE_NEVER_NS if unknown */
 };
 
 struct roce_flow_in;
@@ -111,7 +111,7 @@ struct roce_flow_opts {
     void (*on_cm)(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg);
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
-    /* An operation was completed, as the summary of its connection counts it. */
+    /* Called when an operation is completed, as counted in the summary of its connection. */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -119,8 +119,8 @@ struct roce_flow_opts {
 
 /* One captured frame, input of roce_flow_feed(). */
 struct roce_flow_in {
-    const struct roce_pkt *pkt; /* packet for which roce_pkt_parse() returned 0; the flow does not
-                                 * keep the pointer */
+    const struct roce_pkt *pkt; /* the packet, for which roce_pkt_parse() returned 0; the flow
+                                 * does not keep the pointer */
     uint32_t frame;             /* frame number in the capture, from 1, ascending */
     uint64_t time; /* capture time, ns since any epoch; small backward steps are tolerated */
     enum roce_icrc_status
@@ -135,7 +135,8 @@ enum roce_analysis {
     ROCE_AN_RESPONSE = 1u << 1,
     ROCE_AN_RETRANSMISSION = 1u << 2,     /* retransmitted request; `cause` is the reason */
     ROCE_AN_DUPLICATE_REQUEST = 1u << 3,  /* retransmitted request that was already acknowledged */
-    ROCE_AN_COPY = 1u << 4,               /* second capture of one packet, not a retransmission */
+    ROCE_AN_COPY = 1u << 4,               /* second capture of one transmission, not a
+                                           * retransmission */
     ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request with an older PSN, received out of order */
     ROCE_AN_PSN_GAP = 1u << 6,            /* `gap` PSNs before this request are missing */
     ROCE_AN_ACK_UNSEEN = 1u << 7,         /* response to a request that is not in the capture */
@@ -247,7 +248,7 @@ void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_dig
  * called once. */
 void roce_flow_finish(struct roce_flow *flow);
 
-/* Returns the final number of connection `conn_index`. Two directions may be paired later; the
+/* Returns the final number of connection `conn_index`. If two directions are paired later, the
  * connection keeps the number of the direction that was captured first. */
 uint32_t roce_flow_conn_index(const struct roce_flow *flow, uint32_t conn_index);
 

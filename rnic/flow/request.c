@@ -60,7 +60,8 @@ static bool may_follow(const struct roce_sent_packet *prev, const struct roce_se
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
-/* Subtracts late-captured PSNs from the count of PSNs that were acknowledged but not captured. */
+/* Corrects the number of PSNs that were acknowledged but not captured: some of them were captured
+ * late. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_cold_counters *sum = ctx->sender->counts.cold;
@@ -105,7 +106,8 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
-        /* The request was acknowledged before its capture: two capture points reorder packets. */
+        /* The request was acknowledged before it was captured: two capture points reorder
+         * packets. */
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
@@ -166,7 +168,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
         ctx->sender->counts.first_psn = req->base =
-            e->psn; /* the first captured packet had overtaken the current packet */
+            e->psn; /* the first captured packet overtook the current packet */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -307,8 +309,8 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     roce_sent_result(ctx, e);
 }
 
-/* Returns whether READ `now`, which is not in the window of sent packets, has PSNs in common with
- * `next`, which is. */
+/* Returns whether READ `now`, which is not in the window of sent packets, shares PSNs with `next`,
+ * which is. */
 static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_sent_packet *next)
 {
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
@@ -319,7 +321,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
-    /* The PSN is before `nxt`: without a later entry, it is before all entries. */
+    /* The PSN is before `nxt`. If no entry follows, the PSN is before all entries. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
     bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
@@ -329,7 +331,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
-        roce_report_copy(ctx, 0); /* older than all entries, and no PSN is missing there */
+        roce_report_copy(ctx, 0); /* the PSN is before all entries, and no PSN is missing there */
         return;
     }
     at = old ? 0 : at;
@@ -351,7 +353,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         old && roce_reuse_is_unannounced(ctx); /* the earlier packet with this PSN is unknown */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
-        note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* older than all entries */
+        note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* the PSN is before all entries */
         return;
     }
     if (overlaps_next(now, next)) {
@@ -381,8 +383,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     fill_hole(ctx, at, now);
 }
 
-/* Returns whether a gap before the UC packet in roce_ctx is the first one in its message. A message
- * without its First packet, or with a gap, has no known offset. */
+/* Returns whether the gap before the current UC packet is the first one in its message. If a
+ * message lacks its First packet, or has a gap, offsets in it are unknown. */
 static bool loses_another_message(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *prev = roce_window_tail(&ctx->sender->req.win);
@@ -496,7 +498,7 @@ void roce_request(struct roce_ctx *ctx)
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
         ctx->conn->inconsistent |=
-            req->peer_restarted; /* the direction did not restart after all */
+            req->peer_restarted; /* the other direction did not begin a new use after all */
         req->maybe_reused = req->peer_restarted = false;
         append_request(ctx, psn_cnt, guess);
     } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {

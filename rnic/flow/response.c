@@ -54,8 +54,8 @@ static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_pack
     return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
 }
 
-/* Counts READ `e`, which completes although its responses were out of order. If it was
- * retransmitted, its responses may be those of two transmissions, each in order. */
+/* Counts READ `e`, which completes although its responses were out of order. If the READ was
+ * retransmitted, its responses may belong to two transmissions, each of them in order. */
 static void note_accepted_read(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     if (e->tries == 1)
@@ -104,8 +104,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_sent_packet *e;
 
     if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
-        return; /* the response belongs to an earlier or later connection of the QP, or its PSN was
-                 * never sent */
+        return; /* the response belongs to an earlier or later connection of the QP, or to a PSN
+                 * that was never sent */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)
@@ -265,7 +265,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* Excludes a requester that may react to an earlier sequence NAK, or go back for a READ. */
+        /* Excludes a requester that may react to an earlier sequence NAK, or that may go back for a
+         * READ. */
         rsp->rnr_sure =
             !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Cases: for each rule that the observer judges, a conversation that violates the rule, or shows
- * the event of a NOTE. If `wrong` is false, the conversation lacks only the violation and conforms.
+ * Cases: a conversation for each rule that the observer judges. The conversation violates the rule,
+ * or shows the event of a NOTE. If `wrong` is false, the conversation is the same without the
+ * violation, and conforms.
  */
 #ifndef TEST_FLOW_CASES_H
 #define TEST_FLOW_CASES_H

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Removes the latest frame and returns it as a model that a test changes. `bytes` contains the
- * payload. */
+/* Removes the latest frame and returns it as a packet model that a test can change. `bytes`
+ * receives the payload. */
 static struct roce_pkt take_back(struct flowgen *g, uint8_t bytes[ROCE_FRAME_MAX])
 {
     struct flowgen_frame f = g->frame[--g->frame_cnt];
@@ -21,7 +21,7 @@ static uint8_t *byte(struct flowgen *g, size_t off)
     return g->bytes + g->frame[g->frame_cnt - 1].off + off;
 }
 
-/* Recomputes the ICRC of the latest frame after the test changed its bytes. */
+/* Recomputes the ICRC of the latest frame, after the test changed its bytes. */
 static void sign(struct flowgen *g)
 {
     struct flowgen_frame *f = &g->frame[g->frame_cnt - 1];
@@ -157,7 +157,7 @@ CASE(ICRC_NEVER_GOOD)
         if (i < 8)
             p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         else
-            flowgen_wait(g, 70000000); /* longer than the timeout, without a response */
+            flowgen_wait(g, 70000000); /* longer than the ACK timeout, without a response */
         flowgen_put(g, 0, &p);
         if (wrong)
             *byte(g, BTH_OFF + 20) ^= 0x10;

@@ -62,7 +62,8 @@ CASE(ACK_NO_FIRST)
 {
     flowgen_send(g, 0, 64);
     put_req(g, ROCE_OP_RC_SEND_LAST, 10);
-    if (!wrong) { /* the request is correct in both cases: only the conforming case lacks the NAK */
+    if (!wrong) { /* the request is valid in both cases; the NAK, sent only if not `wrong`, is
+                   * the subject */
         g->frame_cnt--;
         g->conn.psn[0]--;
         g->conn.msn[0]--;
@@ -168,7 +169,7 @@ CASE(NO_CREDIT)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 0);
     }
-    flowgen_wait(g, 10000000); /* longer than packets can be in flight */
+    flowgen_wait(g, 10000000); /* longer than any packet can be in flight */
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
@@ -181,7 +182,7 @@ CASE(CREDITS)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 2);
     }
-    flowgen_wait(g, 10000000); /* longer than packets can be in flight */
+    flowgen_wait(g, 10000000); /* longer than any packet can be in flight */
     for (int i = 0; i < (wrong ? 4 : 2); i++)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, 2);
@@ -213,7 +214,7 @@ CASE(FATAL_NAK)
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? NAK_ACC : ACK_31);
 }
 
-/* Sends a request, retransmits it after `wait` if `again`, then acknowledges it. */
+/* Sends a request, retransmits it after `wait` ns if `again` is set, then acknowledges it. */
 static void repeat(struct flowgen *g, bool again, uint64_t wait)
 {
     struct roce_pkt p;

@@ -14,7 +14,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
     CU_ASSERT(finding->other_frame < finding->frame ||
               !finding->other_frame); /* other_frame must be
                                        * an earlier frame */
-    if (at == JUDGE_FINDINGS) {       /* the list is full: an ERROR replaces the last finding */
+    if (at == JUDGE_FINDINGS) {       /* if the list is full, an ERROR replaces the last finding */
         if (finding->severity != ROCE_SEV_ERROR)
             return;
         at--;
@@ -102,8 +102,8 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
 
 /* ---- comparison of observers ----------------------------------------------------------------- */
 
-/* Runs the observer also without its fast path (flow/fast_path.c), and without results. Findings,
- * results and summaries must be equal each time. */
+/* Runs the observer also without its fast path (flow/fast_path.c), and without results. Each run
+ * must give equal findings, results and summaries. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
@@ -112,7 +112,8 @@ static bool same_finding(const struct roce_finding *a, const struct roce_finding
            a->actual == b->actual && a->other_frame == b->other_frame && a->known == b->known;
 }
 
-/* Compares from member `from` up to member `to`; there is no padding between them. */
+/* Compares the bytes from member `from` up to member `to`. There must be no padding between
+ * them. */
 #define SAME(a, b, from, to)                                                                       \
     (memcmp(&(a)->from, &(b)->from,                                                                \
             offsetof(struct roce_endpoint_summary, to) -                                           \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Judge: feeds a generated conversation to the observer and returns its findings. The capture is
- * complete, or incomplete as real captures are. Also feeds an observer without the fast path and
- * one without results, and fails the test if they differ.
+ * complete, or incomplete as real captures are. A second observer runs without the fast path and a
+ * third without results; the test fails if their findings differ.
  */
 #ifndef TEST_JUDGE_H
 #define TEST_JUDGE_H
@@ -43,8 +43,8 @@ struct verdict {
         *owners; /* final owners of all frames; array of the length of `results` */
 };
 
-/* Judges a conversation. `opts` may be NULL; its callbacks are not used. Clears `verdict` except
- * results and owners. */
+/* Judges a conversation. `opts` may be NULL; callbacks in it are ignored. Clears *verdict, except
+ * for results and owners. */
 void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
            const struct judge_spoil *spoil, struct verdict *verdict);
 

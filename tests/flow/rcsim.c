@@ -123,7 +123,7 @@ static bool arrive(struct rcsim *s)
     return true;
 }
 
-/* Moves the time to the next event if nothing can be sent now. */
+/* Advances the time to the next event if no packet can be sent now. */
 static void pass(struct rcsim *s)
 {
     s->now += 200 + rng_below(s->rng, 800);

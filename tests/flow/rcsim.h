@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Rcsim: two conformant endpoints of an RC connection and the network between them. Random choices
- * cover the freedom of the specification: outstanding requests, acknowledgements, credits, RNR
- * NAKs, MSNs of READ responses. Packets are lost before and behind the capture point. Frames are
- * added to a flowgen in the order in which they passed the capture point.
+ * cover what the specification leaves open: outstanding requests, acknowledgements, credits, RNR
+ * NAKs, MSNs of READ responses. The network loses packets before and behind the capture point.
+ * Frames are added to a flowgen in the order in which they passed the capture point.
  */
 #ifndef TEST_RCSIM_H
 #define TEST_RCSIM_H
@@ -23,7 +23,8 @@ struct rcsim_opts {
     bool both_ways;
     uint64_t timeout, delay; /* ACK timeout and path delay, ns */
     uint32_t tap;  /* position of the capture point, percent of the path from side 0 to side 1 */
-    uint64_t same; /* if not 0: seed that makes the WQEs of the first half repeatable */
+    uint64_t same; /* if not 0: seed of the WQEs of the first half, so that two conversations can
+                    * have the same ones */
 };
 
 /* Returns random options of a conformant conversation. */

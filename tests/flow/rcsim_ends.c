@@ -65,7 +65,7 @@ static bool may_send(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wq
         return false;
     if (e->credit_seen && rcsim_uses_rq(w->op) && e->snd == w->first && ssn > e->lsn &&
         e->una < w->first)
-        return false; /* without credits, only a single probe is allowed */
+        return false; /* without credits, the requester may send only one probe */
     if (e->credit_seen && e->snd > w->first && w->op <= SEND_INV && ssn > e->lsn && e->una < e->snd)
         return false; /* a probe is one packet */
     if (e->credit_seen && e->snd == w->first && e->una < e->snd) {
@@ -195,7 +195,7 @@ void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v)
         (void)acked(s, e, v->n + 1);
         return;
     }
-    if (v->n - w->first > w->got) { /* responses of the READ are missing */
+    if (v->n - w->first > w->got) { /* responses to the READ are still missing */
         e->una = w->first + w->got;
         if (e->snd > e->una)
             go_back(e, e->una);
@@ -261,7 +261,7 @@ static void read_responses(struct rcsim *s, struct rcsim_end *e, const struct rc
     }
 }
 
-/* Sends the single response of an atomic, ATOMIC WRITE or FLUSH. */
+/* Sends the only response packet of an atomic, ATOMIC WRITE or FLUSH. */
 static void small_response(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wqe *w)
 {
     answer(e, (struct rcsim_event){.n = w->first,

@@ -16,11 +16,11 @@ enum rcsim_op { SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, ATOMIC, AWRITE
 
 struct rcsim_wqe {
     enum rcsim_op op;
-    uint32_t len, first, cnt; /* length in bytes, first packet (counted from the start of the
-                               * connection), number of packets */
+    uint32_t len, first, cnt; /* length in bytes; number of the first packet, counted from the
+                               * start of the connection; number of packets */
     uint32_t got;             /* READ: responses received */
     bool done;                /* READ or atomic: all responses were received */
-    bool out;                 /* the WQE was sent and is not complete */
+    bool out;                 /* the request was sent and is not complete */
     uint64_t orig;
 };
 
@@ -29,7 +29,7 @@ struct rcsim_event {
     uint64_t time;
     int to;
     bool request;
-    uint32_t n, skip; /* READ: first packet and number of packets skipped */
+    uint32_t n, skip; /* READ: number of the first packet, and number of packets already received */
     uint8_t opcode, syndrome;
     uint32_t msn, len;
     bool ackreq;
@@ -51,7 +51,8 @@ struct rcsim_end {
     uint32_t posted; /* number of posted receive WQEs */
     struct rcsim_event rsp[RCSIM_RESPONSES];
     unsigned rsp_cnt;
-    uint64_t sent_at; /* latest arrival at the peer, ns: packets keep their order */
+    uint64_t sent_at; /* latest time at which a packet arrives at the peer, ns; later packets
+                       * arrive after it */
 };
 
 struct rcsim {
@@ -88,7 +89,7 @@ void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v);
 /* Returns the WQE of packet `n` of an end, or NULL. */
 struct rcsim_wqe *rcsim_wqe_of(struct rcsim_end *e, uint32_t n);
 
-/* Sends the next request of `side` if that is allowed, or the next waiting response. */
+/* Sends the next request of `side` if the rules allow it, or the next waiting response. */
 void rcsim_send_one(struct rcsim *s, int side);
 void rcsim_respond(struct rcsim *s, int side);
 

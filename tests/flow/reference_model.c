@@ -46,7 +46,7 @@ static struct model_event pop(struct model_net *n)
     return top;
 }
 
-/* Wakes the host at the time when its link is free. */
+/* Schedules host `side` for the time when its link is free. */
 void model_wake(struct model_net *n, int side)
 {
     if (n->slot[side])
@@ -129,8 +129,7 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
     s->messages[m->oper] +=
         i->pos + i->span == m->first + m->span && !e->seen[i->pos + i->span - 1];
 
-    if (i->go && i->pos < e->seen_end) { /* otherwise no captured packet shows the earlier
-                                          * transmission */
+    if (i->go && i->pos < e->seen_end) { /* otherwise the capture lacks the earlier transmission */
         if (i->go != e->seen_go) {
             e->seen_go = i->go;
             s->retx_episodes[i->cause]++;
@@ -142,7 +141,7 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
         s->out_of_order++;
     }
     if (e->seen_last == 0 && !n->o->cm)
-        e->seen_end = i->pos; /* the capture does not show an earlier transmission */
+        e->seen_end = i->pos; /* the capture lacks an earlier transmission */
     if (i->pos > e->seen_end)
         s->missing += i->pos - e->seen_end;
     if (i->pos + i->span > e->seen_end)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Reference model: connections over a network that loses, copies and delays packets, captured at a
- * point on the path. The model counts each packet at the capture point, with its sender's knowledge
- * of it. Both ends conform. The model shares only the packet builder with the observer.
+ * point on the path. Both ends conform. For each captured packet, the model counts the state of its
+ * sender, which a capture does not show. The model shares only the packet builder with the
+ * observer.
  *
  * A --- before --- capture point --- after --- B
  */
@@ -26,9 +27,9 @@ enum model_kind {
 
 /* One of the two parts of the path, for both directions. */
 struct model_way {
-    uint32_t lost[MODEL_KINDS]; /* losses, permille; with `burst`: number of bursts, permille */
-    uint32_t burst;             /* consecutive packets lost in a burst; 0: one */
-    uint32_t twice;             /* packets copied by the network, permille */
+    uint32_t lost[MODEL_KINDS]; /* lost packets, permille; with `burst`: bursts, permille */
+    uint32_t burst;             /* number of consecutive packets lost in a burst; 0 means one */
+    uint32_t twice;             /* packets that the network copies, permille */
     uint32_t late, late_ns;     /* delayed packets, permille, and their maximum delay, ns */
     uint64_t delay_ns;
 };
@@ -43,7 +44,7 @@ struct model_opts {
     bool both_ways;   /* side B also sends requests */
     bool cm;          /* CM messages set up the connection in the capture */
     bool two_points;  /* captured at A and at B, so that packets that reach B are captured twice */
-    bool dies;        /* at some time the network stops: no more packets arrive */
+    bool dies;        /* the network stops working at some time */
     uint64_t step_ns; /* transmission time of a packet, ns */
 };
 

@@ -10,7 +10,7 @@
 #define READS     4u                 /* maximum number of outstanding READs and atomics */
 #define TIMEOUT   UINT64_C(67108864) /* ACK timeout of code 14, ns */
 #define RETRIES   6u
-#define RNR_CODE  8u /* RNR timer code: 160 us */
+#define RNR_CODE  8u /* RNR timer code of 160 us */
 #define RNR_TRIES 6u
 
 const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
@@ -59,8 +59,8 @@ static void answer(struct model_net *n, const struct model_item *i, const struct
         respond(n, i->conn, side, ROCE_OP_RC_ATOMIC_ACK, i->pos, 0, ROCE_CREDIT_NONE);
         return;
     }
-    for (uint32_t k = off; k < m->span; k++) { /* positions of the packets: First, Middle, Last, or
-                                                * Only */
+    for (uint32_t k = off; k < m->span; k++) { /* the opcode depends on the position of the
+                                                * packet: First, Middle, Last, or Only */
         bool first = k == off, last = k + 1 == m->span;
         uint8_t op = (uint8_t)(base + (first ? (last ? 3 : 0) : last ? 2 : 1));
 
@@ -125,8 +125,8 @@ static void go_back(struct model_end *e, enum roce_cause cause)
 
 static uint64_t patience(struct model_net *n)
 {
-    /* Adds at most 30 ms, below a total of 100 ms: without CM messages a longer idle time may
-     * indicate a QP reuse. */
+    /* Adds at most 30 ms to the timeout, so that the wait stays below 100 ms. Without CM messages,
+     * a longer idle time may indicate a QP reuse. */
     return n->now + TIMEOUT + rng_below(n->o->rng, 30000000);
 }
 

@@ -14,18 +14,19 @@
 /* A message that an end sends. */
 struct model_msg {
     enum roce_oper oper;
-    uint32_t len, first, span; /* length in bytes, first position, number of positions (PSNs counted
-                                * from the first one) */
+    uint32_t len, first, span; /* length in bytes, first position, number of positions; a
+                                * position is a PSN counted from the first PSN */
 };
 
-/* A packet, with its sender's knowledge of it. */
+/* A packet, with the knowledge of its sender. */
 struct model_item {
     struct roce_pkt pkt;
     int side;
     uint32_t conn;
     bool request;
     uint32_t pos, span;
-    uint32_t go; /* number of the go-back that retransmitted it; 0 for the first transmission */
+    uint32_t go; /* number of the go-back that retransmitted the packet; 0 for the first
+                  * transmission */
     enum roce_cause cause;
     bool copied;
 };
@@ -75,8 +76,8 @@ struct model_net {
     size_t cnt, cap;
     uint64_t now, order, dead;
     uint16_t id[2];
-    uint32_t burst[2][2]; /* packets that remain to be lost in a burst, by part of the path and
-                           * sender */
+    uint32_t burst[2][2]; /* number of packets that the current burst still loses, by part of the
+                           * path and by sender */
     uint32_t turn[2];
     uint64_t busy[2]; /* time until which the link is busy, ns */
     bool slot[2];     /* a MODEL_SLOT event is pending */
@@ -84,7 +85,7 @@ struct model_net {
 
 /* ---- reference_model.c: hosts and wires ------------------------------------------------------ */
 
-/* Wakes host `side` at the time when its link is free. */
+/* Schedules host `side` for the time when its link is free. */
 void model_wake(struct model_net *n, int side);
 
 /* Sets the timer of an endpoint to `at`, unless it expires earlier. */

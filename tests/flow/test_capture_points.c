@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests captures from several capture points, or far from the sender. Their packet order may look
- * like a fault, which must not be reported; real faults are still reported.
+ * Tests captures taken at several points, or far from the sender. Their packet order may look like
+ * a fault, which must not be reported. Real faults must still be reported.
  */
 #include <stdlib.h>
 #include "cases.h"
@@ -10,8 +10,8 @@
 
 static struct verdict v;
 
-/* The MSN may count a READ from its last response on (C9-148). A first response then has an MSN
- * that would otherwise belong to a READ counted from its first response on. */
+/* The MSN counts a READ from its last response on (C9-148), or already from its first response on.
+ * The observer must accept a first response with either MSN. */
 static void read_that_counts_late_is_no_error(void)
 {
     for (uint32_t before = 0; before < 2; before++) {
@@ -36,9 +36,9 @@ static void read_that_counts_late_is_no_error(void)
     }
 }
 
-/* A gap, a repeated acknowledgement and the NAK are captured at two points. The second point sees
- * them after the first has seen all three, so the second NAK is a copy. Without other copies, the
- * responder sent the NAK twice. */
+/* Two points capture a gap, a repeated acknowledgement and the NAK. The second point sees them
+ * after the first has seen all three, so the second NAK in the capture is a copy. If no other
+ * packet was copied, the responder sent the NAK twice. */
 static void nak_captured_twice_is_a_copy(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -72,8 +72,9 @@ static void nak_captured_twice_is_a_copy(void)
     }
 }
 
-/* Two gaps and their NAKs pass the first capture point before the first NAK passes the second,
- * where it is a stale copy. With only one capture point, the responder sent a stale NAK. */
+/* Two gaps and their NAKs pass the first capture point before the first NAK passes the second
+ * capture point. There the NAK is an old copy. With only one capture point, the responder would
+ * have sent an outdated NAK. */
 static void nak_captured_late_is_a_copy(void)
 {
     for (unsigned stale = 0; stale < 2; stale++) {
@@ -115,8 +116,8 @@ static void nak_captured_late_is_a_copy(void)
     }
 }
 
-/* A second NAK for one gap remains an ERROR if other packets were copied. It is less severe if the
- * copies are not in the capture. */
+/* A second NAK for one gap is an ERROR even if the network copied earlier packets, whether or not
+ * the capture has the copies. */
 static void second_nak_is_an_error_despite_copies(void)
 {
     for (uint32_t head = 0; head < 5; head += 4) {
@@ -146,8 +147,8 @@ static void second_nak_is_an_error_despite_copies(void)
     }
 }
 
-/* Sends a SEND that is answered by an RNR NAK of 1.28 ms and then retransmitted: `again` ns after
- * the first transmission, `waited` ns after the NAK was captured. */
+/* Sends a SEND, an RNR NAK of 1.28 ms, and the SEND again. The retransmission follows `again` ns
+ * after the first transmission, and `waited` ns after the NAK was captured. */
 static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
 {
     struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
@@ -163,8 +164,8 @@ static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
     flowgen_ack_all(g, 1);
 }
 
-/* Wait after an RNR NAK: the clock of the NAK's capture point is late, one clock is coarse, or the
- * requester did not wait. */
+/* Waits after an RNR NAK that look too short: the clock at the NAK's capture point is late, a clock
+ * is coarse, or the requester did not wait. */
 static void rnr_wait_of_two_clocks_is_no_error(void)
 {
     static const struct {
@@ -198,7 +199,8 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
 }
 
 /* A READ response is lost behind the capture point. The next response, an RNR NAK, makes the
- * requester go back at once (R139). The retransmitted READ is lost before the capture point. */
+ * requester go back at once (R139). The retransmitted READ request is lost before the capture
+ * point. */
 static void lost_read_response_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
@@ -215,8 +217,8 @@ static void lost_read_response_explains_the_go_back(void)
     }
 }
 
-/* More packets lie between the unanswered READ and the RNR NAK. All requests from the READ on are
- * retransmitted at once. */
+/* As above, with more packets between the unanswered READ and the RNR NAK. The requester
+ * retransmits all requests from the READ on at once. */
 static void earlier_read_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {

@@ -30,12 +30,12 @@ static void put(struct flowgen *g, int side, enum roce_cm kind)
     flowgen_cm(g, side, &m);
 }
 
-/* An exchange from REQ to DREP; either side may disconnect. */
+/* A CM exchange from REQ to DREP, which either side may end. */
 static void messages_of_an_exchange_are_linked(void)
 {
     static const uint32_t answers[] = {0, 1, 1, 3,
-                                       3, 0, 6}; /* number of the message that each message answers;
-                                                  * 0: none */
+                                       3, 0, 6}; /* for each message: number of the message that
+                                                  * it answers; 0: none */
 
     for (int side = 0; side < 2; side++) {
         const struct roce_conn_summary *c = &v.conn[1]; /* connection 0 is QP1 */
@@ -119,7 +119,7 @@ static void rep_above_the_offered_depths_is_reported(void)
     }
 }
 
-/* Both hosts begin an exchange, coincidentally with equal communication ids. */
+/* Both hosts begin an exchange, by chance with equal communication ids. */
 static void equal_ids_of_two_hosts_are_told_apart(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x5000, 0x9000),
@@ -152,7 +152,7 @@ static void equal_ids_of_two_hosts_are_told_apart(void)
     }
 }
 
-/* CM connects a QP of a captured pair to another QP. */
+/* The CM connects a QP of a captured pair to another QP. */
 static void qp_of_an_older_pair_gets_a_new_connection(void)
 {
     for (int side = 0; side < 2; side++) {

@@ -57,8 +57,8 @@ static void many_connections_with_random_psns(void)
     }
 }
 
-/* The two directions have separate numbers until they are paired. roce_flow_owner() returns the
- * final owner of a packet. */
+/* The two directions have separate connection numbers until they are paired. Then roce_flow_owner()
+ * returns the common number for each packet. */
 static void every_packet_has_a_final_owner(void)
 {
     static struct roce_flow_result results[64];
@@ -90,7 +90,7 @@ static void every_packet_has_a_final_owner(void)
     flowgen_free(&g);
 }
 
-/* Every QP starts at PSN 0, as with many programs; the source ports are those of Linux. */
+/* Every QP starts at PSN 0, as in many programs; the source ports are those that Linux computes. */
 static void equal_psns_are_paired_by_source_port(void)
 {
     struct flowgen_conn c[8];
@@ -172,8 +172,8 @@ static void cm_names_both_sides(void)
     CU_ASSERT(v.conn[1].facts.complete);
 }
 
-/* Annex A14: the REP names the XRC target in place of an EE context. Another target of the same
- * host right after it is not a reuse of its QPN. */
+/* Annex A14: the REP names the XRC target in the field of the EE context. If another target of the
+ * host is used right after it, that is not a reuse of the QPN. */
 static void cm_names_an_xrc_target(void)
 {
     struct flowgen g;
@@ -260,7 +260,8 @@ static void reuse_announced_by_cm_is_a_second_use(void)
     CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
 }
 
-/* The DREQ invalidates the parameters that CM negotiated, and no message announces the QP reuse. */
+/* The DREQ ends the validity of the parameters that the CM negotiated. No message announces the QP
+ * reuse. */
 static void reuse_after_a_dreq_is_detected(void)
 {
     struct flowgen g;
@@ -344,8 +345,8 @@ static void two_qps_of_one_address_are_paired(void)
 }
 
 /* No CM, unrelated source ports, PSNs from 0: the first response is a sequence or RNR NAK. The
- * requester goes back before three responses have paired the directions. It is a go-back, not out
- * of order. */
+ * requester goes back before three responses have paired the directions. The observer must count a
+ * go-back, not an out-of-order packet. */
 static void nak_before_pairing_explains_the_go_back(void)
 {
     static const struct {
@@ -379,7 +380,8 @@ static void nak_before_pairing_explains_the_go_back(void)
     }
 }
 
-/* One retransmitted packet is lost before the capture point: the go-back counts once. */
+/* One of the retransmitted packets is lost before the capture point: the go-back still counts
+ * once. */
 static void go_back_with_a_hole_counts_once(void)
 {
     struct roce_pkt p[5];
@@ -432,7 +434,7 @@ static void short_connection_is_paired_by_msn(void)
     }
 }
 
-/* A short connection with different source ports in both directions is paired after two responses
+/* A short connection whose directions have different source ports. It is paired after two responses
  * that match the MSN, or at the end of the capture. */
 static void short_connection_with_two_ports_is_paired(void)
 {
@@ -544,8 +546,7 @@ static void summary_names_the_evidence_of_a_pair(void)
     EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_NOT);
 }
 
-/* UC has no responses: two directions that are the only ones between their hosts are one
- * connection. */
+/* UC has no responses. If only two directions exist between two hosts, they are one connection. */
 static void lone_uc_directions_are_paired(void)
 {
     for (uint32_t others = 0; others < 2; others++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Detection rate: how often the violation of each rule (cases_*.c) is still reported in a capture
- * that lacks some packets, a direction, or its beginning. In a complete capture it always is:
- * flow.cases. If it is not reported, the proof is missing, or missing packets might explain it.
+ * Detection rate: how often the observer still reports a violation (cases_*.c) if the capture lacks
+ * some packets, a direction, or its beginning. In a complete capture it reports each violation:
+ * test_cases.c. An unreported violation lacks its proof, or missing packets may explain it.
  *
- * SHARES_PRINT=1 prints the current rows. A lower figure than here means that the observer detects
- * less.
+ * SHARES_PRINT=1 prints the current rows. If a rate falls below its row, the observer detects less
+ * than before.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ enum spoil {
     LACKS_20,
     SIDE_A, /* only packets of side A are captured */
     SIDE_B,
-    HEAD, /* packets at the beginning are missing, at most half */
+    HEAD, /* the first packets are missing, at most half of the capture */
     SPOILS
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Detection of faults: one field of one packet of a conformant conversation is altered. The share
- * that is reported as ERROR (or WARN, where no more is possible) must not decrease.
+ * Detection of faults: the test alters one field of one packet of a conformant conversation. The
+ * share of alterations reported as ERROR must not decrease. For some alterations WARN is
+ * sufficient, because an ERROR is impossible.
  *
- * Caution against false alarms (test_no_false_alarm.c) has a price here. What is not reported
- * cannot be proven by a passive observer: an MSN that is one too high may count a request that was
- * not captured.
+ * The observer avoids false alarms (test_no_false_alarm.c), and therefore misses some faults. A
+ * passive observer cannot prove every fault: an MSN that is one too high may count a request that
+ * was not captured.
  *
  * SENSE_SEED=<n> uses other conversations; the shares are asserted for seed 1 only.
  */
@@ -23,9 +24,9 @@ enum kind {
     READ_RESP,
     ATOMIC_ACK,
     AETH,    /* any packet with an AETH */
-    AGAIN,   /* single-packet request, acknowledged long ago, repeated at the end */
-    WAITING, /* unacknowledged request at the end, repeated */
-    REPLAY,  /* Atomic ACK, repeated at the end */
+    AGAIN,   /* a single-packet request, acknowledged long before, is repeated at the end */
+    WAITING, /* an unacknowledged request at the end is repeated */
+    REPLAY,  /* an Atomic ACK is repeated at the end */
     ANY,     /* any packet of the connection */
 };
 
@@ -242,7 +243,7 @@ static const struct {
     {"READ response to no READ",       READ_RESP,  past_all, {0, 0, 0}, false},
     {"Atomic ACK in place of an ACK",  ACK,        not_asked, {100, 89, 81}, false},
     {"NAK code 9",                     ACK,        nak_code, {100, 100, 100}, false},
-    /* alterations for which a WARN is the most possible */
+    /* alterations for which the observer can report only a WARN */
     {"RNR NAK in place of an ACK",     ACK,        rnr, {91, 90, 77}, true},
     {"another P_Key",                  ANY,        other_pkey, {100, 100, 100}, true},
     {"MigReq 0",                       ANY,        migreq, {100, 100, 100}, true},
@@ -281,8 +282,8 @@ static bool parse(const struct flowgen *g, size_t i, struct roce_pkt *p)
     return roce_pkt_parse(p, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0;
 }
 
-/* Generates a conformant conversation: with CM, with matching source ports, or as a second use of
- * the QPs. Returns the first frame that may be altered. */
+/* Generates a conformant conversation with the evidence of `setting`: CM messages, matching source
+ * ports, or an earlier use of the QPs. Returns the first frame that may be altered. */
 static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, bool waiting)
 {
     uint32_t start[2] = {rng_below(rng, 1u << 24), rng_below(rng, 1u << 24)};
@@ -316,8 +317,8 @@ static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, boo
     return first;
 }
 
-/* Judges the conversation with frame `at` altered, or repeated and altered at the end. Returns
- * false if the row cannot alter that frame. */
+/* Judges the conversation with frame `at` altered, or with an altered copy of the frame at the end.
+ * Returns false if the row cannot alter that frame. */
 static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *alter,
                     struct flowgen *out)
 {

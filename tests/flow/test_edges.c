@@ -23,7 +23,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* NAK codes that are valid for RC, that belong to another service, and that are reserved. */
+/* The syndromes that the codes of a NAK can have: valid for RC, valid only for another service,
+ * reserved. */
 static void reserved_syndromes_are_reported(void)
 {
     static const struct {
@@ -46,7 +47,8 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
-/* A rising credit count is an update at any MSN. The first one, and a falling one, is not. */
+/* An ACK with more credits than before is an update, at any MSN. The first ACK with credits, and
+ * one with fewer, is not. */
 static void rising_credits_are_an_update(void)
 {
     static const struct {
@@ -89,7 +91,8 @@ static void credits_wrap_with_the_msn(void)
     }
 }
 
-/* Credits that the requester has not received yet, or received before they were captured. */
+/* Two cases: credits that the requester has not received yet, and credits that it received before
+ * they were captured. */
 static void credits_in_flight_are_not_used(void)
 {
     enum how { KNOWN, JUST_GIVEN, SEEN_LATE };
@@ -116,8 +119,7 @@ static void credits_in_flight_are_not_used(void)
     }
 }
 
-/* The first captured PSN is the first PSN of the connection only if the capture begins with the
- * first message. */
+/* The first captured PSN is the first PSN of the connection only if its packet begins a message. */
 static void first_psn_needs_the_first_packet(void)
 {
     for (unsigned inside = 0; inside < 2; inside++) {
@@ -133,8 +135,8 @@ static void first_psn_needs_the_first_packet(void)
     }
 }
 
-/* A sequence NAK after an RNR NAK: before or after the refused packet is retransmitted, or for
- * another packet. */
+/* A sequence NAK after an RNR NAK is captured before or after the retransmission of the refused
+ * packet, or for another packet. */
 static void sequence_nak_after_an_rnr_nak_is_reported(void)
 {
     static const struct {
@@ -214,8 +216,8 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
     }
 }
 
-/* A sequence NAK is sent twice. The known deviation of Linux needs an RNR NAK before it. If
- * responses were copied, the second may be a copy. */
+/* A sequence NAK is sent twice. The known deviation of Linux needs an RNR NAK before the first one.
+ * If the network copied other responses, the second NAK may be a copy. */
 static void second_sequence_nak_is_reported(void)
 {
     static const struct {
@@ -277,8 +279,9 @@ static const struct roce_finding *finding_of(enum roce_rule rule)
     return NULL;
 }
 
-/* If the transmit queue of Linux is full, it sends RNR NAKs also for requests that it executed
- * before, with the current MSN. An RNR NAK of a new request must not count the request. */
+/* If the transmit queue of Linux is full, Linux sends RNR NAKs also for requests that it
+ * executed before, with the current MSN. The MSN of an RNR NAK for a new request must not count
+ * the request. */
 static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
 {
     static const struct {
@@ -312,8 +315,8 @@ static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
     }
 }
 
-/* If Linux could not send the response to a READ of 0 bytes, it later sends a Last without payload.
- * An empty First is no known deviation. */
+/* If Linux could not send the response to a READ of 0 bytes, it later sends a Last without payload,
+ * which is a known deviation. An empty First is not. */
 static void empty_last_read_response_is_a_known_deviation(void)
 {
     static const struct {
@@ -344,7 +347,7 @@ static void empty_last_read_response_is_a_known_deviation(void)
 }
 
 /* The MSN of a READ's first response equals the number of captured messages, so no message preceded
- * the capture. In a variant the MSN differs by half of its range. */
+ * the capture. In the second case the MSN differs by half of its range. */
 static void msn_of_a_first_read_shows_the_start(void)
 {
     static const uint32_t before[] = {0, 0x900000};
@@ -412,8 +415,8 @@ static void msn_above_the_messages_sent_is_reported(void)
     }
 }
 
-/* The MSN counts one message more than its PSN, but not more than were sent. An RNR NAK must not
- * change it; an ACK, a READ response or a replayed response may carry the current one. */
+/* The MSN counts one message more than the PSN shows, but not more than were sent. An RNR NAK must
+ * not have such an MSN. An ACK, a READ response or a replayed response may have the current MSN. */
 static void msn_ahead_of_its_psn_is_reported(void)
 {
     enum how { ACK, RNR, SEQUENCE, FATAL, OF_READ, ACKED_BEFORE, HOWS };
@@ -448,7 +451,8 @@ static void msn_ahead_of_its_psn_is_reported(void)
     }
 }
 
-/* Without credits one single-packet SEND may be sent as a probe; a WRITE needs no credit. */
+/* A requester without credits may send one single-packet SEND as a probe. A WRITE needs no
+ * credit. */
 static void one_probe_without_credits_is_allowed(void)
 {
     static const struct {
@@ -476,7 +480,8 @@ static void one_probe_without_credits_is_allowed(void)
     }
 }
 
-/* Requests in flight at the time of the NAK are accepted; later ones are reported. */
+/* Requests that may have been in flight when the NAK was sent are accepted; later ones are
+ * reported. */
 static void request_after_a_fatal_nak_is_reported(void)
 {
     for (unsigned late = 0; late < 2; late++) {

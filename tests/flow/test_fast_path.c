@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the fast path (flow/fast_path.c): one packet of a message differs from its neighbours, or
- * another packet comes between. judge() compares both ways. Each change must have an effect at all.
- * Random conversations follow.
+ * Tests the fast path (flow/fast_path.c). In each test one packet of a message differs from its
+ * neighbours, or another packet comes between them. judge() compares the results with those of the
+ * slow path. Each change must change some result. Random conversations follow.
  */
 #include <string.h>
 #include "judge.h"
@@ -96,7 +96,7 @@ static void nak(struct flowgen *g, struct roce_pkt *p)
     answer(g, p->bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
 }
 
-/* The PSN of a NAK arrives, and a second NAK for it reports another gap. */
+/* Sends the PSN that a NAK requested, and a second NAK that reports another gap. */
 static void nak_again(struct flowgen *g, struct roce_pkt *p)
 {
     nak(g, p);
@@ -105,8 +105,8 @@ static void nak_again(struct flowgen *g, struct roce_pkt *p)
     nak(g, p);
 }
 
-/* Without a known path MTU, a READ that may take several PSNs is acknowledged; the next request
- * follows as if it took one. */
+/* Sends a READ that may take several PSNs, because the path MTU is unknown, and its
+ * acknowledgement. The next request follows as if the READ took one PSN. */
 static void read_of_some(struct flowgen *g, struct roce_pkt *p)
 {
     uint32_t psn = p->bth.psn;
@@ -175,7 +175,7 @@ static void twice(struct flowgen *g, struct roce_pkt *p)
 static const struct {
     const char *name;
     change_fn *change;
-    bool unseen; /* the change has no effect on findings or results */
+    bool unseen; /* the change must not change findings or results */
 } rows[] = {
     {"nothing", nothing, true},
     {"CE", ce_mark, false},
@@ -303,7 +303,7 @@ static void one_differing_packet_is_judged_alike(void)
 #define ACTIONS 70
 #define FLYING  64u
 
-/* Unacknowledged packets of a side, and the peer's MSN after each. */
+/* Unacknowledged packets of a side, each with the MSN that acknowledges it. */
 struct flying {
     struct {
         uint32_t psn, msn;
@@ -318,7 +318,7 @@ struct mix {
     struct flying flying[2];
     struct flowgen_conn other;
     struct flying other_flying[2];
-    uint32_t odds; /* one packet in `odds` packets is changed */
+    uint32_t odds; /* one of `odds` packets is changed */
     bool small;    /* all messages are too short to show the path MTU */
 };
 
@@ -484,7 +484,8 @@ static void act(struct mix *m)
     }
 }
 
-/* The observer judges a random conversation equally with and without the fast path (judge.h). */
+/* The observer gives equal results for a random conversation with and without the fast path
+ * (judge.h). */
 static void random_packets_are_judged_alike(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP4,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Known behaviour of RNICs and fabrics that no capture in traces/ shows
+ * Behaviour of RNICs and fabrics that no capture in traces/ contains
  * (tests/traces/hardware_traffic.py generates more, as whole captures).
  */
 #include <string.h>
@@ -15,8 +15,8 @@ static unsigned count(const struct verdict *v, enum roce_rule rule)
     return (unsigned)v->totals.rules[rule];
 }
 
-/* A NIC that lets switches choose the path of each packet sets a bit in byte 4 of the BTH. The bit
- * is reported once, not for each packet. */
+/* A NIC that allows switches to choose the path of each packet sets a bit in byte 4 of the BTH. The
+ * observer reports the bit once, not for each packet. */
 static void adaptive_routing_bit_is_reported_once(void)
 {
     struct flowgen g;
@@ -57,7 +57,7 @@ static void other_reserved_bits_are_reported_each_time(void)
 }
 
 /* Sends a packet of NVIDIA's dynamically connected transport: twenty bytes after the BTH, then the
- * headers of RC. The model has them as payload behind the headers of reliable datagrams. */
+ * headers of RC. The packet model has them as payload after the headers of reliable datagrams. */
 static void put_dc(struct flowgen *g, int side, uint8_t opcode, uint32_t psn)
 {
     static const uint8_t rest[36] = {0x61, 0xe2, 0x4e, 0, 0, 0xc0, 0xdc};
@@ -132,7 +132,8 @@ static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t c
     flowgen_put(g, 1, &p);
 }
 
-/* Sends the responses to a READ of eight packets in this order; `late` of them are out of order. */
+/* Sends the responses to a READ of eight packets in the order `order`; `late` of them are out of
+ * order. */
 static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;
@@ -206,8 +207,9 @@ static void read_with_a_hole_is_retransmitted(void)
     flowgen_free(&g);
 }
 
-/* Older Linux replays the stored response of an atomic with its old MSN (rxe_resp.c,
- * res->atomic.skb). It is not a reuse of the QP, even in a capture with holes. */
+/* Older Linux sends the stored response of an atomic again, with its old MSN (rxe_resp.c,
+ * res->atomic.skb). The observer must not take it for a reuse of the QP, even if the capture lacks
+ * packets. */
 static void stored_atomic_response_is_no_reuse(void)
 {
     struct flowgen g;
@@ -239,7 +241,8 @@ static void stored_atomic_response_is_no_reuse(void)
     flowgen_free(&g);
 }
 
-/* One request is transmitted again after each wait (in ms, ends with 0), then acknowledged. */
+/* The requester retransmits one request after each wait (in ms, the list ends with 0). Then the
+ * responder acknowledges it. */
 static void retransmit_after(const uint16_t *waits, uint8_t opcode, bool cm, bool rnr,
                              struct verdict *v)
 {
@@ -270,8 +273,8 @@ static void retransmit_after(const uint16_t *waits, uint8_t opcode, bool cm, boo
     judge_end(&g, v);
 }
 
-/* NVIDIA documents adaptive retransmission: the first waits are a few ms, however long the ACK
- * timeout is, and grow. */
+/* Adaptive retransmission, as NVIDIA documents it: the first waits are a few ms, even with a long
+ * ACK timeout, and grow. */
 static void adaptive_retransmission_is_recognised(void)
 {
     static const struct {
@@ -317,10 +320,10 @@ static void adaptive_retransmission_is_recognised(void)
     }
 }
 
-/* Sends 40 WRITEs of one packet. Each second packet overtakes the one before, and the ports change
- * if `ports` is more than 1. The responder acknowledges each pair; with `in_order` it requires
- * order, so that it sends a NAK, and the requester retransmits both packets. Packet `lost` is lost,
- * NAKed and retransmitted alone; 0: none. */
+/* Sends 40 WRITEs of one packet. Each second packet overtakes the previous one. If `ports` is more
+ * than 1, the source ports vary. The responder acknowledges each pair. With `in_order`, the
+ * responder requires order: it sends a NAK, and the requester retransmits both packets. Packet
+ * `lost` is lost, NAKed and retransmitted alone; 0: none. */
 static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned lost)
 {
     uint16_t port = g->conn.sport;
@@ -395,7 +398,8 @@ static void order_that_does_not_matter_is_recognised(void)
     }
 }
 
-/* Responses to several READs are spread over 40 positions, further than gaps are remembered. */
+/* Responses to several READs are out of order by up to 40 positions, more than the observer
+ * remembers gaps. */
 static void reads_in_any_order_complete(void)
 {
     enum { READS = 8, PACKETS = 16, CNT = READS * PACKETS };

@@ -24,7 +24,7 @@ static void three_wrong_icrcs_are_damage(void)
     EXPECT_EQ(trust.good, 0);
     EXPECT_EQ(hear(a, ROCE_ICRC_GOOD), ROCE_ICRC_GOOD);
     EXPECT_EQ(hear(a, ROCE_ICRC_BAD),
-              ROCE_ICRC_BAD); /* after a right ICRC, a wrong one is damage */
+              ROCE_ICRC_BAD); /* after a correct ICRC, a wrong one shows damage */
     EXPECT_EQ(trust.good, 1);
 }
 
@@ -68,7 +68,7 @@ static void three_findings_are_deferred(void)
                                                           * damaged */
 }
 
-/* Hosts without a wrong ICRC are not tracked. */
+/* The table has no entry for a host without a wrong ICRC. */
 static void acks_are_noted_for_suspect_hosts_only(void)
 {
     for (unsigned bad = 0; bad < 2; bad++) {

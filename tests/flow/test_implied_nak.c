@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests which READs complete after an implied NAK. The requester's next request shows which
- * responses it used, although it had retransmitted those READs.
+ * Tests which READs complete after an implied NAK. The requester has retransmitted several READs;
+ * its next request shows which of their responses it used.
  */
 #include <stdio.h>
 #include "cases.h"
@@ -43,8 +43,8 @@ static void answer(struct flowgen *g, uint32_t base, uint32_t n, uint32_t k)
     flowgen_put(g, 1, &p);
 }
 
-/* Sends the packets that `s` describes: "B2" is READ B from its PSN 2 on, "b2" the response with
- * that PSN, "." an idle time. */
+/* Sends the packets that `s` describes: "B2" is a request for READ B from its PSN 2 on, "b2" the
+ * response with that PSN, "." an idle time. */
 static void talk(struct flowgen *g, const char *s)
 {
     uint32_t base = g->conn.psn[0];
@@ -98,8 +98,8 @@ static void reads_after_an_implied_nak_complete(void)
     }
 }
 
-/* A response to the first READ was not captured, and the requester does not go back again: all
- * READs sent with it complete. */
+/* The capture lacks a response to the first READ, and the requester does not go back again: all
+ * READs retransmitted with the first one are complete. */
 static void reads_repeated_together_complete(void)
 {
     for (unsigned reads = 0; reads < 2; reads++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * QPs in lockstep: many QPs between two hosts send equal requests at equal times from equal PSNs,
- * as one program creates them (perftest -q, collectives). Without CM they are paired by source
- * ports, or remain unpaired. No pair is wrong, and no error is reported.
+ * as the QPs of one program do (perftest -q, collectives). Without CM messages they are paired by
+ * source ports, or remain unpaired. The observer must not pair them wrongly, and must report no
+ * error.
  */
 #include <string.h>
 #include "judge.h"
@@ -13,7 +14,7 @@
 #define FIRST1  0x80000u
 
 enum ports {
-    LINUX, /* derived from both QPNs, equal in both directions */
+    LINUX, /* one port for each QP pair: derived from both QPNs, equal in both directions */
     OWN,   /* one port for each QP pair, equal in both directions, not derived from the QPNs */
     APART, /* a separate port for each direction */
     ONE,   /* one port for all QPs */
@@ -180,7 +181,7 @@ static void all_shapes(bool holes)
             memset(&seen, 0, sizeof(seen));
             talk(&rng, &s);
             EXPECT_EQ(seen.said + seen.one_sided,
-                      seen.apart); /* the reason why they are unpaired is reported */
+                      seen.apart); /* the summary has the reason why they are unpaired */
             if (!holes)
                 EXPECT_EQ(seen.one_sided, 0);
             EXPECT_EQ(seen.unsaid, 0); /* a wrong pair is marked as a guess */
@@ -200,12 +201,13 @@ static void all_shapes(bool holes)
         printf("    %s%s: %u pairs, %u right, %u wrong, %u directions apart, %u errors\n",
                port_names[ports], holes ? ", with holes" : "", pairs, right, wrong, apart, errors);
         EXPECT_EQ(errors, 0);
-        /* If ports are no evidence and the deciding packets are missing, two directions may be
-         * paired wrongly. Such a pair is marked as a guess, and causes no ERROR. */
+        /* If source ports are no evidence and the capture lacks the packets that decide, two
+         * directions may be paired wrongly. The summary then marks the pair as a guess, and the
+         * pair causes no ERROR. */
         if (holes && (ports == APART || ports == ONE))
             most = pairs / 50;
-        /* The right direction may be captured too late: measured in one of 500, and of 2000 seeds.
-         */
+        /* The packet that decides may be captured too late, which happens for one of 500 to 2000
+         * seeds. */
         if (holes && (ports == OWN || ports == LINUX))
             most = 2;
         CU_ASSERT(wrong <= most);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Limits of memory and connections: the limits are respected, evictions are counted, and other
- * connections are judged correctly.
+ * Limits of memory and connections: the observer respects the limits, counts evictions, and judges
+ * other connections correctly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "judge.h"
 #include "support/suite.h"
 
-/* Generates `conns` connections with `rounds` WRITEs on each in turn, and `rest_ns` after each
- * round. */
+/* Generates `conns` connections. In each of `rounds` rounds, every connection sends one WRITE, then
+ * all wait `rest_ns` ns. */
 static void crowd_that_rests(struct flowgen *g, uint32_t conns, int rounds, uint64_t rest_ns)
 {
     struct flowgen_conn *c = calloc(conns, sizeof(*c));
@@ -69,7 +69,7 @@ static void memory_stays_below_the_limit(void)
 /* Numbers of calls since the current packet was fed. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
-    size_t bytes, bytes_max; /* limit of the allocator, which the observer does not know */
+    size_t bytes, bytes_max; /* limit of the test's allocator, unknown to the observer */
 } seen;
 
 static void *count_alloc(void *ctx, size_t size)
@@ -171,8 +171,8 @@ static void hundred_thousand_connections_fit(void)
     CU_ASSERT(each < 2048);
 }
 
-/* After an idle time, the next request may be the first of a new use of the QPs. The response
- * decides, and frees the memory that was allocated for a new use. */
+/* After an idle time, the next request may be the first one of a new use of the QPs. The response
+ * decides, and then the observer frees the memory allocated for a new use. */
 static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];

@@ -28,8 +28,9 @@ static void flip(struct flowgen *g, size_t off, uint8_t bits)
 
 /* ---- late responses -------------------------------------------------------------------------- */
 
-/* A READ of four packets is restarted at its second PSN (R112) while its first response is in
- * flight: the late response comes after the restart and after its response. */
+/* The requester restarts a READ of four packets at its second PSN (R112) while the first response
+ * is in flight. The first response is captured after the restart and after the response to the
+ * restart. */
 static void late_response_to_a_restarted_read_is_no_error(void)
 {
     static const uint8_t orders[][2] = {{0, 1}, {1, 0}};
@@ -68,8 +69,8 @@ static void late_response_to_a_restarted_read_is_no_error(void)
     }
 }
 
-/* The capture begins with the restarted tail of a READ. The response to the whole READ is still in
- * flight and has a Middle at that PSN. */
+/* The capture begins with the restarted last part of a READ. The response to the whole READ is
+ * still in flight and has a Middle at the PSN of the restart. */
 static void response_to_an_uncaptured_read_is_no_error(void)
 {
     struct flowgen g;
@@ -89,7 +90,7 @@ static void response_to_an_uncaptured_read_is_no_error(void)
 }
 
 /* The capture begins with the retransmission of three completed messages. Each response has the MSN
- * of the last message (R102). Later MSNs are also correct. */
+ * of the last message (R102). The MSNs after that are consecutive. */
 static void msn_of_replayed_responses_is_no_error(void)
 {
     struct flowgen g;
@@ -111,7 +112,7 @@ static void msn_of_replayed_responses_is_no_error(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_MSN));
 }
 
-/* An MSN that goes back is an error once several messages have confirmed the MSN. */
+/* A decreasing MSN is an error once several messages have confirmed the MSN. */
 static void msn_that_goes_back_is_an_error(void)
 {
     struct flowgen g;
@@ -129,7 +130,7 @@ static void msn_that_goes_back_is_an_error(void)
 
 /* ---- damaged packets ------------------------------------------------------------------------- */
 
-/* Each bit of a BTH is inverted. If its ICRC is checked, the packet is only reported as damaged.
+/* The test inverts each bit of a BTH. If the observer checks the ICRC, it reports only damage.
  * Otherwise the violation is not proven. */
 static void any_damaged_bth_bit_is_no_violation(void)
 {
@@ -152,7 +153,8 @@ static void any_damaged_bth_bit_is_no_violation(void)
     }
 }
 
-/* A wrong transport version: sent by the requester, caused by damage, or of unknown cause. */
+/* A wrong transport version that the requester sent, that damage caused, or whose cause is
+ * unknown. */
 static void wrong_version_is_an_error_only_if_undamaged(void)
 {
     static const struct {
@@ -215,9 +217,9 @@ static void twin_connections_cause_no_errors(void)
 
 /* ---- guessed pairs --------------------------------------------------------------------------- */
 
-/* RoCEv1 has no UDP source port: QPs between two hosts whose PSNs overlap can only be paired by
- * guessing. `half`: responses to the first and requests of the second are not captured, so that
- * only the wrong pair is possible. */
+/* RoCEv1 has no UDP source port: if the PSNs of several QPs between two hosts overlap, the observer
+ * can only guess the pairs. With `half`, the capture lacks responses to the first QP and requests
+ * of the second, so that it shows only the wrong pair. */
 static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool half)
 {
     struct flowgen_conn conn[6];
@@ -278,8 +280,8 @@ static void guessed_pairs_cause_no_errors(void)
 
 /* ---- missing facts --------------------------------------------------------------------------- */
 
-/* The READ has one response packet and so takes one PSN, though no packet showed the path MTU.
- * Later responses imply no NAK (R139). */
+/* The READ has one response packet, so it took one PSN, although no packet showed the path MTU.
+ * Later responses are no implied NAK (R139). */
 static void one_packet_read_needs_no_mtu(void)
 {
     struct flowgen g;
@@ -293,7 +295,8 @@ static void one_packet_read_needs_no_mtu(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 1);
 }
 
-/* The clock of the capture point is coarse, or is set back: the requester waited long enough. */
+/* The clock of the capture point is coarse, or was set back, so that the requester's wait looks too
+ * short. */
 static void coarse_clocks_cause_no_errors(void)
 {
     static const uint64_t ticks[] = {1000000, 10000000, 1000000000};
@@ -355,8 +358,8 @@ static void limits_without_cm_are_the_attribute_limits(void)
 
 /* ---- packets changed by the capture point ---------------------------------------------------- */
 
-/* The capture point rewrote the UDP source port, so no ICRC matches, but every packet was received.
- * The connection is tracked, and the hosts are not reported. */
+/* The capture point rewrote the UDP source port, so no ICRC matches, although every packet was
+ * received. The observer tracks the connection, and does not report the hosts. */
 static void host_without_a_right_icrc_is_believed(void)
 {
     struct flowgen g;
@@ -379,7 +382,7 @@ static void host_without_a_right_icrc_is_believed(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_UNSEEN), false);
 }
 
-/* One right ICRC shows that the capture point changes no packet: later wrong ICRCs are damage. */
+/* One correct ICRC shows that the capture point changes no packet: later wrong ICRCs are damage. */
 static void one_right_icrc_makes_wrong_ones_damage(void)
 {
     struct flowgen g;
@@ -396,8 +399,8 @@ static void one_right_icrc_makes_wrong_ones_damage(void)
     EXPECT_EQ(v.totals.dropped, 3 + 5);
 }
 
-/* The first packets of a host are damaged. They are reported when a right ICRC, or the end of the
- * capture, proves the damage. */
+/* The first packets of a host are damaged. The observer reports them when a correct ICRC, or the
+ * end of the capture, proves the damage. */
 static void damaged_first_packets_are_reported_later(void)
 {
     for (unsigned good = 0; good < 2; good++) {
@@ -453,7 +456,7 @@ static void native_infiniband_may_use_lids_and_qp0(void)
     flowgen_free(&g);
 }
 
-/* A violation of one side alone is an ERROR even in a guessed pair. */
+/* A violation that the packets of one side show is an ERROR even in a guessed pair. */
 static void one_sided_error_needs_no_pair(void)
 {
     struct flowgen g;
@@ -488,7 +491,7 @@ static void once_more(struct flowgen *g, size_t n, bool copied)
     flowgen_put(g, f.side, &p);
 }
 
-/* A network copies packets and delays some copies: a NAK arrives after another response, or
+/* A network copies packets and delays some copies: a NAK is captured after another response, or
  * requests during a retransmission. */
 static void late_copies_cause_no_errors(void)
 {

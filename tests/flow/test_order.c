@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests request packets in their message: the opcode that a finding expects, and violations that a
- * responder accepts.
+ * Tests the order of request packets in a message: the expected opcode in a finding, and violations
+ * that a responder accepts.
  */
 #include <string.h>
 #include "cases.h"
@@ -63,7 +63,7 @@ static void finding_names_the_expected_opcode(void)
     }
 }
 
-/* A DMA length above 2^31 (R081) is reported for the request, and again for the ACK. */
+/* The observer reports a DMA length above 2^31 (R081) for the request, and again for the ACK. */
 static void accepted_excess_length_is_reported(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -103,8 +103,8 @@ static void lone_last_packet_has_no_length_error(void)
     EXPECT_EQ(judge_errors(&v, "a last packet alone"), 0);
 }
 
-/* A timeout of 268 ms is longer than the time in which a QP can be reused. CM messages would
- * announce a reuse; without CM nothing would. */
+/* A timeout of 268 ms is longer than the shortest time in which a program can reuse a QP. With CM,
+ * messages would announce a reuse, so there is none. Without CM, a reuse is possible. */
 static void long_timeout_with_cm_is_no_reuse(void)
 {
     for (int cm = 0; cm < 2; cm++) {

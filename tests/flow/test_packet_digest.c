@@ -82,8 +82,8 @@ static void sample_differs_with_the_payload(void)
 
 #define FLOOD 4096u
 
-/* A key whose hash does not depend on most of its bits if the secret is `known`: in each product of
- * roce_key_hash() one factor is 0. */
+/* Returns a key for which one factor in each product of roce_key_hash() is 0, if `known` is the
+ * secret. The hash then does not depend on most bits of the key. */
 static struct roce_key crafted_key(const struct roce_hash_secret *known, uint32_t i)
 {
     struct roce_key key = {.net = 1};
@@ -97,7 +97,8 @@ static struct roce_key crafted_key(const struct roce_hash_secret *known, uint32_
     return key;
 }
 
-/* Returns the comparisons that inserting the keys into a hash table with as many places takes. */
+/* Returns the number of comparisons when the keys are inserted into a hash table with one slot for
+ * each key. */
 static uint64_t probes(const struct roce_hash_secret *known, const struct roce_hash_secret *used)
 {
     static uint32_t chain[FLOOD];
@@ -112,8 +113,8 @@ static uint64_t probes(const struct roce_hash_secret *known, const struct roce_h
     return cnt;
 }
 
-/* Keys made for one secret collide with that secret only: then each insertion compares with all
- * before it. */
+/* Keys made for one secret collide only with that secret: each insertion then compares with all
+ * earlier keys. */
 static void flood_needs_the_secret(void)
 {
     struct roce_hash_secret known, other;
@@ -126,7 +127,7 @@ static void flood_needs_the_secret(void)
     }
 }
 
-/* Each flow has another secret, unless its options have a seed. */
+/* Each flow has its own secret, unless its options have a seed. */
 static void secrets_are_random(void)
 {
     struct roce_flow *flow[4];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the preconditions of checks. Each conversation violates one precondition, and no error is
- * reported. A second conversation satisfies it, and the fault is reported.
+ * Tests the preconditions of checks. One conversation violates a precondition, and the observer
+ * must report no error. A second conversation satisfies it, and the observer must report the fault.
  */
 #include <string.h>
 #include "cases.h"
@@ -43,8 +43,8 @@ static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
     flowgen_cm(g, side, &m);
 }
 
-/* Rows of messages as "kind, sender, transaction", and whether one message has a wrong transaction
- * id. */
+/* Each row lists messages as "kind, sender, transaction", and whether one message has a wrong
+ * transaction id. */
 static void wrong_cm_transaction_is_reported(void)
 {
     enum { REQ = ROCE_CM_REQ, REP = ROCE_CM_REP, RTU = ROCE_CM_RTU, MRA = ROCE_CM_MRA };
@@ -86,7 +86,7 @@ static void wrong_cm_transaction_is_reported(void)
     }
 }
 
-/* ClassPortInfo may be requested with method Get in the CM class, as in any class. */
+/* A host may request ClassPortInfo with method Get in the CM class, as in any class. */
 static void class_port_info_is_accepted(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -139,7 +139,7 @@ static void multicast_qp_of_a_unicast_address_is_reported(void)
 
 /* ---- CM: negotiated values ------------------------------------------------------------------- */
 
-/* The first captured request is sent long after the CM messages: its PSNs may have wrapped. */
+/* The first captured request was sent long after the CM messages, so its PSN may have wrapped. */
 static void wrapped_first_psn_is_no_error(void)
 {
     for (unsigned long_after = 0; long_after < 2; long_after++) {
@@ -204,7 +204,7 @@ static void req_captured_after_its_rep_is_not_used(void)
     }
 }
 
-/* Both ends use another path MTU than CM negotiated: there is only one finding. */
+/* Both ends use another path MTU than the CM negotiated. The observer reports this once. */
 static void mtu_other_than_cm_has_one_finding(void)
 {
     struct flowgen g;
@@ -231,8 +231,9 @@ static void spoil_icrc(struct flowgen *g, size_t from, int side)
             g->bytes[g->frame[i].off + g->frame[i].len - 1] ^= 0x55;
 }
 
-/* A host captures its own packets before its NIC sets their ICRCs. Its requests are acknowledged.
- * Responses and unacknowledged services lack that proof of arrival. */
+/* A host captures its own packets before its NIC sets their ICRCs. Its requests are acknowledged,
+ * so they arrived intact. Responses, and requests of services without acknowledgements, lack this
+ * proof. */
 static void host_capturing_itself_is_no_error(void)
 {
     for (unsigned uc = 0; uc < 2; uc++) {
@@ -256,8 +257,8 @@ static void host_capturing_itself_is_no_error(void)
 
 /* ---- responses lost behind the capture point ------------------------------------------------- */
 
-/* A NAK makes the requester go back, then it goes back again to the same PSN. The response to an
- * atomic there was lost, and each later response requests it again (R139). */
+/* A NAK makes the requester go back, then it goes back again to the same PSN. The reason is the
+ * lost response to an atomic at that PSN: each later response requests the atomic again (R139). */
 static void second_go_back_for_an_atomic_is_no_error(void)
 {
     for (unsigned atomic = 0; atomic < 2; atomic++) {
@@ -283,8 +284,9 @@ static void second_go_back_for_an_atomic_is_no_error(void)
     }
 }
 
-/* A READ is restarted twice from its middle. A Middle response at the READ's first PSN may belong
- * to the second transmission, if the preceding response packet was lost. */
+/* The requester restarts a READ twice in its middle. A Middle response at the first PSN of the
+ * restarted READ may belong to the second transmission, if the previous response packet was
+ * lost. */
 static void late_middle_response_is_no_error(void)
 {
     for (unsigned asked = 2; asked < 4; asked++) {
@@ -314,8 +316,8 @@ static void late_middle_response_is_no_error(void)
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* All QPs of a device use one source port, which by chance matches the QPNs of a wrong pair:
- * matching ports are no proof if the right pair is captured too. */
+/* All QPs of a device use one source port, which by chance matches the QPNs of a wrong pair.
+ * Matching ports are no proof if the capture also has the right pair. */
 static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),
@@ -344,8 +346,9 @@ static void source_port_of_many_qps_is_no_proof(void)
 
 /* ---- UC -------------------------------------------------------------------------------------- */
 
-/* A UC QP is reused soon, from the same PSN. UC does not retransmit, so a different packet at the
- * same PSN begins a new use. A wrong opcode order is reported in both uses. */
+/* A program reuses a UC QP soon, from the same PSN on. UC does not retransmit, so a different
+ * packet at the same PSN begins a new use. The observer reports a wrong opcode order in both
+ * uses. */
 static void uc_reuse_is_detected(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Random conformant ends (rcsim.h), a network that loses packets, and capture points of every kind:
- * no error is reported. FREE_TALKS=<n> runs that many conversations of each kind.
+ * the observer must report no error. FREE_TALKS=<n> runs n conversations of each kind.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum point {
     THINNED,
     LATE,     /* the first packets of the capture are missing */
     ONE_WAY,  /* only one direction is captured */
-    TWICE,    /* each packet passes two capture points, one later */
+    TWICE,    /* each packet passes two capture points, the second one later */
     SKEWED,   /* one capture point for each direction, merged by time */
     UNSORTED, /* one capture point for each direction, merged in the order of capture */
     JITTER,   /* times jump forward and back */
@@ -86,7 +86,8 @@ static void take(struct flowgen *g, struct rng *rng, enum point point, struct ju
     }
 }
 
-/* Generates some connections between two hosts. With `alike` they run in lockstep for a while. */
+/* Generates some connections between two hosts. With `alike`, they send equal packets at equal
+ * times for a while. */
 static void talks(struct flowgen *g, struct rng *rng)
 {
     static const uint32_t mtus[] = {256, 1024, 4096};
@@ -125,9 +126,9 @@ static void talks(struct flowgen *g, struct rng *rng)
     rcsim_sort(g);
 }
 
-/* Returns the allowed percentage of conversations with a WARN. No WARN is expected, except where
- * packets are missing or capture points reorder packets. (Measured on 1000 conversations: 0.3 for
- * complete captures, 6 before WARNs were examined, 35 with each packet captured twice.) */
+/* Returns the allowed percentage of conversations with a WARN. It is 0 for most captures, and
+ * greater if packets are missing or capture points reorder packets. (Measured on 1000
+ * conversations: 0.3 % for complete captures, 35 % with each packet captured twice.) */
 static unsigned suspected(enum point point)
 {
     switch (point) {
@@ -169,7 +170,7 @@ static void run(enum point point)
                    (unsigned long long)cnt);
 }
 
-/* Conversations that once had a false ERROR. */
+/* Conversations in which the observer once reported a false ERROR. */
 static void talks_that_were_accused(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the rate around CNPs with streams of known timing. */
+/* Tests the measured rates before and after CNPs, with streams of known timing. */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
@@ -10,8 +10,8 @@
 
 static struct roce_cnp_episode episode[EPISODES];
 static unsigned episode_cnt;
-static struct roce_endpoint_summary sides[2]; /* summaries of the first connection's sides; their
-                                                 pointers are invalid after judging */
+static struct roce_endpoint_summary sides[2]; /* summaries of both sides of the first connection;
+                                               * their pointers are invalid after judging */
 
 static void on_episode(void *user, const struct roce_cnp_episode *e)
 {
@@ -127,7 +127,8 @@ static bool about(uint64_t v, uint64_t want, unsigned percent)
     return false;
 }
 
-/* Full rate, half, a third, and full again: all rates and times are measured. */
+/* The sender sends at full rate, half, a third, and full rate again. The observer must measure all
+ * rates and times. */
 static void slowdown_and_recovery_are_measured(void)
 {
     begin();
@@ -153,7 +154,7 @@ static void slowdown_and_recovery_are_measured(void)
     CU_ASSERT(about(episode[0].after, rate(1 * US), 10));
     CU_ASSERT(episode[0].slowed);
     EXPECT_EQ(episode[0].end, ROCE_CNP_RECOVERED);
-    /* Recovery is measured in the first or second window at full rate. */
+    /* The observer measures the recovery in the first or second window at full rate. */
     CU_ASSERT(episode[0].recovered_ns >= 3520 * US + 90 * US);
     CU_ASSERT(episode[0].recovered_ns <= 3525 * US + 250 * US);
     CU_ASSERT(episode[0].lowest_ns >= 525 * US && episode[0].lowest_ns <= 1530 * US);
@@ -191,7 +192,7 @@ static void slowdown_without_recovery_stays_open(void)
     EXPECT_EQ(sides[1].cnp_delay_ns.cnt, 0);
 }
 
-/* The sender ignores CNPs at first, and obeys later ones. */
+/* The sender ignores the first CNPs and obeys later ones. */
 static void sender_that_ignores_cnps_is_not_slowed(void)
 {
     begin();
@@ -234,7 +235,7 @@ static void first_packets_give_no_rate_before(void)
     EXPECT_EQ(sides[0].cnp.measured, 0);
 }
 
-/* Pauses between bursts, or after the last one, are no slowdown by a CNP. */
+/* A pause between bursts, or after the last burst, is not a slowdown by a CNP. */
 static void pauses_are_no_slowdown(void)
 {
     static const uint64_t pauses[] = {300 * US, 1 * MS, 5 * MS, 30 * MS};
@@ -265,7 +266,7 @@ static void pauses_are_no_slowdown(void)
     CU_ASSERT(!episode[0].slowed);
 }
 
-/* A capture with missing packets yields fewer rates, but no wrong ones. */
+/* In a capture with missing packets, the observer measures fewer rates, but no wrong ones. */
 static void holes_give_no_rates(void)
 {
     struct rng rng = rng_seed();
@@ -287,7 +288,7 @@ static void holes_give_no_rates(void)
     }
 }
 
-/* With a packet missing now and then, the measured rates are right. */
+/* If a few packets are missing, the measured rates are still correct. */
 static void rates_with_few_holes_are_right(void)
 {
     struct rng rng = rng_seed();

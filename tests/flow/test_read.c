@@ -34,14 +34,14 @@ static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
     flowgen_put(g, 1, &p);
 }
 
-/* One of four responses has a wrong opcode (R141). If the packet before the READ was not captured,
- * the READ may be a restarted tail, and the response may belong to the whole READ. */
+/* One of four responses has a wrong opcode (R141). If the capture lacks the packet before the READ,
+ * the READ may be a restarted last part, and the response may belong to the whole READ. */
 static void wrong_read_response_opcode_is_reported(void)
 {
     static const struct {
         uint32_t k;
         uint8_t opcode;
-        bool lone; /* the packet before the READ is not captured */
+        bool lone; /* the capture lacks the packet before the READ */
         enum roce_rule rule;
         enum roce_severity severity;
     } rows[] = {
@@ -85,8 +85,8 @@ static void wrong_read_response_opcode_is_reported(void)
     }
 }
 
-/* The second of four responses is missing and the first is duplicated: the expected PSN is that of
- * the second, which may be 0. */
+/* The second of four responses is missing and the first is duplicated. The finding must name the
+ * PSN of the second response as expected, even if it is 0. */
 static void duplicate_response_names_the_expected_psn(void)
 {
     static const uint32_t first[] = {0x5000, ROCE_PSN_MASK};
@@ -147,14 +147,15 @@ static void response_after_a_fatal_nak_is_reported(void)
         }
 }
 
-/* A go-back after a READ gap or an implied NAK shows which response the requester lacks. */
+/* A go-back after a gap in READ data, or after an implied NAK, shows which response the requester
+ * lacks. */
 static void restart_shows_the_missing_response(void)
 {
     static const struct {
         const char *name;
         uint32_t skip;    /* response that the capture lacks; PSNS: none */
         uint32_t answers; /* responses of the READ before the next READ is answered */
-        uint32_t from;    /* response from which on the requester requests the READ again */
+        uint32_t from;    /* first response of the READ that the requester requests again */
         enum roce_cause cause;
         uint64_t captured, missing;
     } rows[] = {

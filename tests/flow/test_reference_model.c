@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Compares the figures of each connection with those of the reference model, for complete captures
- * at any capture point: no loss is invented, none is missed, and no error is reported.
+ * at any capture point. The observer must find each loss, find no other, and report no error.
  *
- * At the requester the capture point sees what the requester sees: cause and cost of each go-back
- * are compared. Elsewhere a response may be lost behind the point, or a NAKed packet be late: there
- * the number of retransmitted and out-of-order packets is compared, not the cause.
+ * At the requester, the capture shows what the requester received: the test compares cause and cost
+ * of each go-back. Elsewhere a response may be lost behind the capture point, or a NAKed packet may
+ * arrive late. There the test compares the number of retransmitted and out-of-order packets, not
+ * the cause.
  *
  * MODEL_SEEDS=<n> runs that many seeds for each row.
  */
@@ -21,12 +22,12 @@
  * absence of ERROR and WARN. */
 enum {
     CAUSES = 1u << 0, /* causes and cost of side A's go-backs */
-    AGAIN = 1u << 1,  /* retransmitted or out-of-order packets, whatever the cause */
+    AGAIN = 1u << 1,  /* number of retransmitted and out-of-order packets, for any cause */
     HOLES = 1u << 2,  /* missing PSNs */
     COPIES = 1u << 3,
     DONE = 1u << 4, /* completed messages and their bytes */
     ENDS = 1u << 5, /* exhausted retries */
-    NAKS = 1u << 6, /* NAKs, and number of requests acknowledged but not captured (0) */
+    NAKS = 1u << 6, /* NAKs, and requests that were acknowledged but not captured (must be 0) */
     MAY_WARN = 1u << 7,
     SOME = NAKS | AGAIN | HOLES | DONE | ENDS,
     ALL = SOME | CAUSES | COPIES
@@ -91,8 +92,8 @@ static void same(int side, const char *what, const char *more, uint64_t truth, u
                    (unsigned long long)found);
 }
 
-/* Returns the summary in which side *side (0 or 1) is QP `qpn` connected to `peer`. UC packets do
- * not show `qpn`. */
+/* Returns the summary of the connection in which side *side (0 or 1) is QP `qpn` and its peer is
+ * `peer`. UC packets do not show `qpn`. */
 static const struct roce_conn_summary *conn_of(const struct verdict *v, uint32_t qpn, uint32_t peer,
                                                int *side)
 {

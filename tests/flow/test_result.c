@@ -90,8 +90,8 @@ static void go_back_names_its_cause(void)
     EXPECT_EQ(r[7].cause, ROCE_CAUSE_SEQ_NAK);
     EXPECT_EQ(r[3].msg_number, 1);
     EXPECT_EQ(r[4].msg_number, 2);
-    EXPECT_EQ(r[6].msg_number, 1); /* the retransmission has its own message number, independent of
-                                    * later messages */
+    EXPECT_EQ(r[6].msg_number, 1); /* the retransmission has the number of its own message, not
+                                    * that of a later message */
     EXPECT_EQ(r[7].msg_number, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
@@ -133,8 +133,8 @@ static void out_of_order_packet_gets_its_message_number(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_MSN], 0);
 }
 
-/* Without CM the first PSN is that of the first packet, or of a packet which the first packet had
- * overtaken. */
+/* Without CM, the first PSN of a connection is that of its first packet, or of a packet that the
+ * first captured packet overtook. */
 static void overtaken_packet_has_the_first_psn(void)
 {
     struct flowgen g;
@@ -150,7 +150,7 @@ static void overtaken_packet_has_the_first_psn(void)
     run(&g);
     EXPECT_EQ(v.conn[0].side[0].first_psn, p[0].bth.psn);
     CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* the MSN counts from the overtaken packet on */
-    /* Relative PSNs keep counting from the first packet. */
+    /* Relative PSNs count from the first captured packet on. */
     EXPECT_EQ(r[1].rel_psn, 0);
     EXPECT_EQ(r[2].rel_psn, ROCE_PSN_MASK);
     EXPECT_EQ(r[3].rel_psn, 0);
@@ -177,7 +177,7 @@ static void incomplete_message_counts_captured_bytes(void)
         flowgen_ack_all(&g, 1);
         flowgen_send(&g, 0, 32);
         run(&g);
-        if (missing == 3) /* the end of the message is missing: two messages, not three */
+        if (missing == 3) /* the last packets of the message are missing: two messages, not three */
             EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].bytes, 64 + 32);
         else
             EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].bytes,
@@ -185,8 +185,8 @@ static void incomplete_message_counts_captured_bytes(void)
     }
 }
 
-/* The response to the first of several READs is lost, and the requester retransmits all from there.
- * The first READ is still in the window, and all READs complete. */
+/* The response to the first of several READs is lost, and the requester retransmits all READs from
+ * there on. The observer still knows the first READ, and all READs complete. */
 static void unanswered_read_stays_in_the_window(void)
 {
     struct flowgen g;
@@ -228,8 +228,8 @@ static void summary_names_why_a_qp_failed(void)
     EXPECT_EQ(v.conn[0].facts.end_request_frame, 3);
 }
 
-/* One request is retransmitted without any response. In a capture of both directions it was
- * unanswered. A later request shows that a response existed. */
+/* The requester retransmits one request, and the capture has no response to it. If both directions
+ * were captured, the request was unanswered. A later request shows that a response existed. */
 static void unanswered_request_ends_the_connection(void)
 {
     for (unsigned times = 2; times <= 4; times++)
@@ -258,8 +258,8 @@ static void unanswered_request_ends_the_connection(void)
         }
 }
 
-/* The RNR retry count is at most 6, or unlimited: a seventh retransmission shows that the requester
- * continues. */
+/* The RNR retry count is at most 6, or unlimited. A seventh retransmission shows that it is
+ * unlimited. */
 static void seventh_rnr_retry_means_no_limit(void)
 {
     for (unsigned repeats = 1; repeats <= 9; repeats++) {

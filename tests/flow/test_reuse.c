@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * QP reuse: another program, or the next connection of a program, gets the QPNs of destroyed QPs.
- * Without CM only the packets show the reuse. Packets that may belong to either use cause no error,
- * even in an incomplete capture.
+ * Without CM, only the packets show the reuse. Packets that may belong to either use cause no
+ * error, even in an incomplete capture.
  *
- * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> others. With seed 1 no error
- * is reported. With other seeds there are some in 100,000: a message of a new use, whose first
- * packets are missing and whose PSNs and MSN by chance continue the old use, looks like a fault of
- * that use.
+ * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> uses another seed. With seed
+ * 1 the observer reports no error. With other seeds it reports some errors in 100,000
+ * conversations: if the capture lacks the first packets of a message of a new use, and its PSNs and
+ * MSN continue the old use by chance, the message looks like a fault of the old use.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,8 +60,8 @@ static void reuse_by_another_program_is_detected(void)
     }
 }
 
-/* A reuse is reported once, although both directions restart, and although the requester
- * retransmits the first request of the new use before its response, whose MSN restarts. */
+/* The observer reports a reuse once. Both directions restart, and the requester retransmits the
+ * first request of the new use before its response, whose MSN restarts. */
 static void reuse_is_reported_once(void)
 {
     struct flowgen g;
@@ -93,7 +93,7 @@ static void reuse_is_reported_once(void)
 
 /* ---- the first packets of the new use are not in the capture --------------------------------- */
 
-/* First captured packet of the second use, whose QPs have the same PSNs. */
+/* Kind of the first captured packet of the second use. Both uses have the same PSNs. */
 enum lost { READ_LOST, ATOMIC_LOST, FIRST_LOST, MIDDLE_LOST, RESTARTED, LOSTS };
 
 static const char *const lost_names[LOSTS] = {
@@ -158,8 +158,8 @@ static void reuse_without_first_packets_causes_no_error(void)
         }
 }
 
-/* One packet of a new use is captured, in the middle of the PSNs of the old use, and differs in
- * everything. */
+/* The capture has one packet of the new use. Its PSN is among those of the old use, and all its
+ * other fields differ. */
 static void reuse_with_one_packet_causes_no_error(void)
 {
     struct flowgen g;
@@ -192,7 +192,8 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
         g->conn.msn[0]--;
         flowgen_ack(g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
         break;
-    case KILLED: /* ended before its last request was answered or completely sent */
+    case KILLED: /* the program was killed before its last request was sent completely or
+                  * answered */
         if (rng_below(rng, 2)) {
             uint32_t len = rng_below(rng, 6000);
 
@@ -214,7 +215,7 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
 enum start {
     EQUAL,  /* equal to those of the old use, as in most programs */
     RANDOM, /* random */
-    NEAR,   /* so close that the PSNs of both uses overlap */
+    NEAR,   /* near the PSNs of the old use, so that the PSNs of both uses overlap */
     STARTS
 };
 
@@ -237,8 +238,9 @@ static void some_traffic(struct flowgen *g, struct rng *rng)
         flowgen_random(g, rng, 1 + rng_below(rng, 8));
 }
 
-/* Generates conversation `i`: two or three uses in short succession, without CM, with the same or
- * another peer QP, and with source ports that are derived from the QPNs or unrelated. */
+/* Generates conversation `i`: two or three uses of the QPs in short succession, without CM. The
+ * peer QP is the same or another one. The source ports are derived from the QPNs, or unrelated to
+ * them. */
 static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned i)
 {
     static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000, 400000000};

@@ -47,7 +47,7 @@ static void traffic(struct flowgen *g, struct rng *rng)
         }
 }
 
-/* Reorders some frames, as a capture point may, and duplicates one. */
+/* Reorders some frames, as a capture point may do, and duplicates one frame. */
 static void shake(struct flowgen *g, struct rng *rng, uint32_t permille)
 {
     for (size_t i = 0; i + 1 < g->frame_cnt; i++) {
@@ -168,7 +168,7 @@ static void read_without_length_causes_no_errors(void)
     flowgen_free(&g);
 }
 
-/* Sends half of the frames through a mirror port that adds a delay of `ns`. */
+/* Captures half of the frames at a mirror port that delays them by `ns`. */
 static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
 {
     for (size_t i = 0; i < g->frame_cnt; i++)
@@ -182,8 +182,8 @@ static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
         }
 }
 
-/* Two mirror ports, one later than the other: nothing is missing or retransmitted, although packets
- * come after their acknowledgements. */
+/* Two mirror ports, of which one delays its frames: nothing is missing or retransmitted, although
+ * packets are captured after their acknowledgements. */
 static void delayed_mirror_port_causes_no_errors(void)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the table of rules: form of the ids, a row for each row of rnic/rules.md, texts, profiles.
- */
+/* Tests the table of rules: the form of the ids, one row for each row of rnic/rules.md, texts, and
+ * profiles. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static void rules_without_a_source_are_no_errors(void)
     for (int i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
 
-        /* A row with a second source names that source first. */
+        /* If a row has a second source, its text names that source first. */
         if (info->judge == ROCE_JUDGE_FLOW && strncmp(info->source, "[mem]", 5) == 0)
             CU_ASSERT(info->severity != ROCE_SEV_ERROR);
     }

@@ -27,7 +27,7 @@ static void put_other_traffic(struct flowgen *g)
     g->conn = conn;
 }
 
-/* With rnr_retry 0 the requester gives up after the first RNR NAK. The capture shows it if it
+/* With rnr_retry 0 the requester gives up after the first RNR NAK. The capture shows this if it
  * continues long after the advertised wait of 1.28 ms. */
 static void rnr_nak_without_retry_is_a_give_up(void)
 {
@@ -66,7 +66,7 @@ static void rnr_nak_without_retry_is_a_give_up(void)
 }
 
 /* A responder that sent a fatal NAK executes later requests: it violates the rule, and neither QP
- * stopped. The MSN shows that the QPs were not reused meanwhile. */
+ * stopped. The MSN shows that the QPs were not reused in between. */
 static void fatal_nak_that_stops_nothing_is_a_violation(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -75,7 +75,7 @@ static void fatal_nak_that_stops_nothing_is_a_violation(void)
         flowgen_begin(&g);
         for (unsigned i = 0; i < 4; i++)
             flowgen_send(&g, 0, 64);
-        flowgen_ack(&g, 1, g.conn.psn[0], NAK_ACC); /* of a request that was never sent */
+        flowgen_ack(&g, 1, g.conn.psn[0], NAK_ACC); /* NAK for a request that was never sent */
         flowgen_wait(&g, 30000000);
         if (more)
             flowgen_send(&g, 0, 64);
@@ -87,8 +87,8 @@ static void fatal_nak_that_stops_nothing_is_a_violation(void)
     }
 }
 
-/* An ACK far ahead of the requests is a violation. After a long hole in the capture it may not be
- * one. */
+/* An ACK far ahead of the requests is a violation. After a long gap in the capture it may be
+ * correct. */
 static void ack_far_ahead_is_a_violation(void)
 {
     for (unsigned late = 0; late < 2; late++) {
@@ -132,8 +132,8 @@ static void source_port_of_a_cnp_is_not_judged(void)
     }
 }
 
-/* A deviation puts later findings of its connection in doubt, but not those that one packet shows
- * alone. */
+/* After a deviation, later findings of the connection are less certain, except those that a single
+ * packet proves. */
 static void finding_of_one_packet_stays_an_error(void)
 {
     struct flowgen g;
@@ -166,8 +166,8 @@ static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
     flowgen_put(g, 0, &p);
 }
 
-/* A gap in READ data, and a gap in data that was sent again. Each go-back comes milliseconds after
- * the latest response: the missing response is its cause, not a timeout. */
+/* A gap in READ data, and a gap in retransmitted data. Each go-back follows milliseconds after the
+ * latest response: its cause is the missing response, not a timeout. */
 static void read_gaps_count_in_repeated_data_too(void)
 {
     struct flowgen g;
@@ -254,7 +254,7 @@ static void cause_of_a_go_back(void)
     }
 }
 
-/* UC does not retransmit: each gap loses the message at hand, or a whole one. */
+/* UC does not retransmit: each gap loses the current message, or a whole message. */
 static void uc_gaps_are_lost_messages(void)
 {
     static const struct {
@@ -291,7 +291,7 @@ static void acks_before_their_requests_are_one_connection(void)
     struct flowgen g;
 
     flowgen_begin(&g);
-    g.conn.sport = 0xC123; /* does not prove the pair */
+    g.conn.sport = 0xC123; /* the source ports do not prove the pair */
     for (unsigned i = 0; i < 20; i++) {
         g.conn.msn[0] = i + 1;
         flowgen_ack(&g, 1, g.conn.psn[0], ACK_31);

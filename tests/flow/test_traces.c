@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Captures of real devices (traces/): the observer reports no error except known deviations of the
- * device, in the complete capture and in incomplete ones.
+ * device, whether the capture is complete or not.
  */
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -144,7 +144,7 @@ static void spoiled_real_captures_have_no_errors(void)
     each(check_spoiled, &rng);
 }
 
-/* The expected counts were made by hand in Wireshark's packet list. */
+/* The expected counts were counted by hand in Wireshark's packet list. */
 static void counts_equal_manual_counts(void)
 {
     static const struct {

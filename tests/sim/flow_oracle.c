@@ -6,15 +6,15 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* Defects of the capture that the observer gets. */
+/* Kind of the capture that the observer reads. */
 enum lane {
     WHOLE,
-    NO_ICRC, /* ICRCs are not checked, so damaged packets count as good */
+    NO_ICRC, /* the observer does not check ICRCs, so damaged packets count as good */
     HEAD,    /* the capture started late */
     THIN,    /* the capture lacks 1 to 20 % of the frames */
     CUT,     /* frames cut at a snaplen of 64 to 128 bytes */
-    ONE_WAY, /* the capture has one direction only */
-    SPOILED, /* started late, lacks frames, and cut at the snaplen */
+    ONE_WAY, /* the capture has packets of one direction only */
+    SPOILED, /* the capture started late, lacks frames, and is cut at the snaplen */
     LANES
 };
 
@@ -44,8 +44,8 @@ static void on_finding(void *user, const struct roce_finding *finding)
 
 static bool is_there(enum lane lane, bool sent)
 {
-    bool thin = rng_below(&rng, 1000) < permille; /* drawn for every defect, so that all use the
-                                                   * same random numbers */
+    bool thin = rng_below(&rng, 1000) < permille; /* drawn for every kind of capture, so that all
+                                                   * kinds use the same random numbers */
 
     switch (lane) {
     case HEAD: return frames > head;
@@ -125,8 +125,8 @@ void flow_oracle_end(void (*fn)(void *user, const struct roce_conn_summary *conn
         roce_flow_del(flow[lane]);
         flow[lane] = NULL;
     }
-    /* If the only packet is lost, its receiver has an empty capture. That is rare. More empty
-     * captures mean that the test does not pass the frames to the oracle. */
+    /* If the only packet of a run is lost, its receiver has an empty capture, which is rare. More
+     * empty captures mean that the test does not pass the frames to the oracle. */
     runs++;
     empty += frames == 0;
     CU_ASSERT(empty <= 1 + runs / 20);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Flow oracle: passes to rnic/flow the frames that one node of the simulated network sends and
- * receives, as a capture at that node would contain them. Several captures are simulated: one is
- * complete, each other one has a defect. The devices obey every rule, so rnic/flow must report no
- * error, whatever the network does to the packets.
+ * receives, as a capture at that node would contain them. It simulates several captures: one is
+ * complete, and each of the others has a defect. The devices obey every rule, so rnic/flow must
+ * report no error, whatever the network does to the packets.
  */
 #ifndef TEST_WIREJUDGE_H
 #define TEST_WIREJUDGE_H
@@ -15,8 +15,8 @@
  * captures. Only one observation at a time is possible. */
 void flow_oracle_begin(struct simnet *net, unsigned node, uint64_t seed);
 
-/* Call flow_oracle_sent() from net->observe for each sent packet. Call flow_oracle_arrived()
- * from net->arrive if the test has its own callback. */
+/* flow_oracle_sent() is called from net->observe for each sent packet. flow_oracle_arrived() is
+ * called from net->arrive if the test has its own callback. */
 void flow_oracle_sent(const struct simnet_event *event);
 void flow_oracle_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
 

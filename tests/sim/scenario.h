@@ -42,7 +42,7 @@ struct scn_wr {
     uint32_t key_was;   /* key of `mr` before the request */
     uint32_t first;     /* PSN of the first packet, relative to the first PSN of the queue */
     uint32_t psns;
-    bool wrong;      /* the request fails or has no effect, because of the link's error */
+    bool wrong;      /* the request fails or has no effect, because of the error of its link */
     unsigned window; /* kind of the memory window that the request uses, or 0 */
     bool done;       /* the request, or a later one of its queue, completed with success */
     bool delivered;
@@ -56,15 +56,15 @@ struct scn_pool {
     uint32_t off[SCN_DEPTH]; /* offsets of the buffers in the device's memory */
     uint32_t room;
     struct scn_buffer {
-        uint32_t room;   /* usable length in bytes, at most that of the pool */
-        bool bad;        /* the L_Key of the buffer is invalid */
+        uint32_t room;   /* usable length in bytes, at most the buffer length of the pool */
+        bool bad;        /* the buffer's L_Key in the receive WQE is invalid */
     } posted[SCN_DEPTH]; /* model: posted WQEs in order, from number `taken` on */
     uint64_t taken;
     unsigned busy;  /* one bit for each posted buffer */
     unsigned avail; /* model: number of WQEs posted and not consumed */
     bool starved;   /* no WQE is posted any more */
     bool spoilt;    /* a WQE with an invalid key was posted */
-    bool untidy;    /* UC: an incomplete message may have changed a buffer */
+    bool untidy;    /* UC: an incomplete message may have changed a buffer of the pool */
     uint64_t posts;
 };
 
@@ -101,8 +101,8 @@ struct scn_end {
     bool open, held;
     struct scn_buffer buffer; /* UC, if `held`: buffer of the current message */
     uint32_t got;             /* UC, if `open`: bytes of the current message received so far */
-    bool silent;              /* a NAK is due or sent, so no further NAK is sent until the gap is
-                               * filled */
+    bool silent;              /* a NAK is due or was sent, so the responder sends no further NAK
+                               * until the gap is filled */
     bool nak_due;             /* a NAK for a PSN gap is due and not sent */
     uint64_t nak_since;       /* time at which the PSN gap was detected, ns */
     uint32_t gap_end;         /* PSN after the last packet dropped because of the gap */
@@ -115,8 +115,8 @@ struct scn_end {
  * Error of a link. The comment at each member is the completion status of the failing request.
  *
  * A UC or UD requester does not detect errors in the network or at the other end (R163, R165, R170,
- * R174). Its request completes with success and the message is lost. A counter shows the loss, and
- * all other requests are unaffected.
+ * R174): its request completes with success, and the message is lost. A counter shows the loss. All
+ * other requests are unaffected.
  */
 enum scn_accident {
     SCN_NONE,
@@ -144,16 +144,16 @@ struct scn_link {
     enum scn_accident accident; /* error that end 0 causes */
     struct scn_end end[2];
     bool hit;    /* SCN_WINDOW: the failing request was posted */
-    bool struck; /* a packet of the link met a network fault other than an ECN mark */
+    bool struck; /* a packet of the link had a network fault other than an ECN mark */
 };
 
-/* Expected counters of a device, as far as the packets and completions determine their values. */
+/* Expected counters of a device, if the packets and completions determine them. */
 struct scn_tally {
     uint64_t send, write, read, atomic, atomic_write, flush; /* executed requests, by operation */
     uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, seq_nak;
     uint64_t no_qp, pkey, no_room, over_mtu, cnps;
-    uint64_t seq_nak_void; /* NAKs counted in seq_nak that became unnecessary before they were
-                            * sent */
+    uint64_t seq_nak_void; /* NAKs counted in seq_nak that are not sent, because the gap was
+                            * filled first */
     uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* number of completions by status: [0] sends,
                                                   * [1] receives */
 };
@@ -174,7 +174,7 @@ struct scenario {
     uint32_t used[FABRIC_DEVS];     /* allocated bytes of each device's memory */
     uint64_t added[FABRIC_DEVS];    /* sum of all FETCH_ADD operands for the word at offset 0
                                      * (R123) */
-    bool hurt[FABRIC_DEVS];         /* the device has an end of a link with an error */
+    bool hurt[FABRIC_DEVS];         /* an end of a link with an error is on the device */
     struct scn_tally tally[FABRIC_DEVS];
     uint32_t max_len;
     bool slow;
@@ -197,7 +197,7 @@ bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_acti
                      uint64_t delay_ns);
 
 /*
- * Coverage of all scenarios so far, for a test of the generator. The first index of the tables is
+ * Coverage of all scenarios so far, for a test of the generator. The first index of each table is
  * the service: RC, UC, UD, XRC.
  */
 #define SCN_OPCODES 16u
@@ -229,7 +229,7 @@ struct scenario_seen {
     uint64_t fates[SIMNET_FATE_CNT];
     uint64_t classes[SIMNET_CLASS_CNT];
     unsigned devs_max;
-    /* Number of requester counters whose value the packets determine, and do not determine. */
+    /* Numbers of requester counters: those whose value the packets determine, and the others. */
     uint64_t told[ORACLE_COUNT_CNT], hidden[ORACLE_COUNT_CNT];
 };
 extern struct scenario_seen scenario_seen;

@@ -6,8 +6,8 @@
 #include "scenario.h"
 #include "support/suite.h"
 
-/* Sets expected bytes if `sure`. Otherwise accepts both the old and the new value of each byte,
- * and makes the current value the expected one. */
+/* Sets expected bytes if `sure`. Otherwise the bytes may have the old or the new value; accepts
+ * both, and makes the current value the expected one. */
 static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_be, uint32_t len,
                 bool sure)
 {
@@ -45,9 +45,9 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     put(s, o->dev, w->roff, &next, 8, w->done);
 }
 
-/* Returns whether a request changes no memory because it fails. Two failed requests do change
- * memory. They are an atomic whose response could not be stored, and a WRITE whose last packet
- * finds no receive WQE. */
+/* Returns whether a request changes no memory because it fails. Two kinds of failed requests do
+ * change memory: an atomic whose response could not be stored, and a WRITE whose last packet finds
+ * no receive WQE. */
 static bool is_barren(const struct scn_link *l, const struct scn_wr *w)
 {
     return w->wrong && l->accident != SCN_NO_RECV &&
@@ -154,7 +154,7 @@ static void check_end(const struct scn_link *l, unsigned side)
     EXPECT_EQ(o->epsn, e->psns);
 }
 
-/* Checks that no error was counted on a link without loss or slow receiver: no NAK, no RNR NAK,
+/* Checks that a link without loss and without a slow receiver counted no error: no NAK, no RNR NAK,
  * no timeout (R061, R099, R149). */
 static void check_untroubled(const struct scenario *s, const struct scn_link *l)
 {

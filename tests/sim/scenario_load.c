@@ -5,7 +5,7 @@
 #include "support/work.h"
 
 #define BAD_KEY 0x0BADBAD0u
-/* Receive WQE: wr_id is RECV, pool << 8, buffer; send: link << 16, side << 8, request. */
+/* Format of wr_id. Receive: RECV, pool << 8, buffer. Send: link << 16, side << 8, request. */
 #define RECV      (UINT64_C(1) << 63)
 #define RECV_KEEP 8u /* number of bytes by which a receive buffer is too short */
 
@@ -38,8 +38,8 @@ static struct scn_wr *nth_receive(struct scn_end *e, uint64_t n)
     return NULL;
 }
 
-/* Returns a buffer for a UC or UD link with an error. The network determines the request that
- * consumes the buffer. */
+/* Returns a buffer for a UC or UD link with an error. The network determines which request consumes
+ * the buffer. */
 static struct scn_buffer unlucky(struct scenario *s, const struct scn_link *l,
                                  const struct scn_pool *p)
 {
@@ -126,7 +126,7 @@ static void bind_of(struct scenario *s, struct scn_link *l, unsigned side, struc
         bind->len = s->fabric.mem_len + UINT64_C(1);
 }
 
-/* Returns an end with a type 2 window on the other device that is bound to another QP than the
+/* Returns an end on the other device with a type 2 window that is bound to another QP than the
  * link's, or NULL. */
 static const struct scn_end *foreign_window(const struct scenario *s, const struct scn_link *l,
                                             uint32_t len)
@@ -175,8 +175,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
         wr->remote_addr++;
 }
 
-/* Returns whether a window that choose_key() can misuse may soon be bound. Returns false if the
- * end of such a window itself waits for a window. */
+/* Returns whether a window that choose_key() can misuse may soon be bound. Returns false if the end
+ * of such a window is itself waiting for a window. */
 static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
 {
     if (l->accident != SCN_WINDOW || side != 0 || l->hit || foreign_window(s, l, 1))
@@ -248,9 +248,9 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Returns whether a request may complete with this status. It may be the status of the link's
- * error, or a timeout if the NAK may be lost. The other end, whose peer is in the error state,
- * may time out or be flushed. */
+/* Returns whether a request may complete with this status. Allowed are the status of the link's
+ * error, and a timeout if the NAK may be lost. At the other end, whose peer is in the error state,
+ * requests may time out or be flushed. */
 static bool status_fits(const struct scenario *s, const struct scn_link *l, unsigned side,
                         const struct scn_wr *w, enum rnic_wc_status status)
 {
@@ -274,7 +274,7 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
     if (l->accident == SCN_CUT || l->accident == SCN_TO_ERR || l->accident == SCN_BAD_PKEY ||
         l->accident == SCN_NO_QP)
         return status == own[l->accident];
-    /* A responder in the error state answers no request, so a repeated or later request times
+    /* A responder in the error state answers no request, so a retransmitted or later request times
      * out. */
     if (s->faults && scenario_reliable(l) && status == RNIC_WC_RETRY_EXC_ERR)
         return true;
@@ -293,8 +293,8 @@ static enum oracle_end end_of_status(enum rnic_wc_status status)
     }
 }
 
-/* Checks that each signaled request completes once, in order, and none with success after a
- * failure (R138, R189, R198). */
+/* Checks that each signaled request completes once and in order, and that none completes with
+ * success after a failure (R138, R189, R198). */
 static void take_send(struct scenario *s, const struct rnic_wc *wc)
 {
     struct scn_link *l = &s->link[wc->wr_id >> 16];
@@ -441,7 +441,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
     }
     if (p->untidy)
         memcpy(s->expected[dev] + off, mem + off, p->room);
-    /* bytes behind the message are unchanged */
+    /* bytes after the message are unchanged */
     CU_ASSERT(memcmp(mem + off, s->expected[dev] + off, p->room) == 0);
 }
 

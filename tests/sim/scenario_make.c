@@ -7,7 +7,7 @@
 
 #define UD_MTU 4096u /* path MTU of UD: the MTU of the port */
 #define PKEY   0xFFFFu
-#define NO_QPN 0xF0F000u /* QPNs from 0xF0F000 belong to no QP, except for one seed in 10^5 */
+#define NO_QPN 0xF0F000u /* QPNs from 0xF0F000 on belong to no QP, except for one seed in 10^5 */
 
 bool scenario_reliable(const struct scn_link *l)
 {
@@ -69,8 +69,8 @@ bool scenario_late(const struct scn_link *l)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Returns the offset of an unused range of memory with 8 unused bytes behind it, or 0 if there
- * is none. */
+/* Returns the offset of an unused range of memory with 8 unused bytes after it, or 0 if there is
+ * none. */
 static uint32_t slot(struct scenario *s, unsigned dev, uint32_t len)
 {
     uint32_t off = s->used[dev];
@@ -213,7 +213,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     return true;
 }
 
-/* Returns whether the error of a link can happen to a request. */
+/* Returns whether a request can have the error of the link. */
 static bool can_be_wrong(const struct scn_link *l, const struct scn_wr *w)
 {
     enum rnic_wr_opcode op = w->opcode;
@@ -384,7 +384,7 @@ static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
     while (!scenario_can(scenario_service(l), l->accident) || (!first && !scenario_quiet(l)));
 }
 
-/* Sets the P_Keys, QPNs and other attributes of the ends that cause the link's error. */
+/* Sets the P_Keys, QPNs and other attributes of the ends that cause the error of the link. */
 static void arrange_accident(struct scenario *s, struct scn_link *l)
 {
     bool limited = rng_below(&s->rng, 2);
@@ -461,7 +461,7 @@ static bool make_link(struct scenario *s, bool accident)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Draws the faults of a path. They are so rare that a packet is never lost eight times in a row. */
+/* Draws the faults of a path. They are so rare that no packet is lost eight times in a row. */
 static struct simnet_path random_path(struct scenario *s)
 {
     struct simnet_path path = {.delay_ns = 500 + rng_below(&s->rng, 5000)};
@@ -539,8 +539,8 @@ static void class_faults(struct scenario *s)
     }
 }
 
-/* Cuts the connection between the two devices of a link, for a time that does not exhaust the
- * retries. */
+/* Interrupts the path between the two devices of a link. The interruption is too short to exhaust
+ * the retries. */
 static void partition(struct scenario *s)
 {
     const struct scn_link *l = &s->link[rng_below(&s->rng, s->link_cnt)];
@@ -608,7 +608,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
     for (unsigned i = 0; i < links; i++)
         if (!make_link(s, accident && i == 0))
             break;
-    /* Use a queue of one or two packets only with a single link. With several links, their
+    /* Limit a queue to one or two packets only if there is a single link. With several links, their
      * timers would always expire together, and the second frame would never find room. */
     if (path.queue && s->link_cnt == 1) {
         path.queue = 5000 + rng_below(&s->rng, 7000);

@@ -64,9 +64,9 @@ static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const s
             l->accident == SCN_WINDOW);
 }
 
-/* Cancels a pending NAK for a gap that was filled before the NAK was sent. The device delayed it
- * for one of three reasons. No time has passed, the wire was busy, or READ responses have
- * priority on a QP with a reduced rate. */
+/* Cancels a pending NAK for a gap that was filled before the device sent the NAK. The device
+ * delayed the NAK for one of three reasons: no time has passed, the link was busy, or READ
+ * responses go first on a QP with a reduced rate. */
 static void void_nak(struct scenario *s, struct scn_end *e)
 {
     const struct simnet *net = &s->fabric.net;
@@ -94,8 +94,8 @@ static void see_gap(struct scenario *s, struct scn_end *e, uint32_t at)
     e->gap_end = e->gap_end > at ? e->gap_end : at + 1;
 }
 
-/* Models the arrival of the expected PSN. A NAK that waits behind READ responses is for the PSN
- * that is missing when the NAK is sent. */
+/* Models the arrival of the expected PSN. If a NAK waits behind READ responses, it names the PSN
+ * that is missing when it is sent. */
 static void go_on(struct scenario *s, struct scn_end *e)
 {
     if (e->epsn >= e->gap_end)

@@ -206,9 +206,9 @@ static void one_incast(unsigned cnt, enum roce_encap encap)
            on.rate, on.fairness, (unsigned long long)on.cnps, (unsigned long long)on.gap_min);
     CU_ASSERT(off.drops > 1000);
     CU_ASSERT(on.drops * 100 <= off.drops);
-    /* The port marks packets only while it is busy. A rate cut leaves a QP at least half its
-     * rate (rpg_min_dec_fac), and the first recovery step restores half of the cut. So at least
-     * half of the link rate is always used. */
+    /* The port marks packets only while it is busy. A rate cut leaves a QP at least half of its
+     * rate (rpg_min_dec_fac), and the first recovery step restores half of the cut. So the senders
+     * always use at least half of the link rate. */
     CU_ASSERT(on.rate >= 0.5 * 1024 / (1024 + 82));
     CU_ASSERT(on.rate > off.rate);
     CU_ASSERT(on.fairness >= 0.9);
@@ -243,7 +243,7 @@ static uint64_t first_cnp; /* number of CNPs sent to the first sender */
 static void on_span(void *user, const struct roce_cnp_episode *e)
 {
     (void)user;
-    if (e->before < BPS / 80) /* the second sender, which never had the full rate */
+    if (e->before < BPS / 80) /* the second sender, which never reached the full rate */
         return;
     if (span_cnt < 64)
         span[span_cnt] = *e;
@@ -298,8 +298,8 @@ static uint64_t left_rate(uint64_t from, uint64_t to)
     return bytes * 1000000000 / (to - from);
 }
 
-/* One device sends alone; then a second one sends for a while. The rates that rnic/flow reports
- * at the receiver's link must equal the rates that left the first device. */
+/* One device sends alone. Then a second one sends for a while. The rates that rnic/flow reports at
+ * the receiver's link must equal the rates at which the first device sent. */
 static void reported_rates_equal_rates_on_the_wire(void)
 {
     const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};
@@ -341,8 +341,8 @@ static void reported_rates_equal_rates_on_the_wire(void)
            (unsigned long long)(back / US), (unsigned long long)(span[0].recovered_ns / US));
     EXPECT_EQ(span[0].time, first_cnp);
     CU_ASSERT(span[0].slowed);
-    /* Both points count the same bytes, but at different times because of the queue between
-     * them. */
+    /* Both measuring points count the same bytes, but at different times because of the queue
+     * between them. */
     CU_ASSERT(span[0].before > before / 20 * 17 && span[0].before < before / 20 * 21);
     CU_ASSERT(span[0].lowest > lowest / 4 * 3 && span[0].lowest < lowest / 4 * 5);
     EXPECT_EQ(span[0].end, ROCE_CNP_RECOVERED);
@@ -354,7 +354,7 @@ static void reported_rates_equal_rates_on_the_wire(void)
 
 #define SLOT  2048u
 #define LINKS 96u
-#define LEN   (4 * LINKS * SLOT) /* one source and one destination for each side of each link */
+#define LEN   (4 * LINKS * SLOT) /* each side of each link has one source and one destination */
 
 static enum rnic_wr_opcode what[LINKS][2];
 

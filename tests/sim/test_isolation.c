@@ -3,9 +3,9 @@
  * Isolation: errors and load on some QPs do not change the packets of another QP of the device
  * (R251).
  *
- * A QP of each service works alone. Then it works while eight other QPs have a storm, towards its
- * own peer or another one. Its packets are compared one by one, with their times. The network has
- * unlimited bandwidth, so every difference results from the devices.
+ * A QP of each service first works alone. Then it works while eight other QPs cause errors or load,
+ * towards its own peer or another one. The test compares its packets one by one, with their times.
+ * The network has unlimited bandwidth, so every difference results from the devices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ enum storm {
     LOSS,       /* every second packet is lost */
     CORRUPTION, /* every packet to the receiver is corrupted */
     COPIES,     /* three copies of each packet, at once and later */
-    RNR,        /* RNR NAKs without end, with the shortest timer */
+    RNR,        /* RNR NAKs without end, with the shortest RNR timer */
     BAD_KEY,    /* an access error at each responder */
     GIVE_UP,    /* no responses: retries, then an error at each requester */
     CNPS,       /* every packet is marked; both ends use congestion management */
@@ -55,8 +55,8 @@ struct heard {
 
 static struct fabric fabric;
 static struct quiet quiet;
-/* One list for each direction, because the order of packets sent by two devices at one time is
- * undefined. */
+/* Packets of the observed QP, alone and during the load. One list for each direction, because the
+ * order of packets that two devices send at one time is undefined. */
 static struct heard alone[2][HEARD], heard[2][HEARD];
 static unsigned alone_cnt[2], heard_cnt[2];
 

@@ -197,8 +197,8 @@ static void message_of_2_gib_completes_and_longer_is_refused(void)
     end();
 }
 
-/* A WRITE and a READ across offset 4 GiB, and up to the last byte of the region, are executed.
- * One byte further is outside of the region (R083, R084). */
+/* A WRITE and a READ across offset 4 GiB, and up to the last byte of the region, are executed. A
+ * request for one byte more is refused (R083, R084). */
 static void access_beyond_4_gib_completes_inside_the_region(void)
 {
     const uint64_t edge = (UINT64_C(1) << 32) - 5000;
@@ -229,8 +229,8 @@ static size_t resident(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* An idle QP needs at most 4 KiB, the limit of the design, with queues as in tests/bench. The
- * limit excludes the memory of a sanitizer. */
+/* An idle QP with the queues of tests/bench needs at most 4 KiB, the limit of the design. The limit
+ * excludes the memory of a sanitizer. */
 static void idle_qp_needs_at_most_4_kib(void)
 {
     const unsigned cnt = 20000;

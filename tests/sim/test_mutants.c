@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Runs the scenarios with devices that break one rule each (transport/faults.def). The scenarios
- * must detect each fault, or the table `unseen` has the reason. ROCEDRILL_RUNS=<n> is the number of
- * seeds that a fault may survive; ROCEDRILL_FAULT=<name> selects one fault.
+ * must detect each fault; the table `unseen` lists the exceptions with their reasons.
+ * ROCEDRILL_RUNS=<n> is the number of seeds that a fault may survive; ROCEDRILL_FAULT=<name>
+ * selects one fault.
  */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
@@ -40,8 +41,8 @@ static const char *excuse(enum rnic_fault fault)
     return NULL;
 }
 
-/* Returns whether a device with this fault fails one of the first seeds. Uses a child process,
- * because the device may crash or hang. */
+/* Returns whether one of the first seeds fails with a device that has this fault. Uses a child
+ * process, because the device may crash or hang. */
 static bool noticed(enum rnic_fault fault, uint64_t runs)
 {
     int status = 0;

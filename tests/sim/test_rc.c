@@ -15,7 +15,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static struct qp_pair pair; /* for tests without traffic.h */
+static struct qp_pair pair; /* the functions of tests that do not use traffic.h share this pair */
 
 /* ---- random traffic -------------------------------------------------------------------------- */
 
@@ -80,8 +80,8 @@ static void random_traffic_arrives_over_a_faulty_network(void)
 
 /* ---- each packet struck once ----------------------------------------------------------------- */
 
-/* The n-th packet of each class from either side is lost, duplicated early and late, delayed, or
- * corrupted. No fault may have an effect, except on counters (R249). */
+/* The network loses, duplicates early or late, delays or corrupts the n-th packet of each class
+ * from either side. No fault may have an effect, except on counters (R249). */
 static void fault_of_any_packet_class_has_no_effect(void)
 {
     static const struct {
@@ -175,8 +175,8 @@ static void begin(unsigned qp_cnt)
     simnet_paths(&pair.net, &path);
 }
 
-/* A request without response is sent 1 + retry_cnt times (R154, R198, R189): the first retry
- * after T, each further one after 2T (R150). The value 7 means seven retries. */
+/* A request without response is sent 1 + retry_cnt times (R154, R198, R189): the first retry after
+ * T, each further one after 2T (R150). The largest retry_cnt, 7, means seven retries. */
 static void request_without_response_fails_after_retry_cnt(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -203,8 +203,8 @@ static void request_without_response_fails_after_retry_cnt(void)
     }
 }
 
-/* A request without receive WQE is sent 1 + rnr_retry times, with the responder's RNR timer
- * between (R157). The value 7 means retries until there is a WQE. */
+/* A request without receive WQE is sent 1 + rnr_retry times, with the responder's RNR timer between
+ * the transmissions (R157). An rnr_retry of 7 means retries until there is a WQE. */
 static void request_without_recv_wqe_fails_after_rnr_retry(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -306,8 +306,8 @@ static void failed_qp_sends_no_more_responses(void)
     qp_pair_free(&pair);
 }
 
-/* SQD completes the current message and raises one event; RTS continues with the next message
- * (R191). */
+/* In SQD the QP completes the current message and raises one event. After the return to RTS it
+ * continues with the next message (R191). */
 static void sqd_completes_the_message_and_rts_continues(void)
 {
     struct rnic_qp_attr attr = {.state = RNIC_QPS_SQD};
@@ -409,8 +409,8 @@ static void hear(void *ctx, const struct simnet_event *event)
 }
 
 /*
- * QP 0 works while its neighbours on the same devices are idle, lose every second packet, lack
- * receive WQEs, or use invalid R_Keys. The packets of QP 0 must not change (R251).
+ * QP 0 works while the other QPs of both devices are idle, lose every second packet, lack receive
+ * WQEs, or use invalid R_Keys. The packets of QP 0 must not change (R251).
  */
 static void load_on_other_qps_changes_no_packet(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The requester oracle determines counts from packets with a known cause, and leaves other counts
- * open. These tests show that the equality check of test_scenario.c is meaningful (R137,
- * R139, R144, R149, R152, R156, R161).
+ * The requester oracle counts packets whose cause is certain, and leaves other counts open. These
+ * tests show that the equality check of test_scenario.c compares certain counts (R137, R139, R144,
+ * R149, R152, R156, R161).
  */
 #include "support/pktgen.h"
 #include "support/suite.h"
@@ -94,14 +94,14 @@ static void counters_equal_the_known_causes(void)
     acks(5, ACK, now += 10, false); /* implied NAK for READ responses 3 and 4 */
     expect(ORACLE_implied_nak_seq_err, 1, 1);
     reads(3, 2, now);
-    answers(4, now += 10); /* READ responses again, not counted (R161) */
+    answers(4, now += 10); /* the READ responses arrive a second time and are not counted (R161) */
     expect(ORACLE_implied_nak_seq_err, 1, 1);
     expect(ORACLE_local_ack_timeout_err, 1, 1);
     expect(ORACLE_packet_seq_err, 1, 1);
 }
 
-/* The NAK arrives at time T, so the timer may have fired first. Later packets do not show
- * whether the NAK or the timeout counts. */
+/* The NAK arrives at time T, so the timer may have fired first. Later packets do not show whether
+ * the requester counts a NAK or a timeout. */
 static void nak_at_the_timeout_leaves_the_cause_open(void)
 {
     begin();
@@ -115,7 +115,7 @@ static void nak_at_the_timeout_leaves_the_cause_open(void)
     expect(ORACLE_local_ack_timeout_err, 0, 1);
 }
 
-/* Before time T, or with an idle wire, the timer cannot have fired before the NAK. */
+/* Before time T, or while the link was free, the timer cannot have fired before the NAK. */
 static void nak_before_the_timeout_excludes_the_timer(void)
 {
     begin();

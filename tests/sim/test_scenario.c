@@ -15,9 +15,9 @@
 #include "scenario.h"
 #include "support/suite.h"
 
-/* Number of seeds that tests/run uses, and number of packets of each class that get a fault. The
- * last empty cells of scenario_seen.c may need up to RUNS_MOST seeds. With sanitizers, the first
- * seeds are run only for memory errors. */
+/* Number of seeds that tests/run uses, and number of packets of each class that get a fault.
+ * Covering the last empty cells of scenario_seen.c may need up to RUNS_MOST seeds. With sanitizers,
+ * the test runs only the first seeds, to find memory errors. */
 #ifdef ROCEDRILL_SANITIZED
 #define RUNS      75u
 #define RUNS_MOST 75u
@@ -50,8 +50,8 @@ static void check_coverage(void)
     for (unsigned i = 0; i < SIMNET_OTHER; i++)
         CU_ASSERT(scenario_seen.classes[i] > 0);
     CU_ASSERT(scenario_seen.devs_max > 32);
-    /* Each requester counter equalled the oracle's count, because the packets always determine
-     * the count. */
+    /* Each requester counter equalled the oracle's count at least once, because the packets
+     * determined the count. */
     for (unsigned i = 0; i < ORACLE_COUNT_CNT; i++)
         EXPECT_EQ(scenario_seen.hidden[i], 0);
 }
@@ -83,9 +83,9 @@ static void random_scenarios_match_the_model(void)
         check_coverage();
 }
 
-/* The n-th packet of each class, from any device, is lost, duplicated, delayed, corrupted,
- * marked, dropped by a full queue or cut off. All services and operations of a scenario run at
- * that time. */
+/* The n-th packet of each class, from any device, is lost, duplicated, delayed, corrupted, marked,
+ * dropped by a full queue or lost in an outage. Meanwhile the devices use all services and
+ * operations of the scenario. */
 static void scenarios_match_after_a_fault_of_any_packet_class(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The simulated network: each fault has its effect, the tally is right, and a seed repeats a run
+/* The simulated network: each fault has its effect, the tally is correct, and a seed repeats a run
  * exactly. */
 #include "support/simnet.h"
 
@@ -237,7 +237,7 @@ static void rules_fill_a_queue_and_cut_a_path(void)
     EXPECT_EQ(simnet_count(&net, 0, SIMNET_ANY, SIMNET_OVERFLOWED), 1);
     EXPECT_EQ(cut->hits, 1);
     EXPECT_EQ(right.cnt + 1 + simnet_count(&net, 0, SIMNET_ANY, SIMNET_PARTED), 10);
-    EXPECT_EQ(right.cnt, 3);                /* packets 0, 1 and 3: all leave at time 0 */
+    EXPECT_EQ(right.cnt, 3);                /* packets 0, 1 and 3, which all leave at time 0 */
     EXPECT_EQ(net.path[0][1].down_to, 100); /* time at which the path is up again */
 }
 
@@ -282,8 +282,8 @@ static void bandwidth_and_queue(void)
 
 static void recording(void)
 {
-    static const char path[] = "test_simnet_recording.pcap"; /* file in the working directory of
-                                                              * ctest */
+    static const char path[] = "test_simnet_recording.pcap"; /* relative to the working directory
+                                                              * of ctest */
     FILE *f;
 
     begin(9, 3);

@@ -3,8 +3,9 @@
  * UC between two devices over a network that loses, duplicates, reorders and corrupts packets:
  * R042, R057, R065, R127-R129, R162-R167, R192, R249 of rnic/rules.md.
  *
- * A model of the responder, written from these rules alone, reads each good packet that arrives. It
- * predicts whether the packet is executed, and whether its message is delivered.
+ * A model of the responder, written from these rules alone, reads each good packet that arrives.
+ * The model predicts whether the responder executes the packet, and whether the message of the
+ * packet is delivered.
  *
  * ROCEDRILL_SEED=<n> runs only that seed, ROCEDRILL_RUNS=<n> runs n seeds.
  */
@@ -45,7 +46,7 @@ static struct {
     bool open;
     uint32_t epsn;
     unsigned wqes; /* number of WQEs posted and not used */
-    bool held;     /* a SEND, incomplete or current, holds one of the receive WQEs */
+    bool held;     /* a SEND, incomplete or current, uses one of the receive WQEs */
     uint64_t next_wqe;
     uint64_t posted_wqe;
     unsigned delivered;
@@ -53,7 +54,7 @@ static struct {
     unsigned dropped;
     unsigned gaps;
     unsigned hungry;
-    /* Packets that a capture at the receiver lacks, has late, or has again. */
+    /* Packets that a capture at the receiver lacks, has late, or has twice. */
     bool seen[WRS * (SLOT / 256 + 1)];
     uint32_t next;
     uint32_t missing;
@@ -153,7 +154,7 @@ static void count(uint32_t psn)
     run.seen[at] = true;
 }
 
-/* No loss is missed and none is invented. */
+/* Compares the losses that rnic/flow counts with the real losses. */
 static void compare(void *user, const struct roce_conn_summary *conn)
 {
     const bool *received = user;
@@ -164,8 +165,8 @@ static void compare(void *user, const struct roce_conn_summary *conn)
         again += side->retx[c].packets;
     EXPECT_EQ(again, 0); /* UC never retransmits */
     EXPECT_EQ(side->missing_psns, *received ? run.missing : 0);
-    /* A copy that arrives more than 63 packets later, among missing packets, may count as out of
-     * order. */
+    /* A copy may count as out of order if it arrives more than 63 packets later and packets before
+     * it are missing. */
     EXPECT_EQ(side->out_of_order + side->copies, *received ? run.late + run.again : 0);
     CU_ASSERT(side->copies <= (*received ? run.again : 0));
 }
@@ -338,8 +339,9 @@ static void random_traffic_matches_the_model(void)
     CU_ASSERT(only || delivered > 10 * runs);
 }
 
-/* A SEND with an unreadable buffer fails, later requests are flushed, and the QP is in SQE
- * (R192). In SQE it receives. After RTS it sends again, without a gap in the PSNs. */
+/* A SEND with an unreadable buffer fails, later requests are flushed, and the QP enters SQE
+ * (R192). In SQE the QP still receives. After the return to RTS it sends again, without a gap in
+ * the PSNs. */
 static void unreadable_buffer_moves_the_qp_to_sqe(void)
 {
     const struct qp_pair_opts opts = {.type = RNIC_QPT_UC};

@@ -4,9 +4,9 @@
  * R168-R176, R178, R198, R249 of rnic/rules.md.
  *
  * A model of all receive queues reads the frames that the network delivers. The completions of a
- * device must equal those of the model: each receive once, in order, with the right bytes. Every
- * drop counter must equal the model's. Sent packets are compared with the posted requests, and
- * rnic/flow must find no error in them.
+ * device must equal those of the model: each receive completes once, in order, with the right
+ * bytes. Every counter of dropped datagrams must equal the model's. The test compares sent packets
+ * with the posted requests, and rnic/flow must find no error in them.
  *
  * ROCEDRILL_SEED=<n> runs only that seed, ROCEDRILL_RUNS=<n> runs n seeds.
  */
@@ -55,7 +55,7 @@ struct side {
     bool joined[GROUPS];
     struct plan plan[SENDS];
     unsigned posted, sent, done;
-    /* Model of a receive queue: WQEs that wait, then due completions, in order. */
+    /* Model of a receive queue: posted WQEs, and completions not polled yet, both in order. */
     struct recv wait[DEPTH];
     unsigned wait_cnt;
     struct recv due[DEPTH];
@@ -453,7 +453,7 @@ static void one_run(uint64_t seed)
     for (unsigned i = 0; i < 100000; i++) {
         bool done = true;
 
-        tick(NULL, fabric.net.now); /* an idle network posts no requests */
+        tick(NULL, fabric.net.now); /* while the network is idle, the test posts no requests */
         simnet_run(&fabric.net, SIMNET_NEVER);
         for (unsigned d = 0; d < fabric.dev_cnt; d++)
             for (unsigned q = 0; q < QPS; q++)

@@ -3,10 +3,10 @@
  * Memory windows over a network that loses, duplicates, delays and reorders packets (R078, R208,
  * R210, R211).
  *
- * Side 1 binds a window over a random range. Side 0 writes and flushes the range and invalidates
- * the R_Key with SEND with Invalidate. Or side 0 reads the range and side 1 invalidates the R_Key,
- * as storage targets do. Then side 1 immediately writes to the range. Delayed packets must not
- * change the range any more.
+ * Side 1 binds a window over a random range. Then side 0 writes and flushes the range, and
+ * invalidates the R_Key with SEND with Invalidate. Or side 0 reads the range and side 1 invalidates
+ * the R_Key, as storage targets do. Then side 1 writes to the range at once. Delayed packets must
+ * not change the range after that.
  */
 #include <string.h>
 #include "support/qp_pair.h"
@@ -110,7 +110,7 @@ static void one_round(struct rnic_mw *mw, unsigned round)
         wr.invalidate_key = rkey;
         post(1, &wr, RNIC_WC_SUCCESS);
     }
-    /* Only side 1 may now write to the range. */
+    /* From here on, only side 1 may write to the range. */
     rng_fill(&rng, pair.side[1].mem + off, len);
     memcpy(model + off, pair.side[1].mem + off, len);
 }
@@ -139,9 +139,9 @@ static void run(uint64_t seed)
     CU_ASSERT(qp_pair_run(&pair, SOON));
     EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);
     qp_pair_check_tally(&pair);
-    simnet_paths(&pair.net, &good); /* no losses: a fatal NAK is sent only once */
-    wr = request(RNIC_WR_WRITE, &sge, 0, rnic_mw_rkey(mw)); /* the R_Key of the last window is
-                                                             * invalid */
+    simnet_paths(&pair.net, &good); /* no losses, because a fatal NAK is sent only once */
+    wr = request(RNIC_WR_WRITE, &sge, 0, rnic_mw_rkey(mw)); /* R_Key of the last window, which is
+                                                             * invalid now */
     post(0, &wr, RNIC_WC_REM_ACCESS_ERR);
     EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);
     EXPECT_EQ(rnic_mr_dereg(pair.side[1].mr), RNIC_OK);

@@ -129,14 +129,14 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
         memcpy(mine + p->off, &p->orig, 8);
         break;
     }
-    case RNIC_WR_FETCH_ADD: { /* all QPs of a side use one word (R123) */
+    case RNIC_WR_FETCH_ADD: { /* all QPs of a side add to one word (R123) */
         uint64_t sum;
 
         p->roff = 0;
         memcpy(&sum, theirs, 8);
         sum += p->imm;
         memcpy(theirs, &sum, 8);
-        break; /* the value found depends on the other QPs; check_adds() checks it */
+        break; /* the value found depends on the other QPs; check_adds() checks the sum */
     }
     case RNIC_WR_LOCAL_INV:
         p->len = 0;
@@ -292,8 +292,8 @@ static void go_to(unsigned side, unsigned qp, enum rnic_qp_state state)
     EXPECT_EQ(rnic_qp_modify(pair.side[side].qp[qp], &attr, pair.net.now), RNIC_OK);
 }
 
-/* Moves a QP from RTS to SQD, or back with greater probability, so that rarely all QPs are in
- * SQD. */
+/* Moves a QP from RTS to SQD, or from SQD to RTS. The second has the greater probability, so that
+ * all QPs are rarely in SQD together. */
 static void drain_or_go_on(unsigned side, unsigned qp)
 {
     bool drains = state_of(side, qp) == RNIC_QPS_SQD;
@@ -453,9 +453,8 @@ void traffic_run(void)
                 go_to(s, q, RNIC_QPS_RTS);
 }
 
-/* Checks that each FETCH_ADD of a stream found at least the sum of the stream's earlier
- * operands, which is below 2^32 (R122, R123). Then accepts the found values as the expected
- * memory. */
+/* Checks that each FETCH_ADD of a stream found at least the sum of the stream's earlier operands,
+ * which is below 2^32 (R122, R123). Then the found values become the expected memory. */
 static void check_adds(unsigned side, unsigned qp)
 {
     const struct plan *before = NULL;
@@ -491,7 +490,7 @@ static void check_stream(unsigned side, unsigned qp)
         messages += st->plan[i].opcode != RNIC_WR_LOCAL_INV;
     EXPECT_EQ(mine.state, RNIC_QPS_RTS);
     EXPECT_EQ(st->posted, limits.wr_cnt);
-    EXPECT_EQ(st->done, limits.wr_cnt); /* all requests completed (R247) */
+    EXPECT_EQ(st->done, limits.wr_cnt); /* all requests are complete (R247) */
     EXPECT_EQ(st->recv_done, st->recv_cnt);
     EXPECT_EQ(mine.send_wr, 0);
     EXPECT_EQ(mine.una_psn, mine.sq_psn); /* received, sent and acknowledged PSNs are equal

@@ -3,7 +3,7 @@
  * Device fixture: a whole device with one connected QP, and a generator for the packets of its
  * peer. Tests of rnic/device use it.
  *
- * The memory lies between guard bytes, which fixture_free() checks. Time is virtual: fixture.now
+ * Guard bytes surround the memory; fixture_free() checks them. Time is virtual: fixture.now
  * advances by 1 µs with each frame. The caller owns the fixture.
  */
 #ifndef TEST_DEVICE_FIXTURE_H

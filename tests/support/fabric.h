@@ -2,9 +2,10 @@
 /*
  * Fabric: up to 64 devices at one simulated switch, and QPs between any two of them. Each device
  * has its own link to the switch. Frames of several senders to one device share the queue of its
- * switch port (simnet.h). Even devices have memory windows of type 2B, odd ones of type 2A.
+ * switch port (simnet.h). Devices with an even number have memory windows of type 2B, the others of
+ * type 2A.
  *
- * qp_pair.h is the case of two devices, with more that a test can set.
+ * qp_pair.h has only two devices, but a test can set more of their attributes.
  */
 #ifndef TEST_FABRIC_H
 #define TEST_FABRIC_H
@@ -52,8 +53,9 @@ struct fabric_wire {
     uint64_t mark;     /* queue length from which ECN marks begin, bytes; 0: no marks */
 };
 
-/* Creates `cnt` devices with `mem_len` bytes of memory each, filled from the seed. `ecn` NULL: no
- * congestion management. A struct fabric is large: keep it static or on the heap. */
+/* Creates `cnt` devices with `mem_len` bytes of memory each, filled from the seed. Without `ecn`
+ * (NULL) there is no congestion management. A struct fabric is large: keep it static or on the
+ * heap. */
 void fabric_init(struct fabric *fabric, uint64_t seed, unsigned cnt, enum roce_encap encap,
                  uint32_t mem_len, const struct rnic_ecn *ecn, const struct fabric_wire *wire);
 void fabric_free(struct fabric *fabric);
@@ -63,7 +65,7 @@ void fabric_free(struct fabric *fabric);
 unsigned fabric_connect(struct fabric *fabric, unsigned a, unsigned b, uint32_t depth,
                         uint32_t path_mtu);
 
-/* Sets the destination of an address vector to a device. Leaves the rest of the vector. */
+/* Sets the destination of an address vector to a device, and leaves its other members unchanged. */
 void fabric_av(const struct fabric *fabric, unsigned dev, struct rnic_av *av);
 
 /* Posts a signaled work request with one SGE on a side of a link: `len` bytes at `off` of the local

@@ -5,7 +5,7 @@ PRINTED_MAX = 20
 
 
 class Failures:
-    """`where` names what is compared at the moment: each message begins with it."""
+    """`where` names the object that is compared at the moment. Each message begins with it."""
 
     def __init__(self):
         self.cnt, self.where = 0, ""

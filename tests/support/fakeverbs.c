@@ -107,7 +107,8 @@ static int poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *out)
     return (int)cnt;
 }
 
-/* Returns whether a buffer is inside the region of its key. Clients may name any address. */
+/* Returns whether a buffer is inside the region of its key. The agent's clients may pass any
+ * address. */
 static bool is_registered(const struct ibv_sge *sge)
 {
     for (unsigned i = 0; i < mr_cnt; i++) {
@@ -424,7 +425,7 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
     return 0;
 }
 
-/* Makes the functions of ibv_context_ops that objects other than QPs and CQs need. */
+/* Sets the functions of ibv_context_ops that objects other than QPs and CQs need. */
 static void set_object_ops(struct ibv_context *ctx)
 {
     ctx->ops.post_srq_recv = post_srq_recv;

@@ -3,9 +3,9 @@
  * Fake verbs: the libibverbs functions that the agent calls, without a device. Tests link it in
  * place of libibverbs.
  *
- * It counts objects. A posted send completes at once. A SEND, or a WRITE with immediate, copies
- * its bytes into the oldest receive of any QP and completes it. A buffer that is not inside the
- * region of its key completes with an error.
+ * It counts objects. A posted send completes at once. The bytes of a SEND, or of a WRITE with
+ * immediate, are copied into the oldest receive of any QP, which completes. A buffer that is not
+ * inside the region of its key completes with an error.
  */
 #ifndef TEST_FAKEVERBS_H
 #define TEST_FAKEVERBS_H
@@ -16,7 +16,7 @@
 /* Returns the number of existing devices, PDs, CQs, QPs and MRs. */
 unsigned fakeverbs_live(void);
 
-/* Makes the next call that creates or changes an object fail (`next`), or cancels that. */
+/* Selects whether the next call that creates or changes an object fails. */
 void fakeverbs_fail(bool next);
 
 /* Raises an asynchronous event of the QP with this number. */

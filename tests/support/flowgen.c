@@ -387,7 +387,7 @@ void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages)
             uint32_t psn = flowgen_message(g, side, ROCE_KIND_SEND, 100);
             struct roce_pkt p = flowgen_resp(g, !side, ROCE_OP_RC_ACK, psn, 0);
 
-            p.aeth.syndrome = ROCE_SYNDROME_RNR | 14; /* RNR NAK with timer 1.28 ms */
+            p.aeth.syndrome = ROCE_SYNDROME_RNR | 14; /* RNR NAK with a timer of 1.28 ms */
             p.aeth.msn = (p.aeth.msn - 1) & ROCE_PSN_MASK;
             flowgen_put(g, !side, &p);
             flowgen_wait(g, roce_rnr_ns(14) + rng_below(rng, 1000000));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Flow generator: conversations between two RNICs, packet by packet, made with the packet
- * builder. By default they obey the specification. A test alters a packet before flowgen_put(),
- * or leaves one out. Frames are kept, so a test can analyse one conversation whole, cut, or with
- * frames removed.
+ * Flow generator: conversations between two RNICs, packet by packet, made with the packet builder.
+ * By default they obey the specification. A test alters a packet before flowgen_put(), or omits
+ * one. The generator keeps the frames, so a test can analyse one conversation whole, cut, or
+ * without some frames.
  *
  *   struct flowgen g;
  *   flowgen_init(&g);
@@ -111,16 +111,16 @@ void flowgen_disconnect(struct flowgen *g);
 /* Sends a random conversation of `messages` messages in both directions. */
 void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages);
 
-/* One go-back of flowgen_lossy(), from the requester's view. */
+/* One go-back of flowgen_lossy(), as the requester sees it. */
 struct flowgen_loss {
     uint32_t psn; /* first PSN that the requester retransmits */
-    bool timeout; /* cause: true: timeout, false: sequence NAK */
+    bool timeout; /* cause: a timeout if true, else a sequence NAK */
 };
 
 /*
- * Sends `packets` packets of WRITEs from side 0 with go-back-N, captured at side 0. Of the requests
- * and of the responses, `permille` in a thousand are lost. Stores the first `cap` go-backs in
- * `out`, in order, and returns their number.
+ * Sends `packets` packets of WRITEs from side 0 with go-back-N, captured at side 0. `permille` of a
+ * thousand packets are lost, of the requests and of the responses. Stores the first `cap` go-backs
+ * in `out`, in order, and returns their number.
  */
 size_t flowgen_lossy(struct flowgen *g, struct rng *rng, uint32_t packets, uint32_t permille,
                      struct flowgen_loss *out, size_t cap);

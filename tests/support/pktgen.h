@@ -43,8 +43,8 @@ struct roce_pkt pktgen_read(const struct pktgen *gen, uint32_t psn, uint64_t va,
 struct roce_pkt pktgen_atomic(const struct pktgen *gen, uint8_t opcode, uint32_t psn, uint64_t va,
                               uint32_t rkey, uint64_t swap_add, uint64_t compare);
 
-/* A built frame. Building ends the test program if the model is invalid, because that is a mistake
- * of the test. */
+/* A built frame. If the model is invalid, which is a mistake of the test, building ends the test
+ * program. */
 struct pktgen_frame {
     uint8_t bytes[ROCE_FRAME_MAX];
     size_t len;

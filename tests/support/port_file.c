@@ -17,7 +17,8 @@ struct file_port {
     uint8_t buf[PCAPNG_OVERHEAD(1) + ROCE_FRAME_MAX];
     /* next frame, already read from the file */
     struct rnic_frame next;
-    int end;          /* reason why there is no next frame: -ENODATA, -EIO; 0: there is one */
+    int end;          /* reason why there is no next frame: -ENODATA or -EIO; 0 if `next` is
+                       * valid */
     uint64_t started; /* time `now` of the first recv(), ns; 0: not called yet */
     uint64_t first;   /* time stamp of the first frame, ns */
     struct rnic_port_stats stats;

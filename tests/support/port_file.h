@@ -9,9 +9,9 @@
 #include "port/frameio/port.h"
 
 /*
- * Opens a file port. `in` and `out_path` may be NULL: no frame is received, or sent frames are
+ * Opens a file port. If `in` is NULL, no frame is received; if `out_path` is NULL, sent frames are
  * discarded. `name` is the interface name in the written file, which is created or truncated.
- * recv() returns -ENODATA after the last frame, or -EIO where the file is cut or damaged.
+ * recv() returns -ENODATA after the last frame, or -EIO if the file is cut or damaged.
  */
 int rnic_port_file_open(const char *in, const char *out_path, const char *name,
                         struct rnic_port **out, struct error *why);

@@ -19,8 +19,8 @@ struct lane {
     struct slot *slot;
     unsigned first;
     unsigned cnt;
-    int ready_fd; /* descriptor that is readable while frames wait, or after the ring has room again
-                   */
+    int ready_fd; /* descriptor that is readable while frames wait, or when the ring has room
+                   * again */
 };
 
 struct wire {
@@ -34,7 +34,7 @@ struct wire {
 struct side {
     struct rnic_port port;
     struct wire *wire;
-    unsigned number; /* number of this side, 0 or 1 */
+    unsigned number; /* index of this side, 0 or 1 */
     struct rnic_port_stats stats;
 };
 
@@ -63,7 +63,7 @@ static int mem_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, voi
         const struct slot *slot = &lane->slot[lane->first];
         struct rnic_frame frame = {.data = slot->data, .len = slot->len, .flags = RNIC_FRAME_LOCAL};
 
-        /* The slot belongs to this side until the frame is removed from the count, so the lock is
+        /* The slot belongs to this side until the frame is removed from the ring, so the lock is
          * not needed. */
         pthread_mutex_unlock(&wire->lock);
         side->stats.rx_frames++;
@@ -162,7 +162,7 @@ static void mem_close(struct rnic_port *port)
     wire->open &= ~(1u << side->number);
     last = wire->open == 0;
     if (!last)
-        tell(wire->lane[1 - side->number].ready_fd); /* wakes the sender that waits for room */
+        tell(wire->lane[1 - side->number].ready_fd); /* wakes a sender that waits for room */
     pthread_mutex_unlock(&wire->lock);
     free(side);
     if (last)

@@ -282,7 +282,7 @@ void qp_pair_check_tally(struct qp_pair *pair)
         EXPECT_EQ(c.resp_rnr_nak, simnet_count(net, me, SIMNET_BIT(NAK_RNR), SIMNET_SENT));
         EXPECT_EQ(c.resp_invalid_request + c.resp_remote_access_errors + c.resp_operational_errors,
                   simnet_count(net, me, SIMNET_BIT(NAK_FATAL), SIMNET_SENT));
-        /* checks only an upper bound; sim/traffic.c has an oracle with exact numbers */
+        /* checks only an upper bound; sim/traffic.c checks the exact numbers with an oracle */
         CU_ASSERT(c.packet_seq_err <=
                   simnet_count(net, peer, SIMNET_BIT(NAK_SEQ), SIMNET_DELIVERED));
         CU_ASSERT(c.rnr_nak_retry_err <=

@@ -18,8 +18,8 @@
     UINT64_C(1048576) /* ACK timeout of code 8, ns: many times the delay of the                    \
                        * network */
 
-/* Kind of the QPs. With XRC, each side has an initiator and a target with one index, and an SRQ
- * whose number is the QPN of the target. */
+/* Kind of the QPs. With XRC, index i of each side has an initiator, a target, and an SRQ whose
+ * number is the QPN of the target. */
 struct qp_pair_opts {
     enum rnic_qp_type type; /* QP type: RC (also 0), UC or XRC_SEND */
     bool srq;               /* each QP has a basic SRQ */

@@ -147,7 +147,7 @@ struct roce_pkt requester_out(struct requester_fixture *fake)
     EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
     EXPECT_EQ(pkt.bth.tver, 0);
     CU_ASSERT(roce_opcode_is_request(pkt.op));
-    if (pkt.op->payload == ROCE_PAYLOAD_MTU) /* rule R038 of rnic/rules.md */
+    if (pkt.op->payload == ROCE_PAYLOAD_MTU) /* First and Middle packets are full (R038) */
         EXPECT_EQ(pkt.payload_len, fake->req.attr.path_mtu);
     return pkt;
 }

@@ -62,11 +62,11 @@ enum rnic_sq_post requester_post_wr(struct requester_fixture *fake, const struct
  * packet of opcode 0xFF if there is none. */
 struct roce_pkt requester_out(struct requester_fixture *fake);
 
-/* Asserts the opcode of the next packets, and that the first of them is `pos` PSNs after the first
+/* Asserts the opcodes of the next packets, and that the first of them is `pos` PSNs after the first
  * PSN. */
 void requester_expect(struct requester_fixture *fake, uint8_t opcode, uint32_t pos);
 
-/* Asserts that the requester cannot send because of this gate. */
+/* Asserts that `gate` prevents the requester from sending. */
 void requester_expect_gate(struct requester_fixture *fake, enum rnic_req_gate gate);
 
 /* Removes all pending packets and returns their number. */

@@ -64,7 +64,8 @@ static bool alike(const struct oracle_view *a, const struct oracle_view *b)
            a->patient == b->patient && a->armed == b->armed;
 }
 
-/* Merges explanations that have an equal future. The counters of the result cover both. */
+/* Merges explanations whose states allow the same further packets. The counters of the result are
+ * ranges that include both. */
 static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {
@@ -85,7 +86,8 @@ static void merge(struct requester_oracle *w)
     }
 }
 
-/* Adds a copy of each explanation, in which the timer has expired without a visible packet. */
+/* Adds a copy of each explanation in which the timer has expired although no packet shows the
+ * expiry. */
 static void fork(struct requester_oracle *w, uint64_t now)
 {
     unsigned cnt = w->view_cnt;
@@ -102,7 +104,7 @@ static void fork(struct requester_oracle *w, uint64_t now)
     }
 }
 
-/* Keeps the explanations that fit. Reports the problem `what` if none fits. */
+/* Removes the explanations that do not fit. Reports the problem `what` if none remains. */
 static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint32_t psn,
                  uint64_t now, const char *what)
 {
@@ -156,7 +158,8 @@ static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint3
 {
     if (v->waits) {
         v->waits = false;
-        return at == v->nxt && now >= v->wait_over; /* rule R156 of rnic/rules.md */
+        return at == v->nxt && now >= v->wait_over; /* after an RNR NAK, the requester waits for
+                                                     * the RNR timer (R156) */
     }
     if (at == v->nxt)
         return true;
@@ -181,7 +184,7 @@ void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_
 
         fits[i] = sends(w, v, at, now);
         v->nxt = at + cnt;
-        v->armed = now; /* rule R151 of rnic/rules.md */
+        v->armed = now; /* a transmission starts the ACK timer (R151) */
     }
     keep(w, fits, pkt->bth.psn, now, "nothing explains that it sends");
 }
@@ -278,7 +281,8 @@ static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_
         take_lost(w, v, ORACLE_implied_nak_seq_err);
 }
 
-/* Returns whether an explanation allows this response: it must answer a packet that was sent. */
+/* Returns whether an explanation allows this response. A response must answer a packet that was
+ * sent. */
 static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct roce_pkt *pkt,
                  uint64_t now)
 {
@@ -299,7 +303,8 @@ static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct
     else
         take_data(w, v, at);
     if (v->una != was && !v->waits)
-        v->armed = v->una < v->nxt ? now : NEVER; /* rule R151 of rnic/rules.md */
+        v->armed = v->una < v->nxt ? now : NEVER; /* the ACK timer runs only while requests are
+                                                   * unacknowledged (R151) */
     return true;
 }
 

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requester oracle: counts what a reliable requester must have counted, from the packets that it
- * sent and received, in order and with their times. It knows the rules of rnic/rules.md and nothing
- * of the device. The test fails if no rule explains what the requester does, for example if it
- * retransmits without a cause, or for a timer that cannot have expired yet.
+ * Requester oracle: computes the counters of a reliable requester from the packets that the
+ * requester sent and received, in order and with their times. The oracle knows the rules of
+ * rnic/rules.md and nothing of the device. The test fails if no rule explains a packet of the
+ * requester: a retransmission without a cause, or for a timer that cannot have expired yet.
  *
- * The counters, as the wire shows them:
- *   packet_seq_err         NAK 0x60 for an outstanding request. Not counted if the requester
- * already went back since the last progress, waits for an RNR timer, or has not sent a packet since
- * it went back (R152, R161). implied_nak_seq_err    a response that passes over a READ or atomic
- * without its data, with the same exceptions (R139, R140) rnr_nak_retry_err      RNR NAK for an
- * outstanding request, except a second one in one wait (R156) duplicate_response     response for a
- * PSN that is already answered (R144) local_ack_timeout_err  the requester goes back or gives up,
- * and no response asked for it (R149)
+ * The counters, as the packets show them:
+ *   packet_seq_err
+ *       NAK 0x60 for an outstanding request (R152, R161). Not counted if the requester already went
+ *       back since the last progress, waits for an RNR timer, or has not sent since it went back.
+ *   implied_nak_seq_err
+ *       response to a request after an unanswered READ or atomic (R139, R140); exceptions as above
+ *   rnr_nak_retry_err
+ *       RNR NAK for an outstanding request, except a second one in one wait (R156)
+ *   duplicate_response
+ *       response for a PSN that is already answered (R144)
+ *   local_ack_timeout_err
+ *       the requester goes back or gives up, and no response requires that (R149)
  *
- * The wire can hide one thing. A timer may expire while the requester waits for its turn to send,
- * because its wire is busy or CNPs slowed it down; only its next packet shows that. The requester
- * ignores a NAK that arrives in between, because it has gone back already. If an ACK for everything
- * arrives, it has nothing to retransmit. The oracle therefore keeps a set of explanations that obey
- * every rule. Each further packet removes those that do not fit. Usually one remains.
+ * The packets do not show when a timer expires if the requester cannot send at that time, because
+ * its link is busy or CNPs slowed it down; only its next packet shows the expiry. In between, the
+ * requester ignores a NAK, because it has already gone back. If an ACK for all requests arrives, it
+ * has nothing to retransmit. The oracle therefore keeps a set of explanations that obey every rule.
+ * Each further packet removes those that do not fit. Usually one remains.
  */
 #ifndef TEST_REQUESTER_ORACLE_H
 #define TEST_REQUESTER_ORACLE_H
@@ -51,10 +55,12 @@ struct oracle_range {
 struct oracle_view {
     uint32_t una;       /* oldest unanswered position */
     uint32_t nxt;       /* position of the next packet to send */
-    bool went_back;     /* the requester went back for a NAK, and has made no progress since */
+    bool went_back;     /* the requester went back because of a NAK, and has made no progress
+                         * since */
     bool waits;         /* the requester waits for the RNR timer */
     uint64_t wait_over; /* earliest end of the RNR wait, ns */
-    bool patient;       /* the ACK timer expired without progress since: the next timeout is 2T */
+    bool patient;       /* the ACK timer expired and no progress followed, so the next timeout is
+                         * 2T */
     uint64_t armed;     /* start time of the ACK timer, ns; UINT64_MAX: not running */
     struct oracle_range cnt[ORACLE_COUNT_CNT];
 };
@@ -82,8 +88,8 @@ void oracle_free(struct requester_oracle *w);
 /* Records a request packet that the requester sent. */
 void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now);
 
-/* Records a response that the requester received. `behind`: earlier packets may still wait at the
- * requester. */
+/* Records a response that the requester received. `behind` is true if the requester may not yet
+ * have processed earlier packets. */
 void oracle_got(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t now, bool behind);
 
 /* Reason why a QP entered the error state, from its first completion in error or from its user. */
@@ -98,7 +104,8 @@ void oracle_ended(struct requester_oracle *w, enum oracle_end why, uint64_t now)
 /* Returns a counter of the requester: one number, or a range if the packets do not determine it. */
 struct oracle_range oracle_count(const struct requester_oracle *w, enum oracle_count count);
 
-/* Adds the counters of another requester, to get the counters of a device. */
+/* Adds the counters of another requester, so that the sum can be compared with the counters of a
+ * device. */
 void oracle_add(struct oracle_range sum[ORACLE_COUNT_CNT], const struct requester_oracle *w);
 
 /* Asserts that the counters of a device are within the expected ranges. */

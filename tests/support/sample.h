@@ -11,13 +11,13 @@
 
 /*
  * Fills a model with random values where the specification allows any: addresses, VLAN tags, all
- * headers of the opcode. The packet has no defect when built and parsed. The caller owns `payload`.
- * `vlan_cnt` is ignored without Ethernet.
+ * headers of the opcode. The built packet has no defect. The caller owns `payload`. `vlan_cnt` is
+ * ignored without Ethernet.
  */
 void sample_pkt(struct roce_pkt *pkt, struct rng *rng, enum roce_encap encap, uint8_t opcode,
                 unsigned vlan_cnt, const uint8_t *payload, uint32_t payload_len);
 
-/* Returns a payload length that is legal for `opcode`, `wanted` if that is legal. */
+/* Returns a payload length that is valid for `opcode`: `wanted`, if that length is valid. */
 uint32_t sample_payload_len(uint8_t opcode, uint32_t wanted);
 
 /* Returns the link type that a frame of `encap` begins with. */

@@ -21,7 +21,8 @@ void simnet_init(struct simnet *net, uint64_t seed)
 {
     memset(net, 0, sizeof(*net));
     net->rng = rng_of(seed);
-    net->faults.cnt = IMPAIR_RULES_MAX; /* each entry of the rule table has a random sequence */
+    net->faults.cnt = IMPAIR_RULES_MAX; /* each entry of the rule table has its own random
+                                         * sequence */
     impair_init(&net->impair, &net->faults, seed);
     net->faults.cnt = 0;
 }
@@ -211,7 +212,7 @@ static void record(const struct simnet *net, const uint8_t *frame, size_t len)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* Effects of the exact rules that impair_apply() does not have. */
+/* Effects of the exact rules that rnic/impair does not have. */
 struct own_faults {
     uint64_t repeat_ns; /* time between the copies of a frame, ns */
     bool full;          /* the queue of the path has no room */
@@ -274,7 +275,7 @@ static void add_fault(struct simnet *net, struct simnet_path *path, const struct
     net->faults.rule[net->faults.cnt++] = fault;
 }
 
-/* Applies the faults of chance and of the exact rules to a frame. */
+/* Applies the chance faults and the exact rules to a frame. */
 static struct own_faults apply_faults(struct simnet *net, unsigned from, struct simnet_path *path,
                                       enum simnet_class cls, const struct roce_pkt *pkt,
                                       struct impair_result *out)
@@ -332,8 +333,8 @@ static void launch(struct simnet *net, unsigned from, unsigned to, enum simnet_c
     put_flight(net, flight, due);
 }
 
-/* Returns the time at which a frame of `len` bytes has left the sender, ns; 0 if the queue has no
- * room. */
+/* Returns the time at which the sender has sent a frame of `len` bytes completely, ns; 0 if the
+ * queue has no room. */
 static uint64_t take_wire(struct simnet *net, unsigned from, struct simnet_path *path, size_t len)
 {
     uint64_t start = path->busy > net->now ? path->busy : net->now;
@@ -537,8 +538,7 @@ bool simnet_run(struct simnet *net, uint64_t until)
             net->node[i].expire(net->node[i].ctx, net->now);
             fired = true;
         }
-        if (fired) /* Frames sent because of a timer are transmitted before another frame arrives.
-                    */
+        if (fired) /* Frames that a timer caused are transmitted before another frame arrives. */
             drain(net);
         flight = take_flight(net, net->now);
         if (flight)

@@ -4,12 +4,12 @@
  * packets. The clock is virtual and jumps from event to event. Equal seeds and calls yield equal
  * packets at equal times.
  *
- * rnic/impair makes the faults. A fault hits by chance (parts per million of a path) or exactly: a
- * rule names the n-th packet of a sender, QP, PSN and class. The tally is the ground truth: the
- * packets that were sent, and their fates.
+ * rnic/impair applies the faults. A path can have faults by chance, in parts per million of its
+ * frames. A rule can name an exact packet: the n-th packet of a sender, QP, PSN and class. The
+ * tally counts the sent packets and their fates, without error.
  *
  * A frame is delivered to the node with its destination MAC address. A multicast frame is delivered
- * to all other nodes, each copy with a separate fate. A frame to an unknown address is lost.
+ * to all other nodes, and each copy has its own fate. A frame to an unknown address is lost.
  */
 #ifndef TEST_SIMNET_H
 #define TEST_SIMNET_H
@@ -173,8 +173,8 @@ struct simnet {
     uint64_t got_bytes[SIMNET_NODES]; /* bytes of all frames delivered to each node */
     uint64_t sent_bytes[SIMNET_NODES];
 
-    /* Callbacks with `ctx`: for each sent packet with its fates, before each delivery to a node,
-     * and after each event. May be NULL. */
+    /* Callbacks with `ctx`: `observe` for each sent packet with its fates, `arrive` before each
+     * delivery to a node, `tick` after each event. Each may be NULL. */
     void (*observe)(void *ctx, const struct simnet_event *event);
     void (*arrive)(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
     void (*tick)(void *ctx, uint64_t now);

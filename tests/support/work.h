@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Completion opcodes of work requests. */
+/* Completion opcodes of work requests, for comparisons with completions. */
 #ifndef TEST_WORK_H
 #define TEST_WORK_H
 

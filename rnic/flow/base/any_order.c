@@ -3,11 +3,11 @@
 
 #include "flow/base/counters.h"
 
-/* Overtaking packets that prove nothing: a NAK or a go-back may still follow. */
+/* Number of overtaking packets that do not prove any order: a NAK or a go-back may still follow. */
 #define ACCEPTED_MIN 4u
-/* Accepted packets, or READs, for each go-back. */
+/* Minimum number of accepted packets, or READs, for each go-back. */
 #define ACCEPTED_PER_GO_BACK 4u
-/* Returns to an earlier UDP source port after which a sender uses several paths. */
+/* Number of returns to an earlier UDP source port that shows a sender with several paths. */
 #define PATHS_MIN 4u
 
 static uint64_t read_go_backs(const struct roce_cold_counters *requester)

@@ -12,10 +12,10 @@
  * allocated. */
 const struct roce_cold_counters *roce_cold_of(const struct roce_endpoint *side);
 
-/* Returns the rarely used counters of `side` for counting; never NULL. */
+/* Returns the rarely used counters of `side` for counting. Never returns NULL. */
 struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Returns the counters of operation `oper` of `side`; never NULL. */
+/* Returns the counters of operation `oper` of `side`. Never returns NULL. */
 struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoint *side,
                                       enum roce_oper oper);
 

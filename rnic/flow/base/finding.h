@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Finding: a report that one packet violates a rule or shows an event. A finding names the field,
- * its expected and actual value, and the earlier frame that the packet contradicts or explains.
+ * its expected and actual value, and an earlier frame that the packet contradicts or refers to.
  */
 #ifndef FLOW_BASE_FINDING_H
 #define FLOW_BASE_FINDING_H
@@ -17,7 +17,7 @@ enum roce_value {
     ROCE_VALUE_OPCODE,
     ROCE_VALUE_SYNDROME,
     ROCE_VALUE_NS,
-    ROCE_VALUE_NONE, /* no values: the text of the rule is complete without them */
+    ROCE_VALUE_NONE, /* no values: the text of the rule is sufficient */
 };
 
 /* Required relation of `actual` to `expected`. */
@@ -36,7 +36,8 @@ struct roce_finding {
     enum roce_relation relation;
     uint64_t expected;
     uint64_t actual;
-    uint32_t other_frame; /* frame number of the contradicted or explained packet; 0 if none */
+    uint32_t other_frame; /* frame number of the packet that the packet contradicts or refers to;
+                           * 0 if none */
     const char *known;    /* id of the peer's known deviation, for example "D4", or NULL */
 };
 

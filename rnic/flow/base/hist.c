@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/base/hist.h"
 
-#define FIRST_OCTAVE 6u /* first octave: 64 ns, below the resolution of any capture */
+#define FIRST_OCTAVE 6u /* first doubling: 64 ns, below the resolution of any capture */
 
 unsigned roce_hist_bucket(uint64_t ns)
 {

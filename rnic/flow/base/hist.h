@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Histogram of durations from 64 ns to 9 minutes, with four buckets per octave. A percentile has an
- * error of at most 1/8. The size of a histogram does not depend on the number of samples.
+ * Histogram of durations from 64 ns to 9 minutes, with four buckets for each doubling. A percentile
+ * has an error of at most 1/8. The size of a histogram does not depend on the number of samples.
  */
 #ifndef FLOW_BASE_HIST_H
 #define FLOW_BASE_HIST_H

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * ICRC trust: decides whether a wrong ICRC means that a packet was damaged. A mirror port that
- * writes a timestamp into frames, a NAT, an anonymizer or a capture before the NIC's ICRC unit
- * makes every ICRC of a capture wrong, although the receivers got correct packets.
+ * ICRC trust: decides whether a wrong ICRC means that a packet was damaged. Some captures have only
+ * wrong ICRCs, although the receivers got correct packets: a mirror port wrote a timestamp into the
+ * frames, a NAT or an anonymizer changed them, or the host captured them before its NIC computed
+ * the ICRC.
  *
  * 1. The first three packets of a host with a wrong ICRC count as damaged; findings about these
  *    packets are deferred.
  * 2. If the first four packets of a host all have a wrong ICRC, its ICRCs become UNVERIFIED.
- * 3. From the host's first right ICRC on, a wrong ICRC counts as damage.
+ * 3. From the first correct ICRC of the host on, a wrong ICRC counts as damage.
  */
 #ifndef FLOW_BASE_ICRC_TRUST_H
 #define FLOW_BASE_ICRC_TRUST_H
@@ -20,12 +21,12 @@
 #define ROCE_ICRC_TRUST_HOSTS 64u
 
 /* Number of leading packets of a host whose wrong ICRC counts as damage. If one packet in twenty is
- * damaged, three in a row happen once in 8000 captures. The next right ICRC corrects that mistake.
- */
+ * damaged, the first three are all damaged in one of 8000 captures. The next correct ICRC corrects
+ * that mistake. */
 #define ROCE_ICRC_TRUST_DAMAGED 3u
 
-/* A packet dropped for a wrong ICRC before any packet of its host had a right one. Later packets of
- * the host show whether the packet was damaged. */
+/* A packet dropped for a wrong ICRC before any packet of its host had a correct ICRC. Later packets
+ * of the host show whether the packet was damaged. */
 struct roce_deferred_icrc {
     uint64_t time;
     uint32_t frame, icrc;
@@ -66,10 +67,11 @@ bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
 struct roce_icrc_host *roce_icrc_trust_deferred(struct roce_icrc_trust *trust,
                                                 const uint8_t src[16]);
 
-/* Notes that `src` retransmitted requests after timeouts: receivers may drop its packets. */
+/* Records that `src` retransmitted requests after timeouts: receivers may drop its packets. */
 void roce_icrc_trust_unanswered(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
-/* Notes that a receiver acknowledged packets of `src`: the receiver found their ICRC right. */
+/* Records that a receiver acknowledged packets of `src`, so that their ICRCs were correct at the
+ * receiver. */
 void roce_icrc_trust_acked(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
 #endif

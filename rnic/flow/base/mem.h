@@ -25,8 +25,8 @@ void *roce_mem_get(struct roce_mem *mem, size_t size);
  * then frees at least `size` bytes. */
 void *roce_mem_need(struct roce_mem *mem, size_t size);
 
-void roce_mem_put(struct roce_mem *mem, void *p, size_t size); /* Frees `size` bytes at `p`; `p` may
-                                                                * be NULL. */
+void roce_mem_put(struct roce_mem *mem, void *p, size_t size); /* Frees the `size` bytes at `p`.
+                                                                * `p` may be NULL. */
 
 /* Returns the low-water mark in bytes: eviction continues until memory use is below it. */
 size_t roce_mem_low_water(const struct roce_mem *mem);

@@ -74,8 +74,9 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
     digest->sample = (uint32_t)(h ^ h >> 32);
 }
 
-/* Returns whether no check of checks/check_format.c would report the packet. A condition that is
- * too wide would hide a rule; tests/flow/cases_format.c detects that. */
+/* Returns whether no check of checks/check_format.c would report the packet. If this condition
+ * accepted a packet with a finding, the finding would be lost; tests/flow/cases_format.c detects
+ * that. */
 static bool form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
 {
     const struct roce_opcode *op = pkt->op;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Packet digest: values computed from one packet alone. They are the lookup key of its direction, a
- * check of its header format and a sample of its payload. The thread that read the packet computes
- * the digest while the bytes are in its cache. See flow.h.
+ * check of its header format and a sample of its payload. The thread that reads the packet computes
+ * the digest while the bytes are in its cache. flow.h explains the use.
  */
 #ifndef FLOW_BASE_PACKET_DIGEST_H
 #define FLOW_BASE_PACKET_DIGEST_H
@@ -25,8 +25,8 @@ struct roce_packet_digest {
     uint32_t sample; /* hash over the headers and both ends of the payload of a request */
     uint16_t ip_id;  /* IPv4 identification; 0 for IPv6 */
     uint8_t ecn, dscp;
-    bool sampled; /* `sample` covers the whole payload, so two payloads can be compared */
-    bool form_ok; /* no check of the packet's format has a finding */
+    bool sampled; /* `sample` covers the whole payload, so that equal samples mean equal payloads */
+    bool form_ok; /* no check of the packet's format would report a finding */
 };
 
 /* Computes the digest of a packet for which roce_pkt_parse() returned 0. `secret` is that of the

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Peers: recognises Linux Soft-RoCE (rxe) by its packets, for ROCE_PROFILE_AUTO. The checks call
- * it, and rocedrill replay calls the functions of ports. Nothing fails: an endpoint whose packets
- * prove nothing is not recognised.
+ * it, and rocedrill replay calls roce_linux_sport() and roce_rxe_ud_sport(). There are no errors:
+ * an endpoint whose packets prove nothing is not recognised.
  *
  * rxe always sends MigReq 0, and derives its UDP source port from QP numbers. Both together are the
  * evidence: other devices send MigReq 1, or choose their source ports in another way. A connection
- * set up with a flow label has another source port. It is recognised by its host: the CM messages
- * of the host, or another connection, have the evidence.
+ * set up with a flow label has another source port. Then CM messages of its host, or another
+ * connection of the host, may have the evidence.
  */
 #ifndef FLOW_BASE_PEER_H
 #define FLOW_BASE_PEER_H

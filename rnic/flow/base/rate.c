@@ -34,7 +34,7 @@ static uint64_t rate_of(uint64_t bytes, uint64_t ns)
     return ns ? bytes * SECOND / ns : 0;
 }
 
-/* Returns whether a rate is clearly lower than `before`; small variations have no cause. */
+/* Returns whether a rate is clearly lower than `before`. Small variations are ignored. */
 static bool is_slow(uint64_t rate, uint64_t before)
 {
     return rate < before - before / 5;
@@ -63,7 +63,8 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint 
         return rate_of(m->before_bytes, m->before_ns);
     if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
         return 0;
-    /* The newest packet has not ended its share of the time: count half of the packet. */
+    /* The newest packet is still being sent at the end of the measured time, so count half of
+     * it. */
     return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
 }
 
@@ -180,7 +181,7 @@ void roce_rate_step(struct roce_ctx *ctx)
         return;
     }
     if (ctx->result->flags &
-        ROCE_AN_COPY) { /* a copy does not count: the packet was sent only once */
+        ROCE_AN_COPY) { /* a copy does not count, because the sender sent the packet once */
         m->packets++;
         m->bytes += (uint32_t)ctx->pkt->wire_len;
         return;

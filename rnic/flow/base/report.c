@@ -50,7 +50,7 @@ static const char *known_id(const struct roce_ctx *ctx, enum roce_rule rule, con
                                         : known_of(profile, rule, condition);
 }
 
-/* Returns whether a rule judges the packet at hand alone. */
+/* Returns whether a rule concerns only the current packet. */
 static bool is_of_packet(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     switch (rule) {
@@ -67,7 +67,7 @@ static bool is_of_packet(const struct roce_ctx *ctx, enum roce_rule rule)
     }
 }
 
-/* Returns whether a rule judges the packets of one endpoint alone. */
+/* Returns whether a rule concerns only the packets of one endpoint. */
 static bool is_one_sided(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     switch (rule) {
@@ -78,8 +78,8 @@ static bool is_one_sided(const struct roce_ctx *ctx, enum roce_rule rule)
     }
 }
 
-/* Returns whether the requester of the current packet is expected to restart, because its peer
- * restarted. */
+/* Returns whether the requester of the current packet is expected to begin a new use of its QP,
+ * because its peer began one. */
 static bool is_to_begin(const struct roce_ctx *ctx)
 {
     bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
@@ -87,8 +87,9 @@ static bool is_to_begin(const struct roce_ctx *ctx)
     return (answer ? roce_peer(ctx->sender) : ctx->sender)->req.peer_restarted;
 }
 
-/* Returns whether the capture does not prove a violation: it contradicts itself, a packet may have
- * been damaged, the QPs may have been reused, or the two directions may not belong together. */
+/* Returns whether the capture does not prove a violation. It does not if it contradicts itself, if
+ * a packet may have been damaged, if the QPs may have been reused, or if the two directions may not
+ * belong together. */
 static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     const struct roce_conn *conn = ctx->conn;

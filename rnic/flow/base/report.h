@@ -16,7 +16,7 @@ struct roce_report {
     enum roce_value value;
     enum roce_relation rel;
     const char *condition; /* condition name in known_deviations.def, or NULL */
-    bool weak;             /* the capture leaves a doubt: an ERROR becomes WARN */
+    bool weak;             /* the capture leaves a doubt, so that an ERROR becomes WARN */
 };
 
 /* Reports a finding about the packet in `ctx`. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 enum roce_severity {
-    ROCE_SEV_NOTE, /* fact that interests an operator: retransmission, duplicate, RNR NAK */
+    ROCE_SEV_NOTE, /* event that interests an operator: retransmission, duplicate, RNR NAK */
     ROCE_SEV_WARN, /* legal but suspicious packet, or violation that a capture alone cannot prove */
     ROCE_SEV_ERROR, /* violation of a requirement */
     ROCE_SEV_CNT
@@ -21,8 +21,8 @@ enum roce_severity {
 enum roce_judge {
     ROCE_JUDGE_FLOW, /* judged by this library, from the packets */
     ROCE_JUDGE_WIRE, /* judged by the packet codec and its tests */
-    ROCE_JUDGE_RNIC, /* judged by RNIC tests: depends on the RNIC's configuration or on packets it
-                      * must not send */
+    ROCE_JUDGE_RNIC, /* judged by tests of an RNIC: depends on its configuration, or on packets
+                      * that it must not send */
     ROCE_JUDGE_API,  /* judged by tests of the verbs API: completions, events, return values */
     ROCE_JUDGE_CNT
 };

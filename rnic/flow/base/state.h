@@ -28,8 +28,8 @@
 #include "flow/base/window.h"
 #include "wire/codes.h"
 
-#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000) /* shortest local ACK timeout in use, ns */
-/* shortest idle time between two uses of a QP, ns */
+#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000) /* minimum local ACK timeout in use, ns */
+/* minimum idle time between two uses of a QP, ns */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000)
 
 /* Returns a - b for PSNs or sums of PSNs. Bits above the low 24 are ignored. */
@@ -73,7 +73,7 @@ struct roce_reuse_candidate {
     uint64_t time;
     uint32_t first;           /* PSN of the first packet after the event */
     uint32_t next;            /* PSN of the next packet in order after the event */
-    uint32_t msn_before;      /* latest MSN of the peer before the event */
+    uint32_t msn_before;      /* latest MSN of the peer before the event that suggests a reuse */
     uint32_t msn;             /* MSN_RESTART: the low MSN; UNSOLICITED: MSN of the unsolicited
                                * response */
     uint32_t in_flight;       /* messages in flight before the event */
@@ -93,9 +93,9 @@ struct roce_reuse_candidate {
 struct roce_req {
     bool started;
     bool base_sure;     /* `base` is the first PSN of the connection */
-    bool psn_cnt_guess; /* PSN count of the newest entry is a guess: `nxt` is its least possible
-                         * value */
-    bool base_cm;       /* `base` is from CM; if !started, no request was captured yet */
+    bool psn_cnt_guess; /* the PSN count of the newest entry is a guess, so `nxt` is a lower
+                         * bound */
+    bool base_cm;       /* `base` is from CM messages; if !started, no request was captured yet */
     bool maybe_reused;  /* the requester restarted at a PSN where a new use of the QP may begin, and
                          * has not continued beyond it */
     uint8_t reuse_kind; /* enum roce_reuse_kind of the endpoint's open reuse candidate */
@@ -106,8 +106,8 @@ struct roce_req {
                                 * not started */
     uint32_t base;
     uint32_t rel_base; /* base of relative PSNs: the first value of `base` */
-    uint32_t nxt;      /* highest PSN seen, plus 1 */
-    uint32_t una;      /* highest PSN acknowledged, plus 1; may be ahead of nxt */
+    uint32_t nxt;      /* highest PSN requested, plus 1 */
+    uint32_t una;      /* highest PSN acknowledged, plus 1; may be greater than nxt */
     uint32_t implied_nak_psn;
     uint32_t acked_frame; /* highest frame of the acknowledged requests */
     uint64_t gap_time;    /* time at which the latest PSN gap was found */
@@ -133,9 +133,11 @@ struct roce_rsp {
     uint8_t
         msn_ref_hits; /* number of responses that confirmed the MSN reference: see check_ack.c */
     bool nak, rnr;    /* a sequence NAK or RNR NAK whose PSN was not retransmitted yet */
-    bool rnr_sure;    /* so far, each transmission of rnr_psn was answered by one RNR NAK */
+    bool rnr_sure;    /* so far, the responder answered each transmission of rnr_psn with one RNR
+                       * NAK */
     uint8_t rnr_at_tries;
-    bool gap_nak; /* the responder sent a sequence NAK and has not received its PSN yet */
+    bool gap_nak; /* the responder sent a sequence NAK, and the requested PSN has not been
+                   * captured since */
     bool fatal;
     bool credit_seen;
     bool read_known; /* read_nxt, read_high and read_back are valid */
@@ -174,8 +176,8 @@ struct roce_rsp {
 struct roce_read_gap {
     uint32_t psn, cnt; /* PSNs that are still missing; cnt 0: none */
     uint32_t frame;    /* response after the gap */
-    bool fresh;        /* none of these PSNs was captured before */
-    bool passed;       /* that response answers a later request: an implied NAK */
+    bool fresh;        /* none of these PSNs was captured earlier */
+    bool passed;       /* the response after the gap answers a later request: an implied NAK */
 };
 
 /* ERROR findings that are deferred until a possible QP reuse is decided. */
@@ -200,8 +202,9 @@ struct roce_cold_counters {
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;
-    /* READ responses from read_old to before read_old_end may have been missing when a later one
-     * was captured: their gap was forgotten, or they precede the first known response. */
+    /* PSNs from read_old to before read_old_end belong to READ responses that may have been missing
+     * when a later one was captured: the observer forgot their gap, or they precede the first known
+     * response. */
     uint32_t read_old, read_old_end;
     uint64_t accepted_early, accepted_reads;
     /* UDP source ports of the endpoint: the first different ones, the number of returns to an
@@ -213,7 +216,7 @@ struct roce_cold_counters {
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t lost_messages;
     uint64_t bad_icrc, malformed;
-    /* Requests with a wrong ICRC since the latest right one: time, PSN, first and last frame,
+    /* Requests with a wrong ICRC since the latest correct one: time, PSN, first and last frame,
      * count. */
     uint64_t bad_time;
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
@@ -223,11 +226,12 @@ struct roce_cold_counters {
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;
     uint64_t latest_wait_ns; /* wait before the latest retransmission by timeout */
-    uint8_t longer_waits;    /* consecutive waits for one PSN, each longer than the one before */
+    uint8_t longer_waits;    /* number of consecutive waits for one PSN, each longer than the
+                              * previous one */
     bool adaptive;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
     struct roce_spread cnp_gap_ns, cnp_delay_ns;
-    struct roce_cnp_summary cnp; /* effect of the received CNPs that `slow` measured */
+    struct roce_cnp_summary cnp; /* effect of received CNPs, as far as `slow` has measured it */
     struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_time;
@@ -300,8 +304,8 @@ struct roce_conn {
     bool inconsistent; /* the capture contradicts itself: no later finding is an ERROR */
     bool
         icrc_unverified; /* the ICRC of a packet could not be verified: the packet may be damaged */
-    uint32_t join_frame; /* frame in which the directions were paired; responses to earlier requests
-                          * may be missed; 0 if none */
+    uint32_t join_frame; /* frame in which the directions were paired, or 0. Responses to earlier
+                          * requests may be missing */
     bool mtu_seen;       /* a First or Middle packet showed the path MTU */
     uint32_t net;        /* network: encapsulation, VLANs and overlay */
     struct roce_conn *older, *newer;       /* list of connections in the order of last use */
@@ -347,7 +351,7 @@ struct roce_flow {
     struct roce_icrc_trust trust;
     struct roce_hist (
         *summary_hist)[ROCE_TIMES]; /* scratch histograms for a summary, one set for each side */
-    struct roce_cold_counters lost_cold; /* dummy counters, used when the allocation of real ones
+    struct roce_cold_counters lost_cold; /* dummy counters, used if the allocation of counters
                                           * fails */
     struct roce_oper_count lost_oper;
     uint8_t rxe_host[ROCE_PEER_HOSTS][16]; /* addresses of the hosts recognised as rxe */
@@ -364,14 +368,14 @@ struct roce_ctx {
     uint32_t frame;
     uint64_t time;
     enum roce_icrc_status icrc;
-    bool rewritten;         /* the ICRC is wrong but the packet is valid: the capture point changed
-                             * bytes covered by the ICRC */
-    bool have_connection;   /* the packet is judged against the state of its connection */
-    struct roce_conn *conn; /* connection of the packet, or NULL */
+    bool rewritten;               /* the ICRC is wrong but the receiver got a correct packet: the
+                                   * capture point changed bytes */
+    bool have_connection;         /* the packet is judged against the state of its connection */
+    struct roce_conn *conn;       /* connection of the packet, or NULL */
     struct roce_endpoint *sender; /* sender of the packet; NULL if conn is NULL */
     struct roce_flow_result *result;
     bool want_result;    /* the caller of roce_flow_feed() passed a result to fill */
-    uint32_t lsn_before; /* value of roce_rsp.lsn before the response at hand */
+    uint32_t lsn_before; /* value of roce_rsp.lsn before the current response */
     const struct roce_packet_digest *digest;
     const uint8_t *src, *dst; /* source and destination address in the packet's lookup key */
 };

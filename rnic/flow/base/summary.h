@@ -95,8 +95,8 @@ struct roce_oper_summary {
     uint64_t completed; /* messages acknowledged, or fully answered, in the capture */
     uint64_t bytes;     /* payload bytes of completed messages without retransmissions; for SEND and
                          * WRITE only the captured part */
-    const struct roce_hist *latency; /* time from the first packet of a message to its completion;
-                                        NULL without samples */
+    const struct roce_hist *latency; /* times from the first packet of a message to its
+                                      * completion; NULL without samples */
 };
 
 struct roce_retx_summary {
@@ -104,13 +104,15 @@ struct roce_retx_summary {
     uint64_t packets, bytes;
     uint64_t stalled_ns; /* time from the previous transmission to the retransmission, summed over
                           * all go-backs, ns */
-    uint64_t waited_ns;  /* the same, but not more than the time since the go-back before */
+    uint64_t waited_ns;  /* stalled_ns, with each go-back counted only from the previous go-back
+                          * on, ns */
 };
 
-/* Go-backs to a READ. The requester has all responses before the PSN at which it restarts, and
- * lacks the response with this PSN. */
+/* Go-backs into the middle of a READ. The requester has all responses before the PSN at which it
+ * goes back, and lacks the response with this PSN. */
 struct roce_read_restarts {
-    uint64_t captured; /* the missing response was captured: lost behind the capture point */
+    uint64_t captured; /* the missing response was captured, so it was lost behind the capture
+                        * point */
     uint64_t missing;  /* the missing response was not captured */
     uint32_t psn;      /* missing PSN of the first such go-back */
     uint32_t frame;    /* frame of the first such go-back; 0: none */
@@ -192,21 +194,20 @@ struct roce_endpoint_summary {
     uint64_t psn_naks, rnr_naks, fatal_naks; /* NAKs that the endpoint sent */
     uint64_t rnr_paged; /* RNR NAKs for requests that need no receive WQE: on-demand paging */
     uint64_t
-        late_responses; /* READ responses that arrived after later responses of the same READ */
-    uint64_t
-        response_gaps; /* READ responses before which others are missing, also in repeated data */
+        late_responses;     /* READ responses that arrived after later responses of the same READ */
+    uint64_t response_gaps; /* gaps in READ responses, also in repeated ones */
     uint64_t missing_responses;       /* READ responses that are missing in these gaps */
-    uint64_t repeated_responses;      /* READ responses that it sent again */
-    uint64_t repeated_response_bytes; /* their payload */
+    uint64_t repeated_responses;      /* READ responses that the endpoint sent again */
+    uint64_t repeated_response_bytes; /* payload bytes of the repeated READ responses */
     uint64_t
         lost_messages; /* UC: messages with missing packets; each PSN gap counts as one or more */
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
-    struct roce_read_restarts read_restarts;     /* by timeout, into the middle of a READ */
-    struct roce_read_restarts read_gap_restarts; /* by READ gap or implied NAK */
+    struct roce_read_restarts read_restarts;     /* go-backs by timeout into the middle of a READ */
+    struct roce_read_restarts read_gap_restarts; /* go-backs by a READ gap or an implied NAK */
     const struct roce_hist
-        *ack_rtt; /* time from the endpoint's requests to their acknowledgement; may be NULL */
+        *ack_rtt; /* times from the endpoint's requests to their acknowledgement; may be NULL */
     uint64_t rnr_advertised_ns, rnr_waited_ns; /* advertised and observed wait after RNR NAKs for
                                                 * the endpoint's requests, summed, ns */
     uint64_t timeout_min_ns,
@@ -218,8 +219,8 @@ struct roce_endpoint_summary {
     uint64_t max_bytes_in_flight;
     uint64_t ce_marked;      /* CE-marked packets that the endpoint sent */
     uint64_t cnps;           /* CNPs that the endpoint sent */
-    uint64_t cnps_unasked;   /* CNPs of a paired endpoint without a CE-marked packet since the
-                              * previous CNP */
+    uint64_t cnps_unasked;   /* CNPs of a paired endpoint that follow no CE-marked packet since
+                              * the previous CNP */
     uint64_t cnp_gap_min_ns; /* shortest time between two CNPs of the endpoint (R219), ns; 0 with
                               * fewer than two */
     struct roce_spread

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Window: the request packets of one direction that were captured, in PSN order. It holds the
- * packets that are not acknowledged yet and, as far as there is room, older ones, so that a
- * retransmission is recognised.
+ * Window: the captured request packets of one direction, in PSN order. It contains the packets that
+ * are not acknowledged yet and, if there is room, older ones, so that a retransmission is
+ * recognised.
  *
  * Each packet has one entry; a READ request has one entry for all its PSNs. Entries do not overlap.
- * Where two entries do not touch, packets between them were not captured. Private to flow/.
+ * If the PSNs of two entries are not adjacent, the packets between them were not captured. Private
+ * to flow/.
  */
 #ifndef FLOW_BASE_WINDOW_H
 #define FLOW_BASE_WINDOW_H
@@ -28,15 +29,17 @@ enum {
 
 /* Bits of roce_sent_packet.marks. */
 enum {
-    ROCE_MARK_SAMPLED =
-        1u << 0, /* the sample covers the whole payload, so two payloads can be compared */
+    ROCE_MARK_SAMPLED = 1u << 0, /* the sample covers the whole payload, so that equal samples mean
+                                  * equal payloads */
     ROCE_MARK_IN_FLIGHT = 1u << 1,   /* the packet is counted as in flight */
-    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: its first response already counted it in the MSN */
+    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the MSN of its first response already counts the
+                                      * READ */
     ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: a response after the latest transmission had an
                                       * unexpected PSN */
-    ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and not answered since */
-    ROCE_MARK_OVER_CREDIT = 1u << 5, /* when captured, no earlier response had granted a credit for
-                                      * the packet */
+    ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and no response was
+                                      * captured since */
+    ROCE_MARK_OVER_CREDIT = 1u << 5, /* no response captured before the packet had granted a
+                                      * credit for it */
 };
 
 /* value of dma_len if the capture cuts the packet before the RETH's end */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * AETH checks: syndromes, credits and the MSN. The MSN is compared with the messages that ended in
- * a run of requests without a PSN gap. After a gap the MSN reference is inferred again.
+ * AETH checks: syndromes, credits and the MSN. The MSN is compared with the number of messages that
+ * ended in a run of requests without a PSN gap. After a gap, the MSN reference is inferred again.
  */
 #include "flow/checks/check_ack.h"
 
@@ -76,8 +76,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
         rsp->credit_seen = false;
 }
 
-/* Returns the newest entry that the MSN of the current response counts, if the response is the last
- * one of that entry. */
+/* Returns the newest entry that the MSN of the current response counts. Returns NULL unless the
+ * response is the last one of that entry. */
 static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
@@ -94,11 +94,11 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     return e;
 }
 
-/* Updates the MSN reference of the run of `e`. Returns whether there is one. The MSN of a
- * connection captured from its start counts from 0 (R102). Otherwise the reference is inferred: the
- * response to a retransmission may carry a later MSN, but never an earlier one, so the lowest
- * offset is used. A deviation is an ERROR only after MSN_REF_HITS messages confirmed the reference.
- */
+/* Updates the MSN reference of the run of `e`. Returns whether the run has one. If the
+ * connection was captured from its start, the MSN counts from 0 (R102). Otherwise the reference
+ * is inferred: the response to a retransmission may have a later MSN, but never an earlier one,
+ * so the lowest offset is used. A deviation is an ERROR only after MSN_REF_HITS messages
+ * confirmed the reference. */
 static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -136,7 +136,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return rsp->msn_ref; /* no MSN reference to compare with */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
-        return rsp->msn_ref; /* a replayed response is possible: its MSN counts later messages */
+        return rsp->msn_ref; /* the response may be a replayed one, whose MSN counts later
+                              * messages */
     off =
         rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
     if (off > 0)
@@ -168,8 +169,8 @@ static bool is_paged(struct roce_req *req, uint32_t psn)
     return e && !roce_opcode_uses_rq(roce_opcode(e->op));
 }
 
-/* Returns whether the previous response answers a request that was not captured yet. Then requests
- * are captured later than their responses, for example at another capture point. */
+/* Returns whether the previous response answers a request that was not captured yet. Requests are
+ * then captured later than their responses, for example at another capture point. */
 static bool responses_lead(const struct roce_rsp *rsp, const struct roce_req *req)
 {
     return rsp->started && roce_diff(rsp->last_psn, req->nxt) >= 0;
@@ -198,7 +199,8 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         low--; /* C9-148: the MSN counts a READ from its first or from its last response on */
     below = roce_diff(pkt->aeth.msn, low);
     above = tail->run_id == e->run_id ? roce_diff(pkt->aeth.msn, high) : -1;
-    /* The MSN also counts uncaptured requests, so the response to a retransmission may be ahead. */
+    /* The MSN also counts requests that the capture lacks, so the MSN in a response to a
+     * retransmission may be higher. */
     if (above > 0)
         REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
                .rel = ROCE_REL_AT_MOST,

@@ -36,8 +36,8 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     return true;
 }
 
-/* Records that the requester gave up. `of` is the frame of the first transmission, or of the RNR
- * NAK. */
+/* Records that the requester gave up. `of` is the frame of the request's first transmission, or of
+ * the RNR NAK. */
 static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                     uint32_t psn, uint32_t frame, uint32_t of)
 {
@@ -58,8 +58,8 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
 #define RNR_SILENCE_NS  UINT64_C(50000000)
 #define RNR_SILENCE_CNT 10u /* multiple of the advertised wait */
 
-/* Returns whether the requester gave up after the first RNR NAK: nothing followed long after the
- * wait. CM messages, if captured, agreed on no retry. */
+/* Returns whether the requester gave up after the first RNR NAK: it sent nothing until long after
+ * the wait, and captured CM messages do not contradict a retry count of 0. */
 static bool is_rnr_retry_0(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
 {
     uint64_t silence = roce_since(rsp->rnr_time, ctx->flow->last_time);
@@ -68,8 +68,9 @@ static bool is_rnr_retry_0(const struct roce_ctx *ctx, const struct roce_rsp *rs
            (!(ctx->conn->facts.cm.seen & 1u << ROCE_CM_REQ) || ctx->conn->facts.cm.rnr_retry == 0);
 }
 
-/* Notes an unanswered request if the peer never sent a response: the request was repeated, and no
- * new one followed. A later request would show that responses existed but were not captured. */
+/* Records that a request stayed unanswered and the peer never sent a response: the requester
+ * repeated the request and sent no new one. A later request would show that responses existed but
+ * were not captured. */
 static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;

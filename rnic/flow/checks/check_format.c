@@ -93,21 +93,23 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, IP_FRAGMENT, "ip4.df", 1, 0);
     if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || ctx->rewritten)
         return;
-    if (pkt->udp.sport < SPORT_MIN && pkt->op->kind != ROCE_KIND_CNP) /* NICs use any for CNPs */
+    /* For CNPs, NICs use any source port. */
+    if (pkt->udp.sport < SPORT_MIN && pkt->op->kind != ROCE_KIND_CNP)
         REPORT_ONCE(ctx, SPORT_RANGE, "udp.sport", SPORT_MIN, pkt->udp.sport,
                     .rel = ROCE_REL_AT_LEAST);
     if (pkt->udp.csum)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether the sender is to be recognised by its packets. */
+/* Returns whether the observer tries to recognise the sender by its packets. */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;
 }
 
-/* Reports MigReq 0. A sender that is to be recognised is reported when its connection is paired,
- * because the evidence needs both QP numbers; if it is never paired, when the connection ends. */
+/* Reports MigReq 0. If the observer tries to recognise the sender, the report waits until the
+ * connection is paired, because the evidence needs both QP numbers, or until the connection
+ * ends. */
 static void check_migreq(struct roce_ctx *ctx)
 {
     if (is_peer_sought(ctx) && !ctx->conn->paired && !roce_peer_is_rxe(ctx->flow, ctx->sender))
@@ -258,9 +260,9 @@ void roce_check_icrc_end(struct roce_flow *flow)
         struct roce_icrc_host *host = &flow->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
-        /* An acknowledged packet had a right ICRC at its receiver. A capture on the sending host
-         * may show packets before its NIC sets the ICRC. If no host has a right ICRC, the capture
-         * is the more likely cause. */
+        /* If a packet was acknowledged, its ICRC was correct at the receiver. A capture on the
+         * sending host may show packets before the NIC sets the ICRC. If no host has a correct
+         * ICRC, the capture changed the packets more probably. */
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
             REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0,
                    .rel = ROCE_REL_AT_LEAST,
@@ -304,8 +306,8 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         side->dscp = ctx->digest->dscp;
         side->last_id = ctx->digest->ip_id;
         if (ctx->conn->facts.svc == ROCE_SVC_CNP)
-            ctx->conn->facts.svc = op->svc; /* the first captured packet was a CNP, which does not
-                                             * show the service */
+            ctx->conn->facts.svc = op->svc; /* the first captured packet was a CNP, which does
+                                             * not show the transport service */
     }
     if (ctx->digest->ip_id != side->last_id)
         side->saw_id = true;

@@ -13,7 +13,7 @@
 #define REUSE_NS_MIN UINT64_C(50000)
 #define MSN_SURE     16u /* MSN that a new use, which begins at 1, reaches late */
 #define MSN_STEP_MAX 64u
-#define PSNS_PER_NS  2u /* more packets than any link carries */
+#define PSNS_PER_NS  2u /* more PSNs per ns than any link transmits */
 
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {
@@ -55,8 +55,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
         REPORT(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 
-/* Checks a remote access NAK: a request without an R_Key accesses no remote memory that could be
- * refused (R083). */
+/* Checks a remote access NAK. A request without an R_Key accesses no remote memory, so the
+ * responder must not refuse it (R083). */
 static void check_access(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
@@ -82,8 +82,8 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
         check_access(ctx, req);
 }
 
-/* Returns whether the response at hand belongs to the use of the QPs that a fatal NAK would have
- * ended: CM would announce another one, or the MSN counts on. */
+/* Returns whether the current response belongs to the use of the QPs that a fatal NAK would have
+ * ended. It does if CM messages would announce another use, or if the MSN continues. */
 static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -95,8 +95,8 @@ static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
            roce_msn_fits(rsp, e, ctx->pkt->aeth.msn);
 }
 
-/* Forgets the fatal NAK if the responder executed a request that was sent after it: neither QP
- * stopped. */
+/* Ignores the fatal NAK from now on if the responder executed a request that was sent after it:
+ * neither QP stopped. */
 static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;
@@ -110,8 +110,8 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal = false;
 }
 
-/* Returns whether a response belongs to the use of the QPs that the latest request belongs to: CM
- * would announce another use, another use begins later, or the MSN continues. */
+/* Returns whether a response belongs to the same use of the QPs as the latest request: CM messages
+ * would announce another use, the response is too early for another use, or the MSN continues. */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -121,8 +121,8 @@ static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
             ctx->pkt->aeth.msn - rsp->last_msn <= MSN_STEP_MAX);
 }
 
-/* Checks a response to PSNs far ahead of the captured requests. A few requests may be missing in
- * the capture, but not more than a link carries in the time since the latest one. */
+/* Checks a response to PSNs far ahead of the captured requests. The capture may lack a few
+ * requests, but not more than a link transmits in the time since the latest one. */
 static void check_ack_ahead(struct roce_ctx *ctx, const struct roce_req *req)
 {
     int32_t ahead = roce_diff(ctx->pkt->bth.psn, req->nxt);

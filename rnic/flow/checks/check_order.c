@@ -16,7 +16,7 @@ static void must_refuse(struct roce_sent_packet *e, enum roce_rule rule)
         e->bad = (uint16_t)rule;
 }
 
-/* Returns the opcode that would have continued `prev`; it is the expected value of a finding. */
+/* Returns the opcode that would have continued `prev`, for the expected value of a finding. */
 static uint8_t continuing_opcode(const struct roce_opcode *prev)
 {
     uint8_t base = (uint8_t)(prev->svc << 5);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * READ response and Atomic ACK checks, against the request they answer. After an uncaptured restart
- * of the READ, a First or Only response may have another PSN. A finding is an ERROR only if no
- * restart explains it.
+ * READ response and Atomic ACK checks, against the request that the packet answers. If the capture
+ * lacks a restart of the READ, a First or Only response may have another PSN. A finding is an ERROR
+ * only if no such restart explains it.
  */
 #include "flow/checks/check_read.h"
 
@@ -25,7 +25,7 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, ui
 }
 
 /* Returns whether the packet before the READ was captured, so that the READ is not the restarted
- * tail of an earlier READ. */
+ * last part of an earlier READ. */
 static bool is_whole(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t i = roce_window_find(&req->win, e->psn);
@@ -46,8 +46,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     want |= base;
     if (op->value ==
         want) { /* after a restart, this may be a late response to the earlier request */
-        /* The response may belong to an earlier one whose first packets were lost. That is
-         * impossible if a timeout caused the go-back, or if the only earlier response had ended. */
+        /* The response may belong to an earlier response message whose first packets were lost.
+         * That is impossible if a timeout caused the go-back, or if the only earlier response
+         * message had ended. */
         bool silent = req->retx.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->retx.frame;
         bool ended = e->tries == 2 && e->resp_high == e->psn_cnt;
 

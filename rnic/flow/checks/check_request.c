@@ -47,8 +47,8 @@ static void check_reads(struct roce_ctx *ctx)
 #define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 
-/* Returns the number of messages by which `e` exceeds the credits: the difference between the MSN
- * that `e` will have and the credit limit `lsn`. */
+/* Returns the number of messages by which `e` exceeds the credits: the MSN after `e` completes,
+ * minus the credit limit `lsn`. */
 static int32_t messages_over_credit(const struct roce_rsp *rsp, const struct roce_sent_packet *e,
                                     uint32_t lsn)
 {
@@ -72,8 +72,8 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
     if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
         (int32_t)(roce_ms(ctx->time) - rsp->credit_ms) < CREDITS_KNOWN_MS)
         return;
-    /* Without credits one packet may be sent as a probe; the next packet must wait for its
-     * acknowledgement. */
+    /* Without credits the requester may send one packet as a probe. The next packet must wait for
+     * its acknowledgement. */
     alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||
             rsp->lsn != rsp->last_msn || (req->una_known && roce_diff(req->una, e->psn) >= 0);
     if (over > 1 ? starts : !alone)
@@ -152,7 +152,8 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
-/* Checks the spread of the timeouts of one PSN if the negotiated timeout T is unknown. */
+/* Checks that the waits for one PSN differ by no more than the rules allow, if the negotiated
+ * timeout T is unknown. */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -198,14 +199,15 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
         check_spread(ctx, e, idle);
     else
         check_wait(ctx, e, idle, t);
-    /* Uncaptured responses may be RNR NAKs, for which a requester may retry without limit. */
+    /* Responses that the capture lacks may be RNR NAKs, for which a requester may retry without
+     * limit. */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->sender)->rsp.started))
         REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
                ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
-/* Returns the clock resolution that a single time suggests, ns. A capture may be merged from files
- * with several clocks. */
+/* Returns the clock resolution, ns, that a single time stamp suggests. A capture may be merged from
+ * files with several clocks. */
 static uint64_t tick_of(uint64_t time)
 {
     uint64_t tick = 1;

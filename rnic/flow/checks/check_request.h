@@ -8,8 +8,8 @@
 
 #include "flow/base/state.h"
 
-/* Checks a new request against the credits and the outstanding READs, and that no fatal NAK
- * preceded it. */
+/* Checks a new request: it must not exceed the credits or the limit of outstanding READs, and must
+ * not follow a fatal NAK. */
 void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e);
 
 /* Reports that request `e` exceeded the credits. Called when `e` is acknowledged; reports nothing

@@ -13,7 +13,7 @@
           */
 #define CONFIRM 3
 #define APART   5  /* confirmations needed if the source ports differ, as with few devices */
-#define NEAR    64 /* maximum hole before or after the captured packets, PSNs */
+#define NEAR    64 /* maximum gap in PSNs before or after the captured packets */
 
 /* Returns whether `cand` and `side` send to each other's address. */
 static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
@@ -30,8 +30,8 @@ static bool ports_prove(const struct roce_endpoint *side, const struct roce_endp
            side->sport == roce_linux_sport(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
-/* Returns the pairing evidence of source ports that match the QPNs. If several candidates (`mates`)
- * use one port, the match may be a coincidence. */
+/* Returns the strength of the evidence if the source ports match the QPNs. If several candidates
+ * (`mates`) use one port, the match may be a coincidence. */
 static enum roce_pairing by_ports(unsigned mates)
 {
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
@@ -53,7 +53,7 @@ static bool read_length_fits(const struct roce_sent_packet *e, const struct roce
     }
 }
 
-/* Returns whether the response `pkt` may answer a request of `cand`. */
+/* Returns whether the response `pkt` can answer a request of `cand`. */
 static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
@@ -74,8 +74,8 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
     return true;
 }
 
-/* Returns whether `psn` is close to the captured PSNs of `cand`. If the capture has a hole there,
- * `cand` may be the requester. */
+/* Returns whether `psn` is close to the captured PSNs of `cand`. `cand` may then be the requester,
+ * if the capture lacks some packets. */
 static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 {
     return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
@@ -183,9 +183,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one;
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0},
-                      near = {0}; /* PSNs do not match; UDP port matches, PSN is close */
-    unsigned scan = 0, mates = 0; /* `mates`: candidates with the same source port */
+    struct candidates port = {0}, near = {0}; /* candidates whose PSNs do not match, but whose UDP
+                                               * port matches and whose PSNs are near */
+    unsigned scan = 0, mates = 0;             /* `mates`: candidates with the same source port */
     bool ports, alone;
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
@@ -335,8 +335,8 @@ static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *ot
            other->facts.first_time <= conn->facts.last_time;
 }
 
-/* Returns whether the responses of `side` are near the requests of `cand`, at the same time. Two
- * mirror ports whose clocks differ may show each ACK before its request. */
+/* Returns whether the responses of `side` have PSNs near the requests of `cand`, at equal times.
+ * With two mirror ports whose clocks differ, each ACK may precede its request in the capture. */
 static bool answers_near(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->rsp.started && is_near(cand, side->rsp.last_psn) &&

@@ -15,8 +15,8 @@ enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 static bool request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                             const struct roce_sent_packet *now);
 
-/* Resets both directions: a new use began some packets ago, and the stored state may mix both uses.
- */
+/* Resets both directions. A new use began some packets ago, so the stored state may mix both
+ * uses. */
 static void forget_use(struct roce_ctx *ctx);
 
 /* ---- deferred findings ----------------------------------------------------------------------- */
@@ -84,8 +84,8 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
         forget_use(ctx);
 }
 
-/* Returns whether only one packet differs. A single difference is more often a fault than a new
- * use, unless all packets after it differ too. */
+/* Returns whether only one packet differs. A single different packet is more often a fault than a
+ * new use, unless all later packets differ too. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -246,8 +246,8 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
 
-/* Returns whether several fields differ. A fault alters one field; a new use sends another packet.
- */
+/* Returns whether several fields differ. A fault changes one field; a new use sends another
+ * packet. */
 static bool is_another_packet(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     return now->op != e->op && now->len != e->len;
@@ -359,7 +359,7 @@ bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn)
     return off == 0 || (off < ROCE_START_PSNS && capture_has_gaps(ctx));
 }
 
-/* Returns whether the requester retransmits all requests from the first PSN up to the current
+/* Returns whether the requester has retransmitted all requests from the first PSN up to the current
  * packet. */
 static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
@@ -394,8 +394,8 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
     struct roce_counts *sum = &ctx->sender->counts;
 
     req->started = true;
-    if (roce_reuse_is_unannounced(ctx)) /* the fatal NAK belongs to an earlier use: the request it
-                                         * refused was not captured */
+    if (roce_reuse_is_unannounced(ctx)) /* the fatal NAK belongs to an earlier use, because the
+                                         * request that it refused was not captured */
         roce_peer(ctx->sender)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;
@@ -438,7 +438,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     rsp->read_known = false;
     if (reuse)
-        rsp->last_msn = 0; /* the MSN of the earlier use decides nothing about this one */
+        rsp->last_msn = 0; /* the MSN of the earlier use is no evidence for this use */
     ctx->conn->facts.end = ROCE_END_OPEN;
     ctx->conn->inconsistent |= !reuse;
     roce_requester_start(ctx, psn);

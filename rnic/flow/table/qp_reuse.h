@@ -51,10 +51,11 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side);
 /* Decides open candidates when the connection ends, and reports the deferred findings. */
 void roce_reuse_end(struct roce_ctx *ctx);
 
-/* Maximum number of PSNs missing after the first PSN of a use, in a capture with gaps. */
+/* Maximum number of missing PSNs between the first PSN of a use and its first captured packet, in a
+ * capture with gaps. */
 #define ROCE_START_PSNS 64u
 
-/* The functions below concern ctx->sender as requester. */
+/* roce_qp_was_idle() to roce_requester_restart() use ctx->sender as the requester. */
 
 /* Returns whether the requester was idle long enough for a reuse of its QP. */
 static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
@@ -77,7 +78,7 @@ bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 /* Returns whether `psn` may begin a new use of the QP with the same first PSN. */
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
-/* Returns whether `now` differs from `e` probably because the QP was reused: after an idle time, or
+/* Returns whether `now` probably differs from `e` because the QP was reused: after an idle time, or
  * at the first PSN after all requests were acknowledged. */
 bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now, bool acked);

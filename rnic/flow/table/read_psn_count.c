@@ -50,7 +50,8 @@ void roce_read_psn_count_update(struct roce_conn *conn)
             psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
-                continue; /* keeps the guess, because the next entry leaves fewer PSNs */
+                continue; /* keeps the guess, because the PSNs before the next entry are fewer
+                           * than that */
             e->psn_cnt = psn_cnt;
             e->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
             if (i + 1 == req->win.cnt) {

@@ -22,8 +22,8 @@
 #include "suite/capture_set.h"
 #include "util/strbuf.h"
 
-/* Maximum number of connections that a report keeps, 5 kB each: SHORT for the summary, LONG for -v
- * and JUnit. */
+/* Maximum number of connections that a report keeps, with 5 kB each: SHORT for the summary, LONG
+ * for -v and JUnit. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
@@ -102,7 +102,7 @@ static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "no
 
 struct check_args {
     bool verbose, quiet, no_icrc, immediate;
-    FILE *text; /* stream of the report, NULL without one */
+    FILE *text; /* stream of the report; NULL: no report */
     enum colour_mode colour;
     bool summed_up; /* print totals after several captures */
     bool any_order;
@@ -113,13 +113,13 @@ struct check_args {
     struct page page;
     struct work_times timeline;
     struct export_paths paths;
-    struct export *export; /* NULL without a path in `paths` */
+    struct export *export; /* outputs for other tools; NULL if no path in `paths` is set */
     struct capture_set captures;
     struct narrow narrow;
     struct session_options monitor;
     const char *other_end;         /* capture at the other end, or NULL */
-    struct two_points *two_points; /* NULL without other_end */
-    struct session *session;       /* NULL without an option of the monitor */
+    struct two_points *two_points; /* comparison with the other end; NULL without other_end */
+    struct session *session;       /* monitor; NULL without an option of the monitor */
 };
 
 static void print_usage(FILE *out)
@@ -181,7 +181,7 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
     return 0;
 }
 
-/* Returns the peer that the user named, else the one of the folder's manifest. */
+/* Returns the profile that the user named, or else that of the folder's manifest. */
 static enum roce_profile profile_of(const struct capture_item *item, const struct check_args *args)
 {
     enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_CNT;

@@ -137,7 +137,7 @@ static void print_usage(FILE *out)
                  "  2 = a drill that cannot be parsed, or wrong use\n");
 }
 
-/* Reads a whole number from `low` to `high`. Returns false if the text is not one. */
+/* Reads a whole number from `low` to `high`. Returns false for any other text. */
 static bool parse_whole(const char *text, unsigned long low, unsigned long high, unsigned long *out)
 {
     char *end;

@@ -35,7 +35,8 @@ struct edit_args {
 /* One copy of a frame that waits for its time. */
 struct edited_frame {
     struct delay_entry entry; /* first member: delay_line_take() returns its address */
-    uint64_t ahead;           /* time by which the line's clock was ahead of the frame, ns */
+    uint64_t ahead;           /* difference between the clock of the delay line and the time of
+                               * the frame, ns */
     uint32_t cap_len, wire_len;
     char note[IMPAIR_NOTE_MAX];
     uint8_t data[];
@@ -167,8 +168,8 @@ static void edit_free(struct edit *edit)
 /* ---- the command -------------------------------------------------------------------------------
  */
 
-/* Prints the effect of each rule. Returns the exit status: a rule that is not random and impaired
- * no frame is an error. */
+/* Prints the effect of each rule. Returns the exit status: if a rule without a probability impaired
+ * no frame, that is an error. */
 static int report_rules(const struct edit *edit, const struct edit_args *args, FILE *out,
                         const char *name)
 {

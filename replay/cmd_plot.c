@@ -36,7 +36,7 @@ struct plot_args {
     struct narrow narrow;
     uint32_t conn[CONNS_MAX];
     uint32_t conn_cnt;
-    char temporary[64]; /* path of the page if the user names none; "" if not needed */
+    char temporary[64]; /* path of the page if the user names none; "" if no page is needed */
 };
 
 static void print_usage(FILE *out)

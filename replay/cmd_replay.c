@@ -76,7 +76,7 @@ static const struct cli_opts table = {"replay", rows, sizeof(rows) / sizeof(rows
 
 struct replay_args {
     bool ladder, verbose, quiet;
-    unsigned sides; /* of enum replay_side */
+    unsigned sides; /* bit set of enum replay_side */
     bool strict;
     bool closed;
     const char *dump_path;
@@ -84,7 +84,7 @@ struct replay_args {
     unsigned jobs;            /* number of threads; 0: number of processors */
     const char *peer, *json_path, *junit_path, *html_path;
     enum colour_mode colour;
-    FILE *text; /* stream of the reports, NULL with --quiet */
+    FILE *text; /* stream of the reports; NULL with --quiet */
     FILE *json, *junit, *html;
     struct capture_set captures;
     struct narrow narrow;

@@ -33,8 +33,8 @@ static void add_part(struct part *parts, unsigned *cnt, const struct roce_pkt *p
 static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
 {
     struct roce_cm_msg cm;
-    bool dc = roce_dc_is(pkt); /* the headers that the codec found after the BTH do not apply to a
-                                * DC packet */
+    bool dc = roce_dc_is(pkt); /* the codec parses the headers after the BTH of a DC packet
+                                * wrongly */
     unsigned cnt = 0;
 
     for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {

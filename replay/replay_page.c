@@ -23,7 +23,7 @@ static const json_t *differences_of(const struct job *job)
     return json_object_get(job->json, "differences");
 }
 
-/* Returns the first difference that is no known deviation, or NULL. */
+/* Returns the first difference that is not a known deviation, or NULL. */
 static const json_t *first_difference(const struct job *job)
 {
     const json_t *list = differences_of(job);

@@ -43,7 +43,7 @@ bool agent_read_number(const json_t *in, const char *name, uint64_t max, uint64_
         return true;
     if (!json_is_integer(value))
         return false;
-    /* Numbers above 2^63 are sent as negative numbers (two's complement). */
+    /* Clients send numbers above 2^63 as negative numbers (two's complement). */
     *out = (uint64_t)json_integer_value(value);
     return *out <= max;
 }

@@ -21,7 +21,7 @@ json_t *agent_error_reply(const char *fmt, ...) __attribute__((format(printf, 1,
 json_t *agent_ok_or_error(struct agent_device *dev, int rc);
 
 /* Reads the whole number `name`, at most `max`. Uses `fallback` if the member is absent. Returns
- * false if it is not such a number. */
+ * false if the member has another type or value. */
 bool agent_read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
                        uint64_t *out);
 
@@ -33,7 +33,8 @@ int agent_access_of(const json_t *in);
  * hexadecimal or too long. */
 uint8_t *agent_bytes_of(const json_t *value, uint32_t *len);
 
-/* Reads the number of an existing QP, SRQ or memory window. Returns false if there is none. */
+/* Reads the number of an existing QP, SRQ or memory window. Returns false if no such object has the
+ * number. */
 bool agent_which_qp(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_srq(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_mw(struct agent_device *dev, const json_t *in, uint32_t *out);

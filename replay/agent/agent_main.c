@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * rocedrill-agent: lets `rocedrill replay --live` on another host use an RDMA device of this host.
- * It creates QPs, registers memory, posts work requests and reports QPNs, keys and completions. It
- * serves one session at a time over TCP; docs/agent.md describes the protocol.
+ * rocedrill-agent: allows `rocedrill replay --live` on another host to use an RDMA device of this
+ * host. It creates QPs, registers memory, posts work requests and reports QPNs, keys and
+ * completions. It serves one session at a time over TCP; docs/agent.md describes the protocol.
  *
- * Without --token, everybody who can connect to the port can use the device and the agent's own
- * memory, but no other memory. So it listens on the loopback unless --listen says otherwise.
+ * Without --token, every program that can connect to the port can use the device and the agent's
+ * own memory, but no other memory. Therefore the agent listens on the loopback address unless
+ * --listen names another one.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -62,8 +63,8 @@ static int complain(const char *what, const char *why)
 /* ---- a session --------------------------------------------------------------------------------
  */
 
-/* Serves a session in a child process. All its memory is free when it ends, and a crash ends only
- * the session. Returns 0, or an exit status after an error. */
+/* Serves a session in a child process. When the child ends, the kernel frees all its memory, and a
+ * crash ends only the session. Returns 0, or an exit status after an error. */
 static int run_session(const struct agent_session *session, int peer, int listener)
 {
     pid_t self = getpid(), pid = fork();
@@ -91,7 +92,7 @@ static int run_session(const struct agent_session *session, int peer, int listen
 /* ---- listening --------------------------------------------------------------------------------
  */
 
-/* Returns whether the port is empty or a number out of range. The resolver would accept both. */
+/* Returns whether the port is empty or a number out of range, which the resolver would accept. */
 static bool port_is_wrong(const char *port)
 {
     char *end;
@@ -100,8 +101,8 @@ static bool port_is_wrong(const char *port)
     return *end == '\0' && (n < 1 || n > 65535);
 }
 
-/* Returns a socket that listens at `path`, and that only this user can connect to, or -1 after an
- * error message. Replaces a socket whose owner has ended. */
+/* Returns a socket that listens at `path` and to which only this user can connect, or -1 after an
+ * error message. Replaces a socket whose process has ended. */
 static int listen_at_path(const char *path)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -237,7 +238,7 @@ int main(int argc, char **argv)
     fd = listen_at(options.listen);
     if (fd < 0)
         return 2;
-    /* Scripts wait for this line. */
+    /* Scripts wait for this line before they connect. */
     puts("rocedrill-agent: ready");
     fflush(stdout);
     do {

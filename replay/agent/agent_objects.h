@@ -12,7 +12,7 @@
 int agent_srq_new(struct agent_device *dev, uint32_t depth, uint32_t *out);
 int agent_srq_del(struct agent_device *dev, uint32_t srq);
 
-/* Sets the limit of an SRQ, or its depth, or both. A NULL leaves the value as it is. */
+/* Sets the limit of an SRQ, or its depth, or both. NULL does not change the value. */
 int agent_srq_modify(struct agent_device *dev, uint32_t srq, const uint32_t *depth,
                      const uint32_t *limit);
 
@@ -26,7 +26,7 @@ struct agent_bind {
     uint32_t rkey; /* type 2: new key */
     bool unsignaled;
 };
-/* Posts a bind of a memory window. A type 2 window has its new key when this function returns. */
+/* Posts a bind of a memory window. On return, a type 2 window has its new key. */
 int agent_mw_bind(struct agent_device *dev, const struct agent_bind *bind);
 
 int agent_qp_state(struct agent_device *dev, uint32_t qp, enum ibv_qp_state *out);
@@ -41,7 +41,7 @@ struct agent_event {
     bool has_qp, has_srq;
     uint32_t qp, srq;
 };
-/* Returns whether there was an asynchronous event, and removes it. Never blocks. */
+/* Removes the oldest asynchronous event. Returns false if there is none. Never blocks. */
 bool agent_event_get(struct agent_device *dev, struct agent_event *out);
 
 #endif

@@ -15,8 +15,8 @@
 #define AGENT_LINE_MAX (1u << 20) /* limit of a request line, bytes */
 #define AGENT_POLL_MAX 256u       /* limit of completions in one reply */
 
-/* Returns the reply to `line`. If it has the member "end", the session ends with it. For
- * json_decref(), or NULL if out of memory. */
+/* Returns the reply to `line`, or NULL if out of memory. The caller releases the reply with
+ * json_decref(). A reply with the member "end" is the last one of the session. */
 json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len);
 
 #endif

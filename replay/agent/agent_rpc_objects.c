@@ -6,7 +6,7 @@
 #include "agent/agent_args.h"
 #include "agent/agent_objects.h"
 
-#define EVENTS_MAX 256u /* events in one reply */
+#define EVENTS_MAX 256u /* maximum number of events in one reply */
 
 /* Names of the states, by enum ibv_qp_state. */
 static const char *const states[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};

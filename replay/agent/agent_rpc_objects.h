@@ -18,8 +18,8 @@ json_t *agent_op_bind(struct agent_device *dev, const json_t *in);
 /* Returns the list of the asynchronous events since the last call. */
 json_t *agent_rpc_events(struct agent_device *dev);
 
-/* Read the attributes of a connection. Return false if a member is out of range. The second
- * function does not set the GID. */
+/* Read the attributes of a connection. Return false if a member is out of range. agent_read_gid()
+ * reads the GID, the other function the other attributes. */
 bool agent_read_gid(const json_t *in, union ibv_gid *out);
 bool agent_read_connect(const json_t *in, struct agent_connect *to);
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define LINGER_MS                                                                                  \
-    UINT64_C(1000) /* time for the client to close the connection after the last reply */
+    UINT64_C(1000) /* time for the client to close the connection after the last reply, ms */
 #define IDLE_MS (UINT64_C(10) * 60 * 1000) /* timeout of a session without a request, ms */
 
 /* Connection of a session, and what it received. */
@@ -21,7 +21,8 @@ struct agent_client_conn {
     const struct agent_session *session;
     int fd;
     struct agent_device *dev;
-    bool open; /* the device is open: no token is required, or the client named it */
+    bool open; /* the device is open: the session needs no token, or the client has sent the
+                * right token */
     char *buf; /* received bytes after the last complete line */
     size_t len;
 };
@@ -130,7 +131,7 @@ static bool send_bytes(const struct agent_client_conn *conn, const char *p, size
     return true;
 }
 
-/* Sends a reply. Returns false if the session ends with it. */
+/* Sends a reply. Returns false if this reply ends the session. */
 static bool send_reply(const struct agent_client_conn *conn, json_t *answer)
 {
     char *text = json_dumps(answer, JSON_COMPACT);
@@ -138,7 +139,8 @@ static bool send_reply(const struct agent_client_conn *conn, json_t *answer)
     bool fine = !json_is_true(json_object_get(answer, "end"));
 
     if (text)
-        text[len] = '\n'; /* replaces the terminating zero: one TCP segment */
+        text[len] = '\n'; /* the line feed replaces the terminating zero, so that one TCP segment
+                           * suffices */
     fine = text && send_bytes(conn, text, len + 1) && fine;
     free(text);
     json_decref(answer);
@@ -164,8 +166,8 @@ static bool serve_lines(struct agent_client_conn *conn)
     return fine;
 }
 
-/* Serves requests until the session ends. The deadline of a request begins with its first byte, so
- * a client that sends a byte now and then does not keep the session. */
+/* Serves requests until the session ends. The time limit of a request starts with its first byte,
+ * so a client that sends single bytes slowly cannot keep the session. */
 static void serve_requests(struct agent_client_conn *conn)
 {
     uint64_t patience = conn->session->seconds * UINT64_C(1000);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent session: serves one client of rocedrill-agent. agent_main.c runs each session in a process
- * of its own, so the memory of a session is free when it ends. The client is not trusted.
+ * Agent session: serves one client of rocedrill-agent. agent_main.c runs each session in a separate
+ * process, so the memory of a session is free when it ends. The client is not trusted.
  *
  * A session ends when the client closes the connection, after a line that is not a JSON object, a
- * wrong token, or a line that is too long. It also ends when a request takes too long to arrive, or
- * its reply too long to be read.
+ * wrong token, or a line that is too long. It also ends when the client takes too long to send a
+ * request or to read a reply.
  */
 #ifndef REPLAY_AGENT_AGENT_SESSION_H
 #define REPLAY_AGENT_AGENT_SESSION_H
@@ -18,7 +18,7 @@ struct agent_session {
     const char *device; /* name of the RDMA device; NULL: the first one */
     unsigned seconds;   /* time for a request to arrive, and time for its reply to be read, s */
     char token[AGENT_TOKEN_MAX];
-    size_t token_len; /* 0: no token required */
+    size_t token_len; /* length of the token; 0: no token required */
 };
 
 /* Reads the token from the first line of a file, which other users must not be able to read.

@@ -76,7 +76,7 @@ int agent_failed(struct agent_device *dev, const char *what, int code)
     return error_set(&dev->error, "cannot %s: %s", what, strerror(code));
 }
 
-/* The windows come first: a QP with a bound window of type 2A cannot be destroyed, and rxe waits 50
+/* Destroy windows first: a QP with a bound window of type 2A cannot be destroyed, and rxe waits 50
  * s for a window of type 2B. */
 void agent_device_close(struct agent_device *dev)
 {
@@ -391,8 +391,8 @@ int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t
     return agent_failed(dev, "post the receive", rc);
 }
 
-/* Returns whether a buffer is inside one region of the session. An inline send copies from the
- * address without a check of the device. */
+/* Returns whether a buffer is inside one region of the session. For an inline send, the device
+ * copies from the address without checking a key. */
 static bool is_own_memory(const struct agent_device *dev, uint64_t addr, uint64_t len)
 {
     for (uint32_t i = 0; i < dev->mr_cnt; i++) {
@@ -501,7 +501,7 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
         const uint8_t *bytes = wr->bytes;
 
         if (wr->recv && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-            len = 0; /* the data is not in the receive buffer */
+            len = 0; /* the receive buffer does not contain the data */
         if (len > wr->len)
             len = wr->len;
         out->byte_len = wc.byte_len;

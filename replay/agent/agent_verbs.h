@@ -29,8 +29,8 @@
 #define AGENT_MWS_MAX   64u
 #define AGENT_CQ_LEN    8192u /* limit of outstanding sends and receives of a session */
 #define AGENT_PORT      1
-/* Memory that a QP, and each WQE of its queues, count for the limit of the session, bytes. A device
- * needs about that much. */
+/* Memory that the agent counts for a QP and for each WQE of its queues, bytes, as part of the
+ * session's limit. A device needs about that much. */
 #define AGENT_QP_BYTES  16384u
 #define AGENT_WQE_BYTES 128u
 #define AGENT_AREA      40u /* bytes before the payload of a datagram in its receive buffer (R172) */
@@ -40,7 +40,7 @@ struct agent_mr {
     uint64_t map_len; /* length of the mapping, bytes; whole pages */
     uint64_t len;
     int access;        /* enum ibv_access_flags */
-    struct ibv_mr *mr; /* NULL while the key is withdrawn */
+    struct ibv_mr *mr; /* NULL while the region is deregistered */
 };
 
 struct agent_qp {
@@ -122,8 +122,10 @@ struct agent_completion {
     uint64_t id;
     enum ibv_wc_status status;
     bool recv, has_imm, has_invalidated;
-    uint32_t invalidated, byte_len; /* byte_len: that of the completion */
-    uint32_t imm, len, crc32;       /* of the received or fetched data */
+    uint32_t invalidated, byte_len; /* key that the peer invalidated; byte_len of the verbs
+                                     * completion */
+    uint32_t imm, len, crc32;       /* of the received or fetched data: immediate data, length in
+                                     * bytes, CRC-32 */
     uint8_t first[8];               /* first bytes of the data; fewer if `len` is less than 8 */
     bool datagram;
     uint32_t src_qpn; /* source QPN of a received datagram */
@@ -140,7 +142,7 @@ int agent_mr_register(struct agent_device *dev,
 
 struct agent_qp_caps {
     uint32_t max_send, max_recv, max_inline;
-    struct ibv_srq *srq; /* NULL: the QP has its own receive queue */
+    struct ibv_srq *srq; /* shared receive queue; NULL: the QP has its own receive queue */
 };
 int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct agent_qp_caps *caps,
                  uint32_t *out);
@@ -151,7 +153,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
 int agent_qp_del(struct agent_device *dev, uint32_t qp);
 
 /* Posts a receive with `len` bytes for the payload. Adds the GRH area to the buffer of a datagram,
- * unless the client names the buffer. The second function posts to an SRQ. */
+ * unless the client names the buffer. agent_srq_recv() posts to an SRQ. */
 int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
                const struct agent_place *place);
 int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t len,

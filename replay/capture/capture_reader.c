@@ -13,7 +13,7 @@
 #include "capture/decompress.h"
 #include "util/sigint.h"
 
-#define LONG_MIN_LEN (UINT64_C(1) << 20) /* no read-ahead below */
+#define LONG_MIN_LEN (UINT64_C(1) << 20) /* minimum length of a file for read-ahead, bytes */
 
 /* Not every version of pcap.h has names for these two numbers of tcpdump.org. */
 #define LINKTYPE_NULL       0 /* BSD loopback: 4 bytes address family, then IP */
@@ -41,10 +41,10 @@ struct capture_reader {
     uint32_t last;  /* number of the last frame to read; UINT32_MAX: no limit */
     uint64_t start; /* time of the first frame, ns since 1970 */
     const struct narrow *narrow;
-    bool straight; /* all frames have one link layer, `link`, and no record around them */
+    bool straight; /* all frames have the link layer `link` and no record header */
     enum roce_link link;
     struct pcap_parser cap;
-    /* If libpcap reads the file, and the copies of its latest frames. */
+    /* Used only if libpcap reads the file: the handle, and copies of its latest frames. */
     pcap_t *pcap; /* owns `stream` */
     struct chunk kept[READ_BUFFER_KEEP + 1];
     unsigned kept_at;
@@ -58,8 +58,8 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     case LINKTYPE_SLL: *out = ROCE_LINK_SLL; return 0;
     case LINKTYPE_SLL2: *out = ROCE_LINK_SLL2; return 0;
     case LINKTYPE_NULL:
-    case LINKTYPE_LOOP: /* the address family is ignored: its numbers differ between systems, and
-                         * the IP header has a version */
+    case LINKTYPE_LOOP: /* Ignore the address family, because its numbers differ between systems;
+                         * the IP header has a version. */
     case 12:
     case 14:
     case LINKTYPE_RAW:
@@ -74,7 +74,7 @@ static int link_of(uint32_t linktype, enum roce_link *out)
 /* ---- opening -----------------------------------------------------------------------------------
  */
 
-/* Opens the file, and the decompressor if it needs one. */
+/* Opens the file, and the decompressor if the file is compressed. */
 static int open_stream(struct capture_reader *reader, const char *path, struct error *error)
 {
     struct error why;
@@ -302,7 +302,7 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
         const char *reason = decompress_error(reader->decompress);
 
         if (sigint_received())
-            return 0; /* end of a pipe inside a frame */
+            return 0; /* the writer of the pipe ended inside a frame */
         return error_set(error, "%s: frame %u: %s", reader->name, reader->number + 1,
                          reason ? reason : why.text);
     }

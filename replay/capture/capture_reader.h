@@ -3,11 +3,10 @@
  * Capture reader: the frames of a capture file or pipe, one after another. This is the main header
  * of the room; check, replay, decode and import all read captures through it.
  *
- * Reads pcap and pcapng with pcap_parse.h, and other formats of libpcap with libpcap; also
- * compressed ones (decompress.h); from a file or from standard input ("-"). The link layer must be
- * one that can carry RoCE. A frame inside an ERF record comes without the record. The interfaces of
- * a pcapng file may differ in their link layers: frames of one that cannot carry RoCE have no
- * bytes.
+ * Reads pcap and pcapng with pcap_parse.h, and other formats of libpcap with libpcap. Reads a file
+ * or standard input ("-"), which may be compressed (decompress.h). The link layer must be one that
+ * can carry RoCE. ERF record headers are removed. The interfaces of a pcapng file may have
+ * different link layers: frames of a link layer that cannot carry RoCE have no bytes.
  *
  *   1. reader_open().
  *   2. Optional, before the first frame, one of:
@@ -18,9 +17,9 @@
  *   3. reader_next(), or reader_next_here() in a tight loop, until the end.
  *   4. reader_close().
  *
- * Ownership: a frame points into the reader's memory; see reader_ready() and reader_map() for how
- * long it stays. Errors: functions that take a `struct error` set it when they fail; the text names
- * the file, and the frame if there is one.
+ * Ownership: a frame points into the reader's memory; reader_ready() and reader_map() describe how
+ * long it is valid. Errors: functions that have a `struct error` parameter set it when they fail.
+ * The text names the file, and the frame if there is one.
  */
 #ifndef REPLAY_CAPTURE_CAPTURE_READER_H
 #define REPLAY_CAPTURE_CAPTURE_READER_H
@@ -39,15 +38,15 @@ struct captured_frame {
     enum roce_link link;
     uint32_t cap_len;
     uint32_t wire_len;   /* length on the wire, bytes; at least cap_len */
-    const uint8_t *data; /* captured bytes, cap_len of them */
+    const uint8_t *data; /* the captured bytes */
 
     /* Record as stored in the file. Differs from `data` only for ERF and BSD loopback. */
     const uint8_t *record;
     uint32_t record_cap_len;
     uint32_t record_wire_len; /* length of the record on the wire, bytes; at least record_cap_len */
 
-    /* pcapng only: the packet's block, the offset of its options (0: it cannot have any) and its
-     * byte order. */
+    /* pcapng only: the block of the packet, the offset of its options (0 if it cannot have any) and
+     * its byte order. */
     const uint8_t *block;
     uint32_t block_len, block_options_off;
     bool block_big;
@@ -57,7 +56,7 @@ struct captured_frame {
  * or has another link layer. */
 struct capture_reader *reader_open(const char *path, struct error *error);
 
-/* Opens a capture. Messages call the capture `name`. */
+/* Opens a capture. Messages contain `name` instead of the path. */
 struct capture_reader *reader_open_as(const char *path, const char *name, struct error *error);
 
 /* Reads the next frame. Returns 1 and *out, 0 at the end, or -1 and an error if the file is
@@ -75,17 +74,17 @@ bool reader_next_here(struct capture_reader *reader, struct captured_frame *out)
 bool reader_is_live(const struct capture_reader *reader);
 
 /*
- * Whether the next frame is already in memory. A batch ends where this returns false. Frames stay
- * valid to the end of their batch, and over the next READ_BUFFER_KEEP - 1 batches, so that batches
+ * Returns whether the next frame is already in memory; otherwise a batch of frames ends. Frames are
+ * valid until the end of their batch and of the next READ_BUFFER_KEEP - 1 batches, so that a batch
  * can wait for another thread.
  */
 bool reader_ready(const struct capture_reader *reader);
 
 /*
- * Read-ahead of a plain file, in pieces (read_buffer.h has the same functions). After
- * reader_begin_ahead(), threads 1 and 2 may call reader_read_ahead(), also while the other one is
- * in reader_next(). A frame then stays until reader_release() names a piece after the one that
- * reader_piece() returned when the frame came. Does nothing for pipes, compressed and short files.
+ * Read-ahead of a plain file in pieces, with the functions of read_buffer.h. After
+ * reader_begin_ahead(), threads 1 and 2 may call reader_read_ahead(), also while the other thread
+ * is in reader_next(). A frame is valid until reader_release() releases its piece: the number that
+ * reader_piece() returned with the frame. Does nothing for pipes, compressed files and short files.
  */
 void reader_begin_ahead(struct capture_reader *reader);
 bool reader_may_read_ahead(const struct capture_reader *reader, unsigned who);
@@ -93,9 +92,9 @@ bool reader_read_ahead(struct capture_reader *reader, unsigned who);
 uint64_t reader_piece(const struct capture_reader *reader);
 void reader_release(struct capture_reader *reader, uint64_t oldest);
 
-/* Whether thread `who` should call reader_next(): the next frame is in the buffer, or in a piece
- * that this thread has read. Always true without read-ahead. Not to be called while the other
- * thread is in reader_next(). */
+/* Returns whether thread `who` should call reader_next(): the next frame is in the buffer, or in a
+ * piece that this thread has read. Without read-ahead always returns true. Must not be called while
+ * the other thread is in reader_next(). */
 bool reader_has_turn(const struct capture_reader *reader, unsigned who);
 
 /* Sets a callback for the pcapng blocks that are not packets. Returns false if the file is not
@@ -105,9 +104,9 @@ bool reader_blocks(struct capture_reader *reader,
                    void *user);
 
 /*
- * Maps the whole file: all frames then stay valid, also after reader_close(), until the caller
- * calls mmap_file_close(). Returns NULL, and reading goes on as before, for pipes, compressed and
- * short files.
+ * Maps the whole file. All frames then stay valid, also after reader_close(), until the caller
+ * calls mmap_file_close(). For pipes, compressed files and short files returns NULL, and the reader
+ * reads as before.
  */
 struct mmap_file *reader_map(struct capture_reader *reader);
 

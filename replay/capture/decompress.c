@@ -24,11 +24,11 @@ struct decompress {
     bool keep;
     const struct format *format;
     bool more;   /* a gzip member has begun but not ended */
-    bool done;   /* no data follows */
+    bool done;   /* the whole content was read */
     bool in_end; /* end of the input reached */
     bool pipe; /* input is not a regular file: `file` is unbuffered, and reads use its descriptor */
     bool live; /* a read returns the bytes that have arrived */
-    bool given; /* a read returned bytes since the last pause */
+    bool given; /* a read has returned bytes since the last pause of the input */
     const char *error;
     char message[64]; /* text of `error`, unless `error` points to a constant */
     uint8_t *in;      /* input buffer, IN_LEN bytes */
@@ -41,7 +41,7 @@ struct decompress {
 #endif
 };
 
-/* One format: how to begin and how to read it. */
+/* One compression format. */
 struct format {
     const char *name;
     uint8_t len;
@@ -78,7 +78,8 @@ static bool fill_input(struct decompress *s)
     return s->in_len > 0;
 }
 
-/* Returns whether a read would wait although it has decompressed bytes to return. */
+/* Returns whether a further read of the input would wait. The decompressor then returns the bytes
+ * that it has. */
 static bool input_pauses(struct decompress *s)
 {
     struct pollfd fd = {.fd = fileno(s->file), .events = POLLIN};
@@ -96,7 +97,7 @@ static ssize_t fail_read(struct decompress *s, const char *error)
 /* Sets the error for corrupt or truncated data. */
 static ssize_t fail_format(struct decompress *s)
 {
-    if (s->error) /* of a read */
+    if (s->error) /* `errno` of a failed read has priority */
         return fail_read(s, s->error);
     if (s->in_end)
         return fail_read(s, "the compressed data is truncated");
@@ -130,7 +131,8 @@ static ssize_t read_plain(struct decompress *s, char *buf, size_t len)
 #ifdef HAVE_ZLIB
 static bool begin_gzip(struct decompress *s)
 {
-    return inflateInit2(&s->gzip, 15 + 16) == Z_OK; /* largest window, gzip header */
+    return inflateInit2(&s->gzip, 15 + 16) == Z_OK; /* 15 is the largest window; 16 selects a
+                                                     * gzip header */
 }
 
 static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
@@ -146,7 +148,8 @@ static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
         if (!fill_input(s))
             return end_input(s);
         if (!s->more) {
-            /* Bytes after the last member that are not another one are padding, as for gzip -d. */
+            /* Bytes after the last gzip member that do not begin another member are padding, as in
+             * gzip -d. */
             if (s->in[s->in_off] != s->format->magic[0])
                 return end_input(s);
             inflateReset(z);
@@ -203,7 +206,7 @@ static ssize_t read_archive(struct decompress *s, char *buf, size_t len)
     la_ssize_t got;
     int rc = ARCHIVE_OK;
 
-    if (!s->more) { /* the first read */
+    if (!s->more) { /* this is the first read */
         s->more = true;
         rc = archive_read_open(s->archive, s, NULL, feed_archive, NULL);
         if (rc == ARCHIVE_OK)
@@ -272,7 +275,7 @@ static int cookie_close(void *cookie)
     return rc;
 }
 
-/* The state and its stream; NULL if out of memory. */
+/* Creates the state and its stream. Returns NULL if out of memory. */
 static FILE *open_cookie(struct decompress **state, const struct format *format)
 {
     static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};
@@ -281,7 +284,7 @@ static FILE *open_cookie(struct decompress **state, const struct format *format)
 
     if (!s)
         return NULL;
-    s->format = &plain; /* until it has begun */
+    s->format = &plain; /* until the format is known */
     s->keep = true;
     s->in = malloc(IN_LEN);
     if (s->in && format->begin(s)) {
@@ -309,7 +312,7 @@ FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct e
         (void)setvbuf(file, NULL, _IONBF, 0);
     len = fread(head, 1, sizeof(head), file);
     format = format_of(head, len);
-    /* Only a regular file is sure to go back: some pipes and devices only claim to. */
+    /* Seek only a regular file: some pipes and devices report a successful seek without seeking. */
     if (format == &plain && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
         return file;
     if (!format->begin) {

@@ -12,9 +12,9 @@
 
 struct erf_frame {
     enum roce_link link;
-    const uint8_t *data; /* in the record */
+    const uint8_t *data; /* first byte of the frame, in the record */
     uint32_t cap_len;
-    uint32_t wire_len; /* >= cap_len */
+    uint32_t wire_len; /* length on the wire, bytes; >= cap_len */
 };
 
 /* Finds the frame in a record of `len` bytes. Returns false if the record ends before the frame, or

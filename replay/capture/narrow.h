@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Narrowing: the frames of a capture that a command uses. The options --first, --from, --to, --host
- * and --connection have the same meaning in check, decode, replay and plot: the command works as if
- * the capture contained only the selected frames, but the frames keep their numbers. In plot,
+ * Narrowing: selects the frames of a capture that a command uses. The options --first, --from, --to,
+ * --host and --connection have the same meaning in check, decode, replay and plot: the command works
+ * as if the capture contained only the selected frames, but the frames keep their numbers. In plot,
  * --connection selects what is drawn, so it can be repeated (NARROW_OTHER_OPTIONS).
  *
  * A command adds NARROW_OPTIONS to its table of options, passes each of these options to
- * narrow_option(), and gives the result to the reader (reader_narrow()). check/connection_frames.h
+ * narrow_option(), and passes the result to the reader (reader_narrow()). check/connection_frames.h
  * finds the frames of --connection.
  */
 #ifndef REPLAY_CAPTURE_NARROW_H
@@ -40,10 +40,10 @@ enum {
 /* clang-format on */
 
 struct narrow {
-    bool any;       /* an option was given */
+    bool any;       /* at least one of the options was given */
     uint32_t first; /* number of the last frame; 0: no limit */
-    uint64_t from;  /* ns after the first frame */
-    uint64_t to;    /* ns after the first frame; UINT64_MAX: no limit */
+    uint64_t from;  /* start of the selected time, ns after the first frame */
+    uint64_t to;    /* end of the selected time, ns after the first frame; UINT64_MAX: no limit */
     bool has_host;
     uint8_t host[16]; /* IPv4 addresses as ::ffff:a.b.c.d */
     bool has_connection;

@@ -138,7 +138,7 @@ const char *packet_text_encap(enum roce_encap encap)
     }
 }
 
-/* Its headers are not those that the codec found. */
+/* The codec parses DC packets as reliable datagrams, so its headers are wrong. */
 static void add_dc(struct strbuf *t, const struct roce_pkt *pkt)
 {
     strbuf_addf(t, "DC %s to ", packet_text_opcode(pkt->bth.opcode));

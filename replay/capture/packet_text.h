@@ -8,21 +8,21 @@
 #include "util/strbuf.h"
 #include "wire/pkt.h"
 
-/* "SEND First", "READ Response Only": the opcode's name without its service. */
+/* Returns the opcode's name without its service: "SEND First", "READ Response Only". */
 const char *packet_text_opcode(uint8_t opcode);
 
-/* "RoCEv2 over IPv4", "native InfiniBand". */
+/* Returns the name of an encapsulation: "RoCEv2 over IPv4", "native InfiniBand". */
 const char *packet_text_encap(enum roce_encap encap);
 
 /* Adds the operation and the main header fields, without addresses: "RC WRITE First → QP 0x000011
  * PSN 1024 va 0x7f00 rkey 0x123 len 65536"; CM messages by name. */
 void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt);
 
-/* Adds a shorter text for a ladder: no service and no QP; the PSN as `rel` packets after the first.
- */
+/* Adds a shorter text for a ladder, without service and QP. The PSN is `rel`, the distance from the
+ * first PSN. */
 void packet_text_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel);
 
-/* "; pad count ..., ICRC wrong ..." for each defect of the packet. */
+/* Adds "; pad count ..., ICRC wrong ..." with each defect of the packet. */
 void packet_text_defects(struct strbuf *t, const struct roce_pkt *pkt);
 
 #endif

@@ -9,32 +9,33 @@
 #include <unistd.h>
 #include "base/error.h"
 
-#define MAC_CONTROL 0x8808u /* Ethernet type */
-#define WORKERS     2u      /* threads */
+#define MAC_CONTROL 0x8808u /* Ethernet type of MAC control frames */
+#define WORKERS     2u      /* number of threads */
 
-/* Batches that were read and not yet passed on. */
+/* Maximum number of batches that were read and not yet passed on. */
 #define BATCHES 4u
 _Static_assert(BATCHES <= READ_BUFFER_KEEP, "each batch has frames of a chunk of the file");
 
-/* Small enough for the second level cache, and large enough that the cost of a batch does not
- * count. */
+/* Number of frames in a batch: small enough for the second level cache, and large enough to make
+ * the cost of a batch negligible. */
 #define BATCH_ITEMS 256u
 
-/* Frames whose headers are prefetched while one is parsed. */
+/* Number of frames whose headers are prefetched while one frame is parsed. */
 #define FRAMES_AHEAD 8u
 
-/* How often an idle thread checks for work before it sleeps: about 20 us. */
+/* Number of checks for work before an idle thread sleeps, about 20 us. */
 #define LOOKS 64
 
 struct batch {
     struct parsed_frame item[BATCH_ITEMS];
     unsigned cnt;
     struct frame_counts counts;
-    uint64_t piece; /* number of the piece of the file that the frames are in, or after it while the
-                       batch is filled */
-    bool used;      /* under the lock, as `parsed` is */
-    bool parsed;    /* may be passed on */
-    int end;        /* after the items: 1 more may follow; 0 and -1 as of reader_next() */
+    uint64_t piece; /* number of the piece of the file that contains the frames; while the batch
+                     * is filled, of the piece after it */
+    bool used;      /* protected by the lock, like `parsed` */
+    bool parsed;    /* the batch may be passed on */
+    int end;        /* state after the last item: 1 if more frames may follow; 0 and -1 as
+                     * returned by reader_next() */
     struct error error;
 };
 
@@ -45,24 +46,26 @@ struct parallel_reader {
     frame_batch_fn *fn;
     void *user;
     pthread_mutex_t lock;
-    pthread_cond_t cond; /* of two threads at most one waits */
-    /* Under the lock. */
-    bool reading, giving; /* a thread is in the reader; in the caller's function */
-    bool over;            /* the end was read */
-    uint64_t read, given; /* batches */
-    atomic_uint
-        generation; /* grows with each change that a thread may wait for; read without the lock */
+    pthread_cond_t cond; /* at most one of the two threads waits */
+    /* Protected by the lock. */
+    bool reading, giving;   /* a thread is in the reader; a thread is in the caller's function */
+    bool over;              /* the end of the capture was read */
+    uint64_t read, given;   /* number of batches read, and passed on */
+    atomic_uint generation; /* incremented at each change for which a thread may wait; read without
+                             * the lock */
     struct error *error;
     int end;
     struct batch *batch[BATCHES]; /* batch n has index n % BATCHES */
 };
 
-/* A thread, and the memory that only it writes, which therefore is in its cache. */
+/* A thread, and the memory that only this thread writes, so that it stays in the thread's cache. */
 struct worker {
     struct parallel_reader *pr;
-    unsigned who;  /* for reader_read_ahead() */
-    bool read_any; /* it could not read ahead: it reads the next piece, whichever thread has it */
-    struct captured_frame frame[BATCH_ITEMS]; /* of the batch that it fills or parses */
+    unsigned who;  /* number of the thread for reader_read_ahead() */
+    bool read_any; /* the thread could not read ahead, so it reads the next piece even if the
+                    * other thread has it */
+    struct captured_frame frame[BATCH_ITEMS]; /* frames of the batch that the thread fills or
+                                               * parses */
     struct batch batch[BATCHES];
 };
 
@@ -80,8 +83,8 @@ static void fill_batch(struct worker *worker, struct batch *batch)
     } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && reader_ready(reader));
 }
 
-/* Whether it is PAUSE (IEEE 802.3, annex 31B) or priority flow control (31D) that stops a sender:
- * with a time other than 0, for PFC for any of the eight priorities. */
+/* Returns whether the frame stops a sender: PAUSE (IEEE 802.3, annex 31B) or priority flow control
+ * (31D), with a time other than 0, for PFC for any of the eight priorities. */
 static bool is_pause(const struct captured_frame *frame)
 {
     const uint8_t *p = frame->data;
@@ -160,7 +163,7 @@ static void signal_change(struct parallel_reader *pr)
     pthread_cond_signal(&pr->cond);
 }
 
-/* Checks for a change for a moment before it sleeps: a wake-up takes longer than the other thread
+/* Checks for a change several times before it sleeps. A wake-up takes longer than the other thread
  * needs for a batch of large frames. */
 static void wait_for_change(struct parallel_reader *pr)
 {
@@ -265,7 +268,7 @@ static bool can_read_ahead(const struct worker *worker)
     return !pr->over && !worker->read_any && reader_may_read_ahead(pr->reader, worker->who);
 }
 
-/* Passing on comes first, as only one thread at a time can do it; then reading. */
+/* Passing on has priority, because only one thread at a time can do it. Reading is next. */
 static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
@@ -298,7 +301,8 @@ int parallel_read(struct capture_reader *reader, bool icrc, const struct roce_ha
                   frame_batch_fn *fn, void *user, struct error *error)
 {
     struct parallel_reader *pr = calloc(1, sizeof(*pr));
-    void *memory = calloc(WORKERS + 1, sizeof(struct worker)); /* zeroed, without touching it */
+    void *memory = calloc(WORKERS + 1, sizeof(struct worker)); /* calloc() zeroes the memory
+                                                                * without accessing it */
     struct worker *workers;
     pthread_t thread;
     bool threaded;

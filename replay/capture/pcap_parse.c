@@ -39,9 +39,9 @@ bool pcap_parser_knows(const uint8_t head[8])
            pcapng_u16(big, head + 6) == 4;
 }
 
-/* Returns whether another file begins here instead of a record or block, as after cat. As a record,
- * its magic number would be an empty packet of the year 2055; as a block, its length would be
- * invalid. */
+/* Returns whether another file begins here instead of a record or block, as after `cat A B`. Read
+ * as a record, its magic number would be an empty packet of the year 2055. Read as a block, its
+ * length would be invalid. */
 static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
 {
     bool big;
@@ -103,8 +103,8 @@ void pcap_parser_close(struct pcap_parser *cap)
 /* ---- pcap --------------------------------------------------------------------------------------
  */
 
-/* Converts the second part of a time stamp to ns. Ignores whole seconds in it, which are invalid.
- */
+/* Converts the second part of a time stamp to ns. Ignores whole seconds in this part, which are
+ * invalid. */
 static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;
@@ -123,7 +123,7 @@ static bool may_be_joined(uint32_t word)
     }
 }
 
-/* Fast path for the usual packets. */
+/* Fast path for packets without unusual fields. */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
 {
     struct read_buffer *buf = &cap->buf;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pcap parse: finds the records of a pcap or pcapng file in the read buffer, without a copy. Used
- * by capture_reader.c alone.
+ * Pcap parse: finds the records of a pcap or pcapng file in the read buffer, without copying them.
+ * Used only by capture_reader.c.
  *
- * libpcap is not used for these two formats: it copies every packet (72 ns, more than half of what
- * the check of a packet costs), refuses a pcapng file whose interfaces have different link layers,
- * and does not show the other blocks. It reads all other formats. A test reads every capture both
- * ways.
+ * libpcap is not used for these two formats, for three reasons. It copies every packet (72 ns, more
+ * than half of the time that check needs for a packet). It refuses a pcapng file whose interfaces
+ * have different link layers. It does not show the other blocks. libpcap reads all other formats. A
+ * test reads every capture with both.
  *
- *   1. pcap_parser_knows() decides by the first bytes; 2. pcap_parser_open(); 3. pcap_parser_next()
- * or pcap_parser_next_here(); 4. pcap_parser_close(). Errors lack the file and the frame number.
+ *   1. pcap_parser_knows() decides by the first bytes;
+ *   2. pcap_parser_open();
+ *   3. pcap_parser_next() or pcap_parser_next_here();
+ *   4. pcap_parser_close().
+ *
+ * Errors do not contain the name of the file and the frame number.
  *
  * Sources: draft-ietf-opsawg-pcap ("PCAP Capture File Format", pcap version 2.4), and for pcapng
  * pcapng/pcapng.h.
@@ -21,7 +25,7 @@
 #include "pcapng/pcapng.h"
 #include "base/error.h"
 
-/* Longest block; libpcap has the same limit. */
+/* Maximum length of a block, bytes; libpcap has the same limit. */
 #define PCAPNG_BLOCK_MAX  (16u << 20)
 #define PCAPNG_IFACES_MAX 65536u /* in a section; an interface number may have 32 bits */
 
@@ -32,8 +36,8 @@ struct pcap_record {
     uint32_t cap_len;
     uint32_t wire_len; /* length on the wire as stored in the file, bytes */
     const uint8_t *data;
-    /* pcapng only (otherwise NULL): the whole block, and the offset of its options; 0 for a block
-     * that cannot have any. */
+    /* pcapng only (otherwise NULL): the whole block, and the offset of its options (0 if it cannot
+     * have any). */
     const uint8_t *block;
     uint32_t block_len, options_off;
 };
@@ -55,14 +59,14 @@ struct pcap_parser {
 /* Returns whether a file that begins with these 8 bytes is pcap 2.4 or pcapng. */
 bool pcap_parser_knows(const uint8_t head[8]);
 
-/* Reads the file header. `file` is at its start and stays the caller's; `decompress` is its state
- * (may be NULL). 0, or -1 and an error. */
+/* Reads the file header. `file` must be at its start and belongs to the caller. `decompress` is the
+ * state of its decompressor, or NULL. Returns 0, or -1 and an error. */
 int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
                      struct error *error);
-void pcap_parser_close(struct pcap_parser *cap); /* accepts a zeroed parser */
+void pcap_parser_close(struct pcap_parser *cap); /* Frees the parser. A zeroed parser is allowed. */
 
-/* Reads the next packet. Returns 1 and *out; 0 at the end; -1 and an error. The packet stays valid
- * as read_buffer_keep() describes. */
+/* Reads the next packet. Returns 1 and *out, 0 at the end, or -1 and an error. read_buffer_keep()
+ * describes how long the packet is valid. */
 int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error);
 
 /* Reads the next packet if the packet is completely in the buffer and has no unusual field.

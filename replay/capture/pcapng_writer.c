@@ -22,7 +22,7 @@ static bool reserve_block(struct pcapng_writer *out, size_t len, size_t comments
 
 static int write_bytes(struct pcapng_writer *out, const uint8_t *p, size_t len)
 {
-    fwrite(p, 1, len, out->file); /* the stream remembers an error */
+    fwrite(p, 1, len, out->file); /* the stream keeps a write error, which the caller checks */
     return len == 0 || ferror(out->file) ? -1 : 0;
 }
 

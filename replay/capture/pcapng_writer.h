@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pcapng writer: writes a capture file with comments at its frames, which libpcap cannot write.
- * Either a new file of one interface, or a copy of a pcapng file, block by block, with all that was
- * in it. The blocks themselves are made by pcapng/pcapng.h.
+ * Pcapng writer: writes a capture file with comments at its frames, which libpcap cannot write. It
+ * writes either a new file with one interface, or a copy of a pcapng file with all its blocks.
+ * pcapng/pcapng.h builds the blocks.
  *
  * Used by check --annotate (check/annotate.c) and for the packets of a closed loop
  * (sim/sim_pcap.c).
  *
  *   New file: 1. pcapng_writer_begin(), 2. pcapng_writer_frame() for each frame.
- *   Copy: 1. a writer with nothing but `file`, 2. pcapng_writer_copy_block() and
+ *   Copy: 1. a writer in which only `file` is set, 2. pcapng_writer_copy_block() and
  *   pcapng_writer_copy_packet() in the order of the original.
  *   Then pcapng_writer_free().
  *
- * The file stays the caller's. Each function returns 0, or -1 if the file cannot be written or
- * memory is short.
+ * The file belongs to the caller. Each function returns 0, or -1 if the file cannot be written or
+ * if out of memory.
  */
 #ifndef REPLAY_CAPTURE_PCAPNG_WRITER_H
 #define REPLAY_CAPTURE_PCAPNG_WRITER_H
@@ -28,13 +28,13 @@ struct pcapng_writer {
     size_t cap;
 };
 
-/* Begins a new file with one interface. `application`: the name of the program that writes. */
+/* Begins a new file with one interface. `application` is the name of the writing program. */
 int pcapng_writer_begin(struct pcapng_writer *out, FILE *file, uint32_t linktype, uint32_t snaplen,
                         const char *application);
 int pcapng_writer_frame(struct pcapng_writer *out, const struct pcapng_frame *frame);
 
-/* Copies a block that is not a packet. A section header loses the length of its section, which
- * comments change. */
+/* Copies a block that is not a packet. In a section header, the length of the section becomes
+ * unknown, because comments change it. */
 int pcapng_writer_copy_block(struct pcapng_writer *out, const uint8_t *block, uint32_t len);
 
 /* Copies the block of a frame and adds comments. Without comments the block is not changed. */

@@ -6,7 +6,8 @@
 #include <unistd.h>
 #include "util/strbuf.h"
 
-#define FIRST_NS  UINT64_C(1000000000) /* a run shorter than this prints no line */
+/* No line is printed in the first second. */
+#define FIRST_NS UINT64_C(1000000000)
 #define PERIOD_NS UINT64_C(200000000)
 
 static uint64_t now_ns(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Progress: one line on a terminal with the frames and the percentage read; nothing if it is not a
- * terminal. Used by check. */
+/* Progress: one line on a terminal with the number of frames and the percentage read. Prints
+ * nothing if the output is not a terminal. Used by check. */
 #ifndef REPLAY_CAPTURE_PROGRESS_H
 #define REPLAY_CAPTURE_PROGRESS_H
 
@@ -17,7 +17,8 @@ struct progress {
 /* Starts the progress line on `out` if `out` is a terminal and `wanted` is true. */
 void progress_begin(struct progress *progress, FILE *out, bool wanted, const char *what);
 
-/* Prints at most five times per second, but not in the first second. Call it regularly. */
+/* Prints the line at most five times per second, but not in the first second. The caller calls it
+ * regularly. */
 void progress_step(struct progress *progress, const struct capture_reader *reader, uint32_t frames);
 
 /* Erases the progress line. */

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Room before a piece that was read ahead, for the beginning of a record; a longer beginning ends
- * the read-ahead. */
+/* Unused bytes before a piece that was read ahead, for the beginning of a record that ends in the
+ * piece. A longer beginning ends the read-ahead. */
 #define HEADROOM ((size_t)64 << 10)
 #define PAGE     ((size_t)4 << 10)
 
@@ -90,8 +90,9 @@ static struct ahead_piece *piece_of(struct read_ahead *ahead, uint64_t number)
     return &ahead->piece[number % (READ_AHEAD_PIECES + 1)];
 }
 
-/* Finds a free buffer of the thread: the buffer with the newest piece that is no longer needed,
- * because that piece is in the cache. Returns READ_AHEAD_BUFFERS if no buffer is free. */
+/* Finds a free buffer of the thread. Of the buffers whose piece is no longer needed, returns the
+ * one with the newest piece, because it is in the cache. Returns READ_AHEAD_BUFFERS if no buffer is
+ * free. */
 static unsigned find_free_buffer(struct read_ahead *ahead, struct ahead_memory *reader)
 {
     uint64_t oldest = atomic_load(&ahead->oldest), used = atomic_load(&ahead->used);
@@ -184,8 +185,8 @@ static void end_read_ahead(struct read_buffer *c)
     ahead->on = false;
 }
 
-/* Moves on to the next piece and copies the rest of the current one before it. Returns false if no
- * buffer is free, a record is too long, or the file cannot be read. */
+/* Continues with the next piece and copies the rest of the current one before it. Returns false if
+ * no buffer is free, a record is too long, or the file cannot be read. */
 static bool advance_piece(struct read_buffer *c, size_t len)
 {
     struct read_ahead *ahead = &c->ahead;
@@ -199,8 +200,7 @@ static bool advance_piece(struct read_buffer *c, size_t len)
         return false;
     wait_for_piece(piece, next);
     if (piece->len < READ_CHUNK_LEN || len > left + READ_CHUNK_LEN)
-        return false; /* after an error or at the end, the in-order read finds out which of the two
-                       * occurred */
+        return false; /* the in-order read distinguishes an error from the end */
     memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
     c->p = piece->p;
     c->off = HEADROOM - left;

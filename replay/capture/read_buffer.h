@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Read buffer: a stream read in large pieces, without a copy of each record. pcap_parse.c looks at
- * the records where they lie.
+ * Read buffer: a stream read in large pieces, without copying each record. pcap_parse.c parses the
+ * records in the buffer.
  *
- * A record that was handed out stays until READ_BUFFER_KEEP more pieces were used, so that frames
- * can wait for another thread. A pipe that pauses shows what has arrived. Of a plain file, two
- * threads may read the next pieces ahead, each into its own memory: the thread that read a piece
- * then finds it in the cache of its core.
+ * A record is valid until READ_BUFFER_KEEP more pieces were used, so that frames can wait for
+ * another thread. If a pipe pauses, the bytes that have arrived are available. Two threads may read
+ * the next pieces of a plain file ahead, each into its own memory. The thread that reads a piece
+ * then finds the piece in the cache of its core.
  *
- * There are two ways without a copy. `check` uses each frame once and reads ahead on two threads:
+ * There are two ways to avoid copies. `check` uses each frame once and reads ahead on two threads:
  * mapping the file was no faster (tests/bench/README.md). `replay` keeps all frames, so it maps the
  * file (mmap_file.h); reading would need as much memory as the file has bytes.
  *
  *   1. read_buffer_open(); then optionally read_buffer_map() or read_buffer_begin_ahead(), when
- * only the first piece was read.
- *   2. read_buffer_peek() shows the next bytes, read_buffer_take() steps over them, and
+ *      only the first piece was read.
+ *   2. read_buffer_peek() returns the next bytes, read_buffer_take() skips them, and
  *      read_buffer_keep() keeps them.
  *   3. read_buffer_close().
  *
- * read_buffer_peek() returns NULL at the end; `end`, `no_memory` and ferror() of the file tell why.
+ * read_buffer_peek() returns NULL at the end; `end`, `no_memory` and ferror() of the file show the
+ * reason.
  */
 #ifndef REPLAY_CAPTURE_READ_BUFFER_H
 #define REPLAY_CAPTURE_READ_BUFFER_H
@@ -32,16 +33,16 @@
 
 #define READ_BUFFER_KEEP 4u
 
-/* Bytes of a piece. It fits into the second level cache: reading with a CRC over the bytes is
- * fastest from 64 to 512 KiB (measured). */
+/* Length of a piece, bytes. It fits into the second level cache: reading with a CRC over the bytes
+ * is fastest from 64 to 512 KiB (measured). */
 #define READ_CHUNK_LEN ((size_t)256 << 10)
 
 #define READ_BUFFER_RING (READ_BUFFER_KEEP + 1u)
 
-/* Pieces that may be read ahead: one by each of the two threads. */
+/* Maximum number of pieces read ahead: one for each of the two threads. */
 #define READ_AHEAD_PIECES 2u
 #define READ_AHEAD_THREADS                                                                         \
-    3u /* 1 and 2; 0 is a thread that needs a piece that was not read ahead */
+    3u /* threads 1 and 2; 0 is a thread that needs a piece that was not read ahead */
 #define READ_AHEAD_BUFFERS 8u /* READ_BUFFER_KEEP pieces, the current one, those ahead */
 
 struct chunk {
@@ -49,15 +50,15 @@ struct chunk {
     size_t cap;
 };
 
-/* The buffers of a thread, and which pieces they hold. */
+/* The buffers of a thread, and the numbers of the pieces in them. */
 struct ahead_memory {
     uint8_t *room[READ_AHEAD_BUFFERS];
     uint64_t piece[READ_AHEAD_BUFFERS];
     uint64_t last; /* number of the newest piece */
 };
 
-/* A piece that was read ahead. Before it in memory is room for the beginning of a record that ends
- * in it. */
+/* A piece that was read ahead. The memory before it has room for the beginning of a record that
+ * ends in the piece. */
 struct ahead_piece {
     uint8_t *p;
     size_t len; /* length, bytes; less than READ_CHUNK_LEN at the end of the file or after a read
@@ -83,7 +84,8 @@ struct read_buffer {
     struct chunk ring[READ_BUFFER_RING];
     unsigned at;
     struct read_ahead ahead;
-    uint8_t *p;      /* current piece: in the ring, in ahead_memory or mapped */
+    uint8_t *p;      /* current piece: in the ring of chunks, in ahead_memory, or in the mapped
+                      * file */
     size_t off, len; /* consumed bytes and length of the piece */
     bool kept;       /* a record of the current piece must stay valid */
     bool end;        /* no data follows the current piece */
@@ -98,9 +100,9 @@ void read_buffer_close(struct read_buffer *buf);
 void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len);
 
 /*
- * Begins to read ahead. Threads may then call read_buffer_read_ahead() at any time but during
- * read_buffer_close(). Pieces are numbered. Records of a piece stay until read_buffer_release() was
- * called with a later number.
+ * Begins to read ahead. Threads may then call read_buffer_read_ahead() at any time except during
+ * read_buffer_close(). Pieces are numbered. Records of a piece are valid until
+ * read_buffer_release() is called with a later number.
  */
 void read_buffer_begin_ahead(struct read_buffer *buf);
 
@@ -135,8 +137,9 @@ static inline const uint8_t *read_buffer_here(const struct read_buffer *buf)
 }
 
 /*
- * Returns the next `len` bytes, or NULL if the stream ends before; read_buffer_left() bytes are
- * left then. They are valid until the next call, or longer after read_buffer_keep().
+ * Returns the next `len` bytes, or NULL if the stream ends before; read_buffer_left() is then the
+ * number of bytes left. The bytes are valid until the next call, or longer after
+ * read_buffer_keep().
  */
 static inline const uint8_t *read_buffer_peek(struct read_buffer *buf, size_t len)
 {
@@ -145,7 +148,7 @@ static inline const uint8_t *read_buffer_peek(struct read_buffer *buf, size_t le
     return read_buffer_refill(buf, len);
 }
 
-/* Steps over bytes that read_buffer_peek() returned. */
+/* Skips bytes that read_buffer_peek() returned. */
 static inline void read_buffer_take(struct read_buffer *buf, size_t len)
 {
     buf->off += len;

@@ -10,7 +10,7 @@
 #include "capture/pcapng_writer.h"
 #include "util/strbuf.h"
 
-#define LATE_MAX     262144u /* limit of findings about an earlier frame; 25 MB */
+#define LATE_MAX     262144u /* limit of findings about an earlier frame, which need 25 MB */
 #define COMMENTS_MAX 16u     /* limit of comments for each frame */
 #define COMMENT_LEN  512u
 
@@ -114,7 +114,8 @@ static bool next_spooled(struct annotator *a, struct roce_finding *f)
 static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     (void)big;
-    (void)pcapng_writer_copy_block(user, block, len); /* the stream remembers an error */
+    (void)pcapng_writer_copy_block(user, block, len); /* the stream keeps a write error, which is
+                                                       * checked at the end */
 }
 
 /* Writes a frame with its comments, either to a copy of its pcapng file or to a new one. */
@@ -147,7 +148,8 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
         return error_set(error, "%s: no memory", a->out_name);
     if (a->late_cnt)
         qsort(a->late, a->late_cnt, sizeof(*a->late), compare_late);
-    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would clear the error indicator */
+    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would clear the error indicator,
+                                                      * so check it first */
         free(comments);
         return error_set(error, "%s: cannot write the temporary file of findings: %s", a->out_name,
                          strerror(errno));

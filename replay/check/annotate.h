@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Annotate: writes a copy of a capture as pcapng, with the findings as comments at their frames.
- * The copy needs a second reading of the capture. Until then the findings are in a temporary
- * file, so that memory does not grow with their number.
+ * The copy needs a second reading of the capture. Until then the findings are in a temporary file,
+ * so that the memory used does not depend on their number.
  */
 #ifndef REPLAY_CHECK_ANNOTATE_H
 #define REPLAY_CHECK_ANNOTATE_H
@@ -20,7 +20,7 @@ struct annotator {
     FILE *out; /* the annotated copy */
     const char *out_name;
     FILE *spool; /* temporary file with the findings, in the order of their frames */
-    /* findings that were reported later than their frame was checked */
+    /* findings about a frame before the one being checked */
     struct late_finding *late;
     uint32_t late_cnt, late_cap;
     uint64_t lost; /* number of findings dropped because of the limit, or because memory ran out */

@@ -23,7 +23,7 @@ struct check {
     struct progress progress;
     uint32_t frame; /* number of the frame that is being checked */
     bool json_failed;
-    bool watches_packets; /* a watch needs the result of each packet */
+    bool watches_packets; /* at least one watch needs the result of each packet */
 };
 
 /* Calls one callback of each watch that has it. */
@@ -153,8 +153,8 @@ static inline void judge_packet(struct check *check, const struct parsed_frame *
         unanswered_cm_note_packet(&report->unanswered_cm, &item->pkt);
 }
 
-/* Prefetches an item 8 places ahead and the state of the connection of an item 3 places ahead. The
- * bytes of the frames are not prefetched: their digests suffice. */
+/* Prefetches an item 8 places ahead, and the connection state of an item 3 places ahead. The bytes
+ * of the frames are not prefetched, because their digests are sufficient. */
 static inline void prefetch_item(const struct roce_flow *flow, const struct parsed_frame *item,
                                  unsigned left)
 {
@@ -212,7 +212,7 @@ static int read_all(struct check *check, struct error *error)
     return rc;
 }
 
-/* Writes an alias for each stream of a finding that became a direction of another connection. */
+/* Writes an alias for each number in a finding that the final connection no longer has. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;
@@ -318,8 +318,8 @@ int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error)
 {
     struct check check = {.options = options, .report = report};
-    struct error same; /* error of the second pass: where the first pass failed, the second one
-                        * fails too */
+    struct error same; /* error of the second pass, which fails at the same frame as the first
+                        * pass */
     int rc;
 
     check_report_init(report, options->conn_max, options->keep_findings);

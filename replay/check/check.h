@@ -7,8 +7,8 @@
  *   3. finding_groups and check_report collect them; check_json and annotate write them at once
  *   4. check_text and check_junit print the report
  *
- * Memory does not grow with the length of the capture. Errors name the file and, if known, the
- * frame.
+ * The memory used does not depend on the length of the capture. Errors name the file and, if known,
+ * the frame.
  */
 #ifndef REPLAY_CHECK_CHECK_H
 #define REPLAY_CHECK_CHECK_H
@@ -16,11 +16,12 @@
 #include "base/error.h"
 #include "check/check_report.h"
 
-/* Callbacks of a room that needs more than the report, for example to draw or to export packets.
- * Each callback may be NULL. They are called during check_capture() and own nothing. */
+/* Callbacks for rooms that need each packet or finding, for example to draw or to export packets.
+ * Each callback may be NULL. They are called during check_capture(). The check keeps no pointer to
+ * them afterwards. */
 struct check_watch {
     void *user; /* first argument of the callbacks */
-    void (*on_begin)(void *user, const struct roce_flow *flow); /* before the first packet */
+    void (*on_begin)(void *user, const struct roce_flow *flow); /* called before the first packet */
     void (*on_packet)(void *user, const struct roce_flow_in *in,
                       const struct roce_flow_result *result);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
@@ -28,10 +29,11 @@ struct check_watch {
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     void (*on_conn)(void *user, const struct roce_conn_summary *sum);
-    void (*on_batch)(void *user, const struct roce_flow *flow); /* the frames that had arrived were
-                                                                 * passed */
-    void (*on_end)(void *user, const struct roce_flow *flow);   /* after the last packet, when
-                                                                 * roce_flow_owner() is final */
+    void (*on_batch)(void *user, const struct roce_flow *flow); /* called after all frames that
+                                                                 * had arrived were processed */
+    void (*on_end)(void *user, const struct roce_flow *flow);   /* called after the last packet;
+                                                                 * roce_flow_owner() is then
+                                                                 * final */
 };
 
 struct narrow;
@@ -44,13 +46,14 @@ struct check_options {
     bool progress;      /* show progress on standard error if that is a terminal */
     bool immediate;     /* print errors on standard error as soon as they are found */
     enum roce_profile profile;
-    bool any_order;              /* devices accept packets in any order; otherwise recognised */
+    bool any_order;              /* devices accept packets in any order; otherwise the check
+                                  * recognises such devices */
     const struct narrow *narrow; /* selected frames; NULL: all */
     FILE *json;                  /* file for the JSON lines of findings and connections, or NULL */
     const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
-    const char *name; /* name of the capture in messages; NULL: its path */
+    const char *name; /* name of the capture in messages; NULL: use the path */
     size_t mem_max;   /* memory limit of the flow, bytes; 0: its default */
 };
 

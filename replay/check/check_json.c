@@ -11,7 +11,7 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* The version of check.schema.json. */
+/* Version of the format, as in check.schema.json. */
 #define CHECK_JSON_VERSION 2u
 
 static const char *const side_names[2] = {"a", "b"};
@@ -373,8 +373,8 @@ static json_t *end_json(const struct roce_conn_summary *sum)
     return o;
 }
 
-/* Returns the lines that say what slowed a connection, without their indentation; an empty array if
- * nothing slowed it. */
+/* Returns the lines that describe what slowed a connection, without their indentation, or an empty
+ * array if nothing slowed the connection. */
 static json_t *slow_json(const struct roce_conn_summary *sum)
 {
     json_t *lines = json_array();

@@ -13,10 +13,11 @@
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding);
 int check_json_conn(FILE *out, const char *file, const struct check_conn *conn);
 
-/* Writes a span of CNPs that has ended. */
+/* Writes a congestion episode that has ended. */
 int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode);
 
-/* Writes an alias: `stream`, which earlier findings named, is part of connection `is`. */
+/* Writes an alias: connection number `stream` in earlier findings is now part of connection
+ * `is`. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 
 int check_json_summary(FILE *out, const struct check_report *report, int status);

@@ -20,7 +20,7 @@ struct check_rejection {
     uint32_t frame;
     uint16_t reason;
     uint8_t from[16], to[16];
-    uint64_t service; /* service ID of the rejected REQ; 0 if that was not captured */
+    uint64_t service; /* service ID of the rejected REQ; 0 if the REQ was not captured */
 };
 
 struct check_report {
@@ -29,7 +29,7 @@ struct check_report {
     uint32_t frames;
     uint64_t foreign;                 /* number of frames of other protocols */
     uint64_t pauses;                  /* number of those frames that are PAUSE frames, which stop
-                                       * the other end of a link */
+                                       * the sender at the other end of a link */
     uint64_t tunnel[ROCE_TUNNEL_CNT]; /* number of frames by tunnel type; [0] counts frames without
                                        * a tunnel */
     uint64_t unreadable;              /* number of RoCE frames that are cut or malformed before the

@@ -12,10 +12,10 @@
 
 #define LINE_LEN 1024
 
-/* Limits of the summary. With -v the report prints everything that it has. */
-#define SUMMARY_REASONS  2u /* connections for each kind: failed, stuck, slow */
+/* Limits of the summary. With -v the report has no limits. */
+#define SUMMARY_REASONS  2u /* number of connections listed for each kind: failed, stuck, slow */
 #define SUMMARY_CONNS    4u
-#define SUMMARY_FINDINGS 12u /* groups of findings */
+#define SUMMARY_FINDINGS 12u /* number of groups of findings listed */
 
 struct page {
     FILE *out;
@@ -183,7 +183,7 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     fprintf(out, "%s:\n", buf);
     t = strbuf_of(buf, sizeof(buf));
     check_conn_reason(&t, sum);
-    /* Prints each part of the reason, which "; " separates, on one line. */
+    /* Prints each part of the reason on a separate line. Parts are separated by "; ". */
     for (char *part = buf, *next; part; part = next) {
         next = strstr(part, "; ");
         if (next) {
@@ -294,7 +294,8 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
 
     for (uint32_t i = 0; i < r->conn_cnt && shown < max; i++)
         if (kind(&r->conn[i].sum)) {
-            if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) /* print_rejections() prints these */
+            if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) /* print_rejections() prints
+                                                                * rejected connections */
                 print(page, &r->conn[i].sum);
             shown++;
         }
@@ -330,7 +331,7 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
     }
 }
 
-/* Prints the sides whose congestion marks were not answered. */
+/* Prints the sides whose congestion marks the other side did not answer. */
 static void print_marked(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct scope scope = scope_of(page, &sum->facts);
@@ -465,7 +466,7 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
 
     for (uint32_t i = 0; i < cnt && page->findings_left > 0; i++) {
         if (g[i].first.known && !page->verbose)
-            continue; /* print_known() counts it */
+            continue; /* print_known() counts known deviations */
         page->findings_left--;
         if (shown++ == 0 || g[i].conns || (i > 0 && g[i - 1].conns))
             print_whose(page->out, &g[i]);
@@ -477,8 +478,8 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
     return shown;
 }
 
-/* Prints one line about the known deviations, which the summary does not list: their peer, how it
- * was recognised, and the count of each deviation. */
+/* Prints one line about the known deviations, which the summary does not list: the peer, the
+ * evidence by which it was recognised, and the count of each deviation. */
 static void print_known(const struct page *page)
 {
     const struct check_report *r = page->r;
@@ -555,7 +556,7 @@ static void add_trouble(struct strbuf *t, const char **sep, uint64_t cnt, const 
     *sep = "; ";
 }
 
-/* Prints the verdict on the rules, and then the trouble of connections, which violates no rule. */
+/* Prints the verdict on the rules, and then the problems of connections that violate no rule. */
 static void print_verdict(FILE *out, const struct check_report *r)
 {
     const enum check_verdict verdict = check_report_verdict(r);

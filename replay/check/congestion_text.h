@@ -8,12 +8,12 @@
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
-/* Appends, after the number of CNPs that a side sent, their distances in time and their relation to
- * the ECN marks. */
+/* Appends, after the number of CNPs that a side sent, the times between these CNPs and their
+ * relation to the ECN marks. */
 void congestion_text_cnps(struct strbuf *t, const struct roce_endpoint_summary *side);
 
-/* Appends how the CNPs that a side received changed its sending rate. Appends nothing if the side
- * received no CNP. */
+/* Appends the effect of the CNPs that a side received on its sending rate. Appends nothing if the
+ * side received no CNP. */
 void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *side);
 
 #endif

@@ -15,8 +15,8 @@ bool check_conn_stuck(const struct roce_conn_summary *sum);
 /* Returns whether messages were lost that the service does not retransmit. */
 bool check_conn_lossy(const struct roce_conn_summary *sum);
 
-/* Returns whether packets of a side carried congestion marks that the other side answered with no
- * CNP. */
+/* Returns whether packets of a side had congestion marks, and the other side answered none of them
+ * with a CNP. */
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
 bool check_conn_marked(const struct roce_conn_summary *sum);
 

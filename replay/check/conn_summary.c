@@ -5,7 +5,7 @@
 #include "check/slow_causes.h"
 #include "wire/codes.h"
 
-#define LARGE_LEN 1500u /* bytes; a packet with this much payload needs jumbo frames */
+#define LARGE_LEN 1500u /* payload, bytes, for which a packet needs jumbo frames */
 
 static struct check_latency latency_of(const struct roce_hist *hist)
 {
@@ -121,8 +121,8 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 
 #define RETRY_MAX 7 /* largest retry_cnt of a QP */
 
-/* Appends which QP enters the error state and the completion status that its program gets; or that
- * the QP never gives up. */
+/* Appends which QP enters the error state and the completion status that its program gets. For a QP
+ * that never gives up, appends that instead. */
 static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
@@ -150,7 +150,7 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
     add_fate(t, sum);
 }
 
-/* Consequence of a NAK with a reserved code. It depends on the requester. */
+/* Consequence of a NAK with a reserved code, which depends on the requester. */
 #define WITHOUT_MEANING                                                                            \
     " if it treats the code as an error (Linux Soft-RoCE does: its program gets "                  \
     "IBV_WC_REM_OP_ERR (11)); a requester that ignores the code fails with "                       \
@@ -336,7 +336,7 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
 }
 
 /* Appends a hint that large packets may be lost although small ones arrive. The cause is a switch
- * without jumbo frames, or a different path MTU in each QP. */
+ * without jumbo frames, or QPs with different path MTUs. */
 static void hint_large(struct strbuf *t, const struct history_event *request)
 {
     if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)

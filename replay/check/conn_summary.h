@@ -17,9 +17,9 @@ struct check_latency {
 };
 
 struct check_conn {
-    struct roce_conn_summary sum; /* Summary of the connection. The members below contain its
-                                   * latencies and regions. A pointer in the summary is NULL unless
-                                   * there is data for it. */
+    struct roce_conn_summary sum; /* Summary of the connection. `latency` and `region` below
+                                   * store the data of its pointers. A pointer in the summary is
+                                   * NULL if there is no data for it. */
     struct check_latency latency[2][ROCE_OPER_CNT];
     struct check_latency rtt[2];
     struct roce_region region[2][ROCE_REGIONS_MAX];
@@ -45,11 +45,11 @@ int check_conn_order(const void *a, const void *b);
 void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum);
 
 /* Appends why a connection failed or got stuck: the end that stopped, the request at which it
- * stopped, and the error that its program sees. */
+ * stopped, and the error that the program at that end gets. */
 void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum);
 
-/* Appends the usual reason why a connection failed or got stuck, or nothing if none is known.
- * `request` is the event of the last request, or NULL. */
+/* Appends the usual reason why a connection failed or got stuck. Appends nothing if no reason is
+ * known. `request` is the event of the last request, or NULL. */
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request);
 

@@ -41,8 +41,8 @@ static void put_line(FILE *out, unsigned side, const char *what, const char *tex
 }
 
 /* Appends the number of completed operations and their latency, as " (9 completed; median 3 µs, p99
- * 5 µs, max 5 µs)". For a single latency appends " in 3 µs". `known`: the capture would show a
- * completion, so 0 completed operations are printed too. */
+ * 5 µs, max 5 µs)". For a single latency appends " in 3 µs". If `known` is set, the capture would
+ * show a completion, so 0 completed operations are printed too. */
 static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
                           const struct check_latency *latency, bool known)
 {
@@ -158,7 +158,7 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
     check_text_list(&t, &sep, s->copies, "copy", "copies");
     check_text_list(&t, &sep, s->out_of_order, "out of order", "out of order");
     check_text_list(&t, &sep, s->late_responses, "response out of order", "responses out of order");
-    if (s->missing_psns > s->out_of_order) /* those came late */
+    if (s->missing_psns > s->out_of_order) /* late packets are not missing */
         check_text_list(&t, &sep, s->missing_psns - s->out_of_order, "PSN missing", "PSNs missing");
     check_text_list(&t, &sep, s->unseen_acked, "acknowledged but not captured",
                     "acknowledged but not captured");
@@ -187,7 +187,7 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
         put_line(out, i, "", buf);
 }
 
-/* Prints that order does not matter in this direction, and why. */
+/* Prints that the receiver of this direction accepts packets in any order, and the evidence. */
 static void print_order(FILE *out, const struct roce_endpoint_summary *s,
                         const struct roce_endpoint_summary *peer, unsigned i)
 {

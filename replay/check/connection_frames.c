@@ -6,11 +6,11 @@
 #include "check/check.h"
 #include "wire/cm_msg.h"
 
-/* A packet, with the connection that the engine reported when it read the packet. */
+/* A packet, with the connection number that the engine reported for it. */
 struct numbered_packet {
     uint32_t frame, conn_index;
     uint32_t cm_conn_index; /* connection that a CM message sets up or ends, or ROCE_NO_CONN */
-    uint64_t tid; /* CM message: transaction id; the messages of an exchange have the same one */
+    uint64_t tid;           /* CM message: transaction id, equal for all messages of an exchange */
 };
 
 #define TIDS_MAX 16u
@@ -18,13 +18,13 @@ struct numbered_packet {
 struct first_pass {
     struct numbered_packet *packet;
     size_t cnt, cap;
-    uint64_t tid[TIDS_MAX]; /* of the CM messages of the connection */
+    uint64_t tid[TIDS_MAX]; /* transaction ids of the CM messages of the connection */
     unsigned tid_cnt;
     struct narrow *narrow;
     bool no_memory, found;
 };
 
-/* Returns the transaction id of a CM message, or 0 for another packet. */
+/* Returns the transaction id of a CM message, or 0 for any other packet. */
 static uint64_t tid_of(const struct roce_pkt *pkt)
 {
     struct roce_cm_msg msg;
@@ -80,8 +80,8 @@ static void add_packet(struct first_pass *pass, const struct roce_flow *flow,
         pass->tid[pass->tid_cnt++] = packet->tid;
 }
 
-/* Adds the CM messages with the transaction id of another one: a REQ is read before its connection
- * has a number. */
+/* Adds the CM messages that have the transaction id of a message of the connection. This includes
+ * the REQ, which precedes the number of its connection. */
 static void add_exchanges(struct first_pass *pass)
 {
     for (size_t i = 0; i < pass->cnt; i++)

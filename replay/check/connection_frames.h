@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Frames of one connection: finds the frames that the option --connection selects, with a first
- * pass over the capture. Called by the commands before they read the capture themselves.
+ * Frames of one connection: a first pass over the capture finds the frames that the option
+ * --connection selects. Commands call it before they read the capture themselves.
  */
 #ifndef REPLAY_CHECK_CONNECTION_FRAMES_H
 #define REPLAY_CHECK_CONNECTION_FRAMES_H
@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "capture/narrow.h"
 
-/* Fills narrow->frames if the option --connection was given. The other options of `narrow` apply
- * before. Returns 0, or -1 and an error: the capture cannot be read twice or has no such
+/* Fills narrow->frames if the option --connection was given. The other options of `narrow` are
+ * applied first. Returns 0, or -1 and an error: the capture cannot be read twice, or has no such
  * connection. The caller calls narrow_free() in both cases. */
 int connection_frames(const char *path, struct narrow *narrow, struct error *error);
 

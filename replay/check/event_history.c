@@ -7,9 +7,10 @@
 #include "capture/packet_text.h"
 #include "wire/codes.h"
 
-#define PLACES 65536u /* a power of two; the table has 47 MB after this many connections */
+#define PLACES 65536u /* number of slots, a power of two; a full table needs 47 MB */
 
-/* Flags that end the current event: a packet with other flags begins a new event. */
+/* Flags that separate events: a packet whose flags differ from those of the current event begins a
+ * new event. */
 #define TELLING                                                                                    \
     (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST | ROCE_AN_OUT_OF_ORDER | ROCE_AN_PSN_GAP | \
      ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \
@@ -72,8 +73,8 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
         return;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
-        /* ACKs change their credits all the time. Their syndrome is left out, so that a new credit
-         * value begins no new event. */
+        /* Ignore the syndrome of ACKs: its credits change often, and a new credit value must not
+         * begin a new event. */
         if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
             e.syndrome = pkt->aeth.syndrome;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * History of the last events of each connection, printed if the connection fails. Consecutive
- * packets of one kind are one event. Memory is fixed: connections whose numbers are equal modulo
- * the number of slots share a slot, and the latest one owns it.
+ * packets of one kind are one event. The memory used is fixed: connections whose numbers are equal
+ * modulo the number of slots share a slot, and the latest of them uses it.
  */
 #ifndef REPLAY_CHECK_EVENT_HISTORY_H
 #define REPLAY_CHECK_EVENT_HISTORY_H
@@ -20,10 +20,10 @@ struct history_event {
     uint32_t flags; /* enum roce_analysis of the last packet of the event */
     uint32_t msn, rkey, dma_len, payload;
     uint64_t time, last_time, va;
-    uint64_t wait; /* ns; retransmission: time since the latest transmission; RNR NAK: advertised
-                    * time */
+    uint64_t wait; /* retransmission: time since the latest transmission, ns; RNR NAK: advertised
+                    * wait, ns */
     uint8_t opcode, syndrome, side;
-    uint8_t cause; /* enum roce_cause */
+    uint8_t cause; /* enum roce_cause of the retransmission */
     bool has_key, bad_icrc;
 };
 

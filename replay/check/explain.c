@@ -56,8 +56,8 @@ void explain_list_rules(FILE *out)
     }
 }
 
-/* Returns the rule whose number is that at the end of `id`. The numbers are unique, but users often
- * confuse the prefixes. */
+/* Returns the rule whose number equals the number at the end of `id`. The numbers are unique, but
+ * users often confuse the prefixes. */
 static enum roce_rule find_by_number(const char *id)
 {
     const char *dash = strrchr(id, '-'), *number = dash ? dash + 1 : id;

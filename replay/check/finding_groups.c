@@ -144,8 +144,8 @@ void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *
         uint32_t stream = f->conn_index == ROCE_NO_CONN ? f->conn_index
                                                         : roce_flow_conn_index(flow, f->conn_index);
 
-        /* Such a direction was side 0 of its own stream. In the connection that it joined it is
-         * side 1. */
+        /* In its own connection number, such a direction was side 0. In the connection that it
+         * joined, it is side 1. */
         if (stream != f->conn_index)
             f->side ^= 1;
         f->conn_index = stream;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Findings of a capture, grouped by connection and rule, with the first frames of each group.
- * Memory is bounded: the counts stay exact, but at most a fixed number of groups and findings is
+ * Findings of a capture, grouped by connection and rule, with the first frames of each group. The
+ * memory used is limited: the counts stay exact, but only a fixed number of groups and findings is
  * kept.
  */
 #ifndef REPLAY_CHECK_FINDING_GROUPS_H
@@ -16,8 +16,9 @@
 struct finding_group {
     struct roce_finding first;
     uint64_t cnt;
-    uint32_t conns; /* number of connections with these findings if several were merged (`first`
-                     * then has no stream); 0 if there is one connection or none */
+    uint32_t conns; /* number of connections if findings of several connections were merged
+                     * (`first` then has no connection number); 0 if they belong to one
+                     * connection or none */
     uint32_t frame[FINDING_GROUP_FRAMES]; /* frame numbers of the first findings */
     uint32_t kept, kept_last;             /* first and last of these findings: index + 1 into
                                            * finding_groups.kept; 0 if there is none */
@@ -37,7 +38,7 @@ struct finding_groups {
     bool keep;
     uint64_t not_kept; /* number of findings without a group, because of the limit or because memory
                         * ran out */
-    struct keymap index; /* numbers the groups */
+    struct keymap index; /* assigns a number to each group */
 };
 
 /* Initializes the groups. `keep`: keep every finding, not only the first frames of each group. */
@@ -48,9 +49,10 @@ void finding_groups_free(struct finding_groups *groups); /* Frees the groups. Ze
 void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 
 /* Sorts the groups after the last finding was added: by connection, then severity, then frame.
- * Groups of no connection or of several connections are last. First replaces each stream by its
- * connection. Merges equal findings of many connections into one group, because their cause is the
- * capture, unless every finding is kept. No finding can be added afterwards. */
+ * Groups of no connection or of several connections are last. Before that, replaces each connection
+ * number by the final one. Merges equal findings of many connections into one group, because the
+ * capture is their common cause; does not merge if every finding is kept. No finding can be added
+ * afterwards. */
 void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow);
 
 /* Returns the first group of a connection. The groups of a connection are consecutive; *cnt

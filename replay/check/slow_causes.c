@@ -8,8 +8,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Limits in percent of the packets and of the time. A slow cause below both limits is not reported.
- */
+/* Limits in percent of the packets and of the time. A cause of slowness below both limits is not
+ * reported. */
 #define PACKETS_PERCENT 1u
 #define TIME_PERCENT    5u
 
@@ -102,8 +102,7 @@ static void look_damaged(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to the capture point");
 }
 
-/* Returns whether packets were lost. Returns false if damaged packets alone explain the sequence
- * NAKs. */
+/* Returns whether packets were lost. Returns false if damaged packets explain all sequence NAKs. */
 static bool is_lost(const struct direction *w)
 {
     return w->naks > 0 && !is_overtaken(w) && w->mine->bad_icrc < w->naks;
@@ -185,7 +184,8 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
 
-/* Appends which READ response the requester lacked at `all` go-backs, and where to search. */
+/* Appends the READ responses that the requester lacked, and where to search for their loss. `all`
+ * is the number of all go-backs of this kind. */
 static void add_missing_response(struct strbuf *t, const struct direction *w,
                                  const struct roce_read_restarts *r, uint64_t all)
 {
@@ -331,7 +331,7 @@ static void say_paged(struct strbuf *t, const struct direction *w)
                 " sent RNR NAK %" PRIu64 "× for READs, WRITEs or atomics, which need no receive: "
                 "its memory is paged on demand (ODP) and had page faults",
                 w->its->rnr_paged);
-    if (!is_unready(w)) /* say_unready() has already printed the time of both */
+    if (!is_unready(w)) /* say_unready() has already printed both times */
         add_waited(t, w);
 }
 
@@ -364,7 +364,7 @@ static void look_congested(struct strbuf *t, const struct direction *w)
                     w->mine->ce_marked, w->mine->ce_marked == 1 ? " is marked" : "s are marked");
 }
 
-/* Returns whether retransmissions remain that no other cause explains. */
+/* Returns whether some retransmissions have none of the other causes. */
 static bool is_unexplained(const struct direction *w)
 {
     return go_back_cnt(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) &&
@@ -423,8 +423,8 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
     if (sum->facts.svc != ROCE_SVC_RC &&
-        sum->facts.svc != ROCE_SVC_XRC) /* for other services the requester does not wait for lost
-                                         * packets */
+        sum->facts.svc != ROCE_SVC_XRC) /* for other services, the requester does not wait for
+                                         * lost packets */
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }

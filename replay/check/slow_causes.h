@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Slow causes: describes the causes that slowed down a connection that did not fail. Examples
- * are lost, reordered or damaged packets, missing responses, receive queues without WQEs, and
- * congestion.
+ * Slow causes: describes why a connection was slow that did not fail. Examples are lost, reordered
+ * or damaged packets, missing responses, receive queues without WQEs, and congestion.
  */
 #ifndef REPLAY_CHECK_SLOW_CAUSES_H
 #define REPLAY_CHECK_SLOW_CAUSES_H
@@ -10,9 +9,9 @@
 #include <stdio.h>
 #include "flow/base/summary.h"
 
-/* Returns whether slow causes cost enough to report: packets retransmitted or damaged, or time.
- * Returns false for a connection that failed or got stuck, because the report has another
- * description of it. Also returns false if no requester waits for lost packets. */
+/* Returns whether the slow causes cost enough to be reported: in packets retransmitted or damaged,
+ * or in time. Returns false for a connection that failed or got stuck, because the report describes
+ * it elsewhere. Also returns false if no requester waits for lost packets. */
 bool check_conn_slow(const struct roce_conn_summary *sum);
 
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;

@@ -9,10 +9,10 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-#define DIRECTIONS_MAX 64u /* further directions are not compared */
+#define DIRECTIONS_MAX 64u /* maximum number of directions that are compared */
 #define LINE_LEN       512
 #define FRAMES_LISTED  6u
-#define GRAIN_MOST     UINT64_C(1000000000) /* coarsest clock, ns */
+#define GRAIN_MOST     UINT64_C(1000000000) /* resolution of the coarsest clock considered, ns */
 #define NO_MATE        UINT32_MAX
 
 struct point_packet {
@@ -53,10 +53,10 @@ struct two_points {
     uint32_t dir_cnt;
     bool failed;    /* out of memory */
     int64_t ahead;  /* clock of b minus clock of a, ns */
-    int64_t spread; /* accuracy of `ahead`: half of the range that the packets allow, at least the
-                     * resolution of the times, ns; below 0: the packets allow no value */
+    int64_t spread; /* accuracy of `ahead`, ns: half of the range that the packets allow, at
+                     * least the resolution of the times. Below 0 if the packets allow no value */
     bool both_ways;
-    int64_t *ns; /* room for the differences of all packets of a */
+    int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
 
 /* ---- recording ---------------------------------------------------------------------------------
@@ -239,15 +239,17 @@ static void join_packets(struct two_points *all, struct point_packet *a, struct 
     b->mate = (uint32_t)(a - all->at[0].packet);
 }
 
-/* Matches the equal packets few[0..few_cnt) with some of many[0..many_cnt), in order, so that their
- * times differ least. `ahead` is the clock of `many` minus that of `few`. */
+/* Matches the equal packets few[0..few_cnt) with packets of many[0..many_cnt), in order, so that
+ * the time differences are as small as possible. `ahead` is the clock of `many` minus that of
+ * `few`. */
 static void match_repeated(struct two_points *all, struct point_packet **few, uint32_t few_cnt,
                            struct point_packet **many, uint32_t many_cnt, int64_t ahead, bool swap)
 {
     uint32_t at = 0;
 
     for (uint32_t i = 0; i < few_cnt; i++) {
-        const uint32_t last = many_cnt - (few_cnt - i); /* leaves one for each later packet */
+        const uint32_t last = many_cnt - (few_cnt - i); /* keeps one packet of `many` for each
+                                                         * later packet of `few` */
         uint32_t best = at;
         int64_t best_ns = INT64_MAX;
 
@@ -268,7 +270,8 @@ static void match_repeated(struct two_points *all, struct point_packet **few, ui
     }
 }
 
-/* Matches packets that occur once in each capture, or else (`repeated`) several times. */
+/* Matches packets that occur once in each capture. With `repeated`, matches packets that occur
+ * several times. */
 static void match_packets(struct two_points *all, struct point_packet **a, struct point_packet **b,
                           bool repeated)
 {
@@ -352,7 +355,7 @@ static struct point_direction *reverse_of(struct two_points *all, const struct p
 }
 
 /* Finds which capture point each direction passes first, and the difference of the clocks. Packets
- * from a to b limit it from above, packets from b to a from below. */
+ * from a to b give an upper bound of the difference, packets from b to a a lower bound. */
 static void align_clocks(struct two_points *all)
 {
     int64_t *ns = all->ns;
@@ -391,10 +394,11 @@ struct point_delay {
 };
 
 struct point_result {
-    bool timed;               /* a packet of the direction is in both captures */
+    bool timed;               /* both captures have a packet of the direction */
     struct point_delay delay; /* valid if `timed` */
-    uint64_t packets[2];      /* at the first and the second point */
-    uint64_t lost, outside;   /* only at the first point; outside: not during the second capture */
+    uint64_t packets[2];      /* number of packets at the first and the second point */
+    uint64_t lost, outside;   /* number of packets seen only at the first point; `outside`: while
+                               * the second capture was not running */
     uint64_t only_second;
     uint64_t damaged, reordered;
     uint32_t frame[FRAMES_LISTED]; /* first lost packets */
@@ -411,7 +415,8 @@ static bool is_during(const struct two_points *all, const struct point_packet *p
            time <= (int64_t)other->packet[other->cnt - 1].time;
 }
 
-/* Returns the time of a packet between the points, of which `ns` is the difference of its times. */
+/* Returns the time that a packet takes between the points. `ns` is the difference of its time
+ * stamps. */
 static uint64_t delay_of(const struct two_points *all, uint32_t dir, int64_t ns)
 {
     int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;

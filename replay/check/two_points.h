@@ -8,10 +8,10 @@
  *   3. two_points_compare(), then two_points_print() and two_points_json()
  *   4. two_points_del()
  *
- * A packet is the same at both points if its addresses, QP, PSN, opcode and ICRC are equal. Packets
- * that are equal because of a retransmission are matched by their times. The clocks are aligned by
- * the packets themselves: a packet cannot arrive before it was sent, in both directions. The
- * memory grows with the number of packets, 56 bytes each.
+ * A packet at one point equals a packet at the other point if their addresses, QP, PSN, opcode and
+ * ICRC are equal. Retransmissions are equal too, and are matched by their times. The packets also
+ * align the clocks: in both directions, no packet can arrive before it was sent. The memory used is
+ * 56 bytes for each packet.
  */
 #ifndef REPLAY_CHECK_TWO_POINTS_H
 #define REPLAY_CHECK_TWO_POINTS_H
@@ -23,16 +23,17 @@ struct two_points;
 
 /* Returns an empty comparison, or NULL if out of memory. */
 struct two_points *two_points_new(void);
-void two_points_del(struct two_points *points); /* `points` may be NULL */
+void two_points_del(struct two_points *points); /* Frees the comparison. `points` may be NULL. */
 
 /* Returns the watch that records capture 0 (a) or 1 (b). */
 struct check_watch two_points_watch(struct two_points *points, unsigned capture);
 
-/* Compares the captures. `name` are the names of a and b. Returns 0, or -1 and an error if memory
- * ran out or no packet is in both captures. Called once, before the two functions below. */
+/* Compares the captures. `name` are the names of a and b. Returns 0, or -1 and an error if out of
+ * memory or if no packet is in both captures. Called once, before two_points_print() and
+ * two_points_json(). */
 int two_points_compare(struct two_points *points, const char *const name[2], struct error *error);
 
-/* Prints the result. */
+/* Prints the result of the comparison. */
 void two_points_print(FILE *out, const struct two_points *points, const char *const name[2]);
 
 /* Writes the result as one JSON line of type `comparison`. Returns 0, or -1 if it could not be

@@ -34,14 +34,14 @@ struct unanswered_cm {
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
-/* Notes a data packet. Its sender has an established connection, so the REP that it received needs
- * no RTU. */
+/* Records a data packet. Its sender has an established connection, so the REP that it received
+ * needs no RTU. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
 /* Returns whether the message was retransmitted without an answer. */
 bool unanswered_cm_is_repeated(const struct unanswered_cm_entry *one);
 
-/* Returns the number of messages without an answer. */
+/* Returns the number of CM messages without an answer. */
 uint32_t unanswered_cm_cnt(const struct unanswered_cm *list);
 
 /* Prints an entry as text, with times relative to `begin` (ns). */

@@ -91,7 +91,7 @@ static void put_side(FILE *out, const struct check_conn *conn, unsigned i)
         if (rtt->cnt)
             put_number(out, times[k]);
         else
-            fputc(',', out); /* without a sample the field is empty */
+            fputc(',', out); /* the field is empty if there is no sample */
 }
 
 static void on_conn(void *user, const struct roce_conn_summary *sum)

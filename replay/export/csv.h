@@ -15,7 +15,7 @@ enum csv_table { CSV_CONNECTIONS, CSV_OPERATIONS, CSV_FINDINGS, CSV_TABLES };
 
 struct csv {
     FILE *table[CSV_TABLES];
-    struct spool done, finding; /* rows that wait for the final connection numbers */
+    struct spool done, finding; /* rows that wait until the connection numbers are final */
     const char *name;           /* name of the capture */
 };
 

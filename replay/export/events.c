@@ -29,7 +29,7 @@ static void put_count(json_t *o, const char *key, uint64_t v)
     json_object_set_new(o, key, json_integer((json_int_t)v));
 }
 
-/* Sets "connection" and "side", null without a connection. */
+/* Sets "connection" and "side", which are null if the event belongs to no connection. */
 static void put_place(struct events *e, json_t *o, uint32_t conn_index, unsigned side)
 {
     bool none = conn_index == ROCE_NO_CONN;
@@ -54,7 +54,7 @@ void events_begin(struct events *e, const char *name)
 /* ---- packets -----------------------------------------------------------------------------------
  */
 
-/* A packet event has only numbers and fixed words, so it needs no JSON library. */
+/* Prints the object without the JSON library, because it has only numbers and fixed words. */
 static void print_flags(FILE *out, uint32_t flags)
 {
     const char *sep = "";
@@ -240,7 +240,8 @@ static void on_batch(void *user, const struct roce_flow *flow)
 
     (void)flow;
     if (e->out == stdout)
-        fflush(e->out); /* a program behind a pipe sees the events as they happen */
+        fflush(e->out); /* flushes the output, so that a program behind a pipe sees the events
+                         * immediately */
 }
 
 static void on_end(void *user, const struct roce_flow *flow)

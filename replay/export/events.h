@@ -15,8 +15,8 @@
 
 struct events {
     FILE *out;
-    struct conn_set conns;   /* numbers written for the capture */
-    struct frame_list acked; /* request frames that the present frame acknowledges */
+    struct conn_set conns;   /* numbers of the connections written for the capture */
+    struct frame_list acked; /* request frames that the current frame acknowledges */
     bool failed;
 };
 

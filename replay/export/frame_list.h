@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Frame list: the request frames that the present frame acknowledges. */
+/* Frame list: the request frames that the current frame acknowledges. */
 #ifndef REPLAY_EXPORT_FRAME_LIST_H
 #define REPLAY_EXPORT_FRAME_LIST_H
 
@@ -9,7 +9,7 @@
 struct frame_list {
     uint32_t *frame;
     uint32_t cnt, cap;
-    bool failed; /* out of memory: a frame is missing */
+    bool failed; /* out of memory, so that a frame is missing */
 };
 
 void frame_list_add(struct frame_list *list, uint32_t frame);

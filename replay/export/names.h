@@ -24,8 +24,8 @@ const char *export_severity(enum roce_severity severity);
 #define EXPORT_FLAGS 24u
 extern const char *const export_flags[EXPORT_FLAGS];
 
-/* Returns the final number of a connection and of its side `side`, which need not have sent a
- * packet. Call it in on_end(). */
+/* Returns the final number of a connection, and the final index of its side `side`. The side need
+ * not have sent a packet. Called in on_end(). */
 struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_index,
                                     unsigned side);
 

@@ -41,7 +41,7 @@ enum { TYPE_SLICE_BEGIN = 1, TYPE_SLICE_END = 2, TYPE_INSTANT = 3, TYPE_COUNTER 
 enum { ANNOTATION_UINT = 3, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
 
 #define SEQUENCE_ID    1u
-#define SEQUENCE_START 1u /* SEQ_INCREMENTAL_STATE_CLEARED */
+#define SEQUENCE_START 1u /* SEQ_INCREMENTAL_STATE_CLEARED of Perfetto */
 #define LANES_MAX      1024u
 
 /* Kinds of tracks of one side. */
@@ -60,7 +60,7 @@ enum track_kind {
 
 static const struct {
     const char *name;
-    unsigned unit; /* 0: not a counter */
+    unsigned unit; /* unit of a counter; 0: the track is not a counter */
 } kinds[TRACK_KINDS] = {
     [TRACK_MESSAGES] = {"messages", 0},
     [TRACK_REQUESTS] = {"requests", 0},
@@ -124,7 +124,7 @@ static struct perfetto_track_state *find_track(struct perfetto *p, uint32_t conn
 /* ---- encoding ----------------------------------------------------------------------------------
  */
 
-/* Starts a TracePacket; the returned place ends it. */
+/* Starts a TracePacket. Returns its position, which end_packet() needs. */
 static size_t begin_packet(struct perfetto *p)
 {
     size_t place;
@@ -265,8 +265,8 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
 /* ---- messages and findings ---------------------------------------------------------------------
  */
 
-/* Returns a lane in which no message ends after `start`, or a new lane. With LANES_MAX messages at
- * once, *start moves to the end of a message in the last lane. */
+/* Returns a lane in which no message is open at `start`, or a new lane. If LANES_MAX messages are
+ * open, uses the last lane and moves *start to the end of its message. */
 static uint32_t choose_lane(struct perfetto *p, struct perfetto_track_state *track, uint64_t *start)
 {
     for (uint32_t i = 0; i < track->lane_cnt; i++)

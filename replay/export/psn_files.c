@@ -28,14 +28,14 @@ static const struct {
     [PSN_DAMAGED] = {"damaged", "points pointtype 4 pointsize 1.5", "#8c564b", "pink", "box"},
 };
 
-/* Returns the distance of a PSN from the first one, continued beyond 2^24 with the distance of the
- * point before. */
+/* Returns the distance of a PSN from the first one. Continues beyond 2^24, starting from the
+ * distance of the previous point. */
 static int64_t unwrap_psn(uint32_t psn, uint32_t before, int64_t at)
 {
     return at + roce_psn_diff(roce_psn_of(psn), roce_psn_of(before));
 }
 
-/* Opens FOLDER/connection-N-SIDE.EXTENSION and leaves the path in `path`. */
+/* Opens FOLDER/connection-N-SIDE.EXTENSION and stores the path in `path`. */
 static FILE *open_graph(const char *folder, const struct psn_point *first, const char *extension,
                         char path[PATH_LEN], struct error *error)
 {

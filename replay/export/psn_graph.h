@@ -27,11 +27,11 @@ enum psn_kind {
 
 struct psn_point {
     uint64_t time;  /* ns since 1970 */
-    uint64_t place; /* frame, and order in the frame */
+    uint64_t place; /* frame number, and position among the points of the frame */
     uint32_t conn;  /* connection number */
     uint32_t psn;   /* first PSN of the packet */
     uint32_t cnt;   /* number of PSNs: the PSNs that a READ request consumes, else 1 */
-    uint8_t side;   /* requester */
+    uint8_t side;   /* side that is the requester */
     uint8_t kind;   /* enum psn_kind */
 };
 
@@ -44,9 +44,9 @@ struct psn_graph {
     const char *folder;
     enum psn_format format;
     struct spool points;
-    uint32_t omitted; /* graphs above PSN_GRAPHS_MAX */
+    uint32_t omitted; /* number of graphs beyond PSN_GRAPHS_MAX */
     struct error error;
-    bool failed; /* `error` says why */
+    bool failed; /* a function failed; `error` has the reason */
 };
 
 int psn_graph_open(struct psn_graph *graph, enum psn_format format, const char *folder,

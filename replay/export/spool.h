@@ -21,7 +21,7 @@ struct spool {
     FILE *file;
     size_t size; /* size of a row, bytes */
     uint64_t cnt;
-    bool failed; /* a row could not be stored or read back */
+    bool failed; /* a row could not be stored or read back; set until spool_free() */
 };
 
 /* Creates the temporary file. Returns 0, or -1 and an error. */

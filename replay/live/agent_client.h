@@ -21,8 +21,8 @@ struct agent_client {
     char *buf; /* bytes received after the last complete line */
     size_t len, cap;
     char name[128];          /* address of the agent, HOST:PORT */
-    void (*idle)(void *ctx); /* called every few milliseconds during the wait for a reply, or
-                              * NULL */
+    void (*idle)(void *ctx); /* called every few milliseconds while the client waits for a reply,
+                              * or NULL */
     void *idle_ctx;
     /* Properties of the target's device, from the agent's reply to "hello". */
     char device[64];
@@ -31,7 +31,7 @@ struct agent_client {
     bool atomic;
     bool uc, ud;   /* the device can create UC QPs, UD QPs */
     bool drills;   /* the agent has the operations that drills need */
-    int code;      /* errno that the latest refusal names; 0: none */
+    int code;      /* errno in the latest refusal; 0: none */
     int gid_index; /* GID index of the target's address */
 };
 

@@ -10,8 +10,9 @@
 
 #define RECV_DEPTH 512u
 
-/* Code of the local ACK timeout of a live requester: 4.096 us * 2^16 = 268 ms. A loaded machine
- * sends our responses earlier, and a wait for a retransmission remains short. */
+/* Code of the local ACK timeout of a live requester: 4.096 us * 2^16 = 268 ms. It is long enough
+ * for a loaded machine to send our responses, and short enough for tests that wait for a
+ * retransmission. */
 #define TIMEOUT_CODE 16
 
 static json_t *access_json(unsigned access)
@@ -239,7 +240,7 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* The device accepted the setup before, so a refusal is an error. */
+/* The device accepted the same setup before, so a refusal is an error. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent setup: prepares and operates the target's device through its agent. The device does what
- * the capture shows of the recorded program's device.
+ * Agent setup: prepares and operates the target's device through its agent. The device repeats what
+ * the recorded program did with its device.
  *
  * live_responder.c, live_requester.c and the dgram_*.c files call these functions after
  * live_open():

@@ -12,7 +12,7 @@
 /* Time to wait until the target's program connects to us, ns. */
 #define LISTEN_NS UINT64_C(30000000000)
 
-/* Number of missing requests after which a connection is no longer waited for. */
+/* Number of missing requests of a connection after which the replay waits for no more of them. */
 #define MISSES_MAX 4u
 
 enum cm_peer_turn_kind { TURN_CM, TURN_EVENT, TURN_STEP };
@@ -195,8 +195,8 @@ static void set_clock(struct cm_peer *peer, uint64_t time)
     peer->recorded = time;
 }
 
-/* Waits until the target has sent the requests that our endpoint had received in the capture.
- * With an event, waits until that event may happen. Returns 0, or -1 and an error. */
+/* Waits until the target has sent the requests that our endpoint had received at this point of the
+ * capture. With an event, waits until that event may happen. Returns 0, or -1 and an error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {
@@ -255,7 +255,7 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
             set_clock(peer, time);
         return 0;
     }
-    /* In the capture, our endpoint sent this frame after it had received the peer's requests. */
+    /* In the capture, our endpoint sent this frame after it received the peer's requests. */
     if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, EVENT_NONE, error) != 0)
         return -1;
     if (wait_due(peer, time, error) != 0 || live_send_frame(peer->live, e, error) != 0)

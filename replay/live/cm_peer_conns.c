@@ -191,7 +191,8 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
     return NULL;
 }
 
-/* Returns whether a message of the direction has more than one packet. */
+/* Returns whether a message of the direction has more than one packet, so that both ends must use
+ * the recorded path MTU. */
 static bool is_cut_by_mtu(const struct inferred_setup *s)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++) {

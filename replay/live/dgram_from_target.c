@@ -86,8 +86,8 @@ static void take_frame(void *user, const struct rnic_frame *frame)
  */
 
 /* Opens a QP at the target for a stream. Returns NULL, or the reason why the stream is skipped.
- * Each QP sends to another QPN of ours, so that a late packet cannot be taken for one of the
- * next QP. */
+ * Each QP of the target sends to another of our QPNs, so that a late packet of one QP does not
+ * count for the next QP. */
 static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {
     struct dgram_from_target *tx = ctx;

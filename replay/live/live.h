@@ -62,7 +62,7 @@ struct live_run {
     struct rewrite rewrite;
     bool made;
     uint32_t qp;       /* agent's number of the target's QP */
-    uint32_t last;     /* event sent last */
+    uint32_t last;     /* latest event whose frame was sent */
     uint64_t *sent_at; /* time at which each event was sent, ns */
     int64_t acked;     /* highest PSN acknowledged */
     int64_t owed;      /* highest PSN of a request that demands a response */
@@ -97,7 +97,7 @@ struct live {
     rnic_frame_fn *take; /* handler of received frames, called with take_ctx */
     void *take_ctx;
     uint64_t (*tick)(
-        void *take_ctx); /* runs due timers and returns the time of the next one, ns; or NULL */
+        void *take_ctx); /* runs due timers and returns the time of the next one, ns; may be NULL */
     bool no_memory;
     uint64_t sent, received;
     uint64_t damaged, foreign; /* number of received frames that were ignored: wrong ICRC or form,

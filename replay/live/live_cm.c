@@ -99,8 +99,8 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
     attr.seed[0] = random[0];
     attr.seed[1] = random[1];
     attr.ca_guid =
-        UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16); /* bit of a locally administered
-                                                                     * MAC address */
+        /* Bit that marks a locally administered MAC address. */
+        UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16);
     cm->psn = random[3] & ROCE_PSN_MASK;
     cm->cm = rnic_cm_new(&attr);
     cm->exch = calloc(xs->cnt + 1, sizeof(*cm->exch));
@@ -194,7 +194,7 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
 /* ---- news --------------------------------------------------------------------------------------
  */
 
-/* Returns the first exchange without a live REQ for the service of `event`, or NULL. */
+/* Returns the first exchange for the service of `event` that has no live REQ yet, or NULL. */
 static struct live_cm_exchange *exchange_of_req(struct live_cm *cm,
                                                 const struct rnic_cm_event *event)
 {
@@ -305,7 +305,7 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
     size_t len;
 
     cm_exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
-    /* Call our CM once for each message kind: our CM retransmits without a call. */
+    /* Call our CM once for each message kind, because our CM retransmits by itself. */
     if (exch->sent[msg.kind] || (!exch->id && msg.kind != ROCE_CM_REQ))
         return;
     exch->sent[msg.kind] = true;

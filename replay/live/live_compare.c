@@ -25,8 +25,8 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
 /* ---- time -------------------------------------------------------------------------------------
  */
 
-/* Returns whether a response arrived after the tolerance. A response that never arrived is
- * another difference, unless a later response acknowledges its request too. */
+/* Returns whether a response arrived after the tolerance. A response that never arrived is another
+ * difference, unless a later response acknowledges its request. */
 static bool arrived_late(const struct live *live, const struct live_late *late)
 {
     const struct rc_direction *dir = &live->drive->dir[late->run];
@@ -125,7 +125,8 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
-        return 0; /* receive WQE flushed at the end, or after an error that the NAK reports */
+        return 0; /* the receive WQE was flushed at the end, or after an error that the NAK
+                   * reports */
     if (success && len == x->len && (x->unknown || crc == x->crc32) &&
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
         return 0;

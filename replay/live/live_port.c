@@ -51,7 +51,7 @@ struct frame_taker {
     struct live_port *port;
     rnic_frame_fn *fn;
     void *user;
-    const uint8_t *hop; /* IP address whose MAC address is wanted, or NULL */
+    const uint8_t *hop; /* IP address whose MAC address the port resolves, or NULL */
     bool found;
 };
 
@@ -220,14 +220,14 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
         return error_set(error, "--live %s: %s", iface, why.text);
     if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
         random = (uint32_t)live_now();
-    block = random % 0xFFF + 1; /* QPNs 0 and 1 are special, so no QPN below 4096 is used */
+    block = random % 0xFFF + 1; /* QPNs 0 and 1 are special, so use no QPN below 4096 */
     port->qpn = block << 12;
     if (rnic_port_pcap_filter(port->io,
                               &(struct rnic_port_filter){.block = &block, .block_cnt = 1}) != 0)
         return error_set(error, "--live %s: cannot set the capture filter for our QPNs", iface);
-    /* Reserve the UDP port, because the kernel answers a datagram to a port without a program
-     * with ICMP. With rdma_rxe loaded the port is in use already, and the kernel sends no ICMP
-     * either. */
+    /* Reserve the UDP port, because the kernel answers a datagram to a port without a program with
+     * an ICMP message. If rdma_rxe is loaded, it uses the port, and the kernel sends no ICMP
+     * message either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
     return resolve_target(port, error);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Plays a target that is the requester. The agent posts the work requests that the recorded
- * requester must have posted. We send the recorded responses with live numbers. Each is sent after
- * the live request that it answers, with the delay of the capture. The target's requests and
- * completions replace those of our RNIC, and rc_compare_requests() judges them.
+ * requester must have posted. We send the recorded responses with live numbers, each with its
+ * recorded delay after the live request that it answers. The target's requests and completions
+ * replace those of our RNIC, and rc_compare_requests() judges them.
  *
  * The target's requests use the memory addresses and R_Keys of the capture, because only our RNIC
  * receives them.
@@ -18,7 +18,7 @@
 #include "util/hex.h"
 
 #define SEND_DEPTH 1024u
-/* Limit of the bytes of one work request: an agent accepts no more in a line. */
+/* Limit of the bytes of one work request, which is the limit of a request line of the agent. */
 #define DATA_MAX (256u * 1024)
 #define POLL_NS  500000u /* time between two polls for completions, ns */
 #define QUIET_NS UINT64_C(30000000)
@@ -338,8 +338,8 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         if (idx < 0 || a->retransmit[turn->step] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
-        /* A requester may send requests earlier than the recorded one, but must go back to an
-         * earlier PSN where the recorded one did. */
+        /* A requester may send requests earlier than the recorded one, but must go back at the
+         * event at which the recorded one went back. */
         return wait_step(req, conn, turn->step, error);
     }
     if (a->outcome[turn->step] != RESP_ACCEPTED)
@@ -426,7 +426,7 @@ int live_requester_play(struct live *live, struct rc_requester *requester, struc
 
     req.conn = calloc(requester->run_cnt + 1, sizeof(*req.conn));
     rc = req.conn ? connect_qps(&req, requester, error) : error_set(error, "no memory");
-    live->agent.idle = NULL; /* from now on, the wait functions handle received frames */
+    live->agent.idle = NULL; /* from here on, the wait functions handle received frames */
     live->take = take_frame;
     live->take_ctx = &req;
     for (size_t i = 0; rc == 0 && i < req.turn_cnt; i++) {

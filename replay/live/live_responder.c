@@ -11,7 +11,7 @@
 /* Number of events searched backwards for the request of a response, and for equal responses. */
 #define LOOK_BACK 512u
 
-/* Number of missing responses after which a connection is no longer waited for. */
+/* Number of missing responses of a connection after which the replay waits for no more of them. */
 #define MISSES_MAX 4u
 
 /* Time to wait for unexpected packets after the last frame, ns. */
@@ -390,7 +390,7 @@ int live_play(struct live *live, struct error *error)
         return error_set(error, "no memory");
     if (agent_setup_all(live, error) != 0)
         return -1;
-    live->agent.idle = NULL; /* from now on, the wait functions handle received frames */
+    live->agent.idle = NULL; /* from here on, the wait functions handle received frames */
     live->take = take_frame;
     live->take_ctx = live;
     if (play_event(live, error) != 0)

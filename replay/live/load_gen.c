@@ -11,7 +11,7 @@
 /* Number of frames passed to the port at a time if no rate is set. */
 #define BATCH 64u
 
-/* Frames due within this time are sent together, because a wait is not more precise; ns. */
+/* Frames due within this time are sent together, because a wait is not more precise, ns. */
 #define SLACK_NS 20000u
 
 struct load_gen {
@@ -90,8 +90,8 @@ static int read_capture(struct load_gen *load, const char *name, struct error *e
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-/* Returns the time at which frame `i` is sent. `sent` frames with `bytes` were sent before,
- * since `begin`. `start` is the start of the current round. */
+/* Returns the time at which frame `i` is sent. Since `begin`, `sent` frames with `bytes` bytes were
+ * sent before it. `start` is the start of the current round. */
 static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t start,
                           uint64_t sent, uint64_t bytes, size_t i)
 {

@@ -42,7 +42,8 @@ int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *
         tracker->restarts += !tracker->refused;
         tracker->refused = false;
     }
-    if (!tracker->refused) /* a request after a NAK was already in flight when the NAK was sent */
+    if (!tracker->refused) /* a request after the NAKed one was already in flight when the NAK
+                            * was sent */
         tracker->reached = last;
     tracker->last = last;
     if (last > tracker->high)

@@ -3,10 +3,10 @@
  * Request tracker: follows the requests that a live requester sends on one connection, and the
  * requests that the recorded requester had sent at the same event of the capture.
  *
- * A packet that was lost in the recording may arrive in the live run. It counts as lost when we
- * send a NAK for its PSN, or when the recorded requester goes back to its PSN. The target then
- * retransmits the packet, and our response waits for the retransmission. An earlier response would
- * acknowledge a packet that was not sent yet.
+ * A packet that was lost in the recording may arrive in the live run. The tracker treats it as lost
+ * when we send a NAK for its PSN, or when the recorded requester goes back to its PSN. The target
+ * then retransmits the packet, and our response waits for the retransmission. An earlier response
+ * would acknowledge a packet that the target has not retransmitted yet.
  *
  * live_requester.c and cm_peer.c call these functions:
  *
@@ -56,9 +56,9 @@ void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t even
 /* Adds the response of an event, which was sent. */
 void request_tracker_add_response(struct request_tracker *tracker, uint32_t event);
 
-/* Returns whether an event may happen now. If the recorded requester went back to an earlier
- * PSN, the event waits until the target did too. A response waits for the packet that it
- * answers; after a NAK, for the retransmission of that packet. */
+/* Returns whether an event may happen now. If the recorded requester went back to an earlier PSN,
+ * the event waits until the target has gone back too. A response waits for the packet that it
+ * answers, or, after a NAK, for the retransmission of that packet. */
 bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t event);
 
 /* Returns whether the target has sent PSN `rel` or a later one. */

@@ -5,8 +5,8 @@
 #include "wire/bytes.h"
 #include "infer/shadow_memory.h"
 
-/* Maximum distance of a used address behind the announced one, bytes. A program announces the
- * start of its memory, and the peer may use any part of it. */
+/* Maximum distance of a used address from the announced one, bytes. A program announces the start
+ * of its memory, and the peer may use any part of it. */
 #define BEFORE_MAX (UINT64_C(1) << 30)
 
 /* Lowest address of a program's memory: programs do not map the first page. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * R_Key discovery: finds the R_Keys that programs send to each other. A message that announces
- * memory contains a 32-bit R_Key and near it a 64-bit address, in either byte order. The live
- * message contains the live R_Key and address at the offsets of the recorded ones. cm_peer_conns.c
- * calls it.
+ * memory contains a 32-bit R_Key and, near it, a 64-bit address, in either byte order. In the live
+ * message, the live R_Key and address have the offsets of the recorded ones. Called by
+ * cm_peer_conns.c.
  */
 #ifndef REPLAY_LIVE_RKEY_DISCOVERY_H
 #define REPLAY_LIVE_RKEY_DISCOVERY_H

@@ -15,13 +15,13 @@
 
 #define SNAPLEN      65535
 #define WAIT_MS      100                /* longest delay of a packet, and of the end */
-#define BUFFER_BYTES (64 * 1024 * 1024) /* kernel buffer */
+#define BUFFER_BYTES (64 * 1024 * 1024) /* size of the kernel's capture buffer, bytes */
 #define ROCE         "udp dst port 4791 or ether proto 0x8915"
 
 struct live_source {
     pcap_t *pcap;
     pcap_dumper_t *dumper; /* writes to the pipe */
-    int fd;                /* reading end; closed by live_source_stop() */
+    int fd;                /* reading end of the pipe; closed by live_source_stop() */
     char path[32];
     pthread_t thread;
     atomic_bool stop;
@@ -40,7 +40,7 @@ static void *copy_packets(void *user)
         if (pcap_dump_flush(source->dumper) != 0)
             break; /* the reader has closed the pipe */
     }
-    pcap_dump_close(source->dumper); /* the reader sees the end of the capture */
+    pcap_dump_close(source->dumper); /* the reader receives the end of the capture */
     return NULL;
 }
 
@@ -68,9 +68,9 @@ static pcap_t *open_interface(const char *interface, struct error *error)
         pcap_close(pcap);
         return NULL;
     }
-    /* A read of libpcap may wait longer than its timeout: the thread waits with poll(). */
+    /* A read of libpcap may take longer than its timeout, so the thread waits with poll(). */
     (void)pcap_setnonblock(pcap, 1, buf);
-    /* A link layer without Ethernet types has no such filter: check then skips other frames. */
+    /* A link layer without Ethernet types has no such filter. check then skips the other frames. */
     if (pcap_compile(pcap, &filter, ROCE " or (vlan and (" ROCE "))", 1, PCAP_NETMASK_UNKNOWN) ==
         0) {
         (void)pcap_setfilter(pcap, &filter);

@@ -15,7 +15,7 @@ struct live_source;
 /* Opens the interface and starts the thread. Returns NULL and an error. */
 struct live_source *live_source_start(const char *interface, struct error *error);
 
-/* Returns the path of the pipe, to be opened once. */
+/* Returns the path of the pipe, which the reader opens once. */
 char *live_source_path(struct live_source *source);
 
 /* Stops the thread and frees the source, which may be NULL. Sets the numbers of packets that the

@@ -19,7 +19,7 @@ struct metrics {
     struct monitor *monitor;
     pthread_t thread;
     int listener;
-    int wake[2]; /* pipe that ends the thread */
+    int wake[2]; /* pipe whose end tells the thread to stop */
 };
 
 /* ---- text --------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ static const struct {
 
 struct print {
     FILE *out;
-    unsigned which; /* index in `counters`, or COUNTERS and more for the other metrics */
+    unsigned which; /* index in `counters`; values from COUNTERS on select the other metrics */
     uint32_t rows;
 };
 
@@ -161,7 +161,7 @@ static void send_all(int fd, const char *bytes, size_t len)
         ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
 
         if (sent <= 0)
-            return; /* the client has gone, or did not read for two seconds */
+            return; /* the client closed the connection, or did not read for two seconds */
         bytes += sent;
         len -= (size_t)sent;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Metrics: serves the counters of a monitor to Prometheus, in its text format 0.0.4, by HTTP. One
- * thread answers one client after the other; a client that is silent for two seconds is closed.
+ * Metrics: serves the counters of a monitor to Prometheus by HTTP, in its text format 0.0.4. One
+ * thread serves one client after another. The thread closes the connection of a client that is
+ * silent for two seconds.
  */
 #ifndef REPLAY_MONITOR_METRICS_H
 #define REPLAY_MONITOR_METRICS_H
@@ -17,7 +18,8 @@ struct metrics;
  * error if the address is invalid or used. */
 struct metrics *metrics_serve(struct monitor *monitor, const char *address, char where[64],
                               struct error *error);
-void metrics_stop(struct metrics *metrics); /* `metrics` may be NULL */
+void metrics_stop(struct metrics *metrics); /* Stops the thread and frees the metrics. `metrics`
+                                             * may be NULL. */
 
 /* Writes all metrics of the monitor. */
 void metrics_print(FILE *out, struct monitor *monitor);

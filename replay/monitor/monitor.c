@@ -16,7 +16,7 @@
 
 struct monitor {
     struct monitor_options options;
-    pthread_mutex_t lock; /* for all members below */
+    pthread_mutex_t lock; /* protects all members below */
     pthread_cond_t stop_cond;
     pthread_t ticker;
     bool ticker_runs, stop;
@@ -33,7 +33,8 @@ struct monitor {
 
 static uint32_t slot_of(uint32_t conn_index)
 {
-    return conn_index * UINT32_C(0x9E3779B1) >> 19; /* the upper 13 bits: 8192 slots */
+    return conn_index * UINT32_C(0x9E3779B1) >> 19; /* the upper 13 bits select one of the 8192
+                                                     * slots */
 }
 
 static void index_rows(struct monitor *m)
@@ -58,8 +59,8 @@ static struct monitor_row *find_row(struct monitor *m, uint32_t conn_index)
     return NULL;
 }
 
-/* Returns the number of a free row. Frees the rows idle longest, an eighth of all, if there is
- * none, so that many short connections need few searches. */
+/* Returns the number of a free row. If none is free, frees the eighth of all rows with the longest
+ * idle times, so that many short connections need few searches. */
 static uint32_t free_row(struct monitor *m)
 {
     uint64_t oldest = UINT64_MAX, newest = 0, limit;
@@ -105,7 +106,8 @@ static void add_counts(struct monitor_counts *to, const struct monitor_counts *f
         t[i] = sign < 0 ? t[i] - f[i] : t[i] + f[i];
 }
 
-/* Adds the counters of directions that were joined to another connection to its row. */
+/* If a direction was joined to another connection, adds its counters to the row of that
+ * connection. */
 static void join_rows(struct monitor *m)
 {
     bool joined = false;
@@ -149,7 +151,7 @@ static void tick(struct monitor *m, uint64_t time)
         table_print(m->options.out, m->options.terminal, m->sorted, cnt, time, ns);
 }
 
-/* Ticks if an interval ended before `time`. After a long pause there is one tick for the pause. */
+/* Ticks if an interval ended before `time`. A long pause causes only one tick. */
 static void tick_until(struct monitor *m, uint64_t time)
 {
     uint64_t interval = m->options.interval;
@@ -298,7 +300,7 @@ static void on_begin(void *user, const struct roce_flow *flow)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Ends the last step, which may be shorter, and prints it. */
+/* Ends the last step, which may be shorter than an interval, and prints the table. */
 static void on_end(void *user, const struct roce_flow *flow)
 {
     struct monitor *m = user;

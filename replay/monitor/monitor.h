@@ -8,11 +8,12 @@
  *   2. monitor_watch(), then check_capture() with the watch; metrics_serve() (metrics.h) meanwhile,
  *   3. monitor_del().
  *
- * Intervals are intervals of capture time: a tick happens when the first packet after it arrives.
- * With `wall_clock`, a thread ticks also while no packet arrives; the capture must then be live.
+ * Intervals are intervals of capture time: a tick occurs when the first packet after the interval
+ * arrives. With `wall_clock`, a thread ticks also while no packet arrives; the capture must then be
+ * live.
  *
- * Memory is fixed: the monitor has at most MONITOR_ROWS rows. A new connection replaces the one
- * that was idle longest. Counters of a replaced row are lost.
+ * The memory used is fixed: the monitor has at most MONITOR_ROWS rows. A new connection replaces
+ * the one with the longest idle time. Counters of a replaced row are lost.
  */
 #ifndef REPLAY_MONITOR_MONITOR_H
 #define REPLAY_MONITOR_MONITOR_H
@@ -26,7 +27,7 @@
 
 struct monitor_options {
     FILE *out;         /* file for the table, or NULL */
-    bool terminal;     /* `out` is a terminal: the table replaces the one before */
+    bool terminal;     /* `out` is a terminal, on which each table replaces the previous one */
     uint64_t interval; /* ns */
     bool wall_clock;
 };
@@ -35,7 +36,7 @@ struct monitor;
 
 /* Returns a new monitor, or NULL and an error. Copies `options`. */
 struct monitor *monitor_new(const struct monitor_options *options, struct error *error);
-void monitor_del(struct monitor *monitor); /* `monitor` may be NULL */
+void monitor_del(struct monitor *monitor); /* Frees the monitor. `monitor` may be NULL. */
 struct check_watch monitor_watch(struct monitor *monitor);
 
 /* Calls `fn` for each row, in no order, while no packet is added. Any thread may call it. */

@@ -8,9 +8,9 @@
 /* Counters of one QP pair. */
 struct monitor_counts {
     uint64_t packets, payload; /* packets, and payload bytes without retransmissions */
-    uint64_t retransmitted;    /* requests and READ responses that were sent again */
+    uint64_t retransmitted;    /* requests and READ responses sent again */
     uint64_t timeouts;         /* retransmitted requests caused by a timeout */
-    uint64_t missing;          /* PSNs missing before a request or a READ response */
+    uint64_t missing;          /* number of PSNs missing before a request or a READ response */
     uint64_t rnr_naks, naks, damaged, ce, cnps;
     uint64_t rtt_cnt, rtt_ns;         /* ACK round trips and their sum */
     uint64_t latency_cnt, latency_ns; /* completed operations with a known time, and their sum */
@@ -27,8 +27,8 @@ struct monitor_row {
     uint64_t last_time;
     enum monitor_state end; /* CLOSED or FAILED after the end of the connection, else OK */
     uint64_t bytes_in_flight[2];
-    struct monitor_counts sum, at_tick; /* since the start, and at the latest tick */
-    struct monitor_counts step;         /* between the two latest ticks */
+    struct monitor_counts sum, at_tick; /* counts since the start, and up to the latest tick */
+    struct monitor_counts step;         /* counts between the two latest ticks */
 };
 
 /* Returns the state of a row in its latest step. */

@@ -12,7 +12,7 @@
 #define MS            UINT64_C(1000000) /* ns */
 #define INTERVAL_MIN  (10 * MS)
 #define INTERVAL_MAX  (24 * 3600 * 1000 * MS)
-#define INTERVAL_NONE UINT64_MAX /* no table: the monitor never ticks */
+#define INTERVAL_NONE UINT64_MAX /* interval if no table is printed: the monitor never ticks */
 
 struct session {
     const char *interface;

@@ -21,13 +21,13 @@ struct session_options {
     FILE *table;            /* file for the table, or NULL */
 };
 
-/* Limit of the memory of the analysis in a session, which may last for weeks. */
+/* Memory limit of the analysis in a session, which may run for weeks, bytes. */
 #define SESSION_MEM_MAX ((size_t)256 << 20)
 
 struct session;
 
-/* Parses an interval such as "1s", "500ms" or "2min". Returns false if it is not one, or not
- * between 10 ms and 1 day. */
+/* Parses an interval such as "1s", "500ms" or "2min". Returns false for any other text, and for an
+ * interval below 10 ms or above 1 day. */
 bool session_interval(const char *text, uint64_t *ns);
 
 /* Starts the session. Writes the URL of the metrics to standard error. Returns NULL and an
@@ -38,8 +38,8 @@ struct check_watch session_watch(struct session *session);
 /* Returns the path of the pipe with the packets of the interface, or NULL. */
 char *session_source(struct session *session);
 
-/* Ends the session, which may be NULL. Writes the number of packets that the kernel dropped to
- * standard error, if there are any. */
+/* Ends the session, which may be NULL. If the kernel dropped packets, writes their number to
+ * standard error. */
 void session_stop(struct session *session);
 
 #endif

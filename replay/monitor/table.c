@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include "util/strbuf.h"
 
-#define PLAIN_LINES   10u /* rows of one table in a file or pipe */
-#define HEAD_LINES    3u  /* lines of the terminal that are no rows */
+#define PLAIN_LINES   10u /* maximum number of rows in one table of a file or pipe */
+#define HEAD_LINES    3u  /* number of terminal lines above and below the rows */
 #define DEFAULT_LINES 24u
 
 static const int state_rank[] = {[MONITOR_OK] = 2,
@@ -23,7 +23,7 @@ static uint64_t trouble_of(const struct monitor_counts *c)
     return c->retransmitted + c->missing + c->rnr_naks + c->naks + c->damaged + c->cnps;
 }
 
-/* Order of rows: state, trouble in the step, trouble since the start, payload of the step. */
+/* Order of rows: by state, problems in the step, problems since the start, payload of the step. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct monitor_row *x = *(const struct monitor_row *const *)a;
@@ -51,7 +51,7 @@ static void add_end(struct strbuf *t, const struct monitor_row *row, unsigned si
         strbuf_addf(t, " QP 0x%" PRIx32, row->qpn[side]);
 }
 
-/* Prints a text of UTF-8, filled to a width in characters. */
+/* Prints a UTF-8 text and fills it to a width in characters. */
 static void print_field(FILE *out, const char *text, int width)
 {
     int len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Table: prints the rows of a monitor, those with the most trouble first. monitor.c calls it. */
+/* Table: prints the rows of a monitor, those with the most problems first. monitor.c calls it. */
 #ifndef REPLAY_MONITOR_TABLE_H
 #define REPLAY_MONITOR_TABLE_H
 

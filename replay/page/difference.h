@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Difference: the part of a page that shows what a replay or a drill found: a table of results, and
- * for each result a section with a table of differences and ladders (ladder_svg.h). It is HTML
- * without scripts. Called between page_begin_results() and page_end():
+ * Difference: the part of a page that shows the differences of a replay or a drill: a table of
+ * results, and for each result a section with a table of differences and ladders (ladder_svg.h). It
+ * is HTML without scripts. Called between page_begin_results() and page_end():
  *
  *   1. results_begin(), results_row()..., results_end()
  *   2. for each section: section_begin(), differences_begin(), differences_row()...,
  *      differences_end(), any HTML, section_end()
  *
- * All texts are escaped. Write errors stay in the stream.
+ * All texts are escaped. The stream keeps write errors.
  */
 #ifndef REPLAY_PAGE_DIFFERENCE_H
 #define REPLAY_PAGE_DIFFERENCE_H
@@ -22,7 +22,8 @@ struct difference_row {
     const char *field;
     const char *expected, *actual;
     const char *reason;
-    const char *rule; /* id of the violated rule; NULL: none. The row also shows its text */
+    const char *rule; /* id of the violated rule, or NULL; the row also shows the text of the
+                       * rule */
 };
 
 void results_begin(FILE *out, const char *object_word); /* "Capture", "Drill" */
@@ -37,10 +38,10 @@ void section_end(FILE *out);
 
 void section_heading(FILE *out, const char *text);
 
-/* Adds a paragraph; none for empty text. */
+/* Adds a paragraph. Adds nothing if the text is empty. */
 void section_text(FILE *out, const char *text);
 
-/* Adds lines of source text or a command; none for empty text. */
+/* Adds lines of source text or a command. Adds nothing if the text is empty. */
 void section_code(FILE *out, const char *text);
 
 void differences_begin(FILE *out, const char *expected_word, const char *actual_word);

@@ -10,11 +10,11 @@
 #define WIDTH  1200.0
 #define NUMBER 50.0   /* right end of the column of numbers */
 #define TIME   130.0  /* right end of the column of times */
-#define LEFT   150.0  /* line of the left end */
-#define RIGHT  1160.0 /* line of the right end */
+#define LEFT   150.0  /* x of the line of the left end */
+#define RIGHT  1160.0 /* x of the line of the right end */
 #define HEAD   40.0   /* height of the titles */
-#define ROW    30.0   /* height of a packet */
-#define DETAIL 22.0   /* height of a difference or of a text */
+#define ROW    30.0   /* height of the row of a packet */
+#define DETAIL 22.0   /* height of the row of a difference or of a text */
 
 enum line_kind { LINE_TO_RIGHT, LINE_TO_LEFT, LINE_TEXT, LINE_DIFFERENCE };
 
@@ -23,7 +23,7 @@ struct ladder_line {
     enum ladder_mark mark;
     unsigned number;
     double time;
-    char *text; /* packet, event or field */
+    char *text; /* text of the packet, event or field */
     char *expected, *actual;
 };
 
@@ -37,7 +37,7 @@ static void free_line(const struct ladder_line *line)
     free(line->actual);
 }
 
-/* Adds a line with copies of its texts. `expected` and `actual` may be NULL. */
+/* Adds a row with copies of its texts. `expected` and `actual` may be NULL. */
 static void add_line(struct ladder_drawing *drawing, struct ladder_line line, const char *text,
                      const char *expected, const char *actual)
 {

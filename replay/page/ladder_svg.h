@@ -8,7 +8,7 @@
  *   3. ladder_svg_write()
  *   4. ladder_svg_free()
  *
- * The drawing copies all texts of rows. If memory is exhausted, the drawing lacks the row.
+ * The drawing copies all texts of rows. If a row cannot be allocated, the drawing lacks the row.
  */
 #ifndef REPLAY_PAGE_LADDER_SVG_H
 #define REPLAY_PAGE_LADDER_SVG_H
@@ -31,25 +31,26 @@ struct ladder_drawing {
     const char *number_word, *time_word;     /* titles of the columns: "frame", "seconds" */
     const char *end[2];                      /* names of the left and of the right end */
     const char *expected_word, *actual_word; /* "recorded", "replayed" */
-    bool more_before, more_after;            /* the conversation has further packets */
+    bool more_before, more_after;            /* the conversation has more packets before, after
+                                              * the drawing */
     struct ladder_line *line;
     size_t cnt, cap;
 };
 
-/* Adds a packet. `number` is that of its frame or line; 0: none. `time` has the unit of the column.
- */
+/* Adds a packet. `number` is the number of its frame or line, or 0. `time` has the unit of the
+ * column. */
 void ladder_svg_arrow(struct ladder_drawing *drawing, bool to_right, unsigned number, double time,
                       const char *text, enum ladder_mark mark);
 
-/* Adds an event that is no packet. */
+/* Adds an event other than a packet. */
 void ladder_svg_text(struct ladder_drawing *drawing, unsigned number, double time,
                      const char *text);
 
-/* Adds a difference of the packet before. */
+/* Adds a difference of the packet added last. */
 void ladder_svg_difference(struct ladder_drawing *drawing, const char *field, const char *expected,
                            const char *actual);
 
-/* Writes the element <svg>. The style sheet of the page has its colours. */
+/* Writes the element <svg>. The style sheet of the page defines its colours. */
 void ladder_svg_write(FILE *out, const struct ladder_drawing *drawing);
 
 void ladder_svg_free(struct ladder_drawing *drawing);

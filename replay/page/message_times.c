@@ -26,7 +26,7 @@ void message_times_packet(struct message_times *times, unsigned side, uint64_t t
     }
 }
 
-/* Sets the time of the last packet and the number of a message that began at `message->first`. */
+/* Sets `last` and `number` of a message whose first packet was sent at `message->first`. */
 static void find_sent(const struct message_times *times, struct message_time *message)
 {
     unsigned side = message->side & 1;

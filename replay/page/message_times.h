@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Message times: the completed operations of one stream, as the graphs of latency and of messages
- * draw them. When a stream reaches its limit, of two neighbouring operations the slower one stays.
- * Used by page_capture.c.
+ * Message times: the completed operations of one stream, for the graphs of latency and of messages.
+ * When a stream reaches its limit, the faster of two neighbouring operations is removed. Used by
+ * page_capture.c.
  */
 #ifndef REPLAY_PAGE_MESSAGE_TIMES_H
 #define REPLAY_PAGE_MESSAGE_TIMES_H
@@ -24,17 +24,18 @@ struct message_time {
 struct message_times {
     struct message_time *message; /* in the order of completion */
     uint32_t cnt, cap;
-    uint64_t left_out; /* operations that are not drawn */
+    uint64_t left_out; /* number of operations that are not drawn */
     /* The last packets of the latest messages, to find `last`. */
     struct {
         uint64_t first, last;
         uint32_t number;
     } sent[2][MESSAGE_LAST_PACKETS];
     uint32_t sent_cnt[2], started[2];
-    uint64_t open[2]; /* time of the first packet of the message that a side sends now, ns */
+    uint64_t open[2]; /* for each side: time of the first packet of the message that the side is
+                       * sending, ns */
 };
 
-/* Loads into the processor's cache what the next message_times_add() writes. */
+/* Prefetches the memory that the next message_times_add() writes. */
 static inline void message_times_prefetch(const struct message_times *times)
 {
     if (times->message)
@@ -45,7 +46,7 @@ static inline void message_times_prefetch(const struct message_times *times)
 
 void message_times_free(struct message_times *times);
 
-/* Notes a packet of a request that `side` sends the first time. */
+/* Records a packet of a request that `side` sends for the first time. */
 void message_times_packet(struct message_times *times, unsigned side, uint64_t time, bool starts,
                           bool ends);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "wire/codes.h"
 
-/* Runs of more PSNs than this are not merged, because the distance of two PSNs would be ambiguous.
- */
+/* Maximum number of PSNs in a merged run: with more, the distance of two PSNs would be
+ * ambiguous. */
 #define SPAN_MAX (1u << 21)
 
 void packet_runs_free(struct packet_runs *runs)
@@ -124,7 +124,7 @@ static bool is_plain(const struct packet_run *run)
            (run->class <= RUN_ACK || run->class == RUN_OTHER);
 }
 
-/* Runs that a merge may touch. Each level includes the one before. */
+/* Which runs a merge may change. Each level includes the previous one. */
 enum merge_level { MERGE_PLAIN, MERGE_EQUAL_MARKS, MERGE_ALL };
 
 static bool can_merge(const struct packet_run *a, const struct packet_run *b,
@@ -171,7 +171,8 @@ static void merge_into(struct packet_run *a, const struct packet_run *b)
     a->marks |= b->marks;
 }
 
-/* Merges a run into an earlier one and counts packets that are no longer drawn one by one. */
+/* Merges a run into an earlier one, and counts the packets that are no longer drawn
+ * individually. */
 static void join(struct packet_runs *runs, struct packet_run *into, const struct packet_run *run)
 {
     runs->merged += (into->cnt == 1) + (run->cnt == 1);
@@ -181,7 +182,8 @@ static void join(struct packet_runs *runs, struct packet_run *into, const struct
 /* Merges each run with the next run of its side and class, in pairs. */
 static void merge_pairs(struct packet_runs *runs, enum merge_level level)
 {
-    uint32_t open[2][RUN_CLASS_CNT]; /* index plus 1 of a kept run that has no partner yet */
+    uint32_t open[2][RUN_CLASS_CNT]; /* index plus 1 of a run that has no partner to merge with
+                                      * yet */
     uint32_t kept = 0;
 
     memset(open, 0, sizeof(open));

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Packet runs: the packets of one stream, as a graph draws them. At first each packet is one run.
- * When a stream reaches its limit, neighbouring packets of the same class become one run, except
- * packets with a mark (NAK, gap, finding ...), which are merged last. Later packets join runs of
- * the same length at once. So memory and page size do not grow with the capture, and trouble stays
- * visible packet by packet. Used by page_capture.c.
+ * Packet runs: the packets of one stream, for a graph. At first each packet is one run. When a
+ * stream reaches its limit, neighbouring packets of the same class are merged to one run. Packets
+ * with a mark (NAK, gap, finding ...) are merged last. Later packets are added to runs of the same
+ * length immediately. So memory and page size do not depend on the length of the capture, and
+ * packets with a mark stay visible. Used by page_capture.c.
  */
 #ifndef REPLAY_PAGE_PACKET_RUNS_H
 #define REPLAY_PAGE_PACKET_RUNS_H
 
 #include "flow/flow.h"
 
-/* Smallest limit of a stream: more than the runs that cannot be merged, one a side and class. */
+/* Minimum limit of a stream. It exceeds the number of runs that cannot be merged: one for each side
+ * and class. */
 #define PACKET_RUNS_MIN 32u
 
 /* Class of a packet. The names in packet_runs.c are those of the page's data. */
@@ -33,7 +34,8 @@ enum run_class {
 /* Bits of packet_run.marks. */
 enum run_mark {
     RUN_MARK_GAP = 1u << 0,         /* packets before this one are missing */
-    RUN_MARK_IMPLIED_NAK = 1u << 1, /* READ data or an atomic response was skipped */
+    RUN_MARK_IMPLIED_NAK = 1u << 1, /* READ data or an atomic response was skipped: an implied
+                                     * NAK */
     RUN_MARK_OUT_OF_ORDER = 1u << 2,
     RUN_MARK_DUPLICATE_ACK = 1u << 3,
     RUN_MARK_ACKED_BEFORE = 1u << 4, /* retransmitted although it was already acknowledged */
@@ -57,18 +59,18 @@ struct packet_run {
     uint8_t kind;       /* enum roce_kind of the first packet */
     uint8_t cause;      /* enum roce_cause of a retransmission */
     uint8_t marks;      /* bit set of enum run_mark */
-    uint8_t syndrome;   /* of a NAK */
+    uint8_t syndrome;   /* AETH syndrome of a NAK */
 };
 
 struct packet_runs {
     struct packet_run *run; /* ascending by first_frame */
     uint32_t cnt, cap;
-    uint64_t merged; /* packets that are no longer drawn one by one */
-    uint32_t length; /* number of packets that a run without a mark may take, or 0 */
+    uint64_t merged; /* number of packets that are no longer drawn individually */
+    uint32_t length; /* number of packets added to one run without a mark; 0 means one */
     uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
 };
 
-/* Loads into the processor's cache what the next packet_runs_add() reads. */
+/* Prefetches the memory that the next packet_runs_add() reads. */
 static inline void packet_runs_prefetch(const struct packet_runs *runs)
 {
     for (unsigned side = 0; side < 2; side++)
@@ -87,11 +89,11 @@ void packet_runs_free(struct packet_runs *runs);
 struct packet_run packet_run_of(const struct roce_flow_in *in,
                                 const struct roce_flow_result *result);
 
-/* Adds a run. `max` is the number of runs that the stream may have now, at least PACKET_RUNS_MIN.
- * Returns false if memory is exhausted. */
+/* Adds a run. `max` is the current maximum number of runs of the stream, at least PACKET_RUNS_MIN.
+ * Returns false if out of memory. */
 bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max);
 
-/* Merges runs until at most `max` remain, as far as that is possible. */
+/* Merges runs until at most `max` remain. More remain if they cannot be merged. */
 void packet_runs_limit(struct packet_runs *runs, uint32_t max);
 
 const char *run_class_name(enum run_class class);

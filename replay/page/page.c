@@ -10,7 +10,7 @@ static void put_asset(FILE *out, const struct asset *asset)
     fwrite(asset->bytes, 1, asset->len, out);
 }
 
-/* Places in page.html. */
+/* Places in page.html where text is inserted. */
 #define LEAD    "<!-- lead -->"
 #define RESULTS "<!-- results -->"
 
@@ -18,7 +18,7 @@ static void put_asset(FILE *out, const struct asset *asset)
 static void put_html(struct page *page, const char *to)
 {
     const char *begin = (const char *)asset_page_html.bytes + page->html_at;
-    const char *end = to ? strstr(begin, to) : NULL; /* an asset ends with a zero */
+    const char *end = to ? strstr(begin, to) : NULL; /* an asset ends with a zero byte */
     size_t len = end ? (size_t)(end - begin) : strlen(begin);
 
     fwrite(begin, 1, len, page->out);
@@ -29,7 +29,7 @@ static void begin_page(struct page *page, FILE *out, const char *title, const ch
                        const char *lead_class)
 {
     *page = (struct page){.out = out};
-    /* The policy forbids every request, in case a browser finds something to load. */
+    /* The policy forbids every request, in case the page contains an unexpected reference. */
     fprintf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                  "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"

@@ -20,12 +20,13 @@ struct page {
     FILE *out;
     unsigned captures;
     bool has_results; /* begun with page_begin_results() */
-    size_t html_at;   /* part of page.html that is written, bytes */
+    size_t html_at;   /* number of bytes of page.html that are written */
 };
 
 void page_begin(struct page *page, FILE *out, const char *title);
 
-/* Begins a page of results. `lead` is its first sentence, which is good news or not. */
+/* Begins a page of results. `lead` is its first sentence; `good` is true if the sentence reports
+ * success. */
 void page_begin_results(struct page *page, FILE *out, const char *title, const char *lead,
                         bool good);
 

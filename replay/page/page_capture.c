@@ -61,7 +61,7 @@ static struct page_stream *stream_of(struct page_capture *capture, uint32_t conn
     return *at;
 }
 
-/* Returns the share of one stream in a limit of all streams. */
+/* Returns the part of the limit of all streams that one stream may use. */
 static uint32_t share_of(const struct page_capture *capture, uint32_t all)
 {
     uint32_t share = all / (capture->stream_cnt ? capture->stream_cnt : 1);
@@ -88,8 +88,8 @@ static void add_pending(struct page_capture *capture, struct page_stream *stream
         capture->no_memory = true;
 }
 
-/* Loads into the processor's cache what flush_pending() will read: the stream at `near`, whose
- * header is there already, and the header of the stream at `far`. */
+/* Prefetches the memory that flush_pending() will read: the data of the stream at `near`, whose
+ * header was prefetched earlier, and the header of the stream at `far`. */
 static void prefetch_streams(const struct page_capture *capture, uint32_t near, uint32_t far)
 {
     const struct page_stream *stream = near < capture->stream_end ? capture->stream[near] : NULL;
@@ -102,7 +102,7 @@ static void prefetch_streams(const struct page_capture *capture, uint32_t near, 
         __builtin_prefetch(capture->stream[far]);
 }
 
-/* Adds all that waits to the streams. */
+/* Adds all waiting packets and completions to their streams. */
 static void flush_pending(struct page_capture *capture)
 {
     for (uint32_t i = 0; i < capture->stream_end; i++) {
@@ -114,7 +114,8 @@ static void flush_pending(struct page_capture *capture)
     capture->pending_cnt = 0;
 }
 
-/* Returns a place for something that waits for a stream, or NULL if the stream is not kept. */
+/* Returns an entry for a packet or completion that waits for its stream, or NULL if the stream is
+ * not kept. */
 static struct page_pending *pending_of(struct page_capture *capture, uint32_t conn_index)
 {
     uint16_t index;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Page capture: collects during a check what a page draws of one capture: packets, operations,
- * findings and connections. cmd_check.c calls it in this order:
+ * Page capture: during a check, collects the packets, operations, findings and connections of one
+ * capture that a page draws. cmd_check.c calls it in this order:
  *
  *   1. page_capture_new()
  *   2. check_capture() with page_capture_watch() among its watches
@@ -19,10 +19,10 @@
 #include "page/work_times.h"
 
 #define PAGE_CONNS    4096u   /* connections of the table, and streams whose packets are kept */
-#define PAGE_RUNS     100000u /* packet runs of all streams */
-#define PAGE_MESSAGES 30000u  /* operations of all streams */
+#define PAGE_RUNS     100000u /* maximum number of packet runs of all streams */
+#define PAGE_MESSAGES 30000u  /* maximum number of operations of all streams */
 #define PAGE_SHARE    10000u /* runs, and operations, of one stream; a browser draws them quickly */
-#define PAGE_FINDINGS 1000u  /* findings of each severity */
+#define PAGE_FINDINGS 1000u  /* maximum number of findings of each severity */
 
 /* The packets and operations of one stream: a connection, or a direction that is paired later. */
 struct page_stream {
@@ -31,23 +31,24 @@ struct page_stream {
     struct roce_flow_owner owner[2]; /* final connection and side of each sender */
 };
 
-/* A packet, or the completion of an operation, that waits to be added to its stream. */
+/* A packet, or the completion of an operation, that waits until it is added to its stream. */
 struct page_pending {
     union {
         struct packet_run run;
-        struct roce_flow_done done; /* if is_done is set */
+        struct roce_flow_done done; /* completed operation, if is_done is set */
     };
     bool is_done, starts, ends; /* starts, ends: first or last packet of a new message */
     uint16_t next;              /* index plus 1 of the next one of the stream; 0: none */
 };
 
-/* Packets are added to their streams in batches, stream by stream. One by one they would replace
- * the state of the analysis in the processor's cache, which costs more than the page itself. */
+/* Packets are added to their streams in batches, stream by stream. Added one by one, they would
+ * replace the state of the analysis in the processor's cache, which costs more than the rest of the
+ * page. */
 #define PAGE_BATCH 8192u
 
 struct page_conn {
     uint32_t conn_index;
-    uint32_t qpn[2]; /* of each side; or ROCE_QPN_UNKNOWN */
+    uint32_t qpn[2]; /* QPN of each side, or ROCE_QPN_UNKNOWN */
     char *json;      /* object without its closing brace */
 };
 
@@ -58,12 +59,16 @@ struct page_findings {
 };
 
 struct page_capture {
-    struct page_stream *stream[PAGE_CONNS]; /* by connection number; NULL without packets */
-    uint32_t stream_cnt, stream_end;        /* streams in use; highest index plus 1 */
-    struct page_pending *pending;           /* PAGE_BATCH */
+    struct page_stream *stream[PAGE_CONNS]; /* streams by connection number; NULL if the
+                                             * connection has no packets */
+    uint32_t stream_cnt, stream_end;        /* number of streams, and highest index plus 1 */
+    struct page_pending *pending;           /* array of PAGE_BATCH waiting packets and
+                                             * completions */
     uint32_t pending_cnt;
-    uint16_t first_pending[PAGE_CONNS], last_pending[PAGE_CONNS]; /* of each stream; index plus 1 */
-    uint64_t undrawn; /* packets of streams that are not kept */
+    uint16_t first_pending[PAGE_CONNS], last_pending[PAGE_CONNS]; /* first and last waiting
+                                                                   * element of each stream:
+                                                                   * index plus 1 */
+    uint64_t undrawn; /* number of packets of streams that are not kept */
     struct page_conn *conn;
     uint32_t conn_cnt, conn_cap;
     uint64_t conns_left_out;
@@ -73,9 +78,9 @@ struct page_capture {
     bool no_memory;
 };
 
-/* Returns NULL if memory is exhausted. `name` must live as long as the capture. */
+/* Returns a new page capture, or NULL if out of memory. `name` must live as long as the capture. */
 struct page_capture *page_capture_new(const char *name);
-void page_capture_del(struct page_capture *capture); /* Accepts NULL. */
+void page_capture_del(struct page_capture *capture); /* Frees the capture, which may be NULL. */
 
 struct check_watch page_capture_watch(struct page_capture *capture);
 

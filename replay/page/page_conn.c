@@ -33,7 +33,8 @@ static void copy_string(struct copy *c)
 
 static bool copy_value(struct copy *c);
 
-/* Copies an object or an array after its opening bracket. Returns whether the copy is empty. */
+/* Copies the members of an object or an array, from after its opening bracket. Returns whether the
+ * copy is empty. */
 static bool copy_members(struct copy *c, bool object)
 {
     bool empty = true;
@@ -48,7 +49,7 @@ static bool copy_members(struct copy *c, bool object)
             *c->out++ = ',';
         if (object) {
             copy_string(c);
-            *c->out++ = *c->in++; /* the colon */
+            *c->out++ = *c->in++; /* copies the colon */
         }
         drop = copy_value(c) && object;
         if (drop)
@@ -245,7 +246,7 @@ static char *join_objects(char *a, char *b)
         free(a);
     } else {
         text[len] = ',';
-        memcpy(text + len + 1, b + 1, more); /* with the final zero */
+        memcpy(text + len + 1, b + 1, more); /* copies the final zero too */
     }
     free(b);
     return text;

@@ -10,8 +10,8 @@
 /* ---- numbers -----------------------------------------------------------------------------------
  */
 
-/* Numbers on their way to the file: most of a large page is numbers, and stdio is several times
- * slower. */
+/* Buffer for numbers before they are written to the file. Most of a large page is numbers, and
+ * stdio is several times slower. */
 struct numbers {
     FILE *out;
     size_t len;
@@ -20,7 +20,8 @@ struct numbers {
 
 #define NUMBER_LEN 24u /* longest number and its separator */
 
-/* Does not write `buf`: pages of many connections would spend their time on that. */
+/* Initializes the buffer but not `buf`, because a page of many connections would spend most of its
+ * time on that. */
 static void begin_numbers(struct numbers *numbers, FILE *out)
 {
     numbers->out = out;
@@ -33,7 +34,7 @@ static void flush_numbers(struct numbers *numbers)
     numbers->len = 0;
 }
 
-/* Writes a number and, before it, the separator unless that is 0. */
+/* Writes the separator, unless it is 0, and a number. */
 static void put_number(struct numbers *numbers, char sep, int64_t v)
 {
     char digits[NUMBER_LEN], *p = digits + sizeof(digits), *to;
@@ -112,7 +113,8 @@ struct packet_run *page_data_runs(const struct page_capture *capture, uint32_t c
     return all;
 }
 
-/* Members that equal runs share: a run names its style by index. */
+/* Returns whether two runs have one style: the members that many runs share. A run names its style
+ * by index. */
 static bool style_equals(const struct packet_run *a, const struct packet_run *b)
 {
     return a->side == b->side && a->class == b->class && a->kind == b->kind &&
@@ -120,7 +122,7 @@ static bool style_equals(const struct packet_run *a, const struct packet_run *b)
            a->syndrome == b->syndrome;
 }
 
-#define STYLES 512u /* a run of a further style has the last one */
+#define STYLES 512u /* maximum number of styles; runs of further styles use the last one */
 
 struct styles {
     const struct packet_run *of[STYLES];
@@ -157,7 +159,7 @@ static void write_styles(FILE *out, const struct styles *styles)
     fputc(']', out);
 }
 
-/* Unwrapped PSN of each direction: requests and their responses count in one sequence. */
+/* Unwrapped PSNs of each direction: its requests and their responses use one sequence. */
 struct psn_axis {
     bool known[2];
     int64_t last[2];
@@ -181,9 +183,9 @@ static unsigned direction_of(const struct packet_run *run)
 }
 
 enum column {
-    COLUMN_TIME,     /* after the run before, ns */
+    COLUMN_TIME,     /* time since the previous run, ns */
     COLUMN_DURATION, /* ns */
-    COLUMN_FRAME,    /* after the run before */
+    COLUMN_FRAME,    /* difference to the frame of the previous run */
     COLUMN_FRAMES,   /* last frame minus first frame */
     COLUMN_CNT,
     COLUMN_PSN,

@@ -6,7 +6,7 @@
 
 #include "page/page_capture.h"
 
-/* Connections to write. */
+/* Selects the connections to write. */
 struct page_selection {
     const uint32_t *conn; /* NULL: all connections */
     uint32_t cnt;
@@ -19,8 +19,8 @@ int page_data_write(FILE *out, const struct page_capture *capture,
                     const struct page_selection *selection);
 
 /* Returns the packet runs of a connection, sorted by frame, with the final sides. `cnt` receives
- * their number, `merged` the number of packets that are not drawn one by one. The caller frees the
- * result. Returns NULL if memory is exhausted or there is no packet. */
+ * their number, `merged` the number of packets that are not drawn individually. The caller frees
+ * the result. Returns NULL if out of memory or if there is no packet. */
 struct packet_run *page_data_runs(const struct page_capture *capture, uint32_t conn_index,
                                   uint32_t *cnt, uint64_t *merged);
 

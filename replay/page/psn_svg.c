@@ -12,7 +12,7 @@
 
 /* Sizes in pixels. */
 #define WIDTH  960.0
-#define HEIGHT 360.0 /* of one graph, with title and legend */
+#define HEIGHT 360.0 /* height of one graph, with title and legend */
 #define LEFT   70.0
 #define RIGHT  20.0
 #define TOP    64.0
@@ -26,7 +26,7 @@ struct psn_graph {
     unsigned direction;
     double top; /* y of the graph in the drawing */
     uint64_t first_time, last_time;
-    uint32_t base;     /* PSN that the graph counts from */
+    uint32_t base;     /* PSN at the origin of the graph */
     int64_t low, high; /* PSNs that the graph shows, relative to base */
 };
 
@@ -38,8 +38,8 @@ static bool run_is_in(const struct psn_graph *g, const struct packet_run *run)
            (response ? !run->side : run->side) == g->direction;
 }
 
-/* Returns the PSN relative to the base. It follows `*last`, so that the graph may be longer than
- * the PSN space. */
+/* Returns the PSN relative to the base. Continues from `*last`, so that the graph may be longer
+ * than the PSN space. */
 static int64_t relative_psn(const struct psn_graph *g, const struct packet_run *run, int64_t *last)
 {
     *last += roce_psn_diff(roce_psn_of(run->psn), roce_psn_of((uint32_t)(g->base + *last)));
@@ -61,7 +61,7 @@ static double y_of(const struct psn_graph *g, double psn)
     return g->top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share;
 }
 
-/* Finds times and PSNs that the graph shows. Returns whether there are any. */
+/* Finds the range of times and PSNs that the graph shows. Returns false if there is none. */
 static bool find_ranges(struct psn_graph *g)
 {
     bool any = false;

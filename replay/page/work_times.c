@@ -8,7 +8,7 @@
 #include <string.h>
 #include "util/keymap.h"
 
-/* Longest time from the building of a packet to its capture, ns. */
+/* Maximum time from the building of a packet to its capture, ns. */
 #define CAPTURE_DELAY UINT64_C(1000000000)
 
 /* ---- the file ----------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ static int read_rows(struct work_times *timeline, FILE *in, const char *path, st
         if (!parse_row(line, seconds * UINT64_C(1000000000) + ns, &work))
             return error_set(error, "%s: line %u: not a row of rnic-run --timeline", path, number);
         if (!work.at[STEP_FIRST])
-            continue; /* never sent */
+            continue; /* the work request was never sent */
         if (!VEC_GROW(timeline->work, timeline->cnt, timeline->cap))
             return error_set(error, "%s: no memory", path);
         timeline->work[timeline->cnt++] = work;
@@ -133,8 +133,8 @@ static size_t first_after(const struct work_times *timeline, uint32_t qpn, uint6
     return low;
 }
 
-/* The n-th message is the n-th work request of the QP. If the capture lacks messages, or if the
- * QPN was used before, that one does not fit; then the time decides. */
+/* The n-th message belongs to the n-th work request of the QP. If the capture lacks messages, or if
+ * the QPN was used before, the two do not match; then the time decides. */
 const struct work_time *work_times_find(const struct work_times *timeline, uint32_t qpn,
                                         const struct message_time *message)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Work times: the times of send work requests that `rnic-run --timeline=FILE` wrote, and the work
- * request of each message of a capture of the same run. Used by page_data.c; cmd_check.c reads the
- * file. The times of both have one clock, that of the machine.
+ * Work times: reads the times of send work requests that `rnic-run --timeline=FILE` wrote, and
+ * finds the work request of each message of a capture of the same run. Used by page_data.c;
+ * cmd_check.c reads the file. The times in both files are from the clock of the same machine.
  */
 #ifndef REPLAY_PAGE_WORK_TIMES_H
 #define REPLAY_PAGE_WORK_TIMES_H
@@ -23,7 +23,7 @@ enum work_step {
 };
 
 struct work_time {
-    uint64_t at[STEP_CNT]; /* ns since 1970; 0: no such step */
+    uint64_t at[STEP_CNT]; /* time of each step, ns since 1970; 0: the step did not occur */
     uint64_t bytes;
     uint32_t qpn;
 };
@@ -37,7 +37,7 @@ struct work_times {
 int work_times_read(struct work_times *timeline, const char *path, struct error *error);
 void work_times_free(struct work_times *timeline);
 
-/* Returns the work request that QP `qpn` sent as `message`, or NULL. */
+/* Returns the work request of QP `qpn` that was sent as `message`, or NULL. */
 const struct work_time *work_times_find(const struct work_times *timeline, uint32_t qpn,
                                         const struct message_time *message);
 

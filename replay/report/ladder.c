@@ -135,7 +135,7 @@ unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2], const 
         return 1;
     }
     if (a != EVENT_NONE && b != EVENT_NONE && b + LADDER_AROUND >= a && b < a + LADDER_AROUND)
-        b = EVENT_NONE; /* the part around `a` shows it */
+        b = EVENT_NONE; /* the part around `a` already shows `b` */
     for (unsigned i = 0; i < 2; i++) {
         uint32_t at = i ? b : a;
 

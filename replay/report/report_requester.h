@@ -18,8 +18,8 @@ json_t *report_requester_json(const struct request_comparison *v, uint32_t idx);
 void report_diff(FILE *out, const struct trace *trace, const struct diff *diff, const char *rule,
                  const char *end);
 
-/* Appends a count and its noun, such as "12 ACKs only ours has", unless the count is 0. Puts
- * *sep before the count and sets *sep to a comma. */
+/* Appends a count and its noun, such as "12 ACKs only ours has", unless the count is 0. Writes *sep
+ * before the count and sets *sep to a comma. */
 void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what);
 
 #endif

@@ -288,8 +288,8 @@ static void print_skips(FILE *out, const struct replay *r)
         fprintf(out, "skipped: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
 }
 
-/* Prints a line about frames with a wrong ICRC that is a known deviation of the peer. Returns
- * the number of these frames. */
+/* Prints a line about frames with a wrong ICRC that is a known deviation of the peer. Returns the
+ * number of these frames. */
 static uint32_t print_seals(FILE *out, const struct trace *trace)
 {
     const struct trace_packet *first = NULL;
@@ -344,7 +344,7 @@ static bool excuses(const struct replay *r)
     return known;
 }
 
-/* Prints the hosts that were recognised as Linux rxe, and why. */
+/* Prints the hosts that were recognised as Linux rxe, and the evidence. */
 static void print_peers(FILE *out, const struct replay *r)
 {
     const char *sep = "recognised as Linux rxe: ";
@@ -372,7 +372,7 @@ static void print_peers(FILE *out, const struct replay *r)
             out);
 }
 
-/* Prints what cannot be judged, and why: it is not part of the verdict. */
+/* Prints the traffic that cannot be judged, with the reason. It is not part of the verdict. */
 static void print_unjudged(FILE *out, const struct replay *r)
 {
     struct inconclusive_reason sum[INCONCLUSIVE_REASONS] = {{NULL, 0}};

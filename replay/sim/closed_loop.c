@@ -212,9 +212,9 @@ static bool remote_range(const struct work_requests *w, const struct work_reques
     return *len != 0;
 }
 
-/* Returns whether a later request may change the data of a READ that is retransmitted, because
- * the responder reads the memory again (9.7.5.1.4). Different R_Keys never share memory in the
- * closed loop. */
+/* Returns whether a later request may change the data of a READ that is retransmitted. The
+ * responder reads the memory again for a retransmission (9.7.5.1.4). Different R_Keys never share
+ * memory in the closed loop. */
 static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;
@@ -230,8 +230,8 @@ static bool may_change(const struct work_requests *w, size_t idx)
     return false;
 }
 
-/* Compares the requester's completions with the reference, up to the one at which it rightly
- * gave up. Sets the verdict and returns false if they differ. */
+/* Compares the requester's completions with the reference, up to the completion at which the
+ * requester gave up, if it had to. Sets the verdict and returns false if they differ. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
@@ -302,8 +302,8 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
                   conn->sent.cnt, conn->works.cnt);
         return;
     }
-    /* After a forged packet, no data is compared: it may change the memory of later connections
-     * too. */
+    /* After a forged packet, no data is compared, because the packet may have changed the memory of
+     * later connections too. */
     *bent |= conn->forged != 0;
     *bent |= recorded && conn->moved;
     if (*bent || !check_sent(conn, clean) || !check_received(conn, clean))

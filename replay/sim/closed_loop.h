@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Closed loop: our RNIC replaces both endpoints of each recorded connection. Impairments on a
- * simulated link between them lose, delay and change frames. One capture so serves as a test for
- * every combination of impairments and seed.
+ * simulated link between them lose, delay and change frames. So one capture is a test for every
+ * combination of impairments and seed.
  *
  * report/report_loop.c calls these functions:
  *
@@ -17,18 +17,19 @@
  * A play has no recorded traffic to compare with. Instead two checks are made:
  *
  *   - Each endpoint obeys the rules of rnic/flow: its frames cause no ERROR, given the frames that
- *     reached it. After a forged packet, ERRORs are only counted: an observer cannot decide which
- *     of two different packets with one PSN was executed.
+ *     reached the endpoint. After a forged packet, ERRORs are only counted: an observer cannot
+ *     decide which of two different packets with one PSN was executed.
  *   - Work requests complete in order, with the status and data of the reference. The receives that
  *     completed in the reference complete, and memory ends with equal bytes.
  *
- * The second check is skipped after a forged packet (a field set, the ICRC corrected), and after a
- * requester rightly gave up because all its tries were lost. A retransmitted READ may return the
- * data from before or after a later request that changes the data.
+ * The second check is skipped in two cases: after a forged packet (a field was set and the ICRC
+ * corrected), and after a requester gave up because the link lost all its tries. A retransmitted
+ * READ may return the data from before or after a later request that changes the data.
  *
  * With --side, one endpoint is a recorded peer (recorded_peer.h). It sends the captured frames at
- * their times and reacts to nothing. Only our endpoint is judged. The second check is made only if
- * no frame was lost, changed or moved, because the recorded peer retransmits nothing.
+ * their times and does not react to any packet. Only our endpoint is judged. The second check is
+ * made only if no frame was lost, changed or delayed, because the recorded peer retransmits
+ * nothing.
  *
  * The caller owns all structs. Functions that return an int return -1 if out of memory.
  */
@@ -57,8 +58,8 @@ struct rc_loop_result {
     uint64_t *page; /* hash of each page that a request can change, after the last request */
     size_t page_cnt, page_cap;
     uint64_t frames, lost, damaged, forged,
-        repeated;      /* number of frames sent; lost, damaged and forged ones of them;
-                        * retransmitted requests */
+        repeated;      /* number of frames sent; number of lost, damaged and forged ones among
+                        * them; number of retransmitted requests */
     uint32_t errors;   /* number of ERROR findings about both endpoints */
     uint32_t doubtful; /* number of ERROR findings about an endpoint after a forged packet
                         * reached it */

@@ -18,7 +18,7 @@
 /* Opcode UD SEND Only: MADs are UD datagrams (R168, R221). */
 #define UD_SEND_ONLY 0x64
 
-/* Connection number of an exchange, which conn=N of an impairment rule never matches. */
+/* Connection number of an exchange. No rule with conn=N matches this number. */
 #define NO_CONN 0x80000000u
 
 /* Maximum number of events of one exchange: 16 tries of each message, each duplicated several

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Closed loop of datagram streams (UC and UD): our senders post the messages of all streams at the
- * recorded times, and our receivers get the packets that the link delivers. One link carries all
- * streams. CM messages are not played (see cm_loop.h).
+ * recorded times, and our receivers receive the packets that the link delivers. One link carries
+ * all streams. CM messages are not played (see cm_loop.h).
  *
  * closed_loop.c calls dgram_loop_play() once, dgram_loop_has() for each stream, and
  * dgram_loop_free().
  *
  * UC and UD have no acknowledgements, so the specification alone determines the results. A sender
  * sends the recorded messages and completes each immediately (engine/dgram_sender.h). A receiver
- * completes exactly the messages that arrived whole, with their bytes (engine/dgram_receiver.h,
- * engine/dgram_expected.h). After a forged packet, a receiver is not judged until a message begins.
- * A datagram with a forged key is judged.
+ * completes exactly the messages that arrived completely, with their bytes
+ * (engine/dgram_receiver.h, engine/dgram_expected.h). After a forged packet, a receiver is not
+ * judged until a message begins. A datagram with a forged key is judged.
  */
 #ifndef REPLAY_SIM_DGRAM_LOOP_H
 #define REPLAY_SIM_DGRAM_LOOP_H

@@ -71,7 +71,7 @@ void flow_oracle_distrust(struct flow_oracle *oracle)
 
 void flow_oracle_finish(struct flow_oracle *oracle)
 {
-    oracle->frame++; /* no frame is current at the end */
+    oracle->frame++; /* at the end of the observation, no frame is current */
     if (oracle->flow)
         roce_flow_finish(oracle->flow);
     roce_flow_del(oracle->flow);

@@ -9,8 +9,9 @@
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
 
-/* Code of the local ACK timeout of the simulated requester: the recorded one, but at least 4.2
- * ms. A reordered frame never waits longer. Without a recorded timeout 67 ms, as programs use. */
+/* Code of the local ACK timeout of the simulated requester: the recorded code, but at least that of
+ * 4.2 ms, which exceeds the delay of a reordered frame. Without a recorded timeout 67 ms, the usual
+ * value of programs. */
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 
@@ -136,9 +137,9 @@ static int post_due(struct rc_loop *l)
 /* ---- completions -------------------------------------------------------------------------------
  */
 
-/* Returns whether the requester was right to give up at PSN `rel`. The link lost all tries, or
- * the NAK of a responder in the error state. A NAK that overtakes an earlier response is lost
- * too (R139, R140). */
+/* Returns whether the requester had to give up at PSN `rel`: the link lost all its tries, or the
+ * NAK of a responder in the error state. A NAK that overtakes an earlier response counts as lost
+ * (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Recorded peer: replaces a simulated RNIC. It sends the frames that one endpoint sent in the
- * capture, unchanged and at their times, and reacts to nothing. rc_loop.c calls these functions:
+ * capture, unchanged and at their times, and does not react to any packet. rc_loop.c calls these
+ * functions:
  *
  *   1. recorded_peer_init() lists the frames.
  *   2. recorded_peer_due() returns the time of the next frame, recorded_peer_next() builds it.

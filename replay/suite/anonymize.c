@@ -100,7 +100,7 @@ static bool change_gid(struct anonymizer *a, uint8_t *p)
     return n != 0;
 }
 
-/* Changes an address of the RDMA-IP CM. An IPv4 address is in the last 4 of the 16 bytes (R242). */
+/* Changes an address of the RDMA-IP CM. An IPv4 address uses the last 4 of the 16 bytes (R242). */
 static bool change_cm_ip(struct anonymizer *a, uint8_t *p)
 {
     return is_zero(p, 12) ? change_ip4(a, p + 12) : change_gid(a, p);
@@ -195,7 +195,7 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
         if (a->addresses && strcmp(field->name, "local_ca_guid") == 0 && !change_guid(a, at))
             return false;
         if (a->addresses && strcmp(field->name, "info") == 0)
-            memset(at, 0, field->width / 8); /* information in a REJ: an address of another port, or
+            memset(at, 0, field->width / 8); /* a REJ may contain an address of another port, or
                                               * a value */
         if (strcmp(field->name, "private_data") == 0) {
             uint32_t skip = roce_cm_sid_is_ip(sid) ? ROCE_CM_RDMAIP_LEN : 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Manifest: what a folder of captures says of each of them, in a file manifest.tsv: fields
- * separated by tabs, the first line names the columns, their order is free and others are left
- * alone.
+ * Manifest: the file manifest.tsv of a folder of captures, with the expected result of each
+ * capture. Fields are separated by tabs. The first line names the columns, in any order. Unknown
+ * columns are ignored.
  *
- *   file     path of the capture, from the folder of the manifest, or its last part if that is
- *            unique enough for the folder
+ *   file     path of the capture, from the folder of the manifest, or the last part of that path if
+ *            no other capture has it
  *   peer     implementation that was recorded; its known deviations do not fail, if there is a
  *            profile of that name
  *   replay   expected verdict: PASS (the default), FAIL, SKIPPED or UNUSABLE
  *
- * Empty lines and lines that begin with # mean nothing.
+ * Empty lines and lines that begin with # are ignored.
  */
 #ifndef REPLAY_SUITE_MANIFEST_H
 #define REPLAY_SUITE_MANIFEST_H
@@ -41,7 +41,7 @@ struct manifest_row {
     char *peer; /* recorded implementation, or NULL */
     enum outcome expected;
     unsigned line;
-    bool used; /* the folder has a capture for this row */
+    bool used; /* a capture of the folder belongs to this row */
 };
 
 struct manifest {

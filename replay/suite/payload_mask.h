@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Payload mask: combines every payload byte of a capture with a secret byte, so that nothing can
- * be read from the payload but a replay compares it as before. A byte of memory always has one
- * mask, whichever connection or R_Key writes or reads it, and at any time. A retransmitted
- * packet has the masks of the original. Words that atomics use are not masked, because a replay
- * computes with their values.
+ * Payload mask: combines every payload byte of a capture with a secret byte. Then nobody can read
+ * the payload, but a replay has the same result. A byte of memory has one mask at all times, for
+ * every connection and R_Key. A retransmitted packet has the masks of the original. Words that
+ * atomics use are not masked, because a replay computes with their values.
  *
  * Masks are computed by SipHash-2-4 (Aumasson, Bernstein 2012) with a key that is discarded. All
- * values that one place has at different times have one mask. So one known value reveals all
- * other values of that place.
+ * values of one place have one mask. So one known value reveals all other values of that place.
  */
 #ifndef REPLAY_SUITE_PAYLOAD_MASK_H
 #define REPLAY_SUITE_PAYLOAD_MASK_H

@@ -11,7 +11,8 @@
 
 struct suite_totals {
     size_t captures;
-    size_t directions; /* requests of one QP of a connection, and the responses to them */
+    size_t directions; /* number of directions: the requests of one QP of a connection, and the
+                        * responses to them */
     size_t streams;
     size_t exchanges; /* number of ends of CM exchanges */
     size_t outcome[OUTCOME_CNT];

@@ -45,7 +45,7 @@ struct suite_folder {
     char path[1024];
     char name[128];
     char work[1100];    /* temporary folder; "" after its removal */
-    char capture[1300]; /* path to which the capture must be written */
+    char capture[1300]; /* path where the caller writes the capture */
 };
 
 struct suite_row {

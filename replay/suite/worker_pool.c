@@ -43,7 +43,7 @@ static json_t *fault_json(const char *file, const char *text)
                      "error", json_lossy_string(text));
 }
 
-/* A closed loop has nothing recorded to differ from. */
+/* A closed loop has no recorded traffic from which it could differ. */
 static enum outcome expected_of(const struct job *job, const struct job_options *options)
 {
     if (!options->closed || job->item->expected == OUTCOME_UNUSABLE)
@@ -75,7 +75,7 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
     return rc;
 }
 
-/* The command that shows it again, with the whole conversation. */
+/* Prints the command that replays the capture again and prints the whole conversation. */
 static void print_rerun_command(FILE *text, const struct job *job,
                                 const struct job_options *options)
 {
@@ -95,7 +95,7 @@ static void print_rerun_command(FILE *text, const struct job *job,
     fputc('\n', text);
 }
 
-/* Draws the ladders. Without memory, there are none. */
+/* Draws the ladders. Draws none if out of memory. */
 static void draw_ladders(struct job *job, const struct replay *replay,
                          const struct report_options *options)
 {
@@ -182,7 +182,7 @@ static char *read_back(FILE *file)
 /* ---- processes ---------------------------------------------------------------------------------
  */
 
-/* What a worker leaves in its JSON file, for collect_result(). */
+/* Writes the result of a worker to its JSON file, for collect_result(). */
 static int exit_worker(const struct job *job, FILE *json)
 {
     json_t *all = json_pack("{s:i, s:o, s:o, s:O}", "outcome", (int)job->outcome, "fault",
@@ -255,7 +255,8 @@ static void collect_result(struct job *job, struct worker *w, int status)
     w->done = true;
 }
 
-/* Waits until at least one of the first `cnt` jobs is done and returns how many are. */
+/* Waits until at least one of the first `cnt` jobs is done, and returns the number of jobs that are
+ * done. */
 static size_t wait_for_workers(struct job *jobs, struct worker *workers, size_t cnt,
                                const struct job_options *options)
 {
@@ -266,7 +267,8 @@ static size_t wait_for_workers(struct job *jobs, struct worker *workers, size_t 
     do {
         pid = waitpid(-1, &status, 0);
     } while (pid < 0 && errno == EINTR);
-    /* Without a process to wait for, someone else took their end. */
+    /* If there is no process to wait for, another part of the program has already collected its
+     * exit status. */
     for (size_t i = 0; i < cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
             collect_result(&jobs[i], &workers[i], pid < 0 ? -1 : status);

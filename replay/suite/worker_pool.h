@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Worker pool: replays many captures, several at a time, each in its own process. So a crash in
+ * Worker pool: replays many captures, several at a time, each in a separate process. So a crash in
  * the replay of one capture does not affect the others.
  */
 #ifndef REPLAY_SUITE_WORKER_POOL_H
@@ -29,11 +29,12 @@ struct job_options {
 struct job {
     const struct capture_item *item;
     enum outcome outcome;
-    enum outcome expected; /* of the manifest; for a closed loop, to pass or to be skipped */
+    enum outcome expected; /* expected outcome, from the manifest; for a closed loop, PASS or
+                            * SKIPPED */
     char *text;            /* text report; "" if options.text was not set */
     char *ladders;         /* report_ladders(); NULL if the capture did not fail, or if
                             * options.ladders was not set */
-    json_t *json;          /* report_json(), or {file, verdict: ERROR, error} */
+    json_t *json;          /* result of report_json(), or {file, verdict: ERROR, error} */
     char *error; /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or
                   * NULL */
 };
@@ -51,8 +52,8 @@ struct job_watcher {
 
 /*
  * Replays all captures, `at_a_time` >= 1 at once. With 1, replays them in this process. *out
- * receives one job for each capture, in their order; free them with jobs_free(). Returns 0, or
- * -1 and an error if a process cannot be started or memory runs out.
+ * receives one job for each capture, in their order; free them with jobs_free(). Returns 0, or -1
+ * and an error if a process cannot be started or if out of memory.
  */
 int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
                     const struct job_options *options, const struct job_watcher *watcher,

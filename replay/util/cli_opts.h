@@ -52,7 +52,7 @@ int cli_next(const struct cli_opts *options, int argc, char **argv);
 /* Sets *best to `word` if it is nearer to `typed` than *distance, and reduces *distance. */
 void cli_suggest(const char *typed, const char *word, const char **best, size_t *distance);
 
-/* Returns the present name of a command. If `name` is a former name, prints the present name on
+/* Returns the current name of a command. If `name` is a former name, prints the current name on
  * standard error. */
 const char *cli_command_name(const char *name);
 

@@ -14,7 +14,7 @@
 #define CYAN   "36"
 #define BOLD   "1"
 
-/* Place of a word that is coloured. */
+/* Places of a coloured word in its line. */
 enum place {
     ANYWHERE,   /* a whole word */
     LINE_START, /* the beginning of a line, without blanks before it */
@@ -51,7 +51,7 @@ static const struct style {
 };
 #define STYLE_CNT (sizeof(styles) / sizeof(styles[0]))
 
-/* The stream collects a line, because a word may arrive in pieces. */
+/* The stream collects a whole line, because a word may arrive in pieces. */
 struct cookie {
     char *line;
     size_t len, cap;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Colours of the text reports on a terminal. A command prints its report to the stream of
- * colour_open(), which marks words such as ERROR and FAIL by their place in the line. Without its
- * escape sequences, the coloured text is the plain text, byte for byte.
+ * colour_open(), which marks words such as ERROR and FAIL by their place in the line. Without
+ * escape sequences, the coloured text is byte for byte the plain text.
  *
  * A command adds COLOUR_OPTION to its table of options and passes the option to colour_option().
  */
@@ -28,7 +28,7 @@ int colour_option(const char *command, const char *arg, enum colour_mode *mode);
  * not to be coloured. The stream writes each line at once. */
 FILE *colour_open(enum colour_mode mode);
 
-/* Writes what is left and frees the stream. Does nothing for stdout. An error of writing is an
+/* Writes the buffered rest and frees the stream. Does nothing for stdout. A failed write is an
  * error of stdout. */
 void colour_close(FILE *stream);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Keymap: numbers each different key of a fixed length 0, 1, 2 ... in the order of first use. The
- * caller keeps the values in an array with these numbers as indices. Used where captures are read
- * (flows, CM exchanges, connections). The map of the device (device/map.h) is another one: for
- * speed.
+ * Keymap: assigns the numbers 0, 1, 2 ... to keys of a fixed length, in the order of first use. The
+ * caller keeps the values in an array indexed by these numbers. Used where captures are read
+ * (flows, CM exchanges, connections). The device has another map (device/map.h), which is faster.
  *
  * The hash has a random secret, so that no capture can be made whose keys collide.
  *

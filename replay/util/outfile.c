@@ -99,7 +99,7 @@ int outfile_close(FILE *file, const char *path)
 
     if (!file || file == stdout)
         return 0;
-    if (failed) /* the reason is no longer in errno: the next write fails for the same reason */
+    if (failed) /* errno no longer has the reason, but the next write fails for the same reason */
         fputc('\n', file);
     if (fclose(file) != 0)
         return cli_error("%s: %s", path, strerror(errno));

@@ -18,7 +18,7 @@
 /* Returns whether the path is "-", which means standard output. */
 bool outfile_is_stdout(const char *path);
 
-/* Checks that the output is not the input capture, also under another path. Returns 0, or the exit
+/* Checks that the output is not the input capture, even under another path. Returns 0, or the exit
  * status after an error. */
 int outfile_is_no_input(const char *path, const char *capture);
 
@@ -30,8 +30,8 @@ int outfiles_differ(const char *command, const char *const *path, unsigned cnt);
  * exit status after an error. */
 int outfile_open(const char *path, FILE **out);
 
-/* Returns whether a write has failed; false for NULL. A writer need not report the failure:
- * outfile_close() reports it, and main() does for standard output. */
+/* Returns whether a write has failed. Returns false for NULL. Writers need not check for errors:
+ * outfile_close() reports a failed write, and main() does so for standard output. */
 bool outfile_failed(FILE *file);
 
 /* Closes the file, except standard output; accepts NULL. Returns 0, or the exit status if a write

@@ -18,11 +18,12 @@
 static const int signals[] = {SIGINT, SIGTERM};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* State of the process: signals are sent to the whole process, so there is one. */
+/* State of the process. There is one, because signals are sent to the whole process. */
 static struct {
     atomic_bool came, on;
     atomic_llong first; /* time of the first signal, ms */
-    int wake[2];        /* pipe that wakes a thread in poll() if another thread got the signal */
+    int wake[2];        /* pipe that wakes a thread in poll() if another thread received the
+                         * signal */
     struct sigaction old[SIGNALS];
 } it;
 

@@ -103,7 +103,8 @@ unsigned utf8_decode(const char *p, uint32_t *code)
     return *code >= least[len] && *code <= 0x10FFFF && (*code < 0xD800 || *code > 0xDFFF) ? len : 0;
 }
 
-/* Returns whether the character is a control character. Terminals also obey those above ASCII. */
+/* Returns whether the character is a control character. Terminals also interpret control characters
+ * above ASCII. */
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0);
@@ -141,7 +142,7 @@ void put_shell_word(FILE *out, const char *word)
         len = utf8_decode(p, &code);
         plain = len > 0 && !is_control(code);
     }
-    fputs(plain ? "'" : "$'", out); /* a shell reads escapes such as \x1b in $'...' only */
+    fputs(plain ? "'" : "$'", out); /* a shell interprets escapes such as \x1b only in $'...' */
     for (; *word; word++) {
         const unsigned char c = (unsigned char)*word;
 

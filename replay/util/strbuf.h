@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Strbuf: builds text in a buffer of fixed size, and makes text from outside safe to print. Text
- * that does not fit is truncated. Used by all folders of replay/.
+ * Strbuf: builds text in a buffer of fixed size, and makes external text safe to print. Text that
+ * does not fit is truncated. Used by all folders of replay/.
  *
  *   1. strbuf_of() over a char array,
  *   2. strbuf_add...(), as often as needed,
@@ -38,8 +38,8 @@ void strbuf_add_rate(struct strbuf *t, double bytes_per_s);
 /* Parses an IP address. Returns false if the text is not an IP address. */
 bool parse_ip_addr(const char *text, uint8_t addr[16]);
 
-/* Writes text from outside, for example a file name. Escapes bytes that are not printable UTF-8
- * ("\n", "\x1b"), so that the text has one line and cannot control a terminal. */
+/* Writes external text, for example a file name. Escapes bytes that are not printable UTF-8 ("\n",
+ * "\x1b"), so that the text has one line and cannot control a terminal. */
 void put_escaped(FILE *out, const char *text);
 
 /* Decodes the UTF-8 character at `p`, which must not be the end of the text. Returns its length in

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Narrowing: selects the frames of a capture that a command uses. The options --first, --from, --to,
- * --host and --connection have the same meaning in check, decode, replay and plot: the command works
- * as if the capture contained only the selected frames, but the frames keep their numbers. In plot,
- * --connection selects what is drawn, so it can be repeated (NARROW_OTHER_OPTIONS).
+ * Narrowing: selects the frames of a capture that a command uses. The options --first, --from,
+ * --to, --host and --connection have the same meaning in check, decode, replay and plot: the
+ * command works as if the capture contained only the selected frames, but the frames keep their
+ * numbers. In plot, --connection selects what is drawn, so it can be repeated
+ * (NARROW_OTHER_OPTIONS).
  *
  * A command adds NARROW_OPTIONS to its table of options, passes each of these options to
  * narrow_option(), and passes the result to the reader (reader_narrow()). check/connection_frames.h

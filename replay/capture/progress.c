@@ -7,7 +7,7 @@
 #include "util/strbuf.h"
 
 /* No line is printed in the first second. */
-#define FIRST_NS UINT64_C(1000000000)
+#define FIRST_NS  UINT64_C(1000000000)
 #define PERIOD_NS UINT64_C(200000000)
 
 static uint64_t now_ns(void)

@@ -227,7 +227,8 @@ def check_system(place):
 
 
 def check_plugin_script(place):
-    """The script runs from a copy of plugin/ that holds the built plugin, as tests/matrix plugins makes it."""
+    """The script runs from a copy of plugin/ that holds the built plugin, as tests/matrix plugins makes it. Beside it
+    are files for other versions of Wireshark, which the script must not install."""
     wrong = []
     folder = os.path.join(place.dir, "plugin")
     shutil.copytree(os.path.join(place.build, "lib/wireshark/plugins"), folder)
@@ -235,9 +236,21 @@ def check_plugin_script(place):
         shutil.copy(os.path.join(place.source, "plugin", script), folder)
     shutil.copytree(os.path.join(place.source, "plugin/profile"), os.path.join(folder, "profile"))
     script = os.path.join(folder, "install")
+    ours = os.listdir(os.path.join(place.build, "lib/wireshark/plugins"))
+    for version in ("4.0", "4.2", "4.4", "4.6"):
+        if version not in ours:
+            os.makedirs(os.path.join(folder, version, "epan"))
+            with open(os.path.join(folder, version, "epan", "roce.so"), "w", encoding="utf-8") as other:
+                other.write("for another Wireshark")
     place.give_to_user()
     place.run_as_user([script, "--user"])
     expect_plugin(place, wrong, "plugin/install --user")
+    for version in ours:  # without the file for this Wireshark
+        os.rename(os.path.join(folder, version), os.path.join(folder, "away"))
+        said = subprocess.run(place.user + [script, "--user"], env=place.env, capture_output=True, text=True)
+        if said.returncode != 1 or f"no roce.so for Wireshark {version}" not in said.stderr:
+            wrong.append(f"plugin/install without a plugin for {version}: {said.returncode}: {said.stderr}")
+        os.rename(os.path.join(folder, "away"), os.path.join(folder, version))
     place.run_as_user([script, "--user", "--remove"])
     left = [path for path in files_below(place.home) if "RoCE" in path or "roce" in path]
     if left or place.decoded():

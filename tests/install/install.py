@@ -81,6 +81,10 @@ class Place:
         done = subprocess.run(self.user + command, env=self.env, capture_output=True, text=True)
         return sum(all(line.split("\t")) for line in done.stdout.splitlines()) if done.returncode == 0 else 0
 
+    def coloured(self):
+        """Returns the packet list as tshark colours it in the default profile."""
+        return self.run_as_user(["tshark", "--color", "-T", "psml", "-n", "-r", self.capture])
+
 
 def files_below(folder):
     return sorted(os.path.relpath(os.path.join(at, name), folder) for at, _, names in os.walk(folder) for name in names)
@@ -245,6 +249,15 @@ def check_plugin_script(place):
     place.give_to_user()
     place.run_as_user([script, "--user"])
     expect_plugin(place, wrong, "plugin/install --user")
+    plain = place.coloured()
+    place.run_as_user([script, "--user", "--colours"])
+    place.run_as_user([script, "--user", "--colours"])
+    if plain == place.coloured():
+        wrong.append("plugin/install --colours does not colour the default profile")
+    with open(os.path.join(place.home, ".config/wireshark/colorfilters"), encoding="utf-8") as rules:
+        names = [row.split("@")[1] for row in rules if row.startswith("@")]
+    if len(set(names)) != len(names) or "Bad TCP" not in names or not names[0].startswith("RDMA: "):
+        wrong.append(f"colours of the default profile: {names}")
     for version in ours:  # without the file for this Wireshark
         os.rename(os.path.join(folder, version), os.path.join(folder, "away"))
         said = subprocess.run(place.user + [script, "--user"], env=place.env, capture_output=True, text=True)
@@ -252,7 +265,7 @@ def check_plugin_script(place):
             wrong.append(f"plugin/install without a plugin for {version}: {said.returncode}: {said.stderr}")
         os.rename(os.path.join(folder, "away"), os.path.join(folder, version))
     place.run_as_user([script, "--user", "--remove"])
-    left = [path for path in files_below(place.home) if "RoCE" in path or "roce" in path]
+    left = [path for path in files_below(place.home) if "RoCE" in path or "roce" in path or "colorfilters" in path]
     if left or place.decoded():
         wrong.append(f"left after plugin/install --user --remove: {left}")
     plugins = run(["pkg-config", "--variable=plugindir", "wireshark"]).strip()

@@ -22,11 +22,11 @@ def eth(ethertype, src=0):
     return bytes([2, 0, 0, 0, 0, 2 - src, 2, 0, 0, 0, 0, 1 + src]) + struct.pack(">H", ethertype)
 
 
-def roce(transport, src=0, sport=0xC000, ecn=0):
+def roce(transport, src=0, sport=0xC000, ecn=0, hosts=HOSTS, ident=1):
     """Returns a RoCEv2 frame over IPv4 from host `src` to the other."""
     def ip(tos, ttl, checksum):
-        return struct.pack(">BBHHHBBH", 0x45, tos, 32 + len(transport), 1, 0x4000, ttl, 17,
-                           checksum) + HOSTS[src] + HOSTS[1 - src]
+        return struct.pack(">BBHHHBBH", 0x45, tos, 32 + len(transport), ident, 0x4000, ttl, 17,
+                           checksum) + hosts[src] + hosts[1 - src]
     total = sum(struct.unpack(">10H", ip(ecn, 64, 0)))
     total = (total & 0xFFFF) + (total >> 16)
     udp = struct.pack(">HHH", sport, 4791, 12 + len(transport))
@@ -34,12 +34,12 @@ def roce(transport, src=0, sport=0xC000, ecn=0):
     return eth(0x0800, src) + ip(ecn, 64, 0xFFFF - total) + udp + b"\0\0" + body
 
 
-def roce6(transport, src=0):
+def roce6(transport, src=0, gids=GIDS):
     """Returns a RoCEv2 frame over IPv6 from host `src` to the other."""
     udp = struct.pack(">HHH", 0xC000, 4791, 12 + len(transport))
 
     def ip(first, hops):
-        return struct.pack(">IHBB", first, 12 + len(transport), 17, hops) + GIDS[src] + GIDS[1 - src]
+        return struct.pack(">IHBB", first, 12 + len(transport), 17, hops) + gids[src] + gids[1 - src]
     body = sealed(ip(0x6FFFFFFF, 0xFF) + udp + b"\xff\xff", transport)
     return eth(0x86DD, src) + ip(0x60000000, 64) + udp + b"\0\0" + body
 

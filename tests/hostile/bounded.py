@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Runs programs with limits of time and memory, and measures what they cost. Time in which this process
+itself was stopped (SIGSTOP) does not count."""
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+
+TICK = 0.02  # s
+LONGEST_TICK = 0.5  # s; a longer one means that this process was stopped or starved
+
+
+class Patience:
+    """A time limit. left() also sleeps one tick."""
+
+    def __init__(self, seconds):
+        self.seconds, self.before = seconds, time.monotonic()
+
+    def left(self):
+        time.sleep(TICK)
+        now = time.monotonic()
+        self.seconds -= min(now - self.before, LONGEST_TICK)
+        self.before = now
+        return self.seconds > 0
+
+
+class Done:
+    """An ended program: status (negative: the signal; None: it was late), output, CPU seconds, and KiB of memory."""
+
+    def __init__(self, status, out, usage):
+        self.status, self.out = status, out
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.rss = usage.ru_maxrss
+
+    def __str__(self):
+        return f"status {self.status}, {self.cpu:.1f} s of CPU, {self.rss >> 10} MiB: {self.out[-800:]}"
+
+
+class Program:
+    """A started program. Its output is in a file, so that it never waits for a reader."""
+
+    def __init__(self, command, memory=0, cpu=0, files=0, size=0, **how):
+        def limit():
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            for what, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, cpu),
+                                (resource.RLIMIT_NOFILE, files), (resource.RLIMIT_FSIZE, size)):
+                if value:
+                    resource.setrlimit(what, (value, value))
+            if size:
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        self.command = command
+        self.file = tempfile.TemporaryFile("w+", errors="replace")
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.file, stderr=subprocess.STDOUT,
+                                        preexec_fn=limit, restore_signals=not size, **how)
+        self.pid, self.done = self.process.pid, None
+
+    def output(self):
+        self.file.seek(0)
+        return self.file.read()
+
+    def poll(self):
+        if not self.done:
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                self.process.returncode = os.waitstatus_to_exitcode(status)
+                self.done = Done(self.process.returncode, self.output(), usage)
+        return self.done
+
+    def wait(self, seconds):
+        """Returns the ended program. A late one is killed, and its status is None."""
+        patience = Patience(seconds)
+        while not self.poll() and patience.left():
+            pass
+        if not self.poll():
+            self.kill()
+            self.done.status = None
+        return self.done
+
+    def kill(self):
+        if not self.poll():
+            self.process.kill()
+            while not self.poll():
+                time.sleep(TICK)
+        return self.done
+
+
+def run(command, seconds, **limits):
+    return Program(command, **limits).wait(seconds)

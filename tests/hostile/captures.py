@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Cases of tests/soak: hostile and spoilt captures through the commands and the plugin, under limits."""
+import glob
+import os
+import random
+import re
+import shutil
+import struct
+import sys
+import zlib
+
+import bounded
+import shapes
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.join(HERE, "..", "..")
+sys.path.insert(0, os.path.join(HERE, "..", "plugin"))
+from tshark import Tshark  # noqa: E402
+
+MEMORY = 2 << 30  # bytes of address space of a command
+CPU = 60  # s
+PACKETS = 20000
+PREFIX = 42  # bytes before the BTH of a frame over Ethernet and IPv4
+
+COMMANDS = {
+    "check": ["check", "--json", "{out}", "--csv", "{folder}", "--events", "{events}"],
+    "check --html": ["check", "-q", "--html", "{out}"],
+    "decode": ["decode", "-v", "--json", "{out}"],
+    "replay": ["replay", "-l", "--json", "{out}"],
+    "replay --closed-loop": ["replay", "--closed-loop", "--impair", "loss=2%"],
+    "drill --from": ["drill", "--from"],
+    "import": ["import", "--to", "{folder}"],
+    "edit": ["edit", "--impair", "loss=5%"],
+}
+
+
+class World:
+    """The programs and a scratch folder of the cases."""
+
+    def __init__(self, bin_dir, folder, rng):
+        self.rocedrill = os.path.join(bin_dir, "rocedrill")
+        self.plugins = os.path.join(os.path.dirname(bin_dir), "lib", "wireshark", "plugins")
+        self.folder, self.rng = folder, rng
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+
+def judge(world, name, capture):
+    """Runs one command on a capture. Returns what it did wrong, or None."""
+    out = world.path("out.d")
+    shutil.rmtree(out, ignore_errors=True)
+    os.mkdir(out)
+    words = [word.format(out=os.path.join(out, "out"), folder=os.path.join(out, "f"), events=os.path.join(out, "e"))
+             for word in COMMANDS[name]]
+    command = [world.rocedrill, *words, capture] + ([os.path.join(out, "edited")] if name == "edit" else [])
+    done = bounded.run(command, 20 * CPU, memory=MEMORY, cpu=CPU)
+    if done.status not in (0, 1, 2) or re.search("Cannot allocate memory|CRASHED", done.out):
+        return f"{name}: {done}"
+    return None
+
+
+def shaped(world, name):
+    """Each shape in turn, with another size each time."""
+    names = list(shapes.SHAPES)
+    kind = names[world.turn % len(names)]
+    capture = world.path("shape.pcap")
+    cnt = shapes.write(capture, shapes.SHAPES[kind](world.rng.randrange(PACKETS // 20, PACKETS)))
+    problem = judge(world, name, capture)
+    return cnt, problem and f"shape {kind}: {problem}"
+
+
+def sealed(frame):
+    """Returns the frame, if it is RoCEv2 over IPv4, with its ICRC made right."""
+    if len(frame) < PREFIX + 16 or frame[12:14] != b"\x08\x00" or frame[36:38] != b"\x12\xb7":
+        return frame
+    masked = bytearray(b"\xff" * 8 + frame[14:-4])
+    for at in (8 + 1, 8 + 8, 8 + 10, 8 + 11, 28 + 6, 28 + 7, 36 + 4):
+        masked[at] = 0xFF
+    return frame[:-4] + struct.pack("<I", zlib.crc32(masked))
+
+
+def spoilt_frames(rng, frames):
+    """Yields the frames with bytes changed, and some lost, repeated, swapped and cut."""
+    frames = list(frames)
+    for _ in range(rng.randrange(1, 1 + len(frames) // 4)):
+        at = rng.randrange(len(frames))
+        frame = bytearray(frames[at])
+        kind = rng.randrange(6)
+        if kind == 0:
+            frames[at] = frames[rng.randrange(len(frames))]
+        elif kind == 1:
+            frames.insert(at, frames[rng.randrange(len(frames))])
+        elif kind == 2:
+            del frame[rng.randrange(len(frame) + 1):]
+            frames[at] = bytes(frame)
+        elif len(frame) > PREFIX:
+            frame[rng.randrange(14, min(len(frame), PREFIX + 48))] = rng.randrange(256)
+            frames[at] = sealed(bytes(frame)) if rng.randrange(2) else bytes(frame)
+    return frames
+
+
+def frames_of(path):
+    """Returns the frames of a pcap of little endian byte order."""
+    with open(path, "rb") as file:
+        data = file.read()
+    frames, at = [], 24
+    while at + 16 <= len(data):
+        size = struct.unpack_from("<I", data, at + 8)[0]
+        frames.append(data[at + 16:at + 16 + size])
+        at += 16 + size
+    return frames
+
+
+def spoilt_capture(world):
+    """Writes a recorded capture with spoilt frames, and in every fourth turn a spoilt file."""
+    captures = sorted(glob.glob(os.path.join(TOP, "traces", "captures", "*.pcap")))
+    source = captures[world.rng.randrange(len(captures))]
+    capture = world.path("spoilt.pcap")
+    cnt = shapes.write(capture, spoilt_frames(world.rng, frames_of(source)), 50)
+    if world.turn % 4 == 0:
+        with open(capture, "r+b") as file:
+            data = bytearray(file.read())
+            for _ in range(8):
+                data[world.rng.randrange(len(data))] = world.rng.randrange(256)
+            file.seek(0)
+            file.write(data[:world.rng.randrange(len(data)) if world.turn % 8 else len(data)])
+            file.truncate()
+    return cnt, source, capture
+
+
+def spoilt(world, name):
+    cnt, source, capture = spoilt_capture(world)
+    problem = judge(world, name, capture)
+    return cnt, problem and f"spoilt {os.path.basename(source)}: {problem}"
+
+
+def in_tshark(world, spoil):
+    if spoil:
+        cnt, source, capture = spoilt_capture(world)
+    else:
+        names = list(shapes.SHAPES)
+        source, capture = names[world.turn % len(names)], world.path("shape.pcap")
+        cnt = shapes.write(capture, shapes.SHAPES[source](world.rng.randrange(100, PACKETS // 4)))
+    with Tshark(world.plugins) as shark:
+        done = bounded.run(shark.command(["-2", "-V", "-z", "roce,conn", "-z", "roce,oper", "-z", "roce,rules", "-r",
+                                          shark.file(capture)]), 20 * CPU, memory=2 * MEMORY, cpu=2 * CPU)
+    if "RDMA over Converged" not in done.out and not spoil:
+        return cnt, f"{source}: the plugin did not dissect: {done}"
+    # A capture that is cut ends with status 2, after all its frames.
+    if done.status not in (0, 2) or "Dissector bug, protocol RoCE" in done.out:
+        return cnt, f"{source}: {done}"
+    return cnt, None
+
+
+def cases(bin_dir, folder, seed):
+    """Returns {name: function of the turn, which returns the number of packets and the problem or None}."""
+    world = World(bin_dir, folder, random.Random(seed))
+
+    def case(function, *args):
+        def play(turn):
+            world.turn = turn
+            return function(world, *args)
+        return play
+    found = {}
+    for name in COMMANDS:
+        found[f"hostile shapes, {name}"] = case(shaped, name)
+        found[f"spoilt captures, {name}"] = case(spoilt, name)
+    if os.path.isdir(world.plugins):
+        found["hostile shapes, plugin"] = case(in_tshark, False)
+        found["spoilt captures, plugin"] = case(in_tshark, True)
+    return found

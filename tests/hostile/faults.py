@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Cases of tests/soak: faults of programs, of the machine and of the link, at a random moment of a running pair, at
+a random side. No program may hang longer than the timeout that applies or end by a signal that we did not send;
+nothing may be left behind, each recording must be readable, and the next pair works."""
+import glob
+import os
+import random
+import signal
+
+import bounded
+import lab as labs
+
+HANG = 60  # s; retry timeouts of these programs end within 6 s on an idle machine
+MiB = 1 << 20
+lab = None
+
+
+def side_of(rng):
+    return rng.choice((labs.SERVER, labs.CLIENT))
+
+
+def other(side):
+    return 1 - side
+
+
+def crashed(done):
+    """Returns whether a signal ended the program, which rnic-run reports as 128 + N."""
+    return done.status is not None and (done.status < 0 or done.status > 128)
+
+
+def recording(path):
+    """Returns why a recording cannot be read, or None. It may be empty if the program had sent nothing."""
+    if not os.path.exists(path):
+        return f"{path} does not exist"
+    done = bounded.run([os.path.join(lab.bin, "rocedrill"), "check", "-q", "--json", "-", path], HANG)
+    if done.status not in (0, 1) and "no RoCE packet" not in done.out:
+        return f"{path}: {done}"
+    return None
+
+
+def program_of(pair, side):
+    """Returns the process of the program that runs on the device: the last descendant that has the name."""
+    names = {"ib_write_bw": "ib_write_bw", "rping": "rping", "transfer": "file_transfer"}
+    found = [pid for pid in pair.pids(side) if labs.stacks.read(f"/proc/{pid}/comm") == names[pair.kind]]
+    return found[-1] if found else None
+
+
+def settle(done):
+    """Waits until a program runs, or has ended before its fault."""
+    patience = bounded.Patience(done)
+    while patience.left():
+        pass
+
+
+def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
+    """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that need not notice. `finishes`: both
+    do their work. `victim`: the side that is killed. Returns what was wrong, or None."""
+    pair.begin()
+    settle(lab.rng.random() ** 2 * 1.5)
+    fault(pair)
+    patience = bounded.Patience(HANG)
+    while patience.left() and not all(program.poll() for program in pair.programs):
+        if all(program.poll() or side in may_wait for side, program in enumerate(pair.programs)):
+            settle(0.3)
+            break
+    waits = [side for side, program in enumerate(pair.programs) if not program.poll()]
+    ended = [one for one in waits if one in may_wait]
+    for side in ended:
+        labs.stacks.end(pair.programs[side].pid)
+    done = pair.end(5)
+    late = [str(done[side]) for side in waits if side not in ended]
+    if late:
+        return f"{pair.kind}: not done after {HANG} s: " + " / ".join(late)
+    if finishes:
+        return pair.wrong(done)
+    crashes = [str(one) for side, one in enumerate(done) if side not in ended and side != victim and crashed(one)]
+    return " / ".join(crashes) or None
+
+
+def killed(_):
+    """kill -9 of the program. rnic-run completes the recording."""
+    kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+    record = lab.path("killed.pcapng")
+    words = [[], []]
+    words[side] = ["-w", record]
+    pair = labs.Pair(lab, kind, size=20, words=words)
+
+    def fault(pair):
+        pid = program_of(pair, side)
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+    try:
+        # A peer elsewhere that has no request outstanding is not informed (threats.md): rping's server reads.
+        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side)
+        problem = problem or recording(record)
+    finally:
+        pair.tidy()
+    return 1, problem and f"{kind}, side {side}: {problem}"
+
+
+def watcher_killed(_):
+    """kill -9 of rnic-run itself. Its program is ended, and the parts of the recording stay readable."""
+    kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+    record = lab.path("watcher.pcapng")
+    words = [[], []]
+    words[side] = ["-w", record]
+    pair = labs.Pair(lab, kind, size=20, words=words)
+
+    def fault(pair):
+        os.kill(pair.programs[side].pid, signal.SIGKILL)
+    try:
+        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side)
+        parts = glob.glob(record + ".*/*.pcapng")
+        for part in parts:
+            if os.path.getsize(part):
+                problem = problem or recording(part)
+    finally:
+        pair.tidy()
+        for path in glob.glob(record + "*"):
+            labs.shutil.rmtree(path, ignore_errors=True)
+    return 1, problem and f"{kind}, side {side}: {problem}"
+
+
+def stopped(seconds, finishes):
+    def play(_):
+        kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+        pair = labs.Pair(lab, kind, size=4)
+
+        def fault(pair):
+            pid = program_of(pair, side)
+            if pid:
+                os.kill(pid, signal.SIGSTOP)
+                settle(seconds)
+                os.kill(pid, signal.SIGCONT)
+        try:
+            problem = with_fault(pair, fault, finishes=finishes)
+        finally:
+            pair.tidy()
+        return 1, problem and f"{kind}, side {side}: {problem}"
+    return play
+
+
+def limited(name, draw):
+    """A program with a limit on descriptors or memory: it works, or reports an error and ends; so does its peer."""
+    def play(_):
+        kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+        shell, words = ["", ""], draw(lab.rng)
+        shell[side] = words
+        pair = labs.Pair(lab, kind, shell=shell)
+        try:
+            # A server whose client never connects waits, as on hardware; so does one that listens with rdma_cm.
+            problem = with_fault(pair, lambda _: None, may_wait=(other(side),))
+        finally:
+            pair.tidy()
+        return 1, problem and f"{kind}, side {side}, {words}: {problem}"
+    return play
+
+
+def disk_full(_):
+    """The recording or the scratch file cannot grow. The programs finish, and rnic-run reports the loss."""
+    kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+    record = lab.path("full.pcapng")
+    words, limits = [[], []], [{}, {}]
+    words[side] = lab.rng.choice((["-w", record], ["--selfcheck"], ["--timeline=" + lab.path("full.txt")]))
+    limits[side] = {"size": lab.rng.randrange(1, 200) << 10}
+    if kind == "transfer" and side == labs.SERVER:
+        kind = "ib_write_bw"  # the received file itself would not fit
+    pair = labs.Pair(lab, kind, words=words, limits=limits)
+    try:
+        pair.begin()
+        done = pair.end(HANG)
+        if done[side].status == 2 and "could not be" in done[side].out:
+            done[side].status = 0
+        problem = pair.wrong(done)
+        if not problem and words[side][0] == "-w":
+            problem = recording(record)
+    finally:
+        pair.tidy()
+    return 1, problem and f"{kind}, side {side}, {words[side][0]}: {problem}"
+
+
+def ip(side, *words):
+    lab.spaces[side].run("ip", *words)
+
+
+def restore(side):
+    """Restores link, MTU and addresses of one side."""
+    for words in (("link", "set", labs.LINK, "up"), ("link", "set", labs.LINK, "mtu", str(labs.MTU)),
+                  ("addr", "flush", "dev", labs.LINK, "scope", "global"),
+                  ("addr", "add", labs.wire.ADDRESSES[side][0] + "/24", "dev", labs.LINK),
+                  ("addr", "add", labs.wire.ADDRESSES[side][1] + "/64", "dev", labs.LINK, "nodad")):
+        ip(side, *words)
+    lab.gids = [labs.wire.gid_indices(space, lab.bin) for space in lab.spaces]
+
+
+def link_fault(change, back, seconds, finishes=False):
+    def play(_):
+        kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+        pair = labs.Pair(lab, kind, size=4)
+        pause = seconds(lab.rng)
+
+        def fault(_):
+            for words in change(side):
+                ip(side, *words)
+            settle(pause)
+            for words in back(side):
+                ip(side, *words)
+        try:
+            # rping's server has no request outstanding while it waits for the client.
+            problem = with_fault(pair, fault, may_wait=() if finishes or kind != "rping" else (0, 1),
+                                 finishes=finishes)
+        finally:
+            pair.tidy()
+            restore(side)
+        return 1, problem and f"{kind}, side {side}, {pause:.2f} s: {problem}"
+    return play
+
+
+def address(side):
+    return labs.wire.ADDRESSES[side][0] + "/24"
+
+
+FAULTS = {
+    "kill -9 of the program": killed,
+    "kill -9 of rnic-run": watcher_killed,
+    "SIGSTOP for 0.2 s": stopped(0.2, True),
+    "SIGSTOP for 8 s": stopped(8, False),
+    "few descriptors (EMFILE)": limited("files", lambda rng: f"ulimit -n {rng.randrange(3, 40)}"),
+    "little memory (ENOMEM)": limited("memory", lambda rng: f"ulimit -v {rng.randrange(20, 400) << 10}"),
+    "disk full (ENOSPC)": disk_full,
+    "link down and up, short": link_fault(
+        lambda side: [("link", "set", labs.LINK, "down")], lambda side: [("link", "set", labs.LINK, "up")],
+        lambda rng: 0.1 * rng.random(), True),
+    "link down and up, long": link_fault(
+        lambda side: [("link", "set", labs.LINK, "down")], lambda side: [("link", "set", labs.LINK, "up")],
+        lambda rng: 8),
+    "address removed and added": link_fault(
+        lambda side: [("addr", "del", address(side), "dev", labs.LINK)],
+        lambda side: [("addr", "add", address(side), "dev", labs.LINK)], lambda rng: 2 * rng.random()),
+    "address changed": link_fault(
+        lambda side: [("addr", "del", address(side), "dev", labs.LINK),
+                      ("addr", "add", f"10.77.0.{70 + side}/24", "dev", labs.LINK)],
+        lambda side: [("addr", "del", f"10.77.0.{70 + side}/24", "dev", labs.LINK),
+                      ("addr", "add", address(side), "dev", labs.LINK)], lambda rng: 4 + 4 * rng.random()),
+    "MTU lowered and raised": link_fault(
+        lambda side: [("link", "set", labs.LINK, "mtu", "1280")],
+        lambda side: [("link", "set", labs.LINK, "mtu", str(labs.MTU))], lambda rng: 3 * rng.random()),
+}
+
+
+def afterwards(play):
+    """A case, after which nothing is left and, from time to time, another pair works."""
+    def case(turn):
+        units, problem = play(turn)
+        problem = problem or lab.left()
+        if not problem and turn % 5 == 0:
+            pair = labs.Pair(lab, lab.rng.choice(labs.Pair.KINDS))
+            try:
+                pair.begin()
+                problem = pair.wrong(pair.end())
+                problem = problem and f"the next pair, {pair.kind}: {problem}"
+            finally:
+                pair.tidy()
+        return units, problem
+    return case
+
+
+def cases(bin_dir, folder, seed):
+    global lab
+    lab = labs.Lab(bin_dir, os.path.join(folder, "faults"), random.Random(seed))
+    return {name: afterwards(play) for name, play in FAULTS.items()}
+
+
+def close():
+    if lab:
+        lab.close()

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Two network namespaces with a veth link (tests/programs/wire.py), and pairs of programs that run on the software
+RNIC at both ends: ib_write_bw, rping, and a file transfer whose bytes are compared."""
+import glob
+import os
+import re
+import shutil
+import sys
+
+import bounded
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+import stacks  # noqa: E402
+import wire  # noqa: E402
+
+LINK = "wire0"
+MTU = 4300
+SERVER, CLIENT = 0, 1
+PATIENCE = 120  # s; on a loaded machine
+FILE_SIZE = 3000000
+TRANSFER = "transfer"
+
+
+class Lab:
+    """The namespaces, and a scratch folder for both ends."""
+
+    def __init__(self, bin_dir, folder, rng):
+        self.bin, self.rng = bin_dir, rng
+        self.folder = os.path.join(folder, "lab")
+        self.scratch = os.path.join(self.folder, "tmp")
+        os.makedirs(self.scratch)
+        self.spaces = wire.link(MTU)
+        self.gids = [wire.gid_indices(space, bin_dir) for space in self.spaces]
+
+    def close(self):
+        for space in self.spaces:
+            space.close()
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def names(self):
+        """Returns the names that programs on the software RNIC have claimed at either end."""
+        found = []
+        for space in self.spaces:
+            with open(f"/proc/{space.pid}/net/unix", encoding="utf-8", errors="replace") as table:
+                found += [line.split()[-1] for line in table if "@rnic" in line]
+        return found
+
+    def strangers(self, known):
+        """Returns the processes of both namespaces except `known`."""
+        nets = {stacks.link(f"/proc/{space.pid}/ns/net") for space in self.spaces}
+        keepers = [pid for space in self.spaces for pid in (space.pid, space.keeper.pid)]
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in keepers + known and
+                stacks.link(f"/proc/{name}/ns/net") in nets and stacks.runs(int(name))]
+
+    def left(self, known=()):
+        """Returns what the ended programs left behind, or None. rnic-run's own children may end a moment later."""
+        patience = bounded.Patience(20)
+        while patience.left():
+            names, pids = self.names(), self.strangers(list(known))
+            scratch = glob.glob(os.path.join(self.scratch, "*"))
+            if not (names or pids or scratch):
+                return None
+        return f"left behind: names {names}, processes {[stacks.read(f'/proc/{pid}/cmdline') for pid in pids]}, {scratch}"
+
+
+class Pair:
+    """One pair of programs. `options` of each side: words for rnic-run and limits of bounded.Program."""
+
+    KINDS = ("ib_write_bw", "rping", "transfer")
+    number = 0
+
+    def __init__(self, lab, kind, size=1.0, words=((), ()), limits=({}, {}), shell=("", "")):
+        Pair.number += 1
+        self.lab, self.kind = lab, kind
+        port = 20000 + Pair.number % 20000
+        host = wire.ADDRESSES[0][0]
+        self.source, self.target = lab.path("source"), lab.path(f"target{Pair.number}")
+        if kind == "ib_write_bw":
+            self.ready = str(port)
+            common = ["ib_write_bw", "-F", "-n", str(max(5, int(300 * size))), "-p", str(port)]
+            commands = [common + ["-x", lab.gids[SERVER][0]], common + ["-x", lab.gids[CLIENT][0], host]]
+        elif kind == "rping":
+            self.ready = f"cm/106/{port}"
+            rounds = str(max(5, int(60 * size)))
+            commands = [["rping", "-s", "-C", rounds, "-a", host, "-p", str(port)],
+                        ["rping", "-c", "-V", "-v", "-C", rounds, "-a", host, "-p", str(port)]]
+        else:
+            self.ready = str(port)
+            with open(self.source, "wb") as file:
+                file.write(lab.rng.randbytes(max(1000, int(FILE_SIZE * size))))
+            program = os.path.join(lab.bin, "programs", "file_transfer")
+            commands = [[program, "receive", str(port), self.target],
+                        [program, "send", host, str(port), self.source]]
+        self.commands = []
+        for side, command in enumerate(commands):
+            if shell[side]:  # sets something in the program alone, not in rnic-run
+                command = ["sh", "-c", f'{shell[side]}; exec "$@"', "sh", *command]
+            self.commands.append(lab.spaces[side].command(os.path.join(lab.bin, "rnic-run"), "-i", LINK,
+                                                          *words[side], "--", *command))
+        self.limits = limits
+        self.programs = []
+
+    def start(self, side):
+        env = dict(os.environ, TMPDIR=self.lab.scratch)
+        program = bounded.Program(self.commands[side], env=env, **self.limits[side])
+        self.programs.append(program)
+        return program
+
+    def begin(self, seconds=PATIENCE):
+        """Starts the server, and the client when the server is ready or has ended."""
+        server = self.start(SERVER)
+        patience = bounded.Patience(seconds)
+        while not self.lab.spaces[SERVER].ready(self.ready) and not server.poll() and patience.left():
+            pass
+        self.start(CLIENT)
+
+    def pids(self, side):
+        """Returns the processes of one side, the program itself last."""
+        return stacks.family(self.programs[side].pid)
+
+    def end(self, seconds=PATIENCE):
+        """Waits for both sides. Returns [Done]; one that was late has status None."""
+        patience = bounded.Patience(seconds)
+        late = ""
+        while not all([program.poll() for program in self.programs]):
+            if not patience.left():
+                late = stacks.show(*(program.pid for program in self.programs if not program.poll()))
+                break
+        done = []
+        for program in self.programs:
+            is_late = not program.poll()
+            if is_late:
+                stacks.end(program.pid)
+            done.append(program.kill())
+            if is_late:
+                done[-1].status = None
+        if late:
+            done[-1].out += late[-6000:]
+        return done
+
+    def wrong(self, done):
+        """Returns why the pair did not do its work, or None."""
+        if any(one.status != 0 for one in done):
+            return " / ".join(str(one) for one in done)
+        if self.kind == "rping" and "ping data: rdma-ping-" not in done[CLIENT].out:
+            return f"no data: {done[CLIENT]}"
+        if self.kind == "ib_write_bw" and not re.search(r"^ 65536 +\d+", done[CLIENT].out, re.MULTILINE):
+            return f"no result: {done[CLIENT]}"
+        if self.kind == "transfer" and not self.same_files():
+            return "the files differ"
+        return None
+
+    def same_files(self):
+        with open(self.source, "rb") as source, open(self.target, "rb") as target:
+            return source.read() == target.read()
+
+    def tidy(self):
+        for program in self.programs:
+            if not program.poll():
+                stacks.end(program.pid)
+                program.kill()
+        if os.path.exists(self.target):
+            os.unlink(self.target)
+        for path in glob.glob(os.path.join(self.lab.scratch, "*")):
+            shutil.rmtree(path, ignore_errors=True)

@@ -19,7 +19,7 @@ from tshark import Tshark  # noqa: E402
 
 MEMORY = 2 << 30  # bytes of address space of a command
 CPU = 60  # s
-PACKETS = 20000
+PACKETS = 6000
 PREFIX = 42  # bytes before the BTH of a frame over Ethernet and IPv4
 
 COMMANDS = {
@@ -83,7 +83,7 @@ def sealed(frame):
 def spoilt_frames(rng, frames):
     """Yields the frames with bytes changed, and some lost, repeated, swapped and cut."""
     frames = list(frames)
-    for _ in range(rng.randrange(1, 1 + len(frames) // 4)):
+    for _ in range(rng.randrange(1, 2 + len(frames) // 4) if frames else 0):
         at = rng.randrange(len(frames))
         frame = bytearray(frames[at])
         kind = rng.randrange(6)

@@ -29,6 +29,7 @@ def roce(transport, src=0, sport=0xC000, ecn=0, hosts=HOSTS, ident=1):
                            checksum) + hosts[src] + hosts[1 - src]
     total = sum(struct.unpack(">10H", ip(ecn, 64, 0)))
     total = (total & 0xFFFF) + (total >> 16)
+    total = (total & 0xFFFF) + (total >> 16)
     udp = struct.pack(">HHH", sport, 4791, 12 + len(transport))
     body = sealed(ip(0xFF, 0xFF, 0xFFFF) + udp + b"\xff\xff", transport)
     return eth(0x0800, src) + ip(ecn, 64, 0xFFFF - total) + udp + b"\0\0" + body

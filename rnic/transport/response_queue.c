@@ -10,22 +10,35 @@ static bool is_aeth(const struct rnic_queued_response *response)
     return response->res == RNIC_RESPONSE_AETH;
 }
 
+static void erase_entry(struct rnic_response_queue *queue, uint8_t idx)
+{
+    queue->cnt--;
+    memmove(&queue->entry[idx], &queue->entry[idx + 1],
+            (queue->cnt - idx) * sizeof(queue->entry[0]));
+}
+
+/* Inserts an entry. The queue has room, because two acknowledgements are adjacent at the front only
+ * and each resource is queued once. Of a full queue, the ACK before a sequence NAK is erased. */
 static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
                          struct rnic_queued_response response)
 {
-    /* The queue has room: two acknowledgements are never adjacent, and each resource is queued
-     * once. */
+    if (queue->cnt == RNIC_RESPONSE_QUEUE_MAX && is_aeth(&queue->entry[0]) &&
+        is_aeth(&queue->entry[1])) {
+        erase_entry(queue, 0);
+        idx -= idx > 0;
+    }
     assert(queue->cnt < RNIC_RESPONSE_QUEUE_MAX);
     memmove(&queue->entry[idx + 1], &queue->entry[idx], (queue->cnt - idx) * sizeof(response));
     queue->entry[idx] = response;
     queue->cnt++;
 }
 
-static void erase_entry(struct rnic_response_queue *queue, uint8_t idx)
+/* Erases an ACK at the front before a later ACK. */
+static void merge_acks(struct rnic_response_queue *queue)
 {
-    queue->cnt--;
-    memmove(&queue->entry[idx], &queue->entry[idx + 1],
-            (queue->cnt - idx) * sizeof(queue->entry[0]));
+    if (queue->cnt == 2 && is_aeth(&queue->entry[0]) && is_aeth(&queue->entry[1]) &&
+        roce_syndrome_kind(queue->entry[1].syndrome) == ROCE_SYN_ACK)
+        erase_entry(queue, 0);
 }
 
 bool rnic_response_queue_is_ack(const struct rnic_response_queue *queue)
@@ -40,10 +53,14 @@ void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos po
     struct rnic_queued_response response = {pos, msn, syndrome, RNIC_RESPONSE_AETH};
     struct rnic_queued_response *last = queue->cnt ? &queue->entry[queue->cnt - 1] : NULL;
 
-    if (!last || !is_aeth(last))
+    if (!last || !is_aeth(last) ||
+        (rnic_response_queue_is_ack(queue) && pos > last->pos &&
+         syndrome == (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ))) {
         insert_entry(queue, queue->cnt, response);
-    else if (pos >= last->pos)
+    } else if (pos >= last->pos) {
         *last = response;
+        merge_acks(queue);
+    }
 }
 
 /* Removes the response of resource `res`, if it is queued. */
@@ -82,6 +99,7 @@ void rnic_response_queue_nak_to_ack(struct rnic_response_queue *queue)
     }
     last->pos--;
     last->syndrome = ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE;
+    merge_acks(queue);
 }
 
 void rnic_response_queue_pop(struct rnic_response_queue *queue)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Response queue: the responses that a responder still has to send, in the order of the requests
- * (R077). A later ACK replaces an earlier ACK that was not sent yet, because it acknowledges more
- * requests (R064, R069). However many requests arrive, the queue has at most one entry for each
- * responder resource, and one ACK or NAK between two resources. */
+/* Response queue: the responses that a responder has yet to send, in the order of the requests
+ * (R077). A later ACK replaces an unsent earlier ACK, because it acknowledges more requests (R064,
+ * R069). Only an ACK that is alone in the queue stays before a sequence NAK, while there is room.
+ * The queue has at most one entry for each responder resource, and one ACK or NAK between two of
+ * them, however many requests arrive. */
 #ifndef TRANSPORT_RESPONSE_QUEUE_H
 #define TRANSPORT_RESPONSE_QUEUE_H
 
@@ -40,7 +41,9 @@ rnic_response_queue_last(struct rnic_response_queue *queue)
 /* Returns whether the queue contains exactly one ACK and no other response. */
 bool rnic_response_queue_is_ack(const struct rnic_response_queue *queue);
 
-/* Queues an ACK or NAK for `pos`, unless a queued response already acknowledges `pos`. */
+/* Queues an ACK or NAK for `pos`, unless a queued response already acknowledges `pos`. A sequence
+ * NAK does not replace an ACK that is alone in the queue: a forged request with a later PSN can
+ * cause a NAK with a PSN that the requester has not sent, which it must ignore (R137). */
 void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos pos, uint8_t syndrome,
                                   uint32_t msn);
 

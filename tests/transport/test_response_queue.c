@@ -26,14 +26,13 @@ static void later_ack_replaces_queued_ack(void)
     EXPECT_EQ(queue.cnt, 1);
     CU_ASSERT(rnic_response_queue_is_ack(&queue));
     expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
-    rnic_response_queue_put_aeth(&queue, 8, 0x60, 2); /* a NAK acknowledges the earlier request, too
-                                                       * (R069) */
+    rnic_response_queue_put_aeth(&queue, 8, 0x20, 2); /* an RNR NAK acknowledges the earlier
+                                                       * request, too (R069) */
     CU_ASSERT(!rnic_response_queue_is_ack(&queue));
-    expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
+    expect(0, 8, RNIC_RESPONSE_AETH, 0x20);
     rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* an older ACK changes nothing */
-    expect(0, 8, RNIC_RESPONSE_AETH, 0x60);
-    rnic_response_queue_put_aeth(&queue, 8, 0x1F, 3); /* the missing packet arrived: an ACK replaces
-                                                       * the NAK */
+    expect(0, 8, RNIC_RESPONSE_AETH, 0x20);
+    rnic_response_queue_put_aeth(&queue, 8, 0x1F, 3);
     EXPECT_EQ(queue.cnt, 1);
     expect(0, 8, RNIC_RESPONSE_AETH, 0x1F);
     rnic_response_queue_put_resource(&queue, 0, 9, 4);
@@ -43,6 +42,28 @@ static void later_ack_replaces_queued_ack(void)
     rnic_response_queue_pop(&queue);
     expect(0, 9, 0, 0);
     expect(1, 12, RNIC_RESPONSE_AETH, 0x1F);
+}
+
+/* A requester ignores a sequence NAK whose PSN it has not sent, which a forged request can cause.
+ * So the NAK does not replace the ACK of the requests before it. */
+static void sequence_nak_leaves_the_ack_before_it(void)
+{
+    memset(&queue, 0, sizeof(queue));
+    rnic_response_queue_put_aeth(&queue, 5, 0x1F, 1);
+    rnic_response_queue_put_aeth(&queue, 6, 0x60, 1);
+    EXPECT_EQ(queue.cnt, 2);
+    expect(0, 5, RNIC_RESPONSE_AETH, 0x1F);
+    expect(1, 6, RNIC_RESPONSE_AETH, 0x60);
+    rnic_response_queue_put_aeth(&queue, 7, 0x60, 1); /* a later NAK replaces the NAK */
+    EXPECT_EQ(queue.cnt, 2);
+    expect(1, 7, RNIC_RESPONSE_AETH, 0x60);
+    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* the missing packet arrived */
+    EXPECT_EQ(queue.cnt, 1);
+    expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
+    rnic_response_queue_put_aeth(&queue, 8, 0x60, 2);
+    rnic_response_queue_nak_to_ack(&queue);
+    EXPECT_EQ(queue.cnt, 1);
+    expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
 }
 
 /* An obsolete NAK becomes an ACK of the requests before it, if there are any. */
@@ -89,7 +110,8 @@ static void same_resource_is_queued_once(void)
     expect(1, 6, 0, 0);
 }
 
-/* After any calls the queue is within its limit and sorted, with no two adjacent ACKs. */
+/* After any calls the queue is within its limit and sorted. Two acknowledgements are adjacent at
+ * its front only, an ACK and a NAK. */
 static void random_calls_keep_queue_sorted_and_bounded(void)
 {
     struct rng rng = rng_seed();
@@ -97,7 +119,8 @@ static void random_calls_keep_queue_sorted_and_bounded(void)
 
     memset(&queue, 0, sizeof(queue));
     for (unsigned i = 0; i < 200000; i++) {
-        switch (rng_below(&rng, 4)) {
+        switch (rng_below(&rng, 5)) {
+        case 4: rnic_response_queue_put_aeth(&queue, ++now, 0x60, 0); break;
         case 0: rnic_response_queue_put_aeth(&queue, now, 0x1F, 0); break;
         case 1:
             rnic_response_queue_put_resource(&queue, (uint8_t)rng_below(&rng, RNIC_RD_ATOMIC_MAX),
@@ -118,7 +141,8 @@ static void random_calls_keep_queue_sorted_and_bounded(void)
             if (queue.entry[k].pos < queue.entry[k - 1].pos)
                 suite_fail(__FILE__, __LINE__, "not sorted at step %u", i);
             if (queue.entry[k].res == RNIC_RESPONSE_AETH &&
-                queue.entry[k - 1].res == RNIC_RESPONSE_AETH)
+                queue.entry[k - 1].res == RNIC_RESPONSE_AETH &&
+                (k > 1 || queue.entry[0].syndrome != 0x1F || queue.entry[1].syndrome != 0x60))
                 suite_fail(__FILE__, __LINE__, "neighbours at step %u", i);
         }
     }
@@ -126,5 +150,6 @@ static void random_calls_keep_queue_sorted_and_bounded(void)
 }
 
 SUITE("transport.response_queue", TEST(later_ack_replaces_queued_ack),
-      TEST(obsolete_nak_becomes_ack), TEST(responses_keep_request_order),
-      TEST(same_resource_is_queued_once), TEST(random_calls_keep_queue_sorted_and_bounded))
+      TEST(sequence_nak_leaves_the_ack_before_it), TEST(obsolete_nak_becomes_ack),
+      TEST(responses_keep_request_order), TEST(same_resource_is_queued_once),
+      TEST(random_calls_keep_queue_sorted_and_bounded))

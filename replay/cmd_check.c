@@ -17,6 +17,7 @@
 #include "util/cli_opts.h"
 #include "util/colour.h"
 #include "util/outfile.h"
+#include "util/sandbox.h"
 #include "capture/capture_reader.h"
 #include "capture/narrow.h"
 #include "suite/capture_set.h"
@@ -88,6 +89,7 @@ static const struct cli_option rows[] = {
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
     {"quiet", 'q', NULL, "do not print text on standard output or progress"},
     COLOUR_OPTION,
+    SANDBOX_OPTION,
     {"rules", OPT_RULES, NULL, "list the rules and exit"},
     {"explain", OPT_EXPLAIN, "RULE",
      "explain a rule (RC-REQ-127, or 127) or a known deviation (D4) and exit"},
@@ -101,7 +103,7 @@ enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_O
 static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
 
 struct check_args {
-    bool verbose, quiet, no_icrc, immediate;
+    bool verbose, quiet, no_icrc, immediate, no_sandbox;
     FILE *text; /* stream of the report; NULL: no report */
     enum colour_mode colour;
     bool summed_up; /* print totals after several captures */
@@ -322,6 +324,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
             if (colour_option(table.command, optarg, &args->colour) != 0)
                 return EXIT_UNUSABLE;
             break;
+        case SANDBOX_KEY: args->no_sandbox = true; break;
         case OPT_RULES: explain_list_rules(stdout); return EXIT_HOLDS;
         case OPT_EXPLAIN:
             if (explain_rule(stdout, optarg) != 0)
@@ -566,6 +569,8 @@ int cmd_check(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (!args.no_sandbox)
+        (void)sandbox_enter(args.monitor.interface || args.monitor.prometheus);
     status = read_captures(argc - optind, argv + optind, &args);
     if (status == 0)
         status = run_check(&args);

@@ -10,6 +10,7 @@
 #include "util/cli_opts.h"
 #include "util/colour.h"
 #include "util/outfile.h"
+#include "util/sandbox.h"
 #include "util/strbuf.h"
 
 static const struct cli_option rows[] = {
@@ -18,12 +19,13 @@ static const struct cli_option rows[] = {
     {"verbose", 'v', NULL, "print every field"},
     {"quiet", 'q', NULL, "do not print text on standard output"},
     COLOUR_OPTION,
+    SANDBOX_OPTION,
     {"help", 'h', NULL, "print this"},
 };
 static const struct cli_opts table = {"decode", rows, sizeof(rows) / sizeof(rows[0])};
 
 struct decode_args {
-    bool verbose, quiet;
+    bool verbose, quiet, no_sandbox;
     const char *json_path;
     enum colour_mode colour;
     struct narrow narrow;
@@ -52,6 +54,7 @@ static int read_options(int argc, char **argv, struct decode_args *args)
             if (colour_option(table.command, optarg, &args->colour) != 0)
                 return EXIT_UNUSABLE;
             break;
+        case SANDBOX_KEY: args->no_sandbox = true; break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         case CLI_BAD: return EXIT_UNUSABLE;
         default:
@@ -96,6 +99,8 @@ int cmd_decode(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (!args.no_sandbox)
+        (void)sandbox_enter(false);
     for (int i = optind; i < argc; i++)
         if (outfile_is_no_input(args.json_path, argv[i]) != 0)
             return EXIT_UNUSABLE;

@@ -15,6 +15,7 @@
 #include "cmd_edit.h"
 #include "cmd_plot.h"
 #include "util/cli_opts.h"
+#include "util/sandbox.h"
 #include "wire/crc32.h"
 #include "cmd_replay.h"
 
@@ -95,8 +96,11 @@ static int print_help(int argc, char **argv)
 
 static int print_version(void)
 {
-    printf("rocedrill %s\nCRC-32: %s\n%s\n", ROCEDRILL_VERSION, roce_crc32_name(),
-           pcap_lib_version());
+    char sandbox[48];
+
+    sandbox_library(sandbox, sizeof(sandbox));
+    printf("rocedrill %s\nCRC-32: %s\n%s\nlibseccomp: %s\n", ROCEDRILL_VERSION, roce_crc32_name(),
+           pcap_lib_version(), sandbox);
     return EXIT_HOLDS;
 }
 

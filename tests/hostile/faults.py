@@ -25,7 +25,7 @@ def other(side):
 
 def crashed(done):
     """Returns whether a signal ended the program, which rnic-run reports as 128 + N."""
-    return done.status is not None and (done.status < 0 or done.status > 128)
+    return done.status is not None and (done.status < 0 or 128 < done.status <= 128 + signal.SIGRTMAX)
 
 
 def recording(path):
@@ -45,9 +45,8 @@ def program_of(pair, side):
     return found[-1] if found else None
 
 
-def settle(done):
-    """Waits until a program runs, or has ended before its fault."""
-    patience = bounded.Patience(done)
+def settle(seconds):
+    patience = bounded.Patience(seconds)
     while patience.left():
         pass
 
@@ -56,6 +55,9 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
     """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that need not notice. `finishes`: both
     do their work. `victim`: the side that is killed. Returns what was wrong, or None."""
     pair.begin()
+    patience = bounded.Patience(HANG)
+    while not pair.connected() and not any([program.poll() for program in pair.programs]) and patience.left():
+        pass
     settle(lab.rng.random() ** 2 * 1.5)
     fault(pair)
     patience = bounded.Patience(HANG)

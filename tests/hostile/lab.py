@@ -116,6 +116,17 @@ class Pair:
             pass
         self.start(CLIENT)
 
+    def connected(self):
+        """Returns whether both programs have a connection: over TCP, or for rping a device at the client."""
+        if self.kind == "rping":
+            return len(self.lab.names()) >= 3
+        for name in ("tcp", "tcp6"):
+            with open(f"/proc/{self.lab.spaces[SERVER].pid}/net/{name}", encoding="ascii") as table:
+                if any(f":{int(self.ready):04X} " in line.split(":", 1)[1][:14] and line.split()[3] == "01"
+                       for line in list(table)[1:]):
+                    return True
+        return False
+
     def pids(self, side):
         """Returns the processes of one side, the program itself last."""
         return stacks.family(self.programs[side].pid)

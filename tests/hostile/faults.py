@@ -11,7 +11,7 @@ import bounded
 import lab as labs
 
 HANG = 60  # s; retry timeouts of these programs end within 6 s on an idle machine
-MiB = 1 << 20
+KILLS = 5  # in each turn
 lab = None
 
 
@@ -250,11 +250,13 @@ FAULTS = {
 }
 
 
-def afterwards(play):
+def afterwards(play, times):
     """A case, after which nothing is left and, from time to time, another pair works."""
     def case(turn):
-        units, problem = play(turn)
-        problem = problem or lab.left()
+        units, problem = 0, None
+        while units < times and not problem:
+            problem = play(turn)[1] or lab.left()
+            units += 1
         if not problem and turn % 5 == 0:
             pair = labs.Pair(lab, lab.rng.choice(labs.Pair.KINDS))
             try:
@@ -270,7 +272,7 @@ def afterwards(play):
 def cases(bin_dir, folder, seed):
     global lab
     lab = labs.Lab(bin_dir, os.path.join(folder, "faults"), random.Random(seed))
-    return {name: afterwards(play) for name, play in FAULTS.items()}
+    return {name: afterwards(play, KILLS if name.startswith("kill") else 1) for name, play in FAULTS.items()}
 
 
 def close():

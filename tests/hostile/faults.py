@@ -11,7 +11,7 @@ import bounded
 import lab as labs
 
 HANG = 60  # s; retry timeouts of these programs end within 6 s on an idle machine
-KILLS = 5  # in each turn
+KILLS = 3  # in each turn
 lab = None
 
 

@@ -4,7 +4,8 @@
  * and their acknowledgements. The connections take turns, one message each, with a microsecond
  * between packets.
  *
- *   gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD[,PAYLOAD...]] [-l SNAPLEN] >FILE.pcap
+ *   gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD[,PAYLOAD...]] [-l SNAPLEN]
+ *               [-m MESSAGES] [-d PACKETS] >FILE.pcap
  *
  * PAYLOAD is the path MTU: 256, 512, 1024, 2048 or 4096 (default 256). A value below 256 yields
  * WRITEs of one packet with that many bytes. With several values each connection has one of
@@ -13,6 +14,9 @@
  *
  * The connections are spread over 64 pairs of hosts, each with its own QPNs and PSNs. The same
  * arguments yield the same bytes.
+ *
+ * With -m, a connection ends after that many messages and another one with new QPNs begins. With
+ * -d, one of that many packets is missing, as if the capture had lost it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -27,9 +31,11 @@
 #define MSG_PACKETS 4u
 #define HOSTS       64u
 #define SIZES       16u
-#define LINKTYPE    1u /* link type Ethernet */
+#define CONNS       0x700000u /* connections with different QPNs */
+#define LINKTYPE    1u        /* link type Ethernet */
 
 struct conn {
+    uint32_t idx; /* selects addresses and QPNs */
     uint32_t psn, msn;
 };
 
@@ -42,6 +48,7 @@ struct size {
 
 struct writer {
     uint64_t left, packets;
+    uint64_t drop_each; /* one of so many packets is missing; 0: none */
     uint32_t snaplen;
 };
 
@@ -66,6 +73,10 @@ static bool put_packet(struct writer *w, const struct roce_pkt *pkt)
     if (w->left == 0)
         return false;
     w->left--;
+    if (w->drop_each && w->left % w->drop_each == 0) {
+        w->packets++;
+        return true;
+    }
     pktgen_build(pkt, &frame);
     put_record(w, &frame);
     return true;
@@ -85,10 +96,10 @@ static struct pktgen gen_of(uint32_t idx, bool response)
 }
 
 /* Writes one message and its ACK. Returns false if the capture is full. */
-static bool put_message(struct writer *w, struct conn *conn, uint32_t idx, uint32_t payload_len)
+static bool put_message(struct writer *w, struct conn *conn, uint32_t payload_len)
 {
     static uint8_t payload[4096];
-    struct pktgen gen = gen_of(idx, false), back = gen_of(idx, true);
+    struct pktgen gen = gen_of(conn->idx, false), back = gen_of(conn->idx, true);
     uint32_t cnt = payload_len < 256 ? 1 : MSG_PACKETS;
     struct roce_pkt pkt;
 
@@ -99,8 +110,8 @@ static bool put_message(struct writer *w, struct conn *conn, uint32_t idx, uint3
                                         : ROCE_OP_RC_WRITE_MIDDLE;
 
         if (i == 0)
-            pkt = pktgen_write(&gen, opcode, conn->psn, 0x10000, 0x2000 + idx, cnt * payload_len,
-                               payload, payload_len);
+            pkt = pktgen_write(&gen, opcode, conn->psn, 0x10000, 0x2000 + conn->idx,
+                               cnt * payload_len, payload, payload_len);
         else
             pkt = pktgen_data(&gen, opcode, conn->psn, payload, payload_len);
         pkt.bth.ackreq = i == cnt - 1;
@@ -144,8 +155,9 @@ static struct size *next_size(struct size *size, uint32_t cnt)
     return found;
 }
 
-static void put_all(struct writer *w, struct conn *conns, uint32_t conn_cnt, struct size *size,
-                    uint32_t size_cnt)
+/* Writes messages until the capture is full. A connection has `msg_max` messages; 0: no limit. */
+static void put_all(struct writer *w, struct conn *conns, uint32_t conn_cnt, uint32_t msg_max,
+                    struct size *size, uint32_t size_cnt)
 {
     struct size *at;
     uint64_t before;
@@ -158,8 +170,12 @@ static void put_all(struct writer *w, struct conn *conns, uint32_t conn_cnt, str
         if (at->next >= conn_cnt)
             at->next = (uint32_t)(at - size);
         before = w->packets;
-        if (!put_message(w, &conns[idx], idx, at->payload_len))
+        if (!put_message(w, &conns[idx], at->payload_len))
             return;
+        if (conns[idx].msn == msg_max) {
+            conns[idx].msn = 0;
+            conns[idx].idx = (conns[idx].idx + conn_cnt) % CONNS;
+        }
         at->packets += w->packets - before;
     } while (true);
 }
@@ -167,7 +183,7 @@ static void put_all(struct writer *w, struct conn *conns, uint32_t conn_cnt, str
 static int usage(void)
 {
     fprintf(stderr, "usage: gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD[,PAYLOAD...]] "
-                    "[-l SNAPLEN]\n");
+                    "[-l SNAPLEN] [-m MESSAGES] [-d PACKETS]\n");
     return 2;
 }
 
@@ -176,37 +192,38 @@ int main(int argc, char **argv)
     static char output[1 << 20];
     struct writer w = {.left = 1000000, .snaplen = 65535};
     struct size size[SIZES] = {{.payload_len = 256}};
-    uint32_t conn_cnt = 1, size_cnt = 1;
+    uint32_t conn_cnt = 1, size_cnt = 1, msg_max = 0;
     struct rng rng;
     struct conn *conns;
     uint8_t head[24] = {0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0}; /* nanosecond times, version 2.4 */
     int c;
 
-    while ((c = getopt(argc, argv, "n:c:s:l:")) != -1) {
+    while ((c = getopt(argc, argv, "n:c:s:l:m:d:")) != -1) {
         switch (c) {
         case 'n': w.left = strtoull(optarg, NULL, 0); break;
         case 'c': conn_cnt = (uint32_t)strtoul(optarg, NULL, 0); break;
         case 's': size_cnt = read_sizes(optarg, size); break;
         case 'l': w.snaplen = (uint32_t)strtoul(optarg, NULL, 0); break;
+        case 'm': msg_max = (uint32_t)strtoul(optarg, NULL, 0); break;
+        case 'd': w.drop_each = strtoull(optarg, NULL, 0); break;
         default: return usage();
         }
     }
-    if (optind < argc || size_cnt == 0 || conn_cnt < size_cnt || conn_cnt > 0x700000 ||
-        w.snaplen < 64)
+    if (optind < argc || size_cnt == 0 || conn_cnt < size_cnt || conn_cnt > CONNS || w.snaplen < 64)
         return usage();
     conns = calloc(conn_cnt, sizeof(*conns));
     if (!conns)
         return 2;
     rng = rng_of(1);
     for (uint32_t i = 0; i < conn_cnt; i++)
-        conns[i].psn = rng_below(&rng, 1u << 24);
+        conns[i] = (struct conn){.idx = i, .psn = rng_below(&rng, 1u << 24)};
     /* Large writes make the page cache keep the file in large pieces, as for a file read from a
      * disk. */
     setvbuf(stdout, output, _IOFBF, sizeof(output));
     roce_le32_put(head + 16, w.snaplen);
     roce_le32_put(head + 20, LINKTYPE);
     fwrite(head, sizeof(head), 1, stdout);
-    put_all(&w, conns, conn_cnt, size, size_cnt);
+    put_all(&w, conns, conn_cnt, msg_max, size, size_cnt);
     free(conns);
     return fflush(stdout) != 0 || ferror(stdout) ? 2 : 0;
 }

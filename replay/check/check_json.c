@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/packet_text.h"
+#include "check/headline.h"
 #include "check/slow_causes.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
@@ -13,6 +14,8 @@
 
 /* Version of the format, as in check.schema.json. */
 #define CHECK_JSON_VERSION 2u
+
+#define LINE_LEN 1024
 
 static const char *const side_names[2] = {"a", "b"};
 static const char *const severity_names[ROCE_SEV_CNT] = {"note", "warning", "error"};
@@ -393,6 +396,35 @@ static json_t *slow_json(const struct roce_conn_summary *sum)
     return lines;
 }
 
+/* Returns how long the side waited that waited longer, and for what. */
+static json_t *waits_json(const struct roce_conn_summary *sum)
+{
+    struct slow_wait wait[SLOW_WAITS];
+    unsigned side, cnt = slow_causes_waits(sum, wait, &side);
+    json_t *all = json_array();
+
+    for (unsigned i = 0; i < cnt; i++) {
+        json_t *o = json_object();
+
+        json_object_set_new(o, "side", json_string(side_names[side]));
+        json_object_set_new(o, "cause", json_string(wait[i].id));
+        json_object_set_new(o, "text", json_string(wait[i].label));
+        put_number(o, "ns", wait[i].ns);
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
+static void put_headline(json_t *o, const struct roce_conn_summary *sum)
+{
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    headline_conn(&t, sum);
+    json_object_set_new(o, "state", json_string(headline_state_name(headline_state(sum))));
+    json_object_set_new(o, "headline", json_lossy_string(buf));
+}
+
 static const char *const pairings[ROCE_PAIRED_CNT] = {NULL,   "cm",   "qpns", "ports", "self",
                                                       "psns", "msns", "port", "alone"};
 
@@ -428,7 +460,9 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_conn_verdict(sum))));
     json_object_set_new(o, "failed", json_boolean(check_conn_failed(sum)));
     json_object_set_new(o, "end", end_json(sum));
+    put_headline(o, sum);
     json_object_set_new(o, "slow", slow_json(sum));
+    json_object_set_new(o, "waits", waits_json(sum));
     json_object_set_new(o, "cm", cm_json(sum));
     json_object_set_new(o, "a", side_json(c, 0));
     json_object_set_new(o, "b", side_json(c, 1));
@@ -457,7 +491,11 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
 {
     const struct roce_flow_totals *sum = &r->totals;
     json_t *o = begin_line("summary", r->name), *rules = json_object();
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
+    json_object_set_new(o, "trouble", json_boolean(headline_capture(&t, r)));
+    json_object_set_new(o, "headline", json_lossy_string(buf));
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
         if (sum->rules[i])
             put_number(rules, roce_rule_info((enum roce_rule)i)->id, sum->rules[i]);

@@ -2,6 +2,7 @@
 #include "check/check_report.h"
 
 #include <stdlib.h>
+#include "check/headline.h"
 #include "check/slow_causes.h"
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings)
@@ -26,6 +27,32 @@ static void trim_conns(struct check_report *report)
         report->conn_cnt = report->conn_max;
 }
 
+/* Returns whether a connection is worse than the worst one so far: by its state, then by the time
+ * that it waited. */
+static bool is_worse(const struct check_report *report, const struct roce_conn_summary *sum)
+{
+    enum headline_state now = headline_state(sum), before = headline_state(&report->worst);
+
+    return report->troubled == 0 || now > before ||
+           (now == before && slow_causes_waited_ns(sum) > slow_causes_waited_ns(&report->worst));
+}
+
+static void note_trouble(struct check_report *report, const struct roce_conn_summary *sum)
+{
+    if (headline_state(sum) == HEADLINE_OK)
+        return;
+    if (is_worse(report, sum)) {
+        report->worst = *sum;
+        for (unsigned i = 0; i < 2; i++) {
+            for (unsigned o = 0; o < ROCE_OPER_CNT; o++)
+                report->worst.side[i].oper[o].latency = NULL;
+            report->worst.side[i].ack_rtt = NULL;
+            report->worst.side[i].region = NULL;
+        }
+    }
+    report->troubled++;
+}
+
 void check_report_add(struct check_report *report, const struct roce_conn_summary *sum)
 {
     report->ended++;
@@ -39,6 +66,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
         report->copies += sum->side[i].copies;
     }
     report->violated += sum->facts.errors_unknown != 0;
+    note_trouble(report, sum);
     if (report->conn_max == 0)
         return;
     if (report->conn_cnt == 2 * report->conn_max)

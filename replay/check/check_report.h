@@ -55,9 +55,12 @@ struct check_report {
     uint64_t failed, stuck, slow, violated;
     uint64_t lossy, marked; /* number of connections that lost messages, or whose congestion marks
                              * were answered with no CNP */
-    uint64_t unseen;        /* number of requests that were acknowledged but not
-                             * captured */
-    uint64_t copies;        /* number of packets that were captured twice */
+    /* Connections with any trouble, and the worst one, whose pointers are NULL: headline.h. */
+    uint64_t troubled;
+    struct roce_conn_summary worst;
+    uint64_t unseen; /* number of requests that were acknowledged but not
+                      * captured */
+    uint64_t copies; /* number of packets that were captured twice */
 
     const char *error; /* reason why the capture broke off or cannot be used, or NULL */
     bool broke_off;    /* only a part of the capture could be read */

@@ -429,38 +429,56 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }
 
-static void add_wait(struct strbuf *t, const char **sep, uint64_t ns, const char *what)
+/* Waits, in the order of the report. An implied NAK is a kind of READ gap. */
+static const struct {
+    enum roce_cause cause;
+    const char *id, *what, *label;
+} waits[SLOW_WAITS] = {
+    {ROCE_CAUSE_TIMEOUT, "timeout", "retransmission timeouts", "retransmission timeouts"},
+    {ROCE_CAUSE_READ_GAP, "read_gap", "READ data", "lost READ data"},
+    {ROCE_CAUSE_RNR_NAK, "rnr_nak", "receive WQEs (RNR NAK)", "receiver not ready (RNR NAK)"},
+    {ROCE_CAUSE_SEQ_NAK, "sequence_nak", "sequence NAKs", "lost packets (sequence NAK)"},
+    {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture lacks", "unknown reason"},
+};
+
+static uint64_t waited_ns(const struct roce_endpoint_summary *side, enum roce_cause cause)
 {
-    if (ns == 0)
-        return;
-    strbuf_addf(t, "%s", *sep);
-    strbuf_add_duration(t, ns);
-    strbuf_addf(t, " for %s", what);
-    *sep = ", ";
+    return side->retx[cause].waited_ns +
+           (cause == ROCE_CAUSE_READ_GAP ? side->retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns : 0);
+}
+
+static uint64_t all_waited_ns(const struct roce_endpoint_summary *side)
+{
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i < SLOW_WAITS; i++)
+        all += waited_ns(side, waits[i].cause);
+    return all;
 }
 
 /* Prints the time that the go-backs cost, by their cause. */
 static void print_waits(FILE *out, const struct direction *w, const char *arrow)
 {
-    const struct roce_retx_summary *retx = w->mine->retx;
-    uint64_t all = 0;
+    uint64_t all = all_waited_ns(w->mine);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = ": ";
 
-    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
-        all += retx[cause].waited_ns;
     if (all * 100 < w->ns || w->ns == 0)
         return;
     strbuf_addf(&t, "     %s %" PRIu64 " %% of ", arrow, (all * 100 + w->ns / 2) / w->ns);
     strbuf_add_duration(&t, w->ns);
     strbuf_addf(&t, " was spent waiting");
-    add_wait(&t, &sep, retx[ROCE_CAUSE_TIMEOUT].waited_ns, "retransmission timeouts");
-    add_wait(&t, &sep, retx[ROCE_CAUSE_READ_GAP].waited_ns + retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns,
-             "READ data");
-    add_wait(&t, &sep, retx[ROCE_CAUSE_RNR_NAK].waited_ns, "receive WQEs (RNR NAK)");
-    add_wait(&t, &sep, retx[ROCE_CAUSE_SEQ_NAK].waited_ns, "sequence NAKs");
-    add_wait(&t, &sep, retx[ROCE_CAUSE_UNKNOWN].waited_ns, "a reason that the capture lacks");
+    for (unsigned i = 0; i < SLOW_WAITS; i++) {
+        uint64_t ns = waited_ns(w->mine, waits[i].cause);
+
+        if (ns == 0)
+            continue;
+        strbuf_addf(&t, "%s", sep);
+        strbuf_add_duration(&t, ns);
+        strbuf_addf(&t, " for %s", waits[i].what);
+        sep = ", ";
+    }
     fprintf(out, "%s\n", buf);
 }
 
@@ -526,4 +544,92 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
 
     print_side(out, &a, "→", scope);
     print_side(out, &b, "←", scope);
+}
+
+/* ---- for readers who do not know RDMA ----------------------------------------------------------
+ */
+
+unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait wait[SLOW_WAITS],
+                           unsigned *side)
+{
+    unsigned cnt = 0;
+
+    *side = all_waited_ns(&sum->side[1]) > all_waited_ns(&sum->side[0]);
+    for (unsigned i = 0; i < SLOW_WAITS; i++) {
+        uint64_t ns = waited_ns(&sum->side[*side], waits[i].cause);
+        unsigned at = cnt;
+
+        if (ns == 0)
+            continue;
+        for (; at > 0 && wait[at - 1].ns < ns; at--)
+            wait[at] = wait[at - 1];
+        wait[at] = (struct slow_wait){waits[i].id, waits[i].label, waits[i].cause, ns};
+        cnt++;
+    }
+    return cnt;
+}
+
+uint64_t slow_causes_waited_ns(const struct roce_conn_summary *sum)
+{
+    uint64_t a = all_waited_ns(&sum->side[0]), b = all_waited_ns(&sum->side[1]);
+
+    return a > b ? a : b;
+}
+
+static void explain_sequence_naks(struct strbuf *t, const struct direction *w)
+{
+    if (is_overtaken(w)) {
+        strbuf_addf(t, "packets arrived out of order");
+    } else if (!is_lost(w)) {
+        strbuf_addf(t, "packets were damaged");
+    } else if (w->gone) {
+        strbuf_addf(t, "%" PRIu64 " packet%s lost between ", w->gone,
+                    w->gone == 1 ? " was" : "s were");
+        add_addr(t, w->mine);
+        strbuf_addf(t, " and the capture point");
+    } else {
+        strbuf_addf(t, "packets were lost between the capture point and ");
+        add_addr(t, w->its);
+    }
+    strbuf_addf(t, ", and ");
+    add_addr(t, w->its);
+    strbuf_addf(t, " asked for %s again", is_lost(w) && w->gone == 1 ? "it" : "them");
+}
+
+void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
+                         enum roce_cause cause)
+{
+    struct direction w = direction_of(sum, side);
+    bool reads = w.mine->read_restarts.captured + w.mine->read_restarts.missing > 0;
+
+    switch (cause) {
+    case ROCE_CAUSE_SEQ_NAK: explain_sequence_naks(t, &w); return;
+    case ROCE_CAUSE_RNR_NAK:
+        if (is_unready(&w))
+            strbuf_addf(t, "the receiving program on ");
+        else
+            strbuf_addf(t, "the memory of ");
+        add_addr(t, w.its);
+        strbuf_addf(t, is_unready(&w) ? " had no receive buffer ready, so "
+                                      : " had page faults (ODP), so ");
+        add_addr(t, w.mine);
+        strbuf_addf(t, " had to pause");
+        return;
+    case ROCE_CAUSE_READ_GAP:
+        strbuf_addf(t, "data that ");
+        add_addr(t, w.mine);
+        strbuf_addf(t, " read %s and had to be requested again",
+                    is_answer_overtaken(&w) ? "arrived out of order" : "did not arrive");
+        return;
+    case ROCE_CAUSE_TIMEOUT:
+        strbuf_addf(t, reads ? "data of a READ was lost, and "
+                             : "a packet or its answer was lost, and ");
+        add_addr(t, w.mine);
+        strbuf_addf(t, " noticed only when its timer expired");
+        return;
+    default:
+        add_addr(t, w.mine);
+        strbuf_addf(t, " retransmitted, and the capture does not show why");
+        return;
+    }
 }

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include "flow/base/summary.h"
+#include "util/strbuf.h"
 
 /* Returns whether the slow causes cost enough to be reported: in packets retransmitted or damaged,
  * or in time. Returns false for a connection that failed or got stuck, because the report describes
@@ -18,5 +19,27 @@ bool check_conn_slow(const struct roce_conn_summary *sum);
  * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
  * the connection; each cause then has the filter for its packets. NULL: no filters. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope);
+
+/* A part of the time that a connection spent waiting. */
+struct slow_wait {
+    const char *id;        /* in JSON */
+    const char *label;     /* for readers who do not know RDMA */
+    enum roce_cause cause; /* cause of the retransmissions that ended the waits */
+    uint64_t ns;
+};
+
+#define SLOW_WAITS 5u
+
+/* Sets the waits of the side that waited longer, longest first, and the number of that side.
+ * Returns their number; 0 if no side waited. */
+unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait wait[SLOW_WAITS],
+                           unsigned *side);
+
+/* Returns the time that the side waited that waited longer. */
+uint64_t slow_causes_waited_ns(const struct roce_conn_summary *sum);
+
+/* Appends a clause that says why a side waited, for readers who do not know RDMA. */
+void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
+                         enum roce_cause cause);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check/check_json.h"
-#include "check/slow_causes.h"
+#include "check/headline.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
 
@@ -170,44 +170,18 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
 /* ---- members that only the page has ------------------------------------------------------------
  */
 
-static json_t *state_json(const struct roce_conn_summary *sum)
-{
-    const struct {
-        bool is;
-        const char *word;
-    } states[] = {
-        {check_conn_failed(sum), "failed"}, {check_conn_stuck(sum), "stuck"},
-        {check_conn_slow(sum), "slow"},     {check_conn_lossy(sum), "lossy"},
-        {check_conn_marked(sum), "marked"},
-    };
-    json_t *all = json_array();
-
-    for (unsigned i = 0; i < sizeof(states) / sizeof(states[0]); i++)
-        if (states[i].is)
-            json_array_append_new(all, json_string(states[i].word));
-    return all;
-}
-
+/* Returns why a connection failed or got stuck, or null. */
 static json_t *why_json(const struct roce_conn_summary *sum)
 {
-    struct line line;
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
-    json_t *why = NULL;
 
-    if (check_conn_failed(sum) || check_conn_stuck(sum)) {
-        check_conn_reason(&t, sum);
-        strbuf_addf(&t, "\n");
-        check_conn_hint(&t, sum, NULL);
-        return json_lossy_string(buf);
-    }
-    if (!check_conn_slow(sum) || !open_line(&line))
+    if (!check_conn_failed(sum) && !check_conn_stuck(sum))
         return json_null();
-    slow_causes_print(line.file, sum, NULL);
-    if (fclose(line.file) == 0)
-        why = json_lossy_string(line.text);
-    free(line.text);
-    return why ? why : json_null();
+    check_conn_reason(&t, sum);
+    strbuf_addf(&t, "\n");
+    check_conn_hint(&t, sum, NULL);
+    return json_lossy_string(buf);
 }
 
 static void add_hist(json_t *o, const char *key, const struct roce_hist *hist)
@@ -263,7 +237,7 @@ char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
 
     check_conn_title(&t, sum);
     json_object_set_new(o, "title", json_lossy_string(buf));
-    json_object_set_new(o, "state", state_json(sum));
+    json_object_set_new(o, "trouble", json_integer(headline_state(sum)));
     json_object_set_new(o, "why", why_json(sum));
     json_object_set_new(histogram, "a", histograms_json(&sum->side[0]));
     json_object_set_new(histogram, "b", histograms_json(&sum->side[1]));

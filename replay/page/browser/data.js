@@ -92,28 +92,34 @@ const RoceData = (function () {
     return Math.pow(2, octave) + ((bucket - 1) % 4) * width + width / 2;
   }
 
-  // At most three digits that matter, without zeros at the end of a fraction.
-  const trim = (v) => String(Number(v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2)));
+  // As %.4g, without an exponent.
+  const digits = (v, n) => String(Number(v.toPrecision(n)));
 
+  // As strbuf_add_duration() in replay/util/strbuf.c.
   function duration(ns) {
     const a = Math.abs(ns), sign = ns < 0 ? "-" : "";
     if (a < 0.5) return "0";
     if (a < 1e3) return sign + Math.round(a) + " ns";
-    if (a < 1e6) return sign + trim(a / 1e3) + " µs";
-    return sign + (a < 1e9 ? trim(a / 1e6) + " ms" : trim(a / 1e9) + " s");
+    if (a < 1e6) return sign + digits(a / 1e3, 3) + " µs";
+    return sign + (a < 1e9 ? digits(a / 1e6, 4) + " ms" : digits(a / 1e9, 4) + " s");
   }
 
+  // Divides by 1000 while the value reaches a limit. Returns the rest and its unit.
+  function scaled(v, limit, units) {
+    let u = 0;
+    for (; v >= limit && u + 1 < units.length; u++) v /= 1000;
+    return [v, u, units[u]];
+  }
+
+  // As strbuf_add_size() and strbuf_add_rate().
   function size(bytes) {
-    if (bytes < 1000) return Math.round(bytes) + " bytes";
-    if (bytes < 1e6) return trim(bytes / 1e3) + " kB";
-    return bytes < 1e9 ? trim(bytes / 1e6) + " MB" : trim(bytes / 1e9) + " GB";
+    const [v, u, unit] = scaled(bytes, 10000, ["bytes", "kB", "MB", "GB", "TB"]);
+    return v.toFixed(u ? 1 : 0) + " " + unit;
   }
 
   function rate(bytesPerSecond) {
-    const bits = bytesPerSecond * 8;
-    if (bits < 1e3) return trim(bits) + " bit/s";
-    if (bits < 1e6) return trim(bits / 1e3) + " kbit/s";
-    return bits < 1e9 ? trim(bits / 1e6) + " Mbit/s" : trim(bits / 1e9) + " Gbit/s";
+    const [v, , unit] = scaled(bytesPerSecond * 8, 999.5, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"]);
+    return digits(v, 3) + " " + unit;
   }
 
   const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many || one + "s");

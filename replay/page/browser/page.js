@@ -30,7 +30,7 @@
     const bar = el("div", { class: "bar", role: "img",
       "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
     const legend = el("ul", { class: "legend" });
-    parts.concat({ label: "sending and receiving", color: "response", ns: Math.max(ns - waited, 0) }).forEach((p) => {
+    parts.concat({ label: "sending, receiving or idle", color: "response", ns: Math.max(ns - waited, 0) }).forEach((p) => {
       const piece = el("span");
       piece.style.width = (100 * p.ns / Math.max(ns, waited)) + "%";
       piece.style.background = "var(--" + p.color + ")";
@@ -41,7 +41,7 @@
   }
 
   const COLUMNS = [
-    { key: "trouble", title: "State", value: W.trouble, text: (c) => W.stateWord(c), badge: true },
+    { key: "trouble", title: "State", value: W.trouble, text: (c) => c.state, badge: true },
     { key: "number", title: "Connection", value: (c) => -(c.connection || 0), text: (c) => "#" + (c.connection || 0) + " " + c.title, open: true },
     { key: "packets", title: "Packets", value: (c) => (c.a.packets || 0) + (c.b.packets || 0), text: (v) => v.toLocaleString("en") },
     { key: "data", title: "Data", value: W.goodput, text: D.size },
@@ -54,7 +54,7 @@
   function sorted() {
     const column = COLUMNS.find((c) => c.key === state.sort), worst = W.worstFirst(state.capture.connections);
     const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
-    const kept = worst.filter((c) => words.every((w) => ("#" + (c.connection || 0) + " " + c.title + " " + W.stateWord(c)).toLowerCase().includes(w)));
+    const kept = worst.filter((c) => words.every((w) => ("#" + (c.connection || 0) + " " + c.title + " " + c.state).toLowerCase().includes(w)));
     if (state.sort === "trouble") return state.down ? kept : kept.reverse();
     return kept.sort((x, y) => (state.down ? -1 : 1) * (column.value(x) - column.value(y)));
   }
@@ -202,7 +202,7 @@
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
       if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
       if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: waited for a timeout"]);
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily; steps back are packets sent again, flat stretches are waiting.", legend);
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. Between packets nothing was sent: a coloured band marks waiting, other gaps are idle time.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
     if (v.runs.flight.some((f) => f)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", both);
@@ -241,8 +241,8 @@
     state.chosen = conn;
     byId("graphs").replaceChildren();
     byId("conn-title").textContent = "Connection #" + (conn.connection || 0) + ": " + conn.title;
-    byId("conn-about").textContent = byId("lead").textContent === W.aboutConn(conn) ? "" : W.aboutConn(conn);
-    byId("conn-why").textContent = (conn.why || "").replace(/^ {5}/gm, "");
+    byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
+    byId("conn-why").textContent = conn.why || W.slowText(conn);
     byId("tools").hidden = !conn.runs;
     announce(conn.runs ? (conn.merged ? D.count(conn.merged, "packet is", "packets are") + " drawn together with neighbours; packets with a finding are drawn alone." : "")
       : "This page has no packets of this connection.");

@@ -396,6 +396,56 @@ static void cause_of_a_slow_flow_is_reported(void)
     }
 }
 
+/* The headline of the summary names the worst connection, where its packets were lost, and who
+ * waited. */
+static void headline_names_the_worst_trouble(void)
+{
+    static const struct {
+        const char *captures, *state, *headline;
+    } cases[] = {
+        {"rc-loss-request", "slow",
+         "Connection #0 was slow: it spent 11 % of 5.245 ms waiting, because 1 packet was lost "
+         "between 192.0.2.1 and the capture point, and 192.0.2.2 asked for it again."},
+        {"rc-loss-request-seen", "slow",
+         "Connection #0 was slow: it spent 16 % of 5.698 ms waiting, because packets were lost "
+         "between the capture point and 192.0.2.2, and 192.0.2.2 asked for them again."},
+        {"rc-rnr-then-success", "slow",
+         "Connection #0 was slow: it spent 70 % of 90.53 ms waiting, because the receiving program "
+         "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
+        {"rc-loss-read-responses", "slow",
+         "Connection #0 was slow: it spent 89 % of 73.39 ms waiting, because data of a READ was "
+         "lost, and 192.0.2.1 noticed only when its timer expired."},
+        {"rc-loss-requests", "slow",
+         "Connection #0 was slow: it spent 75 % of 177.7 ms waiting, mostly because a packet or "
+         "its answer was lost, and 192.0.2.1 noticed only when its timer expired."},
+        {"uc-loss", "data lost",
+         "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
+        {"rc-retry-exhausted", "failed",
+         "Connection #0 failed: no answer came, however often the sender retransmitted, and it "
+         "gave up."},
+        {"multi-qp", "no problem",
+         "No problem found: 4 connections, 39 packets, none failed, stuck or slow."},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct checkrun r = checkrun("check --json - $C/%s.pcap", cases[i].captures);
+        json_t *lines = checkrun_json(r.out);
+        const json_t *conn = checkrun_first(lines, "connection"),
+                     *sum = checkrun_first(lines, "summary");
+        bool trouble = strcmp(cases[i].state, "no problem") != 0;
+
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(sum, "headline")),
+                               cases[i].headline);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(conn, "state")), cases[i].state);
+        EXPECT_EQ(json_is_true(json_object_get(sum, "trouble")), trouble);
+        if (trouble)
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(conn, "headline")),
+                                   cases[i].headline);
+        json_decref(lines);
+        checkrun_free(&r);
+    }
+}
+
 static void rates_around_cnps_are_reported(void)
 {
     struct flowgen g;
@@ -750,7 +800,8 @@ SUITE("replay.check_output", TEST(peer_is_recognised_by_migreq_and_port),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
       TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
       TEST(end_of_a_failed_requester_is_reported), TEST(unanswered_cm_request_is_reported),
-      TEST(cause_of_a_slow_flow_is_reported), TEST(rates_around_cnps_are_reported),
-      TEST(junit_is_well_formed), TEST(missing_rtu_is_reported),
-      TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
-      TEST(a_checksum_of_0_is_counted_once), TEST(headlines_name_the_loss))
+      TEST(cause_of_a_slow_flow_is_reported), TEST(headline_names_the_worst_trouble),
+      TEST(rates_around_cnps_are_reported), TEST(junit_is_well_formed),
+      TEST(missing_rtu_is_reported), TEST(requester_with_wrong_icrcs_only_is_reported),
+      TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once),
+      TEST(headlines_name_the_loss))

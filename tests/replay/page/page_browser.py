@@ -83,6 +83,51 @@ EMPTY = """[...document.querySelectorAll("figure[data-graph]")].filter(f => {
 }).map(f => f.dataset.graph)"""
 
 
+# The packets and operations that each graph drew, as the sum of the runs that can be pointed at.
+DRAWN = """(() => {
+  const v = rocedrill.view, r = v.runs, sums = {};
+  v.graphs.forEach(g => {
+    const name = g.div.closest('figure').dataset.graph;
+    new Set(g.hits.map(h => h[4] + ' ' + h[5])).forEach(key => {
+      const [item, i] = key.split(' '), s = r.style[i];
+      const what = item === 'message' ? ['message ' + v.messages[i].side] : ['packets ' + s.side, s.class + ' ' + s.side];
+      if (item === 'run' && r.gap[i] && s.class.includes('request')) sums[name + ': missing'] = (sums[name + ': missing'] || 0) + r.gap[i];
+      what.forEach(w => { sums[name + ': ' + w] = (sums[name + ': ' + w] || 0) + (item === 'message' ? 1 : r.count[i]); });
+    });
+  });
+  return sums;
+})()"""
+
+
+def check_drawn(browser, rocedrill, path, name):
+    """The graphs of the chosen connection have the points that check --json counts."""
+    chosen = browser.run("rocedrill.chosen.connection || 0")
+    run = subprocess.run([rocedrill, "check", "--json", "-", path], stdout=subprocess.PIPE, check=False)
+    line = next(o for o in map(json.loads, run.stdout.splitlines()) if o["type"] == "connection" and o["connection"] == chosen)
+    drawn, want = browser.run(DRAWN), {}
+    acked = line["service"] in ("RC", "XRC")
+    for i, side in enumerate((line["a"], line["b"])):
+        psn = [f"psn{d}: " for d in (0, 1)]
+        count = {
+            "repeated request": sum(r["packets"] for r in side["retransmissions"].values()),
+            "nak": side["psn_naks"] + side["fatal_naks"], "rnr nak": side["rnr_naks"], "copy": side["copies"],
+            "dropped": side["bad_icrc"] + side["malformed"]}
+        for what, number in count.items():
+            want[f"PSN graphs: {what} of {i}"] = (sum(drawn.get(f"{p}{what} {i}", 0) for p in psn), number)
+        of_psn = sum(drawn.get(f"{p}packets {i}", 0) for p in psn)
+        if acked:  # all packets but CNPs have a PSN
+            want[f"PSN graphs: packets of {i}"] = (of_psn, side["packets"] - side["cnps"])
+        done = sum((o["latency_ns"] or {"count": 0})["count"] for o in side["operations"].values())
+        for graph in "latency", "messages":
+            want[f"{graph}: operations of {i}"] = (drawn.get(f"{graph}: message {i}", 0), done)
+        want[f"CNPs of {i}"] = (drawn.get(f"rate: cnp {i}", 0), side["cnps"])
+    want["missing packets"] = (drawn.get("psn0: missing", 0) + drawn.get("psn1: missing", 0),
+                               line["a"]["missing_psns"] + line["b"]["missing_psns"])
+    for what, (have, number) in want.items():
+        if have != number:
+            fail(name, f"{what}: drawn {have}, JSON {number}")
+
+
 def audit(browser, name):
     for scheme in "light", "dark":
         browser.scheme(scheme)
@@ -100,6 +145,8 @@ def check_capture(browser, rocedrill, folder, path, name, words):
     empty = browser.run(EMPTY)
     if empty:
         fail(name, f"empty graphs: {empty}")
+    if browser.run("rocedrill.view !== null"):
+        check_drawn(browser, rocedrill, path, name)
     graphs = browser.run("document.querySelectorAll('figure[data-graph^=psn]').length")
     if (graphs == 0) != (name == "cm-reject"):
         fail(name, f"{graphs} graphs of packets")

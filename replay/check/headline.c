@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/headline.h"
+
+#include <inttypes.h>
+#include "check/conn_state.h"
+#include "check/slow_causes.h"
+#include "wire/codes.h"
+
+/* ---- state -------------------------------------------------------------------------------------
+ */
+
+enum headline_state headline_state(const struct roce_conn_summary *sum)
+{
+    return check_conn_failed(sum)      ? HEADLINE_FAILED
+           : sum->facts.errors_unknown ? HEADLINE_VIOLATED
+           : check_conn_stuck(sum)     ? HEADLINE_STUCK
+           : check_conn_lossy(sum)     ? HEADLINE_LOSSY
+           : check_conn_slow(sum)      ? HEADLINE_SLOW
+           : check_conn_marked(sum)    ? HEADLINE_MARKED
+                                       : HEADLINE_OK;
+}
+
+const char *headline_state_name(enum headline_state state)
+{
+    static const char *const names[] = {"no problem", "congested",     "slow",  "data lost",
+                                        "stuck",      "breaks a rule", "failed"};
+
+    return names[state];
+}
+
+/* ---- numbers -----------------------------------------------------------------------------------
+ */
+
+/* Appends a number and its noun, with an "s" unless it is 1. */
+static void add_count(struct strbuf *t, uint64_t cnt, const char *noun)
+{
+    strbuf_addf(t, "%" PRIu64 " %s%s", cnt, noun, cnt == 1 ? "" : "s");
+}
+
+static uint64_t goodput_of(const struct roce_conn_summary *sum)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned k = 0; k < ROCE_OPER_CNT; k++)
+            bytes += sum->side[i].oper[k].bytes;
+    return bytes;
+}
+
+static uint64_t repeated_cnt(const struct roce_conn_summary *sum)
+{
+    uint64_t cnt = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
+            cnt += sum->side[i].retx[cause].packets;
+        cnt += sum->side[i].repeated_responses;
+    }
+    return cnt;
+}
+
+/* ---- one connection ----------------------------------------------------------------------------
+ */
+
+static const char *end_text(enum roce_end end)
+{
+    switch (end) {
+    case ROCE_END_REJECTED: return "the other side refused to set up the connection";
+    case ROCE_END_NAK: return "the other side refused a request for good (fatal NAK)";
+    case ROCE_END_RNR_EXHAUSTED:
+        return "the receiving program never had a receive buffer ready, and the sender gave up";
+    case ROCE_END_RNR_WAITING:
+        return "the receiving program has no receive buffer ready, and the sender waits";
+    case ROCE_END_RETRY_EXHAUSTED:
+        return "no answer came, however often the sender retransmitted, and it gave up";
+    case ROCE_END_UNANSWERED: return "the sender retransmits, and the capture contains no answer";
+    default: return "a request makes no progress";
+    }
+}
+
+/* Appends what made the connection slow. */
+static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    struct slow_wait wait[SLOW_WAITS];
+    unsigned side, cnt = slow_causes_waits(sum, wait, &side);
+    uint64_t ns = sum->facts.last_time - sum->facts.first_time, waited = 0;
+    uint64_t damaged = sum->side[0].bad_icrc + sum->side[1].bad_icrc;
+    uint64_t cuts = sum->side[0].cnp.before.cnt + sum->side[1].cnp.before.cnt;
+    unsigned most = 0;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        waited += wait[i].ns;
+        most = wait[i].ns > wait[most].ns ? i : most;
+    }
+    if (ns && waited * 100 >= ns) {
+        strbuf_addf(t, "it spent %" PRIu64 " %% of ", (waited * 100 + ns / 2) / ns);
+        strbuf_add_duration(t, ns);
+        strbuf_addf(t, " waiting, %sbecause ", cnt > 1 ? "mostly " : "");
+        slow_causes_explain(t, sum, side, wait[most].cause);
+    } else if (repeated_cnt(sum)) {
+        add_count(t, repeated_cnt(sum), "packet");
+        strbuf_addf(t, " of %" PRIu64 " had to be sent again",
+                    sum->side[0].packets + sum->side[1].packets);
+    } else if (cuts) {
+        strbuf_addf(t, "the network was congested and asked it to slow down ");
+        add_count(t, cuts, "time");
+    } else if (damaged) {
+        add_count(t, damaged, "packet");
+        strbuf_addf(t, " arrived damaged");
+    } else {
+        strbuf_addf(t, "packets were lost or late");
+    }
+}
+
+void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    uint64_t violations = sum->facts.errors_unknown;
+
+    strbuf_addf(t, "Connection #%u ", sum->facts.conn_index);
+    if (check_conn_failed(sum)) {
+        strbuf_addf(t, "failed: %s", end_text(sum->facts.end));
+    } else if (check_conn_stuck(sum)) {
+        strbuf_addf(t, "is stuck: %s", end_text(sum->facts.end));
+    } else if (check_conn_lossy(sum)) {
+        strbuf_addf(t, "lost ");
+        add_count(t, sum->side[0].lost_messages + sum->side[1].lost_messages, "message");
+        strbuf_addf(t, " for good: its service (%s) never retransmits",
+                    roce_svc_name(sum->facts.svc));
+    } else if (check_conn_slow(sum)) {
+        strbuf_addf(t, "was slow: ");
+        add_slow(t, sum);
+    } else if (check_conn_marked(sum)) {
+        strbuf_addf(t, "met congestion: packets were marked (ECN), but the receiver never told "
+                       "the sender to slow down");
+    } else if (violations) {
+        strbuf_addf(t, "worked, but ");
+        add_count(t, violations, "packet");
+        strbuf_addf(t, " broke a rule of the protocol");
+        violations = 0;
+    } else {
+        strbuf_addf(t, "had no problem: ");
+        strbuf_add_size(t, (double)goodput_of(sum));
+        strbuf_addf(t, " in ");
+        strbuf_add_duration(t, sum->facts.last_time - sum->facts.first_time);
+    }
+    strbuf_addf(t, ".");
+    if (violations) {
+        strbuf_addf(t, " Also, ");
+        add_count(t, violations, "packet");
+        strbuf_addf(t, " broke a rule of the protocol.");
+    }
+}
+
+/* ---- the capture -------------------------------------------------------------------------------
+ */
+
+bool headline_capture(struct strbuf *t, const struct check_report *r)
+{
+    uint32_t unanswered = unanswered_cm_cnt(&r->unanswered_cm);
+
+    if (r->error) {
+        strbuf_addf(t, "The capture could not be read to its end: %s", r->error);
+    } else if (r->troubled) {
+        headline_conn(t, &r->worst);
+        if (r->troubled > 1) {
+            strbuf_addf(t, " ");
+            add_count(t, r->troubled - 1, "more connection");
+            strbuf_addf(t, " %s a problem.", r->troubled == 2 ? "has" : "have");
+        }
+    } else if (r->rejection_cnt) {
+        add_count(t, r->rejection_cnt, "connection");
+        strbuf_addf(t, " %s refused by the other side.", r->rejection_cnt == 1 ? "was" : "were");
+    } else if (unanswered) {
+        add_count(t, unanswered, "request");
+        strbuf_addf(t, " to set up a connection got no answer.");
+    } else if (r->totals.errors_unknown) {
+        add_count(t, r->totals.errors_unknown, "packet");
+        strbuf_addf(t, " broke a rule of the protocol.");
+    } else {
+        strbuf_addf(t, "No problem found: ");
+        add_count(t, r->ended, "connection");
+        strbuf_addf(t, ", ");
+        add_count(t, r->totals.packets, "packet");
+        strbuf_addf(t, ", none failed, stuck or slow.");
+        return false;
+    }
+    return true;
+}

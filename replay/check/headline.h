@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Headline: sentences about a connection and about a capture for readers who do not know RDMA. The
+ * JSON output and the pages show them.
+ */
+#ifndef REPLAY_CHECK_HEADLINE_H
+#define REPLAY_CHECK_HEADLINE_H
+
+#include "check/check_report.h"
+#include "util/strbuf.h"
+
+/* State of a connection: its worst trouble. A larger value is worse. */
+enum headline_state {
+    HEADLINE_OK,
+    HEADLINE_MARKED, /* congestion marks without CNPs */
+    HEADLINE_SLOW,
+    HEADLINE_LOSSY, /* lost messages for good */
+    HEADLINE_STUCK,
+    HEADLINE_VIOLATED, /* broke a rule that is no known deviation */
+    HEADLINE_FAILED,
+};
+
+enum headline_state headline_state(const struct roce_conn_summary *sum);
+const char *headline_state_name(enum headline_state state);
+
+/* Appends one sentence about a connection. */
+void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum);
+
+/* Appends one sentence about the capture: its worst connection. Returns whether there was trouble.
+ */
+bool headline_capture(struct strbuf *t, const struct check_report *report);
+
+#endif

@@ -30,7 +30,7 @@ struct drill_net {
     uint32_t own_qpn; /* first QPN of the drill's own end */
 };
 
-/* Returns the addresses for IP version 4 or 6. The DUT has 192.0.2.2 or 2001:db8::2. */
+/* Returns the addresses for IP version 4 or 6. The DUT has address 192.0.2.2 or 2001:db8::2. */
 struct drill_net drill_net_of(unsigned ip);
 
 /* Computes the address of multicast group `group` (1..255) in the IP version of `net`. */
@@ -83,11 +83,12 @@ struct drill_device_ops {
     uint64_t (*deadline)(const struct drill_device *dev);
     void (*expire)(struct drill_device *dev, uint64_t now);
 
-    /* Runs a verb. Returns 0, an enum rnic_error, or DRILL_VERB_UNSUPPORTED. */
+    /* Executes a verb. Returns 0, an enum rnic_error, or DRILL_VERB_UNSUPPORTED. */
     int (*verb)(struct drill_device *dev, const struct script_event *event, uint64_t now);
     bool (*poll)(struct drill_device *dev, struct drill_comp *out);
     bool (*async)(struct drill_device *dev, struct drill_async *out);
-    /* NULL: the device reports no notifications, or no CM events. */
+    /* Return the next notification of a CQ or the next CM event. NULL if the device does not report
+     * them. */
     bool (*notified)(struct drill_device *dev, int *cq);
     bool (*cm_event)(struct drill_device *dev, unsigned *type);
 
@@ -102,12 +103,14 @@ struct drill_device_ops {
     bool (*read)(const struct drill_device *dev, int object, uint64_t off, void *buf, size_t len);
     bool (*read_recv)(const struct drill_device *dev, const struct drill_comp *comp, void *buf,
                       size_t len);
-    /* Sets *out to the value of a counter. Returns false if there is none. NULL: no counters. */
+    /* Sets *out to the value of a counter. Returns false if the device has no such counter. NULL if
+     * the device has no counters at all. */
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
-    /* Real time only; NULL in virtual time. wait() waits until time `until`, or until the device
-     * has done something, and returns the time. The wait is at most some milliseconds. arrived()
-     * returns the time of the frame that output() returned last. patience() returns how much later
-     * than the drill permits an event may be, ns. clock() returns the time. */
+    /* Functions of a device in real time; NULL in virtual time. wait() waits until time `until`,
+     * or until the device has done something, and returns the time. The wait is at most some
+     * milliseconds. arrived() returns the time of the frame that output() returned last.
+     * patience() returns how much later than its time window an event may occur, ns. clock()
+     * returns the time. */
     uint64_t (*wait)(struct drill_device *dev, uint64_t until);
     uint64_t (*clock)(const struct drill_device *dev);
     uint64_t (*arrived)(const struct drill_device *dev);

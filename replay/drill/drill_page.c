@@ -102,7 +102,8 @@ static void write_ladder(FILE *out, const struct drill_result *r)
         const struct drill_log_row *row = &r->log[i];
         double ms = (double)row->time / 1e6;
 
-        if (!row->text || strcmp(row->text, r->problem) == 0) /* the table has the problem */
+        if (!row->text || strcmp(row->text, r->problem) == 0) /* the table above the ladder
+                                                               * already has this problem */
             continue;
         if (!row->frame) {
             ladder_svg_text(&drawing, row->line, ms, row->text);

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include "drill/suite_run.h"
 
-/* Returns the exit status of one case. */
+/* Returns the exit status of one case. With `strict`, a known deviation or an inconclusive case
+ * counts as a failure. */
 int drill_case_status(const struct drill_case *c, bool strict);
 
 /* Returns the exit status: 0 if no case fails, 1 if one fails, 2 if a drill cannot be parsed. With
@@ -22,15 +23,15 @@ const char *drill_case_verdict(const struct drill_case *c);
 /* Writes the command that repeats a case. `command`: how the user named the device, or "". */
 void drill_repeat_command(FILE *out, const struct drill_case *c, const char *command);
 
-/* Prints one line a drill, the ladder of each case that did not pass, and a table of groups.
- * `quiet`: only what did not pass, and the last line. `command`: how the user named the device, for
- * the command that repeats a case. */
+/* Prints a line for each drill, the ladder of each case that did not pass, and a table of groups.
+ * `quiet`: prints only the cases that did not pass, and the last line. `command`: how the user
+ * named the device, for the command that repeats a case. */
 void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const char *command);
 
-/* Prints KTAP version 1, the format of the selftests of the Linux kernel, with one test a case. */
+/* Prints KTAP version 1, the format of the selftests of the Linux kernel. Each case is a test. */
 void drill_tap(FILE *out, const struct drill_suite *suite);
 
-/* Prints JUnit, with one test suite a group and one test case a case. */
+/* Prints a JUnit report. Each group is a test suite, and each case is a test case. */
 void drill_junit(FILE *out, const struct drill_suite *suite);
 
 /* Returns {device, totals, drills: [...]} as in drill.schema.json, or NULL if out of memory. */

@@ -13,8 +13,8 @@
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
-/* Limits of one drill: frames of the device, and timer events. A device that exceeds a limit does
- * not stop by itself. */
+/* Limits of one drill: number of frames of the device, and number of timer events. The engine stops
+ * a device that exceeds a limit. */
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
 
@@ -164,7 +164,7 @@ static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
         row->time = e->ops->arrived(e->ctx.dev) - DRILL_TIME_BASE;
 }
 
-/* Adds a completion to the log, in the form of its line. */
+/* Adds a completion to the log, in the notation of a drill line. */
 static void comp_text(struct drill_engine *e, const struct drill_comp *comp)
 {
     char text[48] = "";
@@ -280,7 +280,7 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
     if (!e->ops->wait || event->time.from > 0 || match_is_none(event))
         e->anchor = e->base;
     if (e->ops->wait && match_is_none(event) && e->now > e->base)
-        e->base = e->now; /* an alternative waits longer than its window */
+        e->base = e->now; /* an alternative has a longer time window than its step */
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
 }
 
@@ -295,7 +295,7 @@ static void add_known(struct drill_result *r, const char *id)
     snprintf(r->known + len, sizeof(r->known) - len, "%s%s", len ? " " : "", id);
 }
 
-/* Ends a step with the alternative that was met. Returns false if the drill ends with this
+/* Ends a step with the alternative that the device met. Returns false if the drill ends with this
  * alternative. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
                              const struct script_event *event)
@@ -315,13 +315,13 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
-/* Returns whether the text names what the device lacks. */
+/* Returns whether a text is the error of a device that lacks a capability. */
 static bool is_unsupported(const char *text)
 {
     return strncmp(text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0;
 }
 
-/* Sets the reason why the engine stopped by itself. */
+/* Sets the reason for a drill that would never end. */
 static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
@@ -330,8 +330,8 @@ static void note_endless(struct drill_engine *e)
     e->unsupported = failure && is_unsupported(failure);
 }
 
-/* Returns when the window of an alternative begins that is later than the window of the step's main
- * event, or 0 if there is none. */
+/* Returns the start of the window of an alternative whose window begins later than the window of
+ * the step's main event. Returns 0 if there is no such alternative. */
 static uint64_t later_window(const struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -346,8 +346,8 @@ static uint64_t later_window(const struct drill_engine *e, const struct script_s
     return least;
 }
 
-/* Waits until one alternative of the step is met, or all have failed. An alternative that nothing
- * happens is met only if no other alternative can be met. Returns false if the drill ends here. */
+/* Waits until one alternative of the step is met, or all have failed. An alternative "> nothing" is
+ * met only if no other alternative can be met. Returns false if the drill ends here. */
 static bool run_expectation(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -451,7 +451,7 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
     return same;
 }
 
-/* Adds a call of the DUT's program to the log: the text of its line. */
+/* Adds a verb of the DUT's program to the log, as the text of its line. */
 static void note_verb(struct drill_engine *e, const struct script_event *event)
 {
     const char *text = e->script->line[event->line - 1] + event->column - 1;
@@ -529,9 +529,9 @@ static const struct script_event *met_alternative(struct drill_engine *e,
     return NULL;
 }
 
-/* Performs an action, or checks a state, at the end of its time. In real time, a state that differs
- * is checked again until the patience ends, because the device may still work. Returns false if the
- * drill ends here. */
+/* Performs an action, or checks a state, at the end of its time window. In real time, the engine
+ * checks a wrong state again until the patience ends, because the device may still work. Returns
+ * false if the drill ends here. */
 static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];
@@ -702,7 +702,8 @@ static uint64_t permitted_delay(const struct script *script)
     return (UINT64_C(4096) << code) / 2;
 }
 
-/* In real time, a failure is inconclusive if this host or the device was too slow for the drill. */
+/* Changes the verdict "fail" of a drill in real time to "inconclusive" if this host or the device
+ * was too slow for the drill. */
 static void judge_delays(struct drill_engine *e)
 {
     uint64_t stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;

@@ -19,10 +19,10 @@
 
 enum drill_verdict {
     DRILL_PASS,
-    DRILL_KNOWN, /* only known deviations, which the drill lists */
+    DRILL_KNOWN, /* the device had known deviations only, which the drill lists */
     DRILL_FAIL,
-    DRILL_INCONCLUSIVE, /* the device used an alternative of the specification that the drill does
-                         * not continue */
+    DRILL_INCONCLUSIVE, /* the device chose a behaviour that the specification permits and the
+                         * drill does not continue */
     DRILL_UNSUPPORTED,  /* the device lacks a capability that the drill needs */
     DRILL_VERDICT_CNT
 };
@@ -55,7 +55,7 @@ struct drill_result {
     char known[SCRIPT_NAME_MAX]; /* ids of the known deviations, separated by blanks */
     struct drill_log_row *log;
     size_t log_cnt, log_cap;
-    uint64_t end; /* virtual time of the end, ns */
+    uint64_t end; /* virtual time at the end of the drill, ns */
 };
 
 /* Plays the script. `config` is passed to open(). `lacking`: names of capabilities, separated by

@@ -3,7 +3,7 @@
  * Lexer: splits one line of a drill into tokens. A comment begins with # and ends with the line.
  *
  *   1. lexer_begin() on a line; `token` is its first token.
- *   2. lexer_next() moves to the next one; the last token of a line is LEX_END.
+ *   2. lexer_next() moves to the next token; the last token of a line is LEX_END.
  *
  * The lexer keeps the first error of a line. After an error every token is LEX_END, so that a
  * caller checks for errors once a line.
@@ -27,14 +27,14 @@ struct lex_token {
     enum lex_kind kind;
     const char *text;
     unsigned len;
-    unsigned column; /* from 1 */
-    uint64_t number; /* NUMBER */
+    unsigned column; /* column of the token in its line, from 1 */
+    uint64_t number; /* value of a LEX_NUMBER */
     char unit[16];   /* unit of a number, such as "us", or "" */
 };
 
 struct lexer {
     const char *path;
-    unsigned line; /* from 1 */
+    unsigned line; /* number of the line, from 1 */
     const char *start, *at;
     struct lex_token token;
     struct error *error; /* receives the first problem */

@@ -9,7 +9,7 @@
 #include "drill/words.h"
 #include "util/strbuf.h"
 
-#define SLACK_NS 4000000u /* real time: least slack of a lower bound, ns */
+#define SLACK_NS 4000000u /* least tolerance of a lower time bound in real time, ns */
 
 uint64_t match_time_after(uint64_t base, uint64_t delta)
 {
@@ -55,7 +55,7 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
 {
     uint64_t patience = e->patience;
 
-    /* An event in the window of a later alternative is that alternative, not late. */
+    /* An event in the window of a later alternative counts as that alternative, not as late. */
     if (e->later > event->time.to && e->later - event->time.to < patience)
         patience = e->later - event->time.to;
     return match_time_after(match_time_after(e->base, event->time.to), patience);
@@ -185,8 +185,8 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
     }
 }
 
-/* Returns the outcome of an event that must not happen: the lines "> nothing", "no comp" and so on.
- * `found` describes what the device did, or is NULL. */
+/* Returns the outcome of a line that expects the absence of an event: "> nothing", "no comp" and so
+ * on. `found` describes what the device did, or is NULL. */
 static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
                                     const char *found)
 {

@@ -19,7 +19,7 @@ enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 struct queued_comp {
     struct drill_comp comp;
     uint64_t time;
-    size_t row; /* index of its row in the log */
+    size_t row; /* index of the completion's row in the log */
 };
 
 /* State of a running drill. */
@@ -35,8 +35,8 @@ struct drill_engine {
     uint64_t anchor;   /* time from which lower bounds count, ns */
     uint64_t met;      /* time at which the current event was met, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
-    uint64_t later;    /* real time: start of the window of a later alternative of the current step,
-                        * after `base`, ns; 0: none */
+    uint64_t later;    /* in real time: start of the window of a later alternative of the current
+                        * step, after `base`, ns; 0: none */
     uint64_t stalled;  /* value of ops->stalled at `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
     unsigned timers;
@@ -78,11 +78,11 @@ uint64_t match_least_delay(const struct drill_engine *e, const struct script_eve
 /* Returns the time until which an expected event may happen. */
 uint64_t match_latest(const struct drill_engine *e, const struct script_event *event);
 
-/* Returns whether the event is that something does not happen: "> nothing", "no comp" and so on. */
+/* Returns whether the line expects the absence of an event: "> nothing", "no comp" and so on. */
 bool match_is_none(const struct script_event *event);
 
-/* Returns the end of the time window of such an event. In real time the window is longer by the
- * time for which the device did not run. */
+/* Returns the end of the time window of a line that expects the absence of an event. In real time
+ * the window is longer by the time for which the device did not run. */
 uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns a time that is `delta` later, at most the end of time. */

@@ -13,8 +13,8 @@ static const char *const verdicts[] = {"pass",  "unsupported", "inconclusive",
 #define VERDICT_CNT (sizeof(verdicts) / sizeof(verdicts[0]))
 
 struct matrix_cell {
-    const char *verdict; /* NULL: the report does not have the drill */
-    const char *capture; /* or NULL */
+    const char *verdict; /* verdict of the drill; NULL if the report lacks the drill */
+    const char *capture; /* path of the capture, or NULL */
     const char *known;   /* ids of the known deviations of verdict "known", or NULL */
 };
 
@@ -89,7 +89,7 @@ static const char *device_name(const struct matrix *m, unsigned device)
     return name ? name : "?";
 }
 
-/* Writes text that Markdown must not read as its own marks. */
+/* Writes text, with an escape before each character that Markdown would read as markup. */
 static void put_markdown(FILE *out, const char *text)
 {
     for (; *text; text++) {

@@ -119,9 +119,9 @@ static void add_sent(const struct drill_context *ctx, struct drill_history *h, i
     h->cnt++;
 }
 
-/* Returns the MSN that the drill's responder would send in a response with this PSN: the number of
- * messages of the DUT that end at or before it. A READ counts when its first response is sent. A
- * NAK does not count the message that it refuses. */
+/* Returns the MSN that the drill's responder sends in a response with this PSN: the number of
+ * messages of the DUT that end at or before the PSN. A READ counts when its first response is sent.
+ * A NAK does not count the message that it refuses. */
 static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, bool nak)
 {
     const struct drill_history *h = &ctx->dut[qp];

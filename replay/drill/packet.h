@@ -17,7 +17,7 @@
 
 /* A request packet of one direction of a QP. */
 struct drill_sent {
-    uint32_t psn;   /* of this packet */
+    uint32_t psn;   /* PSN of this packet */
     uint32_t last;  /* PSN of the last packet or response of the message so far */
     uint32_t start; /* PSN of the first packet of the message */
     uint8_t opcode;

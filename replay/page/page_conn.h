@@ -13,7 +13,8 @@
  *   "state"     array of "failed", "stuck", "slow", "lossy", "marked"
  *   "why"       text of the report: why the connection failed or was slow
  *   "histogram" for each side and operation, and "rtt": bucket (hist.h), number of samples, ...
- * The caller frees the result. Returns NULL if memory is exhausted.
+ *
+ * The caller frees the result. Returns NULL if out of memory.
  */
 char *page_conn_json(const char *file, const struct roce_conn_summary *sum);
 

@@ -150,7 +150,7 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
         id->state != RNIC_CM_REP_SENT && id->state != RNIC_CM_MRA_REP_RCVD)
         return RNIC_ERR_STATE;
     cm_send_rej(id, reason, private_data, len);
-    cm_enter_timewait(id, now); /* TIMEWAIT: a repeated request gets the REJ again */
+    cm_enter_timewait(id, now); /* TIMEWAIT: a repeated request is answered by the same REJ */
     return RNIC_OK;
 }
 

@@ -98,18 +98,18 @@ unsigned rnic_cm_disconnecting(const struct rnic_cm *cm);
 /* ---- events ---------------------------------------------------------------------------------- */
 
 enum rnic_cm_event_type {
-    RNIC_CM_REQUEST,  /* msg.req arrived for `listener`; the receiver of the event answers it with
-                       * the new id `id` */
-    RNIC_CM_RESPONSE, /* msg.rep arrived: call rnic_cm_establish() or rnic_cm_reject() */
-    RNIC_CM_ESTABLISHED,   /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
-    RNIC_CM_REJECTED,      /* msg.rej arrived, also for an established connection whose peer did not
-                            * receive the RTU */
-    RNIC_CM_UNREACHABLE,   /* the peer did not answer a REQ, REP or SIDR_REQ */
+    RNIC_CM_REQUEST,     /* msg.req arrived for `listener`; the program answers the request with the
+                          * new id `id` */
+    RNIC_CM_RESPONSE,    /* msg.rep arrived: call rnic_cm_establish() or rnic_cm_reject() */
+    RNIC_CM_ESTABLISHED, /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
+    RNIC_CM_REJECTED,    /* msg.rej arrived, also for an established connection whose peer did not
+                          * receive the RTU */
+    RNIC_CM_UNREACHABLE, /* the peer did not answer a REQ, REP or SIDR_REQ */
     RNIC_CM_DISCONNECTED,  /* msg.dreq arrived (answer it with rnic_cm_disconnect()), or msg.drep or
                             * .rej, or the DREP is missing (msg.kind is ROCE_CM_MSG_CNT) */
     RNIC_CM_TIMEWAIT_EXIT, /* TIMEWAIT has ended: the QPN may be reused (R234) */
-    RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the receiver of the event answers
-                            * it with the new id `id` */
+    RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the program answers the
+                            * request with the new id `id` */
     RNIC_CM_SIDR_RESPONSE, /* msg.sidr_rep arrived */
 };
 
@@ -148,17 +148,18 @@ enum rnic_cm_state {
 /* Creates an id. Returns NULL if out of memory, or if RNIC_CM_IDS_MAX ids exist. */
 struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user);
 
-/* Ends the exchange of an id and deletes the id. A request is rejected. A connection gets a DREQ,
- * which is retransmitted until it is answered; a DREQ gets its DREP. An XRC target sends no DREQ,
- * because its QP may outlive the id (as in Linux: core/cm.c, cm_destroy_id()). Events of the id are
- * discarded, and unfetched requests for a listener are rejected. The engine keeps the state that
- * TIMEWAIT needs. Accepts NULL. */
+/* Ends the exchange of an id and deletes the id. A received REQ is rejected. A connection sends a
+ * DREQ, which is retransmitted until the peer answers; a DREQ of the peer is answered by a DREP. An
+ * XRC target sends no DREQ, because its QP may outlive the id (as in Linux: core/cm.c,
+ * cm_destroy_id()). Events of the id are discarded, and unfetched requests for a listener are
+ * rejected. The engine keeps the state that TIMEWAIT needs. `id` may be NULL. */
 void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now);
 
 void *rnic_cm_id_user(const struct rnic_cm_id *id);
 void rnic_cm_id_set_user(struct rnic_cm_id *id, void *user);
 enum rnic_cm_state rnic_cm_id_state(const struct rnic_cm_id *id);
-uint32_t rnic_cm_id_local(const struct rnic_cm_id *id); /* Returns the id's own communication id. */
+uint32_t rnic_cm_id_local(const struct rnic_cm_id *id);  /* Returns the communication id of this
+                                                          * end. */
 uint32_t rnic_cm_id_remote(const struct rnic_cm_id *id); /* Returns the peer's communication id; 0
                                                           * if unknown. */
 void rnic_cm_id_addr(const struct rnic_cm_id *id, struct rnic_cm_addr *out);
@@ -169,8 +170,8 @@ const struct roce_cm_rep *rnic_cm_id_rep(const struct rnic_cm_id *id);
 bool rnic_cm_id_active(const struct rnic_cm_id *id); /* Returns whether this id sent the REQ (active
                                                       * side). */
 
-/* Returns the QPN in the id's own messages, which a DREQ of the peer names; 0 if no message was
- * sent. */
+/* Returns the QPN that this end sent in its messages. The peer puts the number in its DREQ. Returns
+ * 0 if no message was sent. */
 uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id);
 
 /* Each function below returns RNIC_ERR_STATE if the id is in a state that does not allow the call.

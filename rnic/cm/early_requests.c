@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Early requests: requests for a service without a listener. The engine delays their answer
- * briefly, because a program may be about to listen. */
+/* Early requests: requests for a service without a listener. The engine delays the answer, because
+ * a program may be about to listen. */
 #include <string.h>
 #include "cm/engine.h"
 

@@ -164,8 +164,8 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id)
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-/* Returns the list of a number that a peer chose. The random factor keeps peers from filling one
- * list. */
+/* Returns the list for a number that a peer chose. The random factor prevents peers from filling
+ * one list. */
 static struct rnic_list *peer_bucket(const struct rnic_cm *cm, struct rnic_list *table,
                                      uint32_t number)
 {
@@ -270,7 +270,8 @@ struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, con
 
 /* ---- states and time ------------------------------------------------------------------------- */
 
-/* Returns the list in which the exchange is in this state, or NULL. */
+/* Returns the list of half-open or rejected exchanges that contains an exchange in this state, or
+ * NULL. */
 static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     if (id->active)
@@ -285,7 +286,7 @@ static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_stat
     }
 }
 
-/* Moves the id to the list of half-open exchanges in which it is in the new state. */
+/* Moves the id to the list of half-open or rejected exchanges that its new state requires. */
 static void list_half_open(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     struct cm_source *to = half_open_list(id, state);

@@ -54,7 +54,7 @@ struct rnic_cm_id {
     uint32_t local_qpn, remote_qpn;
     struct roce_cm_req req;
     struct roce_cm_rep rep;
-    uint32_t request_id; /* SIDR exchange: request id */
+    uint32_t request_id; /* request id of a SIDR exchange */
 };
 
 struct cm_out {
@@ -103,7 +103,7 @@ static inline uint64_t cm_code_ns(unsigned code)
 
 bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 
-/* Changes the state, and removes the id from tables that the new state does not need. */
+/* Changes the state of the id, and removes the id from tables that the new state does not need. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
 /* Returns the list of the half-open exchanges of a peer. A few peers may share a list. */

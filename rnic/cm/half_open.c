@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Half-open exchanges: exchanges that peers began and did not finish, and those that were rejected.
- * A peer may begin any number of them, under its own address or another. The engine ends the oldest
- * ones, so that they use up neither its ids nor its time. */
+/* Half-open exchanges: exchanges that peers began and did not finish, and exchanges that were
+ * rejected. A peer may begin any number of exchanges, with its own address or another one. The
+ * engine ends the oldest ones, so that they use up neither ids nor CPU time. */
 #include "cm/engine.h"
 
 /* Limits of half-open exchanges: of one peer, and of all peers. */
 #define HALF_OPEN_SOURCE 2048u
 #define HALF_OPEN_MAX    8192u
 
-/* Number of rejected exchanges that are kept to repeat the REJ. After that, a repeated REQ is a new
- * one and gets a new REJ. */
+/* Number of rejected exchanges kept to repeat the REJ. An older exchange is forgotten: a repeated
+ * REQ then counts as new and is rejected again. */
 #define REJECTED_MAX 1024u
 
 /* Ends an exchange without its last messages. The program gets the same event as after a timeout.

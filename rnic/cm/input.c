@@ -21,7 +21,11 @@ static void send_rej_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     cm_send_once(cm, &rej, addr);
 }
 
-enum { OF_REQ = 0, OF_REP = 1 }; /* values of REJ.message and MRA.message (R235) */
+enum {
+    OF_REQ = 0,
+    OF_REP = 1
+}; /* values of REJ.message and MRA.message: the REJ or MRA answers
+    * a REQ or a REP (R235) */
 
 static void send_mra(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8_t what)
 {

@@ -33,7 +33,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NODES  "/dev/infiniband/"
 #define DEVICE NODES "rdma_cm"
-/* folder of sysfs files, also a prefix of infiniband_verbs */
+/* folder of sysfs files; also the beginning of the path of /sys/class/infiniband_verbs */
 #define SYSFS   "/sys/class/infiniband"
 #define FDS_MAX 65536
 

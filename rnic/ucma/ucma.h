@@ -78,11 +78,11 @@ struct uc_event {
 
 struct uc_file {
     struct uc_file *next;
-    int fd; /* eventfd that is readable while there are events */
+    int fd; /* eventfd that is readable while the channel has events */
     struct uc_event *first, **last;
-    bool inherited;   /* created by the parent of this process, before fork() */
+    bool inherited;   /* a process created the channel and then forked this process */
     bool read;        /* an event was read, so that `reader` is valid */
-    bool late;        /* the reader had time to read an event and did not read it */
+    bool late;        /* a thread had time to read an event and did not read it */
     pthread_t reader; /* thread that read the last event */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Symbol versions of a function, in addition to the version in libibverbs.map. */
+/* Symbol versions that a function has in addition to its version in libibverbs.map. */
 #ifndef VERBS_ABI_H
 #define VERBS_ABI_H
 

@@ -4,16 +4,19 @@
  *
  *   RNIC_IFACES     interfaces that get a device, separated by commas or blanks, with * and ? as in
  *                   file names; "!" before a pattern excludes. Default: every suitable interface.
- * An interface named without * or ? gets a device even if it is down. RNIC_IMPAIR     impairments
- * of sent packets, such as "loss=3%,delay=10us..50us" (port/impair.h) RNIC_SEED       a number:
- * keys, QPNs and impairments are repeatable; not set or 0: random RNIC_RECORD     folder for pcapng
- * files of all packets sent and received, created if missing: one file for each process and
- * interface (mergecap joins them) RNIC_TIMELINE   file for the times of all send requests
- * (timeline_record.h); may be shared RNIC_LINGER     quiet time in milliseconds, default 0. The end
- * of a QP (ibv_destroy_qp(), ibv_modify_qp() to ERR or RESET, as rdma_disconnect() does,
- * ibv_close_device(), exit()) waits until no packet has arrived for this time, at most twenty times
- *                   as long. A program that ends right after its last message cannot answer a peer
- *                   whose ACK was lost, on hardware too; a quiet time lets it answer.
+ *                   An interface named without * or ? gets a device even if it is down.
+ *   RNIC_IMPAIR     impairments of sent packets, such as "loss=3%,delay=10us..50us"
+ *                   (impair/impair_rule.h)
+ *   RNIC_SEED       a number: keys, QPNs and impairments are repeatable; not set or 0: random
+ *   RNIC_RECORD     folder for pcapng files of all packets sent and received, created if missing:
+ *                   one file for each process and interface (mergecap joins them)
+ *   RNIC_TIMELINE   file for the times of all send requests (timeline_record.h); may be shared
+ *   RNIC_LINGER     quiet time in milliseconds, default 0. The end of a QP (ibv_destroy_qp(),
+ *                   ibv_modify_qp() to ERR or RESET, as rdma_disconnect() does,
+ *                   ibv_close_device(), exit()) waits until no packet has arrived for this time,
+ *                   at most for twenty quiet times. A program that ends right after its last
+ *                   message cannot answer a peer whose ACK was lost, even with hardware. A quiet
+ *                   time allows the program's device to answer.
  *   RNIC_WINDOWS    2B, the default, or 2A: kind of memory windows of type 2, which the device
  *                   reports (IBV_DEVICE_MEM_WINDOW_TYPE_2A or _2B). A QP with bound 2A windows
  *                   cannot be destroyed.

@@ -9,13 +9,13 @@
 #include "wire/gid.h"
 
 #define POLL_NS     UINT64_C(3000000)     /* maximum time between two polls of the agent */
-#define STAMP_LIMIT UINT64_C(10000000000) /* a time stamp that is older is not used, ns */
+#define STAMP_LIMIT UINT64_C(10000000000) /* a time stamp older than this is not used, ns */
 
 /* Received frame that the engine has not fetched. */
 struct live_frame {
     uint8_t *bytes;
     size_t len;
-    uint64_t time; /* time of the drill, ns */
+    uint64_t time; /* time of arrival, in the time of the drill, ns */
 };
 
 struct drill_device {
@@ -26,7 +26,7 @@ struct drill_device {
     uint64_t start; /* monotonic time of DRILL_TIME_BASE, ns */
     uint64_t arrived;
     uint64_t patience;
-    bool lost; /* the interface failed, or out of memory */
+    bool lost; /* the interface failed, or memory is exhausted */
 };
 
 int device_live_address(struct device_live_config *config, const char *text, bool own,
@@ -82,7 +82,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 
     if (frame->flags & RNIC_FRAME_LOCAL)
         return;
-    /* The CM of the host uses QP 1. */
+    /* QP 1 belongs to the CM of the host */
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) == 0 &&
         (pkt.bth.dest_qp < dev->port.qpn || pkt.bth.dest_qp >= dev->port.qpn + LIVE_QPNS))
         return;

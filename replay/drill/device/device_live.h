@@ -24,7 +24,7 @@ struct device_live_config {
     const char *address4, *address6; /* addresses of the drill's own end; NULL: an address of the
                                       * interface */
     bool really;          /* transmit although a default route leads through the interface */
-    uint64_t patience_ns; /* permitted delay of an event after its window */
+    uint64_t patience_ns; /* permitted delay of an event after its time window, ns */
     unsigned timeout;     /* timeout code of QPs for which the drill names no timeout */
 };
 

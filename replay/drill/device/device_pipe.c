@@ -30,8 +30,8 @@ struct drill_device {
     char *buf; /* bytes that the program sent, REPLY_MAX */
     size_t len;
     bool broken;       /* the program ended, sent no JSON, or did not answer in time */
-    bool late;         /* it did not answer in time */
-    char failure[200]; /* the reason, or "" */
+    bool late;         /* the program did not answer in time */
+    char failure[200]; /* reason of the failure, or "" */
     struct {
         uint64_t address;
         uint32_t key, number;
@@ -157,7 +157,8 @@ static const char *get_text(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-/* Reads the hexadecimal bytes of a member. Returns their number; 0 if they are none or too many. */
+/* Reads the hexadecimal bytes of a JSON member. Returns their number, or 0 if the member has no
+ * bytes or more than fit. */
 static size_t get_bytes(const json_t *value, uint8_t *buf, size_t cap)
 {
     const char *text = json_string_value(value);
@@ -174,7 +175,7 @@ static void set_number(json_t *json, const char *name, uint64_t value)
     json_object_set_new(json, name, json_integer((json_int_t)value));
 }
 
-/* The first bytes of a region, or NULL for a region of zeros. */
+/* Returns the first bytes of a region in hexadecimal, or NULL for a region of zeros. */
 static json_t *fill_string(const struct script_fill *fill, uint64_t len)
 {
     uint8_t *bytes = calloc(1, len + 1);
@@ -258,7 +259,7 @@ static bool start_program(struct drill_device *dev, const char *command)
         return false;
     dev->pid = fork();
     if (dev->pid == 0) {
-        setpgid(0, 0); /* the signal at the end reaches all processes of the command */
+        setpgid(0, 0); /* signals at the end must reach all processes of the command */
         dup2(fd[1], STDIN_FILENO);
         dup2(fd[1], STDOUT_FILENO);
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);
@@ -281,7 +282,7 @@ static void device_close(struct drill_device *dev)
         close(dev->in);
     free(dev->buf);
     if (dev->pid > 0) {
-        setpgid(dev->pid, dev->pid); /* the child may not have called it */
+        setpgid(dev->pid, dev->pid); /* the child may not have called setpgid() yet */
         kill(-dev->pid, dev->late ? SIGKILL : SIGTERM);
         waitpid(dev->pid, &status, 0);
     }
@@ -405,7 +406,7 @@ static void device_expire(struct drill_device *dev, uint64_t now)
     set_number(request, "until", now);
     json_decref(call(dev, request));
     if (dev->deadline <= now)
-        dev->deadline = now + 1; /* the program must not hold time back */
+        dev->deadline = now + 1; /* the program must not delay the next event */
 }
 
 /* ---- verbs ----------------------------------------------------------------------------------- */
@@ -572,8 +573,8 @@ static uint32_t device_number(const struct drill_device *dev, int object)
     return dev->at[object].number;
 }
 
-/* Sends the program a query, which changes no state of the device here. Returns the reply, or NULL.
- */
+/* Sends a query, which changes no state of the device, to the program. Returns the reply, or
+ * NULL. */
 static json_t *ask(const struct drill_device *dev, const char *object, json_t *request)
 {
     json_object_set_new(request, "object", json_string(object));

@@ -18,11 +18,11 @@
 
 /* A posted receive and its buffer in the device's receive memory. */
 struct recv_buffer {
-    int object; /* QP or SRQ */
+    int object; /* index of the QP or SRQ */
     uint64_t id;
     uint64_t off;
     uint32_t len;
-    bool named; /* the program named the memory of the receive: `place` is used instead of the
+    bool named; /* the drill named the memory of the receive: `place` is used instead of the
                  * receive memory */
     struct script_value place;
 };

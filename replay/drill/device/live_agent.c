@@ -128,7 +128,7 @@ static json_int_t number_of(const json_t *reply, const char *name)
     return json_integer_value(json_object_get(reply, name));
 }
 
-/* Returns whether a time of the drill depends on a timeout code. */
+/* Returns whether the result of the drill depends on the timeout code of a QP. */
 static bool names_timeout(const struct script *script)
 {
     for (unsigned i = 0; i < script->line_cnt; i++)

@@ -19,10 +19,10 @@
 
 /* A posted receive and its buffer: a range of a region. */
 struct live_recv {
-    int object; /* QP or SRQ */
+    int object; /* index of the QP or SRQ */
     uint64_t id;
     bool readable;
-    uint32_t mr; /* agent's number of the region */
+    uint32_t mr; /* number that the agent chose for the region */
     uint64_t off, len;
 };
 
@@ -31,11 +31,11 @@ struct live_agent {
     const struct drill_net *net;
     struct agent_client client;
     unsigned timeout; /* default timeout code */
-    uint64_t stalled; /* sum of the delays of replies, beyond what a reply usually takes, ns */
+    uint64_t stalled; /* sum of the delays of replies beyond the usual delay, ns */
     bool failed;
     struct error error;
     struct {
-        uint32_t number; /* agent's number of the object */
+        uint32_t number; /* number that the agent chose for the object */
         uint32_t rkey, lkey, qpn;
         uint64_t address, len;
         bool destroyed;
@@ -47,7 +47,7 @@ struct live_agent {
     json_t *comps, *events; /* arrays that the engine has not fetched */
     size_t comp_at, event_at;
     uint8_t *copy; /* copy of a whole region, or NULL */
-    int copied;    /* index of the region */
+    int copied;    /* index of the region that was copied */
 };
 
 bool live_agent_supports(const char *need);

@@ -10,8 +10,8 @@
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Returns the result of a verb. Frees the reply. The specification names no errno, so any refusal
- * is the one that the drill expects. */
+/* Returns the result of a verb, and frees the reply. The specification has no errno values, so any
+ * refusal counts as the refusal that the drill expects. */
 static int verb_result(const struct live_agent *agent, const struct script_event *event,
                        json_t *reply)
 {

@@ -26,9 +26,9 @@ struct drill_from_options {
     bool requester;      /* the device is the requester, sender or active end */
 };
 
-/* Writes the drill. Without a number, it is that of the first connection that can be replayed, else
- * of the first stream, else of the first exchange. Returns 0, or -1 and an error that names the
- * capture, and the frame if there is one. */
+/* Writes the drill. If no number is set, uses the first connection that can be replayed, else the
+ * first stream, else the first exchange. Returns 0, or -1 and an error that names the capture, and
+ * the frame if there is one. */
 int drill_from_capture(const char *path, const struct drill_from_options *options, FILE *out,
                        struct error *error);
 

@@ -77,7 +77,7 @@ static void print_peer_place(const struct script *script, uint64_t va, uint32_t 
     fprintf(out, " va 0x%" PRIx64 " rkey 0x%x", va, rkey);
 }
 
-/* Prints the contents of a request's payload, which are those of region L. */
+/* Prints the contents of a request's payload: the bytes of region L that the request sends. */
 static void print_sent_bytes(const struct expected_lines *lines, unsigned qp,
                              const struct roce_pkt *pkt, FILE *out)
 {
@@ -161,7 +161,7 @@ static bool add_cm(struct expected_lines *lines, const struct roce_pkt *pkt, con
     return true;
 }
 
-/* Returns the number of a QP of the script among its QPs. */
+/* Returns how many QPs of the script come before a QP. */
 static unsigned qp_number(const struct script *script, int object)
 {
     unsigned cnt = 0;

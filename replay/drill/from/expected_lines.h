@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include "drill/engine.h"
 
-#define EXPECTED_SHORT_PAYLOAD 32u /* longest payload that a line has as bytes */
+#define EXPECTED_SHORT_PAYLOAD 32u /* longest payload that a line shows as bytes */
 
 /* Packet of the recorded device, whose frame number becomes the comment of an expected line. */
 struct recorded_packet {
@@ -23,16 +23,16 @@ struct recorded_packet {
 /* Message that the device's program posts. */
 struct posted_message {
     unsigned qp;
-    uint32_t psn, cnt; /* first PSN, number of PSNs */
+    uint32_t psn, cnt; /* first PSN and number of PSNs of the message */
     uint64_t local;    /* offset in region L */
     char check[96];    /* line that checks the result of a READ or atomic, or "" */
 };
 
-/* Properties of a line to the device, which its effects show. */
+/* Effects of a line to the device, which later expected lines need. */
 struct from_meaning {
-    char content[80]; /* contents that a receive completes with, as "fill 58", or "" */
+    char content[80]; /* contents of the buffer of a completed receive, as "fill 58", or "" */
     char memory[16];  /* region from which the device answers a READ, or "" */
-    bool verb; /* the line is a verb: a device may send an ACK with its new credits, or not */
+    bool verb; /* the line is a verb, after which a device may send an ACK with its new credits */
 };
 
 struct expected_lines {
@@ -40,9 +40,9 @@ struct expected_lines {
     bool many_qps;
     struct recorded_packet *recorded;
     size_t recorded_cnt, recorded_cap;
-    struct posted_message *posted; /* ids of the work requests count from 1 in this order */
+    struct posted_message *posted; /* messages, whose work request ids count from 1 in this order */
     size_t posted_cnt, posted_cap;
-    const struct from_meaning *meaning; /* of the latest line to the device */
+    const struct from_meaning *meaning; /* effects of the latest line to the device */
 };
 
 /* Returns the distance from PSN `from` to `psn`. */

@@ -13,7 +13,8 @@ struct source {
     uint16_t port;
 };
 
-/* Fields of a CM message that the drill takes over. The others have the drill's own values. */
+/* Fields of a CM message that the drill copies from the capture. All other fields have the drill's
+ * own values. */
 static const char *const taken[] = {
     "service_id",      "responder_resources",
     "initiator_depth", "starting_psn",
@@ -89,8 +90,8 @@ static int on_timer(void *ctx)
     return from_wait(s->d, 0, 0);
 }
 
-/* Notes the recorded messages of the device's end. Returns whether it rejected the request because
- * no program listened, or -1 and an error. */
+/* Records which messages the device's end sent. Returns 1 if the end rejected the request because
+ * no program listened, 0 if not, or -1 and an error. */
 static int note_messages(struct source *s)
 {
     bool no_listener = false;

@@ -10,13 +10,13 @@
 #include "engine/rc_post_wr.h"
 
 #define GROUP    1u   /* multicast group of the drill */
-#define PSN_NEAR 4096 /* a PSN farther from the first one is written as in the packet */
+#define PSN_NEAR 4096 /* a PSN farther from the first PSN is written as an absolute number */
 
 struct source {
     struct from_drill *d;
     const struct dgram_streams *streams;
     struct dgram_stream stream;
-    uint32_t psn; /* first PSN */
+    uint32_t psn; /* first PSN of the stream */
 };
 
 static const struct trace_packet *packet_of(const struct source *s, size_t i)
@@ -44,7 +44,7 @@ static int open_source(struct source *s, struct from_drill *d, const struct dgra
     return 0;
 }
 
-/* Prints the head, and the QP up to its PSN. */
+/* Prints the head of the drill, and the QP except for its PSN. */
 static void print_head(const struct source *s, FILE *out, uint32_t stream, bool sends)
 {
     bool ud = s->stream.svc == ROCE_SVC_UD;
@@ -90,8 +90,8 @@ static int add_verb(struct from_drill *d, const char *text)
     return from_line_end(d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Claims the memory of WRITEs. Returns the length of the longest message that needs a receive, or
- * -1 and an error. */
+/* Adds the memory of WRITEs to the regions. Returns the length of the longest message that needs a
+ * receive, or -1 and an error. */
 static int64_t measure(struct source *s)
 {
     struct expected_delivery delivery;
@@ -253,7 +253,8 @@ static int add_message(struct source *s, const struct dgram_message_reader *read
     return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Claims the remote memory of the messages. Returns their number of bytes, or -1 and an error. */
+/* Adds the remote memory of the messages to the regions. Returns the length of all messages in
+ * bytes, or -1 and an error. */
 static int64_t measure_messages(struct source *s, struct dgram_message_reader reader)
 {
     struct dgram_message m;

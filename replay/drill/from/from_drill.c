@@ -9,7 +9,7 @@
 #include "drill/device/device_rnic.h"
 #include "drill/parser.h"
 
-#define STEP_NS 1000u /* time between two lines */
+#define STEP_NS 1000u /* time between two lines, ns */
 #define WAIT_S  60u   /* longest wait for a timer of the device, s */
 
 int from_fail(struct from_drill *d, const char *reason)
@@ -162,14 +162,14 @@ void from_print_place(const struct from_drill *d, FILE *out, const char *word, c
 /* State of from_drill_write(). */
 struct writer {
     struct from_drill *d;
-    FILE *out; /* memory stream of the text */
+    FILE *out; /* memory stream that collects the text of the drill */
     char *text;
     size_t len;
-    size_t rows;   /* number of rows of the log that have their lines */
+    size_t rows;   /* number of rows of the log whose lines are written */
     uint64_t time; /* time of the latest line, ns since the start of the drill */
 };
 
-/* Plays a text. Returns 0, or -1 and an error if it cannot be parsed. */
+/* Plays the text of a drill. Returns 0, or -1 and an error if the text cannot be parsed. */
 static int play_text(struct from_drill *d, const char *text, struct script *script,
                      struct drill_result *result)
 {
@@ -199,8 +199,8 @@ static void print_duration(char *buf, size_t cap, uint64_t ns)
         snprintf(buf, cap, "+%" PRIu64 "ns", ns);
 }
 
-/* Writes the lines for the rows of the log before time `end`. A row that is later than the line
- * before it waited for the timer of `wait`, which is NULL if there is none. */
+/* Writes the lines for the rows of the log before time `end`. If a row is later than the line
+ * before it, the device waited for the timer that `wait` describes (NULL: no timer). */
 static void write_rows(struct writer *w, const struct drill_result *result, uint64_t end,
                        const struct from_step *wait)
 {
@@ -241,7 +241,7 @@ static int play_so_far(struct writer *w, const char *line, struct script *script
     return rc;
 }
 
-/* Writes the lines for what the device does when its timer fires. */
+/* Writes the lines for the effects of a timer of the device. */
 static int write_wait(struct writer *w, const struct from_step *step)
 {
     struct drill_result result;
@@ -253,7 +253,7 @@ static int write_wait(struct writer *w, const struct from_step *step)
     rc = play_so_far(w, line, &script, &result);
     if (rc == 0)
         write_rows(w, &result, UINT64_MAX, step);
-    /* The last row has the reason why the wait ended. The next play does not have it. */
+    /* The last row contains the reason why the wait ended, and exists in this play only. */
     if (rc == 0 && w->rows && result.log[w->rows - 1].line != 0 && !result.log[w->rows - 1].frame)
         w->rows--;
     drill_result_free(&result);
@@ -291,7 +291,7 @@ static int write_segment(struct writer *w, size_t first, size_t end)
     return rc;
 }
 
-/* Plays the finished text, which must pass. Returns 0, or -1 and an error. */
+/* Plays the finished drill, which must pass. Returns 0, or -1 and an error. */
 static int check_text(struct from_drill *d, const char *text)
 {
     struct drill_result result;

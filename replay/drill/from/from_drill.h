@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Written drill: a drill that is written from a capture. The caller adds what the drill does to the
- * device, and this module adds what the device does.
+ * Written drill: a drill that is written from a capture. The caller adds the packets to the device
+ * and the verbs of its program. This module adds the packets, completions and events that the
+ * device must produce.
  *
  *   1. from_head(), from_line() and from_line_end() add the head, the objects, and the packets and
  *      verbs of the drill (from_rc.h, from_dgram.h, from_cm.h).
@@ -26,31 +27,32 @@
 struct from_step {
     char *text;        /* the line without its time; NULL for a wait */
     uint32_t frame;    /* frame number in the capture; 0 if there is none */
-    char unit;         /* wait: name of the let with its shortest time; 0 if it has none */
-    uint64_t least_ns; /* wait: value of that let, ns */
+    char unit;         /* for a wait: name of the let with the shortest permitted time; 0 if
+                        * there is none */
+    uint64_t least_ns; /* for a wait: value of that let, ns */
     struct from_meaning meaning;
 };
 
-/* Region of memory, as the packets address it. */
+/* Region of memory: a range that the captured packets address by one R_Key. */
 struct from_region {
-    uint32_t host; /* index into session.host, or 0 */
+    uint32_t host; /* index of the host in session.host, or 0 */
     uint32_t rkey;
     uint64_t low, span;
 };
 
 struct from_drill {
-    const char *capture; /* path, for messages */
-    const char *file;    /* name of its file, for the purpose */
-    char what[48];       /* part of the capture, for messages: "connection #3" */
+    const char *capture; /* path of the capture, for error messages */
+    const char *file;    /* file name of the capture, for the purpose of the drill */
+    char what[48];       /* part of the capture, for error messages: "connection #3" */
     struct error *error;
-    char *head; /* head and objects */
+    char *head; /* lines of the head and of the objects */
     size_t head_len;
     struct from_step *step;
     size_t step_cnt, step_cap;
     struct expected_lines lines;
     struct from_region region[FROM_REGIONS_MAX];
     unsigned region_cnt;
-    FILE *out; /* the head or the line that is written */
+    FILE *out; /* stream of the head or of the line that the caller writes */
     char *text;
     size_t text_len;
 };
@@ -69,8 +71,8 @@ FILE *from_line(struct from_drill *d);
 int from_line_end(struct from_drill *d, uint32_t frame, struct from_meaning meaning);
 
 /* Adds a wait until a timer of the device fires. `unit` is the name of the let with the shortest
- * time that the specification permits, `least_ns` nanoseconds, or 0. Returns 0, or -1 and an error.
- */
+ * time that the specification permits; this time is `least_ns`, or 0. Returns 0, or -1 and an
+ * error. */
 int from_wait(struct from_drill *d, char unit, uint64_t least_ns);
 
 /* Adds a range of addresses to the region of a key. Ranges that are too far apart are ignored.
@@ -80,7 +82,7 @@ int from_region_add(struct from_drill *d, uint32_t rkey, uint64_t va, uint64_t l
 /* Returns the region of a key at a host, or -1. */
 int from_region_of(const struct from_drill *d, uint32_t host, uint32_t rkey);
 
-/* Print the name of a QP or region. */
+/* Print the name of a QP or of a region. */
 char from_qp_name(unsigned qp);
 
 /* Prints the words of an opcode, or "opcode N" if it is reserved. */
@@ -89,8 +91,8 @@ void from_print_opcode(FILE *out, const struct roce_opcode *op);
 /* Prints " access write,read". */
 void from_print_access(FILE *out, unsigned access);
 
-/* Prints " WORD PLACE": the address in a region named `prefix` and its number, or a number. A place
- * outside a region has its key after `key_word`. */
+/* Prints " WORD PLACE". PLACE is an offset in a region, whose name is `prefix` and a number. An
+ * address outside of all regions is printed as a number, with its key after `key_word`. */
 void from_print_place(const struct from_drill *d, FILE *out, const char *word, char prefix,
                       uint32_t host, uint64_t va, uint32_t rkey, const char *key_word);
 

@@ -12,19 +12,19 @@
 /* The first connection that can be replayed. */
 #define FROM_RC_FIRST UINT32_MAX
 
-/* Add the lines of a connection, with the device as the responder: the requests, and the actions
- * of its program; or as the requester: the work requests, and the responses. Return 0; 1 if the
- * capture has no such connection that can be replayed; or -1 and an error. */
+/* Add the lines of a connection. As the responder, the device receives the requests and the actions
+ * of its program; as the requester, the work requests and the responses. Return 0; 1 if the capture
+ * has no such connection that can be replayed; or -1 and an error. */
 int from_rc_responder(struct from_drill *d, struct replay *replay, uint32_t connection);
 int from_rc_requester(struct from_drill *d, struct replay *replay, uint32_t connection);
 
 /* Directions of the connection that becomes the drill. */
 struct from_directions {
-    uint32_t dir[FROM_QPS_MAX]; /* direction of each QP */
+    uint32_t dir[FROM_QPS_MAX]; /* capture direction of each QP, by the index of the QP */
     unsigned cnt;
 };
 
-/* Chooses the directions of a connection. Returns as from_rc_responder(). */
+/* Chooses the directions of a connection. Returns 0, 1 or -1 as from_rc_responder() does. */
 int from_rc_choose(struct from_drill *d, const struct session *session, uint32_t *connection,
                    struct from_directions *out);
 

@@ -7,9 +7,9 @@
 #include "engine/rc_post_wr.h"
 #include "wire/codes.h"
 
-#define SENDS_MIN   64u                  /* send queue of a QP without the option `sends` */
+#define SENDS_MIN   64u                  /* send queue depth of a QP without option `sends` */
 #define LOCAL_MAX   (UINT64_C(16) << 20) /* longest region L, bytes */
-#define CHECK_BYTES 65536u               /* longest range that a line can check */
+#define CHECK_BYTES 65536u               /* longest range that a line can check, bytes */
 #define TIMEOUT_MAX 20u                  /* longest timeout code: 4.3 s */
 
 /* Connection that the drill is written from. */
@@ -44,7 +44,8 @@ static uint8_t timeout_of(const struct source *s)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Adds the remote memory and the local bytes of a work request. Returns 0, or -1 and an error. */
+/* Adds the remote memory and the local bytes of a work request to the regions. Returns 0, or -1 and
+ * an error. */
 static int claim_memory(struct source *s, const struct inferred_setup *setup,
                         const struct work_request *wr)
 {
@@ -60,7 +61,7 @@ static int claim_memory(struct source *s, const struct inferred_setup *setup,
     return 0;
 }
 
-/* Infers the work requests and claims their memory. Returns 0, or -1 and an error. */
+/* Infers the work requests and adds their memory to the regions. Returns 0, or -1 and an error. */
 static int choose_memory(struct source *s)
 {
     struct work_requests wrs;
@@ -145,7 +146,7 @@ static void print_operation(const struct source *s, const struct work_request *w
                 words_name(words_level, first->feth.sel));
 }
 
-/* Writes the line that checks the memory which a READ filled. */
+/* Sets the line that checks the memory which a READ filled. */
 static void set_check(const struct source *s, const struct work_request *wr,
                       const struct roce_pkt *first, struct posted_message *m)
 {

@@ -14,7 +14,7 @@ struct source {
     struct from_directions q;
     unsigned recv_id;
     uint32_t start[FROM_QPS_MAX]; /* PSN of the first packet of the latest message */
-    char read[16];                /* region of the latest READ request */
+    char read[16];                /* name of the region of the latest READ request */
 };
 
 static const struct inferred_setup *setup_of(const struct source *s, unsigned qp)
@@ -181,7 +181,7 @@ static int add_store(struct source *s, const struct live_event *e)
     FILE *out;
 
     if (at < 0)
-        return 0; /* memory of another connection */
+        return 0; /* the packet accesses memory of another connection */
     out = from_line(s->d);
     if (!out)
         return from_fail(s->d, "no memory");

@@ -2,8 +2,8 @@
 /*
  * Impairing port: a port in front of another one. It loses, duplicates, delays, reorders and
  * changes frames by the rules of impair/impair_rule.h. Sent and received frames have separate
- * random sequences. So one seed always impairs the same sent frames, whatever frames arrive in
- * between.
+ * random sequences. A seed therefore always impairs the sent frames in the same way, whatever
+ * frames arrive in between.
  */
 #ifndef RNIC_PORT_FRAMEIO_IMPAIR_PORT_H
 #define RNIC_PORT_FRAMEIO_IMPAIR_PORT_H

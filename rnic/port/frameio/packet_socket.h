@@ -24,7 +24,7 @@ struct packet_socket {
     uint64_t dropped_base; /* frames dropped by the handles that this one replaced */
 };
 
-/* Returns whether the socket can send and receive frames. */
+/* Returns false if the socket is not open or dead. */
 static inline bool packet_socket_works(const struct packet_socket *side)
 {
     return side->pcap && !side->dead;

@@ -99,11 +99,11 @@ struct rnic_port_ops {
      * frame already waits, so that the caller must not wait. NULL: received frames always make a
      * descriptor ready. */
     bool (*arm)(struct rnic_port *port, bool on);
-    void (*stats)(struct rnic_port *port, struct rnic_port_stats *out); /* adds the port's counters
-                                                                         * to *out */
+    /* Adds the counters of this port to *out. */
+    void (*stats)(struct rnic_port *port, struct rnic_port_stats *out);
     /* Writes buffered data at the end of a batch. May be NULL. */
     void (*flush)(struct rnic_port *port);
-    void (*close)(struct rnic_port *port); /* closes this port and the ports behind it */
+    void (*close)(struct rnic_port *port); /* closes this port and the ports behind this port */
     /* Closes the descriptors in a child of fork(), where they are copies of the parent's.
      * Everything else stays as it is. No other function of the port may be called afterwards. */
     void (*drop)(struct rnic_port *port);

@@ -36,7 +36,8 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
  * the arrays. Returns 0 or a negative errno. */
 int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter *filter);
 
-/* Sets the interfaces of this machine. Frames for their MAC addresses are sent on the loopback. */
+/* Sets the list of this machine's interfaces. Frames for their MAC addresses are sent on the
+ * loopback. */
 void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list, size_t cnt);
 
 /* Returns the libpcap filter expression for the loopback (`host`) or for the link. On the loopback

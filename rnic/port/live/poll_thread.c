@@ -35,7 +35,7 @@
 #define LINGER_NS     20000u
 #define LINGER_PAUSES 8u
 #define SPIN_MIN_NS   2000u
-/* minimum number of CPUs for spinning: two for each of two communicating processes */
+/* minimum number of CPUs for spinning: two for each of two processes that communicate */
 #define SPIN_CPUS 4u
 #define YIELD_NS  20000u
 /* a longer gap in a spin means that another thread ran on this CPU, ns */

@@ -16,8 +16,8 @@ _Static_assert(RNIC_IFNAME_MAX == IFNAMSIZ, "the kernel's limit");
  * longest are AtomicETH with XRCETH, or RETH with ImmDt and XRCETH. */
 #define HEADERS_MAX 96u
 
-/* Attempts to list the addresses while they change. On a busy host 50 attempts were too few once in
- * a thousand lists. */
+/* number of attempts to list the addresses while they change; on a busy host 50 attempts were too
+ * few once in a thousand lists */
 #define TRIES 500u
 
 struct list {

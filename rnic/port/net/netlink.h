@@ -35,8 +35,8 @@ int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
  * descriptor or a negative errno. */
 int rnic_nl_watch(void);
 
-/* Reads all waiting notifications. Returns 1 if there was any, else 0. Lost notifications count
- * too. */
+/* Reads all waiting notifications. Returns 1 if there was a notification, else 0. Lost
+ * notifications count too. */
 int rnic_nl_drain(int fd);
 
 /*

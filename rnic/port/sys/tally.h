@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tally: figures about a recording that rnic-run shares with the programs that it runs: how much
- * they recorded, how much they could not record, and how much rnic-run has read. The tally is a
- * file of one page, mapped by all of them. rnic-run allocates its space first, so a full disk
- * cannot prevent a program from counting what it loses.
+ * Tally: counters of a recording that rnic-run shares with the programs that it runs: how much they
+ * recorded, how much they could not record, and how much rnic-run has read. The tally is a file of
+ * one page, mapped by all of them. rnic-run allocates the space of the file first, so a full disk
+ * cannot prevent a program from counting what it could not record.
  *
- * rnic-run holds a lock on the file. The kernel releases it when rnic-run ends in any way. Then the
- * programs stop recording, and the next rnic-run deletes what the ended one left.
+ * rnic-run holds a lock on the file. The kernel releases the lock when rnic-run ends in any way.
+ * The programs then stop recording, and the next rnic-run deletes the folder of the ended one.
  */
 #ifndef PORT_SYS_TALLY_H
 #define PORT_SYS_TALLY_H
@@ -18,17 +18,18 @@
 /* Members are atomic, because several processes change them at the same time. */
 struct tally {
     _Atomic uint64_t recorded; /* number of frames or rows that the programs recorded */
-    _Atomic uint64_t lost;     /* number of frames or rows that they could not record */
-    _Atomic uint64_t written;  /* bytes that they wrote */
-    _Atomic uint64_t consumed; /* bytes that rnic-run has processed */
-    _Atomic uint64_t limit;    /* bytes that may wait to be processed; 0: any number */
-    _Atomic int error;         /* errno of the latest loss, 0 if there is none */
-    _Atomic int detached;      /* 1: the programs go on recording when rnic-run has ended */
+    _Atomic uint64_t lost;     /* number of frames or rows that the programs could not record */
+    _Atomic uint64_t written;  /* number of bytes that the programs wrote */
+    _Atomic uint64_t consumed; /* number of bytes that rnic-run has processed */
+    _Atomic uint64_t limit;    /* number of bytes that may wait for rnic-run; 0: any number */
+    _Atomic int error;         /* errno of the latest frame or row that could not be recorded; 0:
+                                * none */
+    _Atomic int detached;      /* 1: the programs continue to record after rnic-run has ended */
 };
 
 struct tally_file {
     int fd;
-    struct tally *tally; /* NULL if the file is not open */
+    struct tally *tally; /* mapped file; NULL if the file is not open */
 };
 
 /* Creates the file at `path`, which must not exist, and locks it. Returns 0 or a negative errno. */

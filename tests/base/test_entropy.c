@@ -4,7 +4,7 @@
 
 #define CNT 1000u
 
-/* Number of draws in which two sequences agree. */
+/* Returns the number of draws in which two sequences agree. */
 static unsigned count_equal(struct rnic_entropy *a, struct rnic_entropy *b)
 {
     unsigned equal = 0;

@@ -1,37 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Speed and memory of rocedrill check, next to tshark's built-in dissector on the same file.
+"""Compares speed and memory of rocedrill check with tshark's built-in dissector on the same file.
 
     bench_check.py [--build DIR] [--packets N] [--sizes SIZE,SIZE...] [--memory-packets N]
                    [--connections N] [--rounds N] [--repeat N] [--realtime] [--quick]
 
-Speed: packets a second over a generated capture. The target is for one file in one run, which is
-"mix": a capture of which connections with payloads of 64, 256, 1024 and 4096 bytes have a quarter of
-the packets each, acknowledgements among them, in turn. Captures of one size each follow, for what "mix"
-hides: where check is slowest next to tshark, which is at 4096 bytes. The programs
-take turns, all as often; what each needs to start counts. "s" and "CPU s" (user and system time of
-all threads) are medians, "from" and "to" the quickest and the slowest round; "x tshark" and "x CPU"
-are ratios of medians. tshark writes one line a packet to nowhere, without name resolution (its
-built-in dissector shows the ICRC and does not compute it); rocedrill runs with -q, with and without
-ICRC.
+Speed is the number of packets per second of a generated capture. The target is for the capture "mix": its
+connections have payloads of 64, 256, 1024 and 4096 bytes, and each payload length has a quarter of the
+packets, acknowledgements included. Further captures have one payload length each and show where check is
+slowest in comparison with tshark: at 4096 bytes.
 
-Before each timed run the file is read once, untimed, and each program runs once untimed at first:
-on a virtual machine the first touch of memory that nobody used for half a minute can take ten
-microseconds a page, as the host brings it back; whoever came first after a pause paid for the others
-(measured: one read() of 838 MB took 1.83 s, the next 0.034 s). "first" is what that first reading of
-the generated file took. What varies still is the host: both processors slow down by up to half
-when it has other work. --realtime gives all programs a scheduler's class of their own, on a machine
-that others use (needs the right to).
+The programs run in turns, equally often, and their start time counts. "s" and "CPU s" (user and system
+time of all threads) are medians; "from" and "to" are the fastest and the slowest round; "x tshark" and "x
+CPU" are ratios of medians. tshark writes one line per packet to /dev/null, without name resolution; its
+built-in dissector shows the ICRC but does not compute it. rocedrill runs with -q, with and without
+verifying the ICRC.
 
-Target: 40 times tshark's rate, where the machine can. "read" and "map" are what the machine needs to
-read the file from the page cache, or to map it and look at a word of each page, with as many threads
-as rocedrill has (two, on one processor one); "CRC" is a CRC over all of it as well. No program can be
-quicker than the quicker of both, the bound: "of bound" is how much of its speed rocedrill has. Where
-it is less than 40 times tshark's rate the bench says so. What mapping costs depends on the size of
-the pieces in which the page cache has the file: this one was written in pieces of 1 MiB.
-Memory: the largest resident size over a generated stream on standard input. Judges nothing; ends within
-a quarter of an hour with the defaults, and needs 4.2 GB in the folder for temporary files: a million packets
-of each size. Needs tshark for the ratio.
+Before each timed run the script reads the file once, and each program first runs once untimed. Reason: on
+a virtual machine the first access to memory that was unused for half a minute can take ten microseconds
+per page, because the host must supply the page. Without the untimed runs, the first program after a pause
+would pay for all others (measured: one read() of 838 MB took 1.83 s, the next one 0.034 s). "first" is the
+time of this first read of the generated file. The host still causes variation: both processors slow down
+by up to half when it has other work. --realtime runs all programs with real-time priority, for a machine
+that others use (needs the right to do so).
+
+Target: 40 times tshark's speed, where the machine can read the file that fast. "read" is the time that the
+machine needs to read the file from the page cache, and "map" the time to map the file and read a word of
+each page. Both use as many threads as rocedrill (two; one on a single processor). "CRC" adds a CRC over
+the whole file. No program can be faster than the faster of both, which is the bound. "of bound" is the
+speed of rocedrill as a fraction of the bound. If the bound is less than 40 times tshark's speed, the
+script reports that. The time of "map" depends on the size of the pieces in which the page cache holds the
+file: this file was written in pieces of 1 MiB.
+
+Memory is the largest resident size while rocedrill reads a generated stream from standard input. The
+script reports figures and does not fail. With the defaults it takes a quarter of an hour, and needs 4.2 GB
+in the folder for temporary files (a million packets of each payload length). The ratio needs tshark.
 """
 import argparse
 import os
@@ -47,8 +50,8 @@ MIX = "64,256,1024,4096"
 
 
 def run(command, stdin=None):
-    """Seconds, seconds of CPU, and the largest resident size in MB of one command. The size is at least
-    that of this script, of which the child is a copy at first."""
+    """Returns the seconds, the CPU seconds and the largest resident size in MB of one command. The size is at
+    least that of this script, because the child process starts as a copy of the script."""
     env = dict(os.environ, WIRESHARK_PLUGIN_DIR="/nonexistent")
     begin = time.monotonic()
     child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL,
@@ -61,7 +64,7 @@ def run(command, stdin=None):
 
 
 def read_once(path):
-    """Seconds to read the file in pieces and do nothing with it."""
+    """Returns the seconds to read the file in pieces without using the bytes."""
     buffer = bytearray(256 << 10)
     begin = time.monotonic()
     with open(path, "rb", buffering=0) as file:
@@ -71,7 +74,7 @@ def read_once(path):
 
 
 def commands_of(args, path):
-    """Name: command, and whether a CRC is in its bound; None has no bound."""
+    """Returns for each name its command, and whether its bound includes a CRC (None: it has no bound)."""
     threads = str(min(2, os.cpu_count() or 1))
     check = [args.rocedrill, "check"]
     commands = {"tshark": (["tshark", "-n", "-r", path], None)} if shutil.which("tshark") else {}
@@ -87,7 +90,7 @@ def commands_of(args, path):
 
 
 def bound_of(median, crc):
-    """The quicker way to look at the whole file: seconds, and its name."""
+    """Returns the seconds of the faster way to read the whole file, and the name of that way."""
     return min((median[name][0], name) for name in (("read, CRC", "map, CRC") if crc else ("read", "map")))
 
 
@@ -106,7 +109,7 @@ def speed(args, gen, path):
                 run(command)
         for _ in range(args.rounds):
             for name, (command, _) in commands.items():
-                # The long one less often: its rounds differ less.
+                # Runs the slower program less often, because its rounds differ less.
                 for _ in range(1 if name == "tshark" else args.repeat):
                     read_once(path)
                     took[name].append(run(command))
@@ -161,7 +164,7 @@ def main():
         args.packets, args.memory_packets, args.connections = 5000, 20000, 500
         args.rounds = args.repeat = 1
     if args.realtime:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))    # children have it too
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))    # child processes inherit the scheduling class
     gen = os.path.join(args.build, "bin", "gen_capture")
     args.rocedrill = os.path.join(args.build, "bin", "rocedrill")
     args.read = os.path.join(args.build, "bin", "bench_read")

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Cost of a page: the time of check --html next to check --json, the size, and a browser's times.
+"""Measures the cost of a page: the time of check --html in comparison with check --json, the size of the
+page, and the times in a browser.
 
     bench_page.py [--build DIR] [--packets N] [--connections N] [--rounds N] [--quick]
 
-The capture has 1,000,000 packets of 1,000 connections. Targets: at most 1.5 times the time of --json, at most
-10 MB, first contentful paint below 1 s, a zoom step below 100 ms (from the call until the next frame is drawn; also
-the CPU time of the page's thread, which depends less on other programs). "CPU s" is user and system time, the smallest of all rounds. The programs take turns. Judges nothing; needs
-Debian's chromium for the last two."""
+The capture has 1,000,000 packets of 1,000 connections. Targets: at most 1.5 times the time of --json, at
+most 10 MB, first contentful paint within 1 s, and a zoom step within 100 ms (from the call until the next
+frame is drawn). The script also prints the CPU time of the page's thread, which depends less on other
+programs. "CPU s" is user and system time, the smallest of all rounds. The programs run in turns. The
+script reports figures and does not fail. The browser's times need Debian's chromium."""
 import argparse
 import os
 import shutil
@@ -47,7 +49,7 @@ def cpu(command):
 
 
 def thread_ms(browser):
-    """CPU time of the page's thread."""
+    """Returns the CPU time of the page's thread."""
     metrics = browser.call("Performance.getMetrics")["metrics"]
     return next(1000 * m["value"] for m in metrics if m["name"] == "TaskDuration")
 

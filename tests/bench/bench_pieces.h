@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Pieces: the costs of a single-packet WRITE without the work of its QPs, that is of its headers
- * and its payload copies. Each piece is measured alone, and as often as the caller requests.
+ * and its payload copies. Each piece is measured separately, as often as the caller requests.
  */
 #ifndef BENCH_PIECES_H
 #define BENCH_PIECES_H

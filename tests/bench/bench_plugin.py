@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The plugin with full analysis against the built-in dissector without any: time and peak memory.
+"""Compares time and peak memory of the plugin with full analysis with those of the built-in dissector, which
+has no analysis.
 
     bench_plugin.py --plugins DIR --gen GEN_CAPTURE [-n PACKETS] [-s PAYLOAD] [-l SNAPLEN] [--rounds N]
 
-Same generated capture, same tshark, in turn; processor seconds of the best round, so that other work on the
-machine counts little. Targets (DESIGN): time at most 1.0, memory at most 1.2 times the built-in's.
+Both dissect the same generated capture in the same tshark, in turns. The time is the CPU time of the
+fastest round, so that other programs on the machine have little influence. Targets (DESIGN): at most 1.0
+times the time and 1.2 times the memory of the built-in dissector.
 
-Until 4.2, tshark makes the whole tree for `-T fields` too, without saying which fields are read (4.4 does:
-HF_REF_TYPE_PRINT). There, and with -V, the time is that of the items in the tree, and the analysis has items
-that the built-in has not: the last line counts them, and what an item costs. These modes take a tenth of the
-packets.
+Up to release 4.2, tshark builds the complete tree also for `-T fields`, because it does not tell
+dissectors which fields are read (4.4 does: HF_REF_TYPE_PRINT). In this case, and with -V, the time is
+mostly that of the items in the tree, and the analysis adds items that the built-in dissector lacks. The
+last line counts the items and prints the cost of one item. These modes use a tenth of the packets.
 """
 import argparse
 import os
@@ -22,7 +24,7 @@ from tshark import Tshark  # noqa: E402
 
 FILTER = ["-Y", "frame.number == 1"]
 TREE = "one pass, the whole tree"
-# What it is; arguments with the plugin, and without; which part of the packets.
+# Description of the mode; arguments with the plugin, and without it; part of the packets that the mode uses.
 MODES = [
     ("one pass, a filter", FILTER, FILTER, 1),
     ("two passes, a filter", ["-2"] + FILTER, ["-2"] + FILTER, 1),
@@ -31,11 +33,11 @@ MODES = [
      ["-T", "fields", "-e", "infiniband.bth.psn"], 10),
     (TREE, ["-V"], ["-V"], 10),
 ]
-SAMPLE = 1000  # packets whose items are counted
+SAMPLE = 1000  # number of packets whose items are counted
 
 
 def measure(shark, path, args, plugin):
-    """(processor seconds, peak KiB) of one run."""
+    """Returns (CPU seconds, peak KiB) of one run."""
     command = ["/usr/bin/env", "python3", "-c",
                "import resource,subprocess,sys;"
                "s=subprocess.run(sys.argv[1:],stdout=subprocess.DEVNULL,stderr=subprocess.DEVNULL);"
@@ -49,7 +51,7 @@ def measure(shark, path, args, plugin):
 
 
 def items(shark, path, plugin):
-    """How many a packet has in its tree."""
+    """Returns the average number of items in the tree of a packet."""
     text = shark.out(["-r", path, "-c", str(SAMPLE), "-T", "pdml"], plugin)
     return (text.count("<field ") + text.count("<proto ")) / text.count("<packet>")
 
@@ -81,7 +83,7 @@ def main():
             print(f"{name:24} time {cpu[True]:6.2f} s / {cpu[False]:6.2f} s = {cpu[True] / cpu[False]:.2f}"
                   f"   memory {mem[True] >> 10} / {mem[False] >> 10} MiB = {mem[True] / mem[False]:.2f}", flush=True)
         have = {plugin: items(shark, path, plugin) for plugin in (True, False)}
-        cost = {plugin: cpu[plugin] / have[plugin] for plugin in have}  # of the last mode, the whole tree
+        cost = {plugin: cpu[plugin] / have[plugin] for plugin in have}  # for the last mode, which builds the complete tree
         print(f"{'items of a packet':24} {have[True]:.1f} / {have[False]:.1f} = {have[True] / have[False]:.2f}"
               f"   time an item {cost[True] / cost[False]:.2f}")
     return 0

@@ -295,7 +295,7 @@ static size_t end_reap(struct end *end, struct rnic_wc *wc, size_t max)
 /* Sends `frames` WRITEs and waits for their completions. */
 static void send_flood(struct end *end, const struct conf *conf, unsigned frames)
 {
-    unsigned reap = conf->qps > 1 ? 1 : REAP; /* a completion is of its QP only */
+    unsigned reap = conf->qps > 1 ? 1 : REAP; /* a completion covers requests of its own QP only */
     struct rnic_wc wc[32];
     unsigned posted = 0;
     unsigned done = 0;
@@ -504,7 +504,8 @@ static void run_trips(const char *iface, bool client, int fd, const struct conf 
 static void run_qps(const char *iface, bool client, int fd, const struct conf *conf)
 {
     struct conf few = *conf;
-    unsigned frames = conf->frames > conf->qps ? conf->frames : conf->qps; /* each QP sends one */
+    /* Each QP sends one WRITE. */
+    unsigned frames = conf->frames > conf->qps ? conf->frames : conf->qps;
     struct end end[2];
     double value[3][RUNS_MAX];
 
@@ -561,7 +562,7 @@ static void run(const char *iface, bool client, int fd, const struct conf *conf)
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && strcmp(argv[argc - 1], "--quick") == 0;
-    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measures only round trips */
+    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measures round trips only */
     /* Measures only packets of 4096 bytes, for bench_verbs.py. */
     unsigned first = argc > 1 && strcmp(argv[1], "--account") == 0 ? 2 : 0;
     bool qps = argc > 2 && strcmp(argv[1], "--qps") == 0; /* measure many QPs alone */

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Speed of rocedrill replay next to tcpreplay --topspeed, on the same files in one run.
+"""Compares the speed of rocedrill replay with tcpreplay --topspeed, on the same files in one run.
 
     bench_replay.py [--build DIR] [--packets N] [--rounds N] [--quick]
 
-tcpreplay sends each file onto a veth in a network namespace of this script's own, and is done when the
-kernel has taken the last frame; rocedrill replays it offline: it derives what the devices had, plays one
-end or both, compares and judges. Both ends are the work of two devices, one end is what tcpreplay's frames
-would have met. Packets a second, each program the best of the rounds, which take turns; and the CPU
-seconds (user and system, tcpreplay's include the veth), which do not depend on who else uses the machine.
-Target: rocedrill is faster although it judges. Judges nothing. Exit status 77 without tcpreplay or the
-right to make a network namespace.
+tcpreplay sends each file to a veth in a network namespace of this script, and ends when the kernel has
+accepted the last frame. rocedrill replays the file offline: it infers the state of the devices, plays one
+end or both ends, compares and judges. Playing both ends is the work of two devices. The script prints
+packets per second, of the fastest round of each program; the programs run in turns. It also prints the CPU
+seconds (user and system, for tcpreplay including the veth), which other users of the machine influence
+less. Target: rocedrill is faster although it judges. The script reports figures and does not fail. Exit
+status 77 without tcpreplay or without the right to create a network namespace.
 """
 import argparse
 import os
@@ -22,7 +22,7 @@ import time
 
 
 def seconds(command):
-    """Of the clock, and of the processors."""
+    """Returns the wall clock time and the CPU time of a command, s."""
     begin = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -47,7 +47,7 @@ def main():
         print("bench_replay: tcpreplay is not here")
         sys.exit(77)
     if not args.inside:
-        # The namespace goes with the last process in it, and the veth with the namespace.
+        # The namespace ends with its last process, and the veth with the namespace.
         if subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode:
             print("bench_replay: no right to make a network namespace")
             sys.exit(77)
@@ -64,7 +64,8 @@ def main():
             with open(source, "wb") as file:
                 subprocess.run([gen, "-n", str(args.packets), "-c", "8", "-s", str(payload)],
                                stdout=file, check=True)
-            # What our devices make of it, so that both of its ends are devices.
+            # Records what our devices make of the capture, so that both ends of the new capture are our
+            # devices.
             subprocess.run([rocedrill, "replay", "-q", "--closed-loop", "--record", path, source], check=True)
             commands = {"tcpreplay --topspeed": ["tcpreplay", "-q", "--topspeed", "-i", "bench0", path],
                         "rocedrill replay": [rocedrill, "replay", "-q", path],

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""perftest on the software RNIC beside TCP over the same loopback (qperf), two processes each, in
-one run and one network namespace; medians. Ratios count, not times, and latencies on a quiet machine
-only: TCP sleeps and is woken, which takes 49 us where CPUs are idle (a virtual machine of two) and 10
-where others keep them awake; what spins takes the same time on both.
+"""Compares perftest on the software RNIC with TCP (qperf) over the same loopback. Each test runs two
+processes; all run in one network namespace, in turns, and the results are medians. Only the ratios are
+meaningful, and latencies only on a quiet machine. TCP sleeps and is woken, which takes 49 us if CPUs are
+idle (virtual machine with two CPUs) and 10 us if other work keeps them awake; a spinning program takes the
+same time in both cases.
 
-With bench_port, also as fractions of a bare libpcap pair, and its account of what limits the rest.
+With bench_port, the script also prints fractions of the speed of a bare libpcap pair, and bench_port's
+account of the remaining time.
 
 rnic-run -n -i lo -- bench_verbs.py [--runs N] [--bench-port PROGRAM]     (tests/bench/CMakeLists.txt)"""
 import argparse
@@ -23,7 +25,7 @@ def listens(port):
 
 
 def pair(server, client, port, pattern, scale, wire="pcap"):
-    """What the client prints, as a number."""
+    """Runs the client. Returns the number that it prints."""
     env = {**os.environ, "RNIC_WIRE": wire}
     first = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
     try:
@@ -52,7 +54,8 @@ def tcp(what, scale):
 
 
 def perftest(program, *options, wire="pcap", column=None):
-    """Returns t_typical of a latency test, or MB/s of a bandwidth test; or another column, from 0."""
+    """Returns t_typical of a latency test, MB/s of a bandwidth test, or the value of another column, counted
+    from 0."""
     words = [program, "-F", *options]
     if column is None:
         column = 4 if program.endswith("lat") else 3
@@ -61,7 +64,7 @@ def perftest(program, *options, wire="pcap", column=None):
                 r"^ +\d+ +\d+" + r"\s+[\d.]+" * (column - 2) + r"\s+([\d.]+)", scale, wire)
 
 
-QUICK = 40  # with one run, shared memory gets this part of the messages
+QUICK = 40  # a single run over shared memory sends this part of the messages
 
 
 def shm(program, cnt, *options, column=None):

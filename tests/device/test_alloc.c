@@ -107,7 +107,7 @@ static void no_allocation_for_packets(void)
     }
     EXPECT_EQ(calls, 0);
     CU_ASSERT(frames > 200);
-    counting = true; /* proves that an allocation is counted */
+    counting = true; /* the counter works: one allocation is counted */
     seen = malloc(1);
     counting = false;
     EXPECT_EQ(calls, 1);

@@ -26,14 +26,14 @@ import sys
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-SECONDS = 240  # for one command; a command that takes longer hangs
+SECONDS = 240  # limit for one command, s
 FENCE = re.compile(r"^\s*```(\w*)\s*$")
 STEP = re.compile(r"^\s*- (?:run: )?(.+)$")
 INSTALLS = re.compile(r"^(sudo )?apt(-get)? ")
 
 
 class Example:
-    """A command, and the lines of a document that are its output: lines[begin:end]."""
+    """A command, and the lines of a document that contain its output: lines[begin:end]."""
 
     def __init__(self, at, command):
         self.at, self.command = at, command
@@ -74,7 +74,7 @@ def documents():
 
 
 def matches(printed, actual):
-    """Returns whether an output has the printed lines, of which ⋮ and … stand for other text."""
+    """Returns whether an output equals the printed lines, in which ⋮ and … stand for other text."""
     pattern = ""
     for line in printed:
         if line.strip() == "⋮":
@@ -126,14 +126,15 @@ def report(name, example, lines, actual):
 
 
 def run_document(path, programs, write):
-    """Returns the number of examples that differ; with write, the document then has the actual output."""
+    """Runs the examples of a document. Returns the number of examples whose output differs. With `write`, the
+    document then contains the actual output."""
     lines = path.read_text().splitlines()
     name = path.relative_to(TOP) if path.is_relative_to(TOP) else path
     different = []
     with Shell(programs) as shell:
         for example in examples_of(lines):
             actual = shell.run(example.command)
-            if example.begin == 0:  # a step of yaml
+            if example.begin == 0:  # a step of a yaml block has no printed output
                 if shell.status:
                     report(name, example, lines, actual + [f"exit status {shell.status}"])
                     different.append((example, None))
@@ -171,7 +172,7 @@ script:
 
 
 def self_test():
-    """Returns the number of wrong results for documents with known differences."""
+    """Runs documents with known wrong examples. Returns the number of wrong results."""
     wrong = 0
     for text, expected in ((WRONG, 0), (WRONG.replace("one …", "two …"), 1), (WRONG.replace("\nc\n", "\nd\n"), 1),
                            (WRONG.replace("⋮", "a"), 1), (WRONG.replace("\n1\n", "\n0\n"), 1),

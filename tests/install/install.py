@@ -26,7 +26,7 @@ import tempfile
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
 PAGES = ["rocedump", "rocedrill", "rocedrill-agent", "rocedrill-check", "rocedrill-replay", "rnic-info", "rnic-run"]
-# The words of a command line, and the completions of bash for the last one.
+# Command lines, each with the expected completion of its last word in bash.
 COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--j"], "--json --junit"),
              (["rnic-run", "--tim"], "--timeline"), (["rocedrill", "check", "capt"], "")]
 # Headers that another header includes, and that cannot be compiled alone.
@@ -46,7 +46,7 @@ def run(command, **options):
 
 
 class Place:
-    """A temporary home folder of an ordinary user."""
+    """Temporary home folder of an ordinary user."""
 
     def __init__(self, args):
         self.build, self.source = args.build, args.source
@@ -65,7 +65,7 @@ class Place:
         shutil.rmtree(self.dir)
 
     def give_to_user(self):
-        """Root gives the folder to nobody, who then runs the commands of run_as_user()."""
+        """As root, gives the folder to the user nobody, who runs the commands of run_as_user()."""
         if os.getuid() == 0:
             self.user = NOBODY
             run(["chown", "-R", "65534:65534", self.dir])

@@ -47,7 +47,7 @@ LAST = (0x02, 0x03, 0x08, 0x09, 0x16)
 ONLY = (0x04, 0x05, 0x0A, 0x0B, 0x17)
 SENDS = (*range(0x00, 0x06), 0x16, 0x17)
 FULL = {0x0D: 20, 0x0E: 16}    # bytes from BTH to ICRC without payload, of full packets
-# Bytes from BTH to ICRC that are no payload.
+# Number of bytes from BTH to ICRC that are not payload, by opcode.
 AROUND = {0x00: 16, 0x01: 16, 0x02: 16, 0x03: 20, 0x04: 16, 0x05: 20, 0x06: 32, 0x07: 16, 0x08: 16,
           0x09: 20, 0x0A: 32, 0x0B: 36, 0x16: 20, 0x17: 20}
 
@@ -65,7 +65,7 @@ class Packet:
         self.service = self.opcode >> 5
         self.response = self.service == 0 and self.oper in RESPONSES
         self.flow = (self.src, self.dst, self.qpn)
-        self.sent = None  # of a delivered packet: its index among the sent ones
+        self.sent = None  # for a delivered packet: index of the sent packet
         self.copy = False
 
     def payload(self):
@@ -267,7 +267,7 @@ def compare(report, where, conn, seen, again, damaged):
         at = f"{where} #{conn['connection']} {me}"
         repeats = sum(r["packets"] for r in side["retransmissions"].values())
         packets = side["packets"] - side["bad_icrc"] - side["malformed"]
-        if not 0 <= count["packets"] - packets <= damaged: # some in what no ICRC covers
+        if not 0 <= count["packets"] - packets <= damaged: # some bytes were damaged that no ICRC covers
             report.same(at, "packets", count["packets"], packets)
         if "." in side["address"]:
             report.same(at, "copies", count["copies"], side["copies"])
@@ -318,7 +318,7 @@ def folder(report, path):
         seen, repeats = collections.defaultdict(list), set()
         at = 0
         for p in ends[side]:
-            if p.frame[6:12] == MAC[side]: # what it sent itself, all of it and in order
+            if p.frame[6:12] == MAC[side]: # the packets that this side sent are complete and in order
                 p.sent, at = at, at + 1
                 p.sent = ("own", p.sent)
             else:

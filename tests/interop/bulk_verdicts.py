@@ -72,7 +72,7 @@ def replayed(args, path, peer):
     failed = set()
     for diff in report.get("differences", []):
         side = (diff.get("direction"), diff.get("stream"), diff.get("exchange"), diff["as"])
-        if not diff.get("known_deviation") and side not in failed: # the others follow from the first one
+        if not diff.get("known_deviation") and side not in failed: # the differences of other fields follow from the first one
             failed.add(side)
             result["faults"].append(("FAIL", diff["as"], diff["frame"],
                                      f"{diff['field']}: recorded {diff['recorded']}, replayed {diff['replayed']}: {diff['reason']}"))
@@ -150,8 +150,8 @@ def judge(args, name):
         done = completed_by_program(file.read()) if "random_verbs" in about["client"] else {}
     for point in POINTS:
         path = os.path.join(folder, point + ".pcap")
-        # An end records what it sends before netem's queue. What the queue refuses never left the end, and rxe learns
-        # of it, so that capture shows more than any capture point of a host does.
+        # An end records its packets before netem's queue. A packet that the queue refuses never leaves the
+        # end, and rxe learns of the refusal, so this capture shows more than the capture point of any host.
         if os.path.getsize(path) <= 24 or point in SIDES and about["netem"][SIDES.index(point)].startswith("rate"):
             continue
         peer = profile(about["kernel"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Table of the drills of tests/interop/drills: reads KERNEL-RUN.json of a folder, compares the verdicts of the runs, and
-prints the table drills x kernels. tests/interop/drills calls it."""
+"""Prints the table of drills and kernels for tests/interop/drills. Reads KERNEL-RUN.json in a folder and
+compares the verdicts of the runs of a kernel."""
 import argparse
 import collections
 import json
@@ -25,7 +25,7 @@ def version(text):
 
 
 def read_runs(folder):
-    """Kernel -> reports of its runs, in order."""
+    """Returns for each kernel the reports of its runs, in order."""
     runs = collections.defaultdict(dict)
     for path in folder.glob("*-*.json"):
         kernel, _, run = path.stem.rpartition("-")
@@ -34,12 +34,12 @@ def read_runs(folder):
 
 
 def too_slow(case):
-    """True if this host was too slow for the drill, so that the run shows nothing."""
+    """Returns true if this host was too slow for the drill, so that the run proves nothing."""
     return case["verdict"] == "inconclusive" and " too slow: " in case.get("problem", "")
 
 
 def best(reports):
-    """The report of a kernel: of each drill the first run that shows something."""
+    """Returns the report of a kernel: for each drill the first run that proves something."""
     cases = collections.defaultdict(list)
     for report in reports:
         for case in report["drills"]:

@@ -47,14 +47,14 @@ guest_boot() {
     trap 'rm -rf "$tmp"' EXIT
     trap 'exit 2' INT TERM HUP
     build_initrd "$GUEST_KERNEL" "$GUEST_USERLAND" "$tmp/initrd"
-    if [ $# -gt 0 ]; then # one more archive behind it: the kernel unpacks both
+    if [ $# -gt 0 ]; then # A second archive follows the first: the kernel unpacks both.
         mkdir -p "$tmp/more/usr/bin"
         install -m 755 "$@" "$tmp/more/usr/bin/"
         (cd "$tmp/more" && find . | cpio -o -H newc --quiet --owner=+0:+0 | gzip -1) >>"$tmp/initrd"
     fi
     ip link set lo up
     ip tuntap add tap0 mode tap || { say "cannot create a tap interface"; exit 77; }
-    ip link set tap0 mtu $mtu txqueuelen 5000 up # 8 MiB of READ responses in one go
+    ip link set tap0 mtu $mtu txqueuelen 5000 up # queue for 8 MiB of READ responses sent at once
     ip addr add 192.0.2.1/24 dev tap0
     mkfifo "$tmp/agent.in" "$tmp/agent.out"
     exec 8<>"$tmp/agent.in" 9<>"$tmp/agent.out"
@@ -98,7 +98,7 @@ guest_pair() {
     trap 'rm -rf "$tmp"' EXIT
     trap 'exit 2' INT TERM HUP
     build_initrd "$GUEST_KERNEL" "$GUEST_USERLAND" "$tmp/initrd"
-    if [ $# -gt 0 ]; then # one more archive behind it: the kernel unpacks both
+    if [ $# -gt 0 ]; then # A second archive follows the first: the kernel unpacks both.
         mkdir -p "$tmp/more/usr/bin"
         install -m 755 "$@" "$tmp/more/usr/bin/"
         (cd "$tmp/more" && find . | cpio -o -H newc --quiet --owner=+0:+0 | gzip -1) >>"$tmp/initrd"

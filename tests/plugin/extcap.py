@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rocedump, the extcap of plugin/: its list of interfaces, its options, and captures from a process and by ssh.
+"""Tests rocedump, the extcap of plugin/: its list of interfaces, its options, and captures from a process and
+by ssh.
 
     extcap.py ROCEDUMP CAPTURE
 
-The test runs in a network namespace of its own; without the right to make one its status is 77. A listening socket
-stands for the software RNIC, and a script for ssh.
+The test runs in a separate network namespace. If the test may not create a namespace, its exit status is
+77. A listening socket takes the place of the software RNIC, and a script the place of ssh.
 """
 import os
 import pathlib
@@ -19,7 +20,7 @@ import sys
 import tempfile
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-DEADLINE = 120  # seconds for a wait
+DEADLINE = 120  # longest wait, s
 
 
 def enter_namespace():
@@ -32,7 +33,7 @@ def enter_namespace():
 
 
 def records(data):
-    """The packets of a pcap file in host byte order."""
+    """Returns the packets of a pcap file in host byte order."""
     at, found = 24, []
     while at < len(data):
         length = struct.unpack_from("=I", data, at + 8)[0]
@@ -62,7 +63,7 @@ class Extcap:
             os.unlink(fifo)
         os.mkfifo(fifo)
         child = subprocess.Popen([self.program, "--capture", "--fifo", fifo, *args], stderr=subprocess.PIPE, env=env)
-        return child, open(fifo, "rb")  # both ends open now
+        return child, open(fifo, "rb")  # both ends of the pipe are open now
 
 
 def check_lists(test, pid):
@@ -102,7 +103,7 @@ def check_process(test, pid, frames):
     test.expect("tcpdump", b"listening on va" in line, True)
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     wire.bind(("va", 0))
-    wire.send(b"\xff" * 12 + b"\x88\xb5" + bytes(46))  # another protocol
+    wire.send(b"\xff" * 12 + b"\x88\xb5" + bytes(46))  # a frame of another protocol
     for frame in frames:
         wire.send(frame)
     wanted = 24 + sum(16 + len(frame) for frame in frames)
@@ -133,13 +134,13 @@ def check_ssh(test, capture):
 
 
 def check_tshark(test, inside):
-    """tshark lists the interfaces, as a user other than root."""
+    """Expects that tshark lists the interfaces. Runs as a user other than root."""
     folder = os.path.join(test.folder, "extcap")
     os.mkdir(folder)
     shutil.copy(test.program, folder)
     os.chmod(test.folder, 0o755)
     if inside != "root":
-        return  # a user namespace without other users: tshark runs as root and ignores the variable
+        return  # in a user namespace without other users, tshark runs as root and ignores the variable
     done = subprocess.run(NOBODY + ["env", "HOME=" + folder, "WIRESHARK_EXTCAP_DIR=" + folder, "tshark", "-D"],
                           capture_output=True, text=True, timeout=DEADLINE)
     test.expect("tshark -D", "rocedump-ssh (RoCE of another host (ssh))" in done.stdout, True)

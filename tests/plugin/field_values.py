@@ -24,7 +24,8 @@ import sys
 from packet_builder import bth, native, pcap, roce, rocev1
 from tshark import Tshark, arguments
 
-# Our field: the field of the built-in dissector with the same meaning. All that it has.
+# Our fields, each with the field of the built-in dissector that has the same meaning. The table has all
+# fields of the built-in dissector.
 SAME = {
     "bth.opcode": "infiniband.bth.opcode", "bth.se": "infiniband.bth.se",
     "bth.migreq": "infiniband.bth.m", "bth.padcnt": "infiniband.bth.padcnt",
@@ -209,7 +210,7 @@ class Agreement:
     """Counts comparisons and differences."""
 
     def __init__(self, known):
-        self.known = known  # our fields
+        self.known = known  # names of our fields
         self.plugin = self.builtin = self.frames = self.failures = 0
         self.borne_out, self.met = set(), set()
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The graphs of the profile RoCE: Wireshark accepts each, and their fields have the figures of `rocedrill check --json`.
+"""Tests the graphs of the profile RoCE: Wireshark accepts each graph, and the sums of its fields equal the
+numbers of `rocedrill check --json`.
 
-    io_graphs.py --plugins DIR --rocedrill PROGRAM CAPTURE...
+io_graphs.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 """
 import collections
 import csv
@@ -28,7 +29,7 @@ def rows_of_profile():
 
 
 def refused(shark, path):
-    """Returns what is wrong with the rows of the profile."""
+    """Returns the errors in the rows of the profile."""
     rows, wrong, taps = rows_of_profile(), [], []
     for enabled, name, text, colour, style, unit, field, average, factor, *more in rows:
         if (enabled not in ("Enabled", "Disabled") or style not in STYLES or not re.fullmatch("#[0-9a-f]{6}", colour)
@@ -47,7 +48,7 @@ def refused(shark, path):
 
 
 def sums(shark, path):
-    """The sums of the fields by connection and side, and what is wrong within a packet."""
+    """Returns the sums of the fields by connection and side, and the contradictions within a packet."""
     found, wrong = collections.Counter(), []
     command = ["-2", "-r", path, "-T", "fields", "-E", "separator=;"]
     for line in shark.out(command + [word for field in FIELDS for word in ("-e", field)]).splitlines():
@@ -63,7 +64,7 @@ def sums(shark, path):
 
 
 def check(program, path):
-    """The same sums in the JSON lines."""
+    """Returns the same sums, computed from the JSON lines."""
     wanted = collections.Counter()
     for line in subprocess.run([program, "check", "--json", "-", path], capture_output=True, text=True).stdout.splitlines():
         line = json.loads(line)

@@ -213,7 +213,7 @@ def check_capture(shark, rocedrill, capture):
     text = shark.out(args)
     rows = [line for line in text.splitlines() if line.count("\t") == len(FIELDS) - 1]
     plugin, program = plugin_counts(text), check_counts(rocedrill, capture)
-    # check has no regions of unacknowledged WRITEs.
+    # check does not report the regions of unacknowledged WRITEs
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
     wrong += other_table_errors(rows, text)

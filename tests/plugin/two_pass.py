@@ -15,7 +15,7 @@ import sys
 
 from tshark import Tshark
 
-# Fields that depend on the frame and on earlier ones.
+# Fields that depend only on the frame and on earlier frames.
 BACKWARD = ["roce.icrc.status", "roce.bth.psn", "roce.analysis.psn_rel", "roce.analysis.next_psn",
             "roce.analysis.acks_frame", "roce.analysis.request_in", "roce.analysis.ack_rtt",
             "roce.analysis.rto_frame", "roce.analysis.rto", "roce.analysis.cause",

@@ -21,7 +21,7 @@ import zlib
 import run as rows_of
 import wire
 
-LINK = "wire0"  # at both ends
+LINK = "wire0"  # name of the link at both ends
 NEAR, FAR = wire.ADDRESSES[0][0], "10.77.0.9"
 SILENT = "10.77.0.8"  # address of a peer that never answers
 PORT = 7700
@@ -49,7 +49,7 @@ def expect(condition, what):
 
 
 class Peer:
-    """The peer: writes and reads MADs at the far end of the link."""
+    """The peer, which writes and reads MADs at the far end of the link."""
 
     def __init__(self, near_mac, late):
         self.late = late
@@ -293,7 +293,7 @@ def repeated(peer, talk):
     talk.tell("disconnect")
     drep, tid = peer.gets(DREP)
     expect(tid == 79 and get(drep, 4, 32) == comm, "another DREP")
-    peer.send(DREQ, dreq, 80)  # a DREP answers a DREQ in TIMEWAIT and afterwards (R233)
+    peer.send(DREQ, dreq, 80)  # the peer answers a DREQ in TIMEWAIT and afterwards by a DREP (R233)
     peer.gets(DREP)
     expect_event(talk, "RDMA_CM_EVENT_TIMEWAIT_EXIT 0")
     peer.send(DREQ, dreq, 81)
@@ -372,7 +372,7 @@ def lost(peer, talk):
     expect_event(talk, "RDMA_CM_EVENT_CONNECT_RESPONSE 0 yes")
     while peer.receive(0.05):  # discards REQs that are in flight
         pass
-    peer.reply(comm, ours, first[1], 0x321)  # while the program decides
+    peer.reply(comm, ours, first[1], 0x321)  # REP sent again while the program decides
     mra, _ = peer.gets(MRA)
     expect(mra[8] >> 6 == 1, "MRA of another message")
     talk.tell("establish")

@@ -165,7 +165,7 @@ def shm_kill(bin_dir, rng, args):
 
 
 def info(bin_dir, _, __):
-    """rnic-info describes both processes, as text and as JSON, once and again."""
+    """Expects that rnic-info describes both processes, as text and as JSON, with each call."""
     def ask(what):
         done = subprocess.run([os.path.join(bin_dir, "rnic-info"), what], stdout=subprocess.PIPE,
                               text=True, check=True)
@@ -210,7 +210,7 @@ def info(bin_dir, _, __):
 
 
 def watch(*_):
-    """ibv_asyncwatch reports when the link goes down and up again."""
+    """Expects that ibv_asyncwatch reports when the link goes down and up again."""
     process = start("stdbuf", "-oL", "ibv_asyncwatch", "-d", "rnic_rnic0")
     first = process.stdout.readline()
     expect("rnic_rnic0" in first, f"ibv_asyncwatch: {first}")
@@ -259,7 +259,8 @@ def crowd(bin_dir, *_):
 
 
 class Sprayer(threading.Thread):
-    """Sends frames of the loopback again, with inverted bits, truncated, extended or mixed, and random bytes."""
+    """Sends frames of the loopback again: with inverted bits, truncated, extended, mixed with others, or
+    replaced by random bytes."""
 
     def __init__(self, rng):
         super().__init__(daemon=True)

@@ -63,8 +63,8 @@ class Words(dict):
 
 def with_loss(env):
     """Sets the environment of programs that run with packet loss."""
-    env.setdefault("RNIC_LINGER", "500")  # still answers retransmissions of a peer
-    env.setdefault("UCX_RC_TIMEOUT", "100ms")  # instead of 1 s after each lost packet
+    env.setdefault("RNIC_LINGER", "500")  # an ended program still answers retransmissions of its peer
+    env.setdefault("UCX_RC_TIMEOUT", "100ms")  # otherwise UCX waits 1 s after each lost packet
     return env
 
 

@@ -169,7 +169,7 @@ def show(*pids):
     if not shutil.which("gdb"):
         lines.append("-- gdb is not here")
         every = []
-    for pid in sorted(every, key=lambda pid: pid not in ours):  # ours first: the time may run out
+    for pid in sorted(every, key=lambda pid: pid not in ours):  # processes on our RNIC first, because the time limit may be reached
         left = limit - time.monotonic()
         if left <= 0:
             lines.append(f"-- no time is left for gdb at process {pid}")

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Colours of check, replay, drill and decode. colour.py ROCEDRILL COLOUR.C TRACES
+"""Tests the colours of check, replay, drill and decode. colour.py ROCEDRILL COLOUR.C TRACES
 
-Without escape sequences the coloured text is the plain text. Each row of the table of styles in colour.c colours a
-word of these reports. A terminal gets colours, a pipe none; NO_COLOR and --color decide otherwise.
+Without its escape sequences a coloured text equals the plain text. Each row of the table of styles in
+colour.c colours a word of these reports. Output to a terminal has colours, output to a pipe has none;
+NO_COLOR and --color override this.
 """
 import os
 import pty
@@ -15,14 +16,14 @@ import tempfile
 ESCAPE = re.compile(r"\033\[[\d;]*m")
 STYLE = re.compile(r'^    \{"([^"]+)", [A-Z_]+, ([A-Z]+)\}', re.M)
 COLOUR = {"RED": "31;1", "GREEN": "32", "YELLOW": "33;1", "CYAN": "36", "BOLD": "1"}
-LAST = "+0~+50ms  > Acknowledge           PSN +6  ACK  MSN 5"  # of the drill that the others are made from
+LAST = "+0~+50ms  > Acknowledge           PSN +6  ACK  MSN 5"  # last line of the drill from which the test makes all others
 DRILLS = {"pass": LAST, "fail": LAST.replace("MSN 5", "MSN 6"), "unusable": "no drill",
           "known": LAST.replace("MSN 5", "MSN 6") + "\n    or  > Acknowledge PSN +6 ACK MSN 5  known D2",
           "inconclusive": LAST.replace("MSN 5", "MSN 6") + "\n    or  > Acknowledge PSN +6 ACK MSN 5  inconclusive"}
 
 
 def make_drills(model, folder):
-    """Returns the paths of drills, one for each verdict."""
+    """Writes a drill for each verdict. Returns their paths."""
     with open(model, encoding="utf-8") as text:
         model = text.read()
     paths = []
@@ -39,7 +40,7 @@ def run(program, words, **more):
 
 
 def on_terminal(program, words, env):
-    """Returns the output on a pseudo-terminal."""
+    """Runs a command on a pseudo-terminal. Returns its output."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen([program] + words, stdout=theirs, stderr=subprocess.DEVNULL, env=env)
     os.close(theirs)
@@ -47,7 +48,7 @@ def on_terminal(program, words, env):
     try:
         while part := os.read(ours, 65536):
             text += part
-    except OSError:  # the other end is closed
+    except OSError:  # the program closed the terminal
         pass
     os.close(ours)
     child.wait()

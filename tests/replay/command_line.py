@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-# Arguments, exit status, regular expression of the output and errors.
+# Rows: arguments, exit status, and a regular expression for standard output and standard error together.
 ROWS = [
     (["help"], 0, r"^usage: rocedrill COMMAND"),
     (["--help"], 0, r"^usage: rocedrill COMMAND"),

@@ -43,7 +43,7 @@ bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opt
         /* Each QP has its own range of remote memory. With shared memory, the results would
          * depend on the order of the packets. */
         uint32_t roff = 8 * rng_below(&rng, 1000) + 20000 * qp;
-        /* Store results of READs and atomics outside of the range from which requests are
+        /* Stores results of READs and atomics outside of the range from which requests are
          * (re)transmitted. */
         uint32_t off = atomic || opcode == RNIC_WR_READ ? 200000 : 100000;
 

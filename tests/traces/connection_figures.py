@@ -37,7 +37,8 @@ ATOMIC_WRITE = "tshark 4.0 does not decode ATOMIC WRITE: it shows no RETH"
 XRC = "tshark 4.0 does not decode XRC: it shows no headers after the BTH"
 COPY = "before the sender's IPv4 identification changes, a copy may be taken for a retransmission"
 PAIR = "no CM: packets before the directions were paired do not count for both"
-# (capture, figure): reason for a difference. Patterns. A row that explains no difference is a failure.
+# (capture, figure): reason for an accepted difference. Both are patterns. A row that explains no difference
+# fails the test.
 KNOWN = {
     ("rc-atomic-write*.pcap", "regions"): ATOMIC_WRITE,
     ("rc-loss-atomic-write.pcap", "regions"): ATOMIC_WRITE,
@@ -101,7 +102,8 @@ def judged(rocedrill, paths):
 # ---- CM ------------------------------------------------------------------------------------------
 
 def cm_pairs(capture):
-    """Returns {((address, QPN), (address, QPN)): facts} from CM messages; the active side is first."""
+    """Returns, from the CM messages, the facts of each connection: {((address, QPN), (address, QPN)): facts}.
+    The active side is first."""
     requests, pairs = {}, {}
     for p in capture.packets:
         get = lambda name: tshark_packets.number(p.row["infiniband.cm." + name])

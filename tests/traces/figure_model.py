@@ -10,8 +10,8 @@ from tshark_packets import ATOMIC, CNP, OTHER, READ, READ_RESPONSES, SEND, UC, U
 ORDER = 1 << 24
 KINDS = (SEND, WRITE, READ, ATOMIC, OTHER)
 MS = 10 ** 6
-USUAL_TIMEOUT = 20 * MS     # without CM, before a timeout was measured
-COPY = 50000    # ns: without IP identification and NAK, a repetition this soon is a copy
+USUAL_TIMEOUT = 20 * MS     # timeout without a CM exchange, before a timeout was measured
+COPY = 50000    # ns: without IP identification and NAK, a repetition within this time counts as a copy
 # AETH codes: credits by credit count, and RNR NAK timers in units of 10 us.
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
            4096, 6144, 8192, 12288, 16384, 24576, 32768, None]
@@ -69,10 +69,10 @@ class Sent:
 
     def __init__(self, p, span):
         self.first, self.last, self.tries, self.span = p, p, 1, span
-        self.got, self.answered = set(), False     # captured responses; any response was captured
-        self.next, self.again = 0, False           # next response in order; the READ was repeated
-        self.gap = False                           # a response was missing since the latest transmission
-        self.message, self.passed = None, False    # its message; a later request was answered first
+        self.got, self.answered = set(), False     # captured responses; whether any response was captured
+        self.next, self.again = 0, False           # next response in order; whether the READ was repeated
+        self.gap = False                           # whether a response was missing since the latest transmission
+        self.message, self.passed = None, False    # message of the request; whether a later request was answered first
 
 
 class Message:
@@ -94,9 +94,9 @@ class Requester:
         self.una, self.known = base, base is not None
         self.first_psn, self.agreed = base, base is not None
         self.sent, self.order, self.open = {}, [], None
-        self.names, self.numbered = {}, numbered    # packet: its latest time; the sender's IPv4 identifications differ
+        self.names, self.numbered = {}, numbered    # latest time of each packet; whether the sender's IPv4 identifications differ
         self.missing = self.again = self.copies = 0
-        self.ip_id, self.late = None, False       # the newest identification; an older one was captured later
+        self.ip_id, self.late = None, False       # newest identification; whether an older one was captured later
         self.messages = {k: [0, 0, 0, []] for k in KINDS}     # sent, completed, bytes, times
         self.pending, self.rtt = [], []
         self.most = {"max_psns_in_flight": 0, "max_reads_in_flight": 0}
@@ -218,11 +218,11 @@ class Requester:
 
     def go_back(self, p, e, span):
         idle = p.time - max(self.time, e.last.time if e else 0)
-        # A response comes at a time in whole microseconds: the observer keeps no more.
+        # The times of responses are whole microseconds, because the observer keeps no finer times.
         silence = idle if self.answer_time is None else min(idle, (p.time // 1000 - self.answer_time // 1000) * 1000)
         nak = self.nak if self.nak and silence < self.shown() else None
-        # A timeout and a NAK go back to the oldest PSN outstanding: packets before it were lost before the capture
-        # point, or acknowledged meanwhile.
+        # A timeout and a NAK go back to the oldest outstanding PSN: earlier packets were lost before the
+        # capture point, or acknowledged meanwhile.
         ahead = self.going is not None and diff(p.psn, self.going) > 0
         named = (self.nak and self.nak[0] == p.psn) or (self.rnr and self.rnr[0] == p.psn)
         if ahead and self.known and diff(p.psn, self.una) > 0 and not named:
@@ -231,9 +231,9 @@ class Requester:
             lost = ahead and silence < self.slow and not (nak and diff(nak[0], self.una) >= 0) and not self.rnr
         if self.going != p.psn and not lost:
             cause = "response"
-            missing = e and (e.gap or e.passed) or p.psn in self.unread     # a response
+            missing = e and (e.gap or e.passed) or p.psn in self.unread     # the packet is a response
             if nak and ((missing and diff(p.psn, nak[0]) < 0) or (diff(self.una, nak[0]) > 0 and nak[0] != p.psn)):
-                nak = None      # the response is missing before, or the packet that the NAK named was acknowledged since
+                nak = None      # the response was missing before, or the packet that the NAK named was acknowledged since then
             if self.rnr and (not nak or p.time - self.rnr[1] >= self.rnr[2] // 2):
                 cause = "rnr_nak"
                 self.rnr_advertised += self.rnr[2]
@@ -254,7 +254,7 @@ class Requester:
     # -- responses
 
     def read_data(self, p, e):
-        """Takes a READ response into the stream of all of them."""
+        """Adds a READ response to the stream of all READ responses."""
         if self.stream is None:
             self.stream = e.first.psn
         ahead = diff(p.psn, self.stream)
@@ -303,7 +303,7 @@ class Requester:
 
     @staticmethod
     def answered(m):
-        """Returns true if only its own response completes the message, not an ACK of a later PSN."""
+        """Returns true if only the message's own response completes it, not an ACK of a later PSN."""
         return m.kind in (READ, ATOMIC, OTHER)
 
     def complete(self, p):
@@ -314,7 +314,7 @@ class Requester:
             if self.answered(m):
                 done = e.next == e.span
                 if not done and len(e.got) == e.span and not e.again and (p is None or diff(self.una, m.end) > 0):
-                    done = True      # responses in any order; the time is known only if the last one completes it
+                    done = True      # responses may be in any order; the completion time is known only if the last response completes the message
                     timed = timed and e.passed
                 e.passed |= diff(self.una, m.end) > 0
             else:

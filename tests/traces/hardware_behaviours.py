@@ -33,7 +33,8 @@ def unasked_acks(t):
 
 
 def nccl(t):
-    """NCCL channels: WRITEs without AckReq, then one with immediate data; small WRITEs in the other direction."""
+    """NCCL channels: WRITEs without AckReq, then a WRITE with immediate data; small WRITEs in the other
+    direction."""
     for _ in range(6):
         for _ in range(4):
             t.add_all(0, t.write(0, 131072 // 4, ack=0))
@@ -117,7 +118,7 @@ def datagrams(t):
 
 
 def refused(t):
-    """A wrong key while other requests are in flight: these still arrive after the NAK."""
+    """A request with a wrong key while other requests are in flight, which still arrive after the NAK."""
     plain(t)
     frames = [f for _ in range(6) for f in t.write(0, 8192)]
     first = t.psn[0] - len(frames)
@@ -157,7 +158,7 @@ def atomics(t):
 
 
 def deep(t):
-    """64 READs outstanding."""
+    """64 READs are outstanding at the same time."""
     for _ in range(2):
         responses = []
         for i in range(64):

@@ -45,7 +45,7 @@ def sprayed_reads(t):
 
 
 def sprayed_reads_deep(t):
-    """Four READs outstanding, whose responses interleave."""
+    """Four READs are outstanding, and their responses interleave."""
     for _ in range(4):
         responses = []
         for _ in range(4):
@@ -91,7 +91,8 @@ def selective_repeat(t):
 
 
 def selective_repeat_receiver(t):
-    """The same with the capture point at the receiver: the lost packet occurs once, out of order."""
+    """As selective_repeat(), but with the capture point at the receiver: the lost packet is captured once,
+    out of order."""
     for _ in range(5):
         frames, nak = missing_sixth(t)
         t.add_all(0, frames[:5] + frames[6:12])
@@ -159,7 +160,7 @@ def trimmed(t, lengths=False):
 
 
 def trimmed_length(t):
-    """The same, but the switch adjusts the lengths of IP and UDP."""
+    """As trimmed(), but the switch adjusts the lengths of IP and UDP."""
     trimmed(t, True)
 
 

@@ -266,28 +266,30 @@ static void r134_requests_wait_for_credits(void)
         requester_post(&fake, i, RNIC_WR_SEND, 0, 600);
     requester_expect(&fake, ROCE_OP_RC_SEND_FIRST, 0);
     EXPECT_EQ(requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 1, 0),
-              RNIC_COMP_ACKNOWLEDGE); /* LSN 1 */
+              RNIC_COMP_ACKNOWLEDGE); /* the ACK makes the LSN 1 */
     requester_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
     requester_expect(&fake, ROCE_OP_RC_SEND_LAST, 2);
     EXPECT_EQ(requester_out(&fake).bth.ackreq,
               1); /* First packet of the second message: the probe */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
-    requester_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* LSN is still 1 */
+    requester_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* the LSN is still 1 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
     requester_aeth(&fake, 3, ROCE_SYNDROME_ACK | 0,
                    1); /* the probe was acknowledged: its message continues */
     EXPECT_EQ(requester_out_all(&fake), 2);
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);      /* SSN 3 is two beyond the LSN */
-    requester_aeth(&fake, 5, ROCE_SYNDROME_ACK | 2, 2); /* LSN 4 */
+    requester_aeth(&fake, 5, ROCE_SYNDROME_ACK | 2, 2); /* the ACK makes the LSN 4 */
     EXPECT_EQ(requester_out_all(&fake), 6);
     requester_aeth(&fake, 11, ROCE_SYNDROME_ACK | 0, 4);
-    requester_post(&fake, 5, RNIC_WR_WRITE, 0, 600); /* SSN 5 to 7: no credit needed */
+    requester_post(&fake, 5, RNIC_WR_WRITE, 0, 600); /* SSNs 5 to 7 need no credit */
     requester_post(&fake, 6, RNIC_WR_READ, 0, 600);
     requester_post(&fake, 7, RNIC_WR_FETCH_ADD, 0, 8);
     EXPECT_EQ(requester_out_all(&fake), 5);
-    requester_post(&fake, 8, RNIC_WR_WRITE_IMM, 0, 8); /* SSN 8, LSN 4 */
+    requester_post(&fake, 8, RNIC_WR_WRITE_IMM, 0, 8); /* this request has SSN 8, and the LSN is
+                                                        * 4 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
-    requester_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5); /* no limit from now on */
+    /* This ACK ends the limit. */
+    requester_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5);
     EXPECT_EQ(requester_out_all(&fake), 1);
     requester_free(&fake);
 }
@@ -300,13 +302,14 @@ static void r135_credits_never_decrease(void)
     for (unsigned i = 0; i < 8; i++)
         requester_post(&fake, i, RNIC_WR_SEND, 0, 1);
     requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
-    requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF); /* LSN 2: three more messages, and a
-                                                                * probe */
+    requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF); /* LSN is 2: three more messages
+                                                                * may be sent, and a probe */
     EXPECT_EQ(requester_out_all(&fake), 4);
     requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 0, 0);
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
     EXPECT_EQ(fake.req.lsn, 2);
-    EXPECT_EQ(requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 4, 0), RNIC_COMP_DUPLICATE); /* LSN 4 */
+    /* The LSN is 4 now. */
+    EXPECT_EQ(requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 4, 0), RNIC_COMP_DUPLICATE);
     EXPECT_EQ(requester_out_all(&fake), 2);
     requester_free(&fake);
 }

@@ -648,26 +648,26 @@ static void r071_checks_follow_the_order(void)
     responder_init(&fake);
     attr.access = 0;
     responder_restart(&fake, &attr);
-    /* PSN before all other checks */
+    /* the PSN is checked before everything else */
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_MIDDLE, PSN + 1, 1, 0xBAD, 3, data, 4);
     EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_PSN_SEQ);
     responder_expect_aeth(&fake, PSN, NAK(ROCE_NAK_PSN_SEQ), 0);
-    /* opcode sequence before resources: SEND Last without First and without receive WQE causes no
-     * RNR NAK */
+    /* the opcode sequence is checked before the resources: a SEND Last without First and without a
+     * receive WQE causes no RNR NAK */
     EXPECT_EQ(send(ROCE_OP_RC_SEND_LAST, PSN, 0, true), RNIC_RESP_NAK_INVALID_REQ);
 
-    /* resources before length: SEND First of the wrong length without a receive WQE causes an RNR
-     * NAK */
+    /* the resources are checked before the length: a SEND First of wrong length without a receive
+     * WQE causes an RNR NAK */
     responder_restart(&fake, &attr);
     EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, 4, true), RNIC_RESP_NAK_RNR);
 
-    /* validity before resources: a WRITE with immediate that the QP does not allow causes no RNR
-     * NAK */
+    /* the validity is checked before the resources: a WRITE with immediate that the QP does not
+     * allow causes no RNR NAK */
     responder_restart(&fake, &attr);
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY_IMM, PSN, 1, 0xBAD, 3, data, 4);
     EXPECT_EQ(responder_in(&fake, pkt), RNIC_RESP_NAK_INVALID_REQ);
 
-    /* length before R_Key */
+    /* the length is checked before the R_Key */
     attr.access = RNIC_ACCESS_ALL;
     responder_restart(&fake, &attr);
     pkt = pktgen_write(&fake.gen, ROCE_OP_RC_WRITE_ONLY, PSN, 1, 0xBAD, 3, data, 4);

@@ -189,7 +189,7 @@ static void defect_ip_checksum(void)
 
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.frame[IP + 8]--; /* as after a router that does not correct the checksum */
+    b.frame[IP + 8]--; /* a router may forward the packet without correcting the checksum */
     expect_only(&b, 0, BIT(IP_CHECKSUM));
     b.frame[IP + 10] = b.frame[IP + 11] = 0;
     expect_only(&b, 0, BIT(IP_CHECKSUM_0));

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 MASK, HALF, U64 = 0xFFFFFF, 1 << 23, (1 << 64) - 1
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
 RNR, SEQUENCE, INVALID, ACCESS, OPERATION = 0x20, 0x60, 0x61, 0x62, 0x63
-LOCAL, SEND, WRITE, READ, ATOMIC = 1, 0, 2, 4, 8  # local write; an operation is the right that it needs
+LOCAL, SEND, WRITE, READ, ATOMIC = 1, 0, 2, 4, 8  # access rights; an operation has the number of the right that it needs
 # opcode: operation, first, last, headers (R: RETH, I: immediate data, A: AtomicETH)
 OPS = {0x00: (SEND, 1, 0, ""), 0x01: (SEND, 0, 0, ""), 0x02: (SEND, 0, 1, ""), 0x03: (SEND, 0, 1, "I"),
        0x04: (SEND, 1, 1, ""), 0x05: (SEND, 1, 1, "I"), 0x06: (WRITE, 1, 0, "R"), 0x07: (WRITE, 0, 0, ""),
@@ -27,11 +27,12 @@ SIZES = {"R": 16, "I": 4, "A": 28}
 
 
 class Refused(Exception):
-    """A request that is answered with a NAK code, and the status of a receive of its message if it has one."""
+    """A request that is answered by a NAK code. Also has the completion status of the receive of its message,
+    if there is one."""
 
 
 def masked(ip):
-    """The IP header with ones where routers may change it."""
+    """Returns the IP header with ones in all bits that routers may change."""
     ip = bytearray(ip)
     ip[0] |= 0x0F if len(ip) == 40 else 0
     for at in (1, 8, 10, 11) if len(ip) == 20 else (1, 2, 3, 7):
@@ -50,7 +51,7 @@ class Device:
         self.mac, self.peer_mac = bytes.fromhex(setup["mac"]), bytes.fromhex(setup["peer-mac"])
         self.addr, self.peer = (ipaddress.ip_address(setup[name]).packed for name in ("addr", "peer-addr"))
         self.v6 = len(self.addr) == 16
-        self.kind, self.rest = (b"\x86\xdd", 54) if self.v6 else (b"\x08\x00", 34)  # EtherType, start of UDP
+        self.kind, self.rest = (b"\x86\xdd", 54) if self.v6 else (b"\x08\x00", 34)  # EtherType, and offset of the UDP header
         for at, row in enumerate(setup["objects"]):
             row = SimpleNamespace(**{name.replace("-", "_"): value for name, value in row.items()})
             if row.kind == "mr":
@@ -82,18 +83,18 @@ class Device:
         self.out["frames"].append((self.peer_mac + self.mac + self.kind + ip + rest + icrc(ip, rest)).hex())
 
     def is_for_us(self, raw):
-        """Whether the frame is a whole RoCEv2 packet from the peer to this device."""
+        """Returns whether the frame is a complete RoCEv2 packet from the peer to this device."""
         ip, rest = raw[14:self.rest], raw[self.rest:]
         if len(rest) < 24 or len(rest) % 4 or raw[12:14] != self.kind:
             return False
         expected = self.ip(self.peer, self.addr, len(rest), 0, 0)
-        if not self.v6:  # the identification is any, and so is "don't fragment"
+        if not self.v6:  # identification and "don't fragment" may have any value
             expected = expected[:4] + ip[4:6] + bytes([ip[6] & 0x40]) + expected[7:]
         return masked(ip) == masked(expected) and (self.v6 or sum(struct.unpack(">10H", ip)) % 0xFFFF == 0) and \
             rest[2:6] == struct.pack(">HH", 4791, len(rest)) and icrc(ip, rest[:-4]) == rest[-4:]
 
     def frame(self, raw):
-        """Drops what is no packet for a QP of this device."""
+        """Drops a frame that is not a packet for a QP of this device."""
         body = raw[self.rest + 8:-4]
         if not self.is_for_us(raw):
             return
@@ -123,7 +124,7 @@ class Device:
                 qp.quiet = True
                 self.answer(qp, qp.epsn, SEQUENCE)
         except Refused as why:
-            if not ahead:  # a duplicate draws no NAK
+            if not ahead:  # a duplicate never causes a NAK
                 self.refuse(qp, psn, *why.args)
 
     def refuse(self, qp, psn, code, status="local-qp-operation"):
@@ -146,7 +147,7 @@ class Device:
         self.out["comps"].append(dict(more, qp=qp.name, recv=True, id=recv.id, status=status))
 
     def memory(self, va, key, length, right):
-        if length == 0:  # needs no key
+        if length == 0:  # length 0 needs no valid key
             return b"", 0
         for mr in self.mr.values():
             if mr.key == key and mr.access & right and mr.address <= va and va + length <= mr.address + mr.len:
@@ -168,7 +169,7 @@ class Device:
         if len(data) > qp.mtu or (not last and len(data) != qp.mtu) or (last and not first and not data) or \
                 message.len > 1 << 31:
             raise Refused(INVALID)
-        if kind == WRITE:  # again for each packet: the key may be gone
+        if kind == WRITE:  # checked again for each packet, because the key may have become invalid
             mem, at = self.memory(message.va, message.key, message.len, WRITE)
         needs_recv = first if kind == SEND else "I" in heads
         if needs_recv and not qp.recvs:
@@ -215,7 +216,7 @@ class Device:
         self.respond(qp, psn, read, head)
 
     def respond(self, qp, psn, read, head):
-        """Answers a READ or atomic, the first time or again: `head` can be a part of a READ."""
+        """Answers a READ or atomic, the first time or again. `head` may request a part of a READ."""
         if read.opcode != 0x0C:
             return self.answer(qp, psn, None, 0x12, struct.pack(">Q", read.old))
         va, key, length = struct.unpack(">QII", head)

@@ -103,7 +103,7 @@ static void recorded_frames_are_counted(void)
     close_all();
 }
 
-/* A frame of which the file has a part is lost, too. */
+/* A frame of which the file has only a part counts as lost. */
 static void frames_that_do_not_fit_are_counted(void)
 {
     struct rlimit before, small;
@@ -129,11 +129,11 @@ static void recording_ends_with_rnic_run(void)
     off_t before;
 
     create_tally();
-    tally_close(&owner); /* as when rnic-run is killed */
+    tally_close(&owner); /* closes the tally as the kernel does when rnic-run is killed */
     open_recording();
     before = recorded_bytes();
     send_batches(5);
-    CU_ASSERT(recorded_bytes() < before + FRAME_LEN); /* at most a mark */
+    CU_ASSERT(recorded_bytes() < before + FRAME_LEN); /* the file grew by a mark at most */
     snprintf(name, sizeof(name), "%s/tally", folder);
     CU_ASSERT_FATAL(tally_open(&owner, name) == 0);
     EXPECT_EQ(atomic_load(&owner.tally->recorded), 0);

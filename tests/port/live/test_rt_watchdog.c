@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A device whose poll thread gets no CPU time still responds, if real-time priority is
- * permitted. ptrace(2) stops the poll thread from its start until the other process has ended.
+ * If real-time priority is permitted, a device responds even while its poll thread gets no CPU
+ * time. The test stops the poll thread by ptrace(2), from its start until the other process has
+ * ended.
  */
 #include <dirent.h>
 #include <signal.h>

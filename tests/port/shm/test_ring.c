@@ -95,7 +95,7 @@ static void full_ring_refuses_and_reader_wakes_the_writer_once(void)
         wakes += shm_reader_rings(&reader);
     EXPECT_EQ(wakes, 1);
     EXPECT_EQ(shm_write(&writer, frame, ROCE_FRAME_MAX, 0), 1);
-    CU_ASSERT(!shm_writer_waits(&writer)); /* has room again */
+    CU_ASSERT(!shm_writer_waits(&writer)); /* the ring has room again */
     close_ring();
 }
 
@@ -172,7 +172,8 @@ static void wrong_header_word_breaks_the_ring(void)
     EXPECT_EQ(read_word(skip | 1, 1), -EPROTO);                /* skip with a length */
     EXPECT_EQ(read_word(skip, 0), -EPROTO);                    /* skip of a whole ring */
     EXPECT_EQ(read_word(4000, 7), 4000);                       /* the last record that fits */
-    EXPECT_EQ(read_word(4000, 8), -EPROTO);                    /* it would cross the end */
+    EXPECT_EQ(read_word(4000, 8), -EPROTO);                    /* the record would cross the end
+                                                                * of the ring */
     EXPECT_EQ(read_word(skip, 7), 4000); /* skip to the first record of the ring, which is old */
 }
 
@@ -309,7 +310,7 @@ static void unsealed_or_odd_files_are_refused(void)
         int fd = memfd_create("test", MFD_ALLOW_SEALING);
 
         CU_ASSERT_FATAL(fd >= 0 && ftruncate(fd, sizes[i]) == 0);
-        if (i > 0) /* the first has a right size and no seals */
+        if (i > 0) /* the first file has a right size but no seals */
             CU_ASSERT(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
         EXPECT_EQ(shm_segment_map(fd, &other), -EPROTO);
         close(fd);

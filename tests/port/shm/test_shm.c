@@ -115,7 +115,7 @@ static unsigned receive(unsigned i, struct seen *seen)
 {
     *seen = (struct seen){0};
     for (unsigned turn = 0; turn < 4; turn++) {
-        now += 1000000; /* so that the port checks its sockets */
+        now += 1000000; /* the port checks its sockets at this time */
         CU_ASSERT(rnic_port_recv(ports[i], 1000, see, seen, now) >= 0);
     }
     return seen->cnt;
@@ -144,9 +144,9 @@ static void frame_reaches_the_process_of_its_qpn(void)
     sent(lo_mac, blocks[B] << 12 | 5, 100);
     sent(lo_mac, blocks[C] << 12, 10);
     sent(far_mac, blocks[FAR] << 12 | 4095, 1);
-    sent(lo_mac, blocks[FAR] << 12, 0); /* the block belongs to another interface */
+    sent(lo_mac, blocks[FAR] << 12, 0); /* the QPN block belongs to another interface */
     sent(far_mac, blocks[B] << 12, 0);
-    sent(lo_mac, 0x999000, 0); /* the block of no process */
+    sent(lo_mac, 0x999000, 0); /* no process has this QPN block */
     rnic_port_stats(ports[A], &stats);
     EXPECT_EQ(stats.tx_no_peer, 3);
     sent(lo_mac, ROCE_QP_GSI, 1110);
@@ -166,7 +166,7 @@ static void further_block_of_a_process_is_found(void)
     set_filter(B, more, 3, false);
     sent(lo_mac, 0x201 << 12, 100);
     sent(lo_mac, 0x202 << 12, 100);
-    sent(lo_mac, ROCE_QP_GSI, 1110); /* once, although B has three rings */
+    sent(lo_mac, ROCE_QP_GSI, 1110); /* B receives one copy, although it has three rings */
     close_all();
 }
 
@@ -218,7 +218,7 @@ static void process_that_does_not_read_blocks_the_others_briefly(void)
     open_all(true);
     fill_ring(B);
     now = rnic_port_deadline(ports[A]);
-    EXPECT_EQ(send_one(lo_mac, blocks[B] << 12, 1, &flags), 1); /* dropped */
+    EXPECT_EQ(send_one(lo_mac, blocks[B] << 12, 1, &flags), 1); /* the port drops the frame */
     EXPECT_EQ(send_one(lo_mac, blocks[C] << 12, 1, &flags), 1);
     EXPECT_EQ(receive(C, &seen), 1);
     rnic_port_stats(ports[A], &stats);
@@ -282,7 +282,7 @@ static void received_frame_gets_an_icrc_only_if_wanted(void)
     close_all();
 }
 
-/* Waits without time limit of its own for the descriptor of port `i`. */
+/* Waits for the descriptor of port `i`, without a time limit of the port itself. */
 static bool is_readable(unsigned i, int timeout)
 {
     struct pollfd fds[RNIC_PORT_FDS];
@@ -297,7 +297,7 @@ static void armed_port_is_woken_and_others_are_not(void)
     unsigned flags;
 
     open_all(true);
-    sent(lo_mac, ROCE_QP_GSI, 1110); /* all ports know each other now */
+    sent(lo_mac, ROCE_QP_GSI, 1110); /* all ports are connected to each other now */
     for (unsigned i = 0; i < PORTS; i++)
         receive(i, &seen);
     CU_ASSERT(rnic_port_arm(ports[B], true));
@@ -387,7 +387,8 @@ static void wrong_hello_is_refused(void)
     EXPECT_EQ(recv(fd, &byte, 1, 0), 0);
     shm_segment_unmap(&segment);
     close(fd);
-    fd = intrude(&segment, 0x888, "no-such-iface"); /* reads work; nothing to connect back to */
+    fd = intrude(&segment, 0x888, "no-such-iface"); /* the port can read frames, but has no
+                                                     * process to connect back to */
     receive(B, &seen);
     EXPECT_EQ(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
     shm_segment_unmap(&segment);
@@ -432,7 +433,8 @@ static void process_of_another_user_is_refused(void)
         return;
     }
     EXPECT_EQ(shm_hello_connect("lo", blocks[B]),
-              -ECONNREFUSED); /* another name for another user */
+              -ECONNREFUSED); /* the name of a socket contains the user, so another user has
+                               * another name */
     CU_ASSERT_FATAL(seteuid(0) == 0);
     open_all(true);
     fd = foreign_socket(blocks[B], false);

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Every line of rocedrill check --json against replay/check/check.schema.json; its JUnit against JUnit's rules.
+"""Validates every line of rocedrill check --json by replay/check/check.schema.json, and its JUnit report by
+the rules of JUnit.
 
     schema.py --rocedrill PROGRAM --schema FILE --words FILE CAPTURE...
 
-The schema allows no member that it does not name, and check.md (--words) must have a word for each. The
-captures are read as they are, cut, without ICRCs and from broken files. A definition of the schema that no
-line is of fails, so that it stays true. The rules of JUnit are those that Jenkins' and Surefire's schemas
-share: the counts are those of the cases, names and classes are there, times are numbers, and a case has
-at most one outcome.
+The schema allows only the members that it names, and check.md (--words) must describe each of them. The
+inputs are the captures as they are, with cut frames, without ICRCs, and broken files. The test also fails
+if no line uses a definition of the schema. The rules of JUnit are those that the schemas of Jenkins and
+Surefire share: totals equal the numbers of cases, names and classes exist, times are numbers, and a case
+has at most one outcome.
 """
 import argparse
 import collections
@@ -30,7 +31,7 @@ SUITE = {"name", "tests", "failures", "errors", "time"}
 
 
 def congested():
-    """A requester that CNPs slow down: a kind of line that no capture of a trace has."""
+    """Returns packets of a requester that CNPs slow down. No recorded capture causes this kind of JSON line."""
     frames, seconds, now = connect(4420), [0, 0.001, 0.002], 0.01
     for number in range(400):
         now += 0.000005 if number < 200 else 0.00005
@@ -49,7 +50,7 @@ def lines(program, args):
 
 
 def undocumented(schema, words):
-    """Members that the description has no word for."""
+    """Returns the members of the schema that check.md does not describe."""
     with open(words, encoding="utf-8") as text:
         said = text.read()
     found = set()
@@ -68,7 +69,7 @@ def undocumented(schema, words):
 
 
 def junit(path):
-    """What is wrong with a JUnit file."""
+    """Returns the faults of a JUnit file."""
     wrong, top = [], ET.parse(path).getroot()
     if top.tag != "testsuites":
         wrong.append(f"the root is {top.tag}")

@@ -85,7 +85,7 @@ static void gives_three_kinds_of_status(void)
 {
     expect_status(0, "check " HOLDS);
     expect_status(1, "check --quirks none " VIOLATES);
-    expect_status(0, "check " VIOLATES); /* recognises the peer */
+    expect_status(0, "check " VIOLATES); /* the program recognises the peer */
     expect_status(1, "check --quirks linux-rxe-6.1 " VIOLATES);
     expect_status(0, "check --quirks linux-rxe-6.12 " VIOLATES);
     expect_status(0, "check " FAILS);
@@ -103,7 +103,7 @@ static void fails_on_less_when_asked(void)
     expect_status(1, "check -q --fail-on note " FAILS);
     expect_status(0, "check -q --fail-on failed " HOLDS);
     expect_status(1, "check -q --fail-on failed $C/cm-reject.pcap");
-    expect_status(1, "check -q --fail-on warn " HOLDS); /* MigReq 0 */
+    expect_status(1, "check -q --fail-on warn " HOLDS); /* finding of level WARN: MigReq is 0 */
     checkrun_refused("check --fail-on never " HOLDS, "--fail-on never");
 }
 

@@ -199,7 +199,7 @@ static unsigned expect_copy(const char *path, const char *copy)
         } else {
             EXPECT_EQ(get32_of(big, b + ob), type);
             head = 28 + ((get32_of(big, a + oa + 20) + 3) & ~3u);
-            if (na > head + 4) /* compare all options but opt_endofopt */
+            if (na > head + 4) /* compares all options except opt_endofopt */
                 head = na - 8;
             EXPECT_EQ(memcmp(a + oa + 8, b + ob + 8, head - 8), 0);
             EXPECT_EQ(get32_of(big, b + ob + head) >> (big ? 16 : 0) & 0xFFFF, 1);

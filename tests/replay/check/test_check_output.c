@@ -215,8 +215,8 @@ static void keep(const struct flowgen *g, const char *name)
     capture_free(&c);
 }
 
-/* Checks a capture with `cnt` transmissions of one request. The responder answers each with
- * `syndrome`, or not at all if `syndrome` is 0. */
+/* Checks a capture with `cnt` transmissions of one request. The responder sends an AETH with
+ * `syndrome` for each, or no response if `syndrome` is 0. */
 static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     struct flowgen g;
@@ -262,8 +262,8 @@ static void rnr_naks_by_page_faults_are_reported(void)
         }
 }
 
-/* The report describes how a requester gave up, whose first SEND was acknowledged and whose next
- * request fails. */
+/* The report describes why a requester gave up. Its first SEND was acknowledged, and its next
+ * request failed. */
 static void end_of_a_failed_requester_is_reported(void)
 {
     static const struct {
@@ -566,7 +566,7 @@ static void junit_is_well_formed(void)
     checkrun_free(&r);
 }
 
-/* A CM REQ without answer is reported, although the connection has no other packets. */
+/* The report names a CM REQ without answer, although the connection has no other packets. */
 static void unanswered_cm_request_is_reported(void)
 {
     /* Commands that make captures: two REQs 6 s apart without an answer, the REQs with later
@@ -601,7 +601,8 @@ static void unanswered_cm_request_is_reported(void)
     }
 }
 
-/* A REP is reported that is retransmitted without an RTU or other packet from the active side. */
+/* The report names a REP that is retransmitted because neither an RTU nor another packet of the
+ * active side arrived. */
 static void missing_rtu_is_reported(void)
 {
     enum { NOTHING, RTU, REQUESTS, HOWS };
@@ -774,14 +775,14 @@ static void peer_is_recognised_by_migreq_and_port(void)
         flowgen_begin(&g);
         g.conn.qpn[0] = 17;
         g.conn.qpn[1] = 19;
-        v = (uint64_t)g.conn.qpn[0] * g.conn.qpn[1]; /* below 2^20 */
+        v = (uint64_t)g.conn.qpn[0] * g.conn.qpn[1]; /* the product is below 2^20 */
         g.conn.sport = rows[k].sport;
         if (rows[k].known)
             g.conn.sport = (uint16_t)(0xC000 | (((v >> 14) ^ v) & 0x3FFF));
         flowgen_send(&g, 0, 64);
         flowgen_ack_all(&g, 1);
         for (size_t i = 0; i < g.frame_cnt; i++)
-            g.bytes[g.frame[i].off + 14 + 20 + 8 + 1] &= (uint8_t)~0x40; /* MigReq */
+            g.bytes[g.frame[i].off + 14 + 20 + 8 + 1] &= (uint8_t)~0x40; /* MigReq bit of the BTH */
         keep(&g, "migreq.pcap");
         flowgen_free(&g);
         r = checkrun("check --no-icrc --fail-on note $T/migreq.pcap");

@@ -398,8 +398,8 @@ static void shows_progress_on_a_terminal(void)
     close(master);
 }
 
-/* Writes the frames of a capture in a tunnel: `head` contains the tunnel headers, from Ethernet
- * and IPv4 on. Writes `networks` copies of each frame, with the VNI of `head` plus 0, 1, 2... */
+/* Writes the frames of a capture in a tunnel: `head` contains the tunnel headers, from the Ethernet
+ * header on. Writes `networks` copies of each frame, with the VNI of `head` plus 0, 1, 2... */
 static void put_in_tunnel(const char *name, const uint8_t *head, size_t head_len, uint8_t networks)
 {
     struct capture capture, out = {0};

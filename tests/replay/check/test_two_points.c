@@ -5,7 +5,7 @@
 #include "support/suite.h"
 
 #define READS "$C/rc-loss-read-responses.pcap"
-/* The clock of b is 3 s ahead. Each packet is 10 us on the path between a and b. */
+/* The clock of point b is 3 s ahead. Each packet needs 10 us between the points a and b. */
 #define B_LATER "delay=3000010us@dir=request --impair delay=2999990us@dir=response"
 
 static void expect(const char *const *words, size_t cnt)
@@ -41,8 +41,8 @@ static void equal_captures_have_no_loss(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* Frames 3 and 19 of a never reach b, 5 is damaged there, and 6 comes after 7. Frame 12 of b never
- * reaches a, and frame 22 reaches it 40 us later. */
+/* Frames 3 and 19 of point a never reach point b, frame 5 is damaged on the way, and frame 6
+ * arrives after frame 7. Frame 12 of b never reaches a, and frame 22 arrives there 40 us late. */
 static void losses_between_the_points_are_found(void)
 {
     static const char *const words[] = {
@@ -65,7 +65,7 @@ static void losses_between_the_points_are_found(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* The JSON has the figures of the text, and the accuracy of the alignment. */
+/* The JSON has the numbers of the text, and the accuracy of the clock alignment. */
 static void json_has_the_figures(void)
 {
     static const char *const words[] = {
@@ -94,8 +94,8 @@ static void json_has_the_figures(void)
     checkrun_free(&r);
 }
 
-/* A retransmission has the bytes of the first transmission. The times show which of them was lost.
- */
+/* A retransmission has the same bytes as the first transmission. The time stamps show which of the
+ * two was lost. */
 static void retransmission_is_not_the_lost_packet(void)
 {
     static const char *const words[] = {

@@ -17,7 +17,7 @@ import tempfile
 
 ROCEDRILL, TOP = sys.argv[1], pathlib.Path(sys.argv[2])
 ROLES = ("responder", "requester")
-# Groups whose recorded drills become drills again, and the roles of the device in them.
+# Groups whose recorded drills become drills again, and the roles of the device in these drills.
 GROUPS = {"xrc": ROLES, "unreliable": ROLES, "cm": ("responder",), "rc-req": ("requester",)}
 # Captures of --record from which no drill can be written, with a part of the reason.
 REFUSED = {
@@ -54,7 +54,7 @@ def verdicts(folder):
 
 
 def alter(text):
-    """Alters one expected line in the middle of a drill. Returns None if it expects nothing."""
+    """Alters one expected line in the middle of a drill. Returns None if the drill expects nothing."""
     lines = text.splitlines()
     rows = [i for i, line in enumerate(lines) if re.match(r"\+\S+\s+(> |comp )", line)]
     if not rows:

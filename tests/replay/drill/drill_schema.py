@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The JSON report of rocedrill drill against replay/drill/drill.schema.json.
+"""Validates the JSON report of rocedrill drill by replay/drill/drill.schema.json.
 
     drill_schema.py PROGRAM SCHEMA DRILL-FOLDER
 
-The reports are those of all drills, and of drills with each verdict. The schema allows no member that it does
-not name; a member that no report has fails, so that the schema stays true.
+The reports cover all drills of the folder, and drills with each verdict. The schema allows only the
+members that it names. The test also fails if no report has a member of the schema.
 """
 import json
 import os

@@ -4,8 +4,8 @@
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
-/* Four drills in $T/d: one each that passes (in two variants), fails, is known, and is unsupported
- * without CNPs. */
+/* Writes four drills to $T/d: the first passes (in two variants), the second fails, the third has a
+ * known deviation, and the fourth is unsupported by a device without CNPs. */
 static void make_drills(void)
 {
     struct checkrun r = checkrun_shell(
@@ -45,7 +45,8 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("$R drill --grammar", 0, "srq   [depth] [limit] [pd] [cq] [xrcd]\n", "");
     CHECKRUN_EXPECT("$R drill --grammar", 0, "peer  len [fill]\n", "");
     CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: fine\n", "");
-    /* Unknown rules: of the drill, of a line, and of the judge. */
+    /* The program reports unknown rule ids in the head of a drill, in a line, and in the option of
+     * the judge. */
     CHECKRUN_EXPECT("sed 's/^rules.*/rules RC-RSP-999/' $T/d/g/1-pass.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill",
                     2, "", "rule.drill:3: no rule has the id RC-RSP-999");
@@ -130,14 +131,15 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
                     "read x; echo nonsense: a reply that is not a JSON object", "");
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"unsupported\\\":\\\"rc\\\"}'\" $T/d/g", 0,
                     "the device has no rc", "");
-    /* It opens, and does not have the operation of the first packet. */
+    /* The program opens the drill, but lacks the operation of the first packet. */
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'; read x; "
                     "echo '{\\\"unsupported\\\":\\\"WRITE\\\"}'\" $T/d/g/1-pass.drill",
                     0, "the device has no WRITE", "");
-    /* It opens, and ends at the first packet. */
+    /* The program opens the drill and ends at the first packet. */
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'\" $T/d/g/1-pass.drill", 1,
                     "the program ended", "");
-    /* It opens, and then reads without a reply. It also ignores the signal to end. */
+    /* The program opens the drill, then reads without a reply. It also ignores the signal to
+     * end. */
     CHECKRUN_EXPECT("$R drill --timeout 1 --pipe \"trap '' TERM; read x; echo '{\\\"ok\\\":true}'; "
                     "sleep 600\" $T/d/g/1-pass.drill",
                     1, "no reply within 1 s", "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Engine of drills: the verdict of each way in which a device can do, or not do, what a line
- * expects. The device is the software RNIC. The examples of the documentation are played too. */
+/* Engine of drills: each way in which a device can meet or miss an expected line has the right
+ * verdict. The device is the software RNIC. The examples of the documentation are played too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static struct drill_result play(const char *events, const char *lacking)
     return result;
 }
 
-/* Expects a verdict, the line that it is about (0: none), and a part of the problem. */
+/* Plays events and expects a verdict, the line of the problem (0: none), and a part of the
+ * problem's text. */
 static void expect(const char *events, enum drill_verdict verdict, unsigned line,
                    const char *problem)
 {
@@ -63,7 +64,7 @@ static void packet_that_differs_fails_with_its_field(void)
     CU_ASSERT_STRING_EQUAL(r.diff.expected, "2");
     CU_ASSERT_STRING_EQUAL(r.diff.actual, "1");
     CU_ASSERT_STRING_EQUAL(r.rule, "RC-RSP-102");
-    EXPECT_EQ(r.log_cnt, 3); /* the WRITE, the ACK, the problem */
+    EXPECT_EQ(r.log_cnt, 3); /* rows of the WRITE, of the ACK, and of the problem */
     EXPECT_EQ(r.log[1].mark, DRILL_MARK_DIFF);
     drill_result_free(&r);
     expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN +1 ACK\n", DRILL_FAIL, 8,
@@ -166,7 +167,7 @@ static void alternatives_decide_the_verdict(void)
     expect(WRITE_ACKED "+0~+1ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n"
                        "+0 qp Q is ERR\n",
            DRILL_KNOWN, 10, "state");
-    /* A later time alone. */
+    /* A later time is no failure if nothing else differs. */
     expect("+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n"
            "+0~+1ms > SEND Only PSN +0\n else +2ms~+20ms known S1\n",
            DRILL_KNOWN, 10, "");
@@ -185,7 +186,7 @@ static void alternatives_of_actions_decide_the_verdict(void)
     expect("+0 qp Q is ERR\n else qp Q is RTS known S1\n", DRILL_KNOWN, 8, "");
     expect("+0 qp Q is ERR\n or qp Q is RTS\n", DRILL_PASS, 0, "");
     expect("+0 qp Q is ERR\n else qp Q is SQD known S1\n", DRILL_FAIL, 7, "actual RTS");
-    /* The result has each id once. */
+    /* The result lists each deviation once. */
     r = play("+0 qp Q is ERR\n else qp Q is RTS known S15\n"
              "+0 qp Q is ERR\n else qp Q is RTS known S1\n"
              "+0 qp Q is ERR\n else qp Q is RTS known S15\n",

@@ -20,8 +20,8 @@
 /* Delays of the network and of the agent, ns. */
 struct delays {
     uint64_t to_device, from_device;
-    uint64_t agent; /* time of one poll */
-    bool stalls;    /* the polls delay the device too */
+    uint64_t agent; /* duration of one poll of the agent, ns */
+    bool stalls;    /* polls also delay the device */
     uint64_t patience;
     unsigned polls; /* number of polls after which completions are visible */
 };
@@ -39,7 +39,7 @@ struct drill_device {
     uint64_t clock, arrived;
     struct queued in[QUEUE_MAX], out[QUEUE_MAX];
     unsigned in_cnt, out_cnt;
-    unsigned polls; /* polls so far */
+    unsigned polls; /* number of polls so far */
 };
 
 static const struct drill_device_ops *const inner = &device_rnic_ops;
@@ -257,7 +257,7 @@ static void expect(const char *events, const struct delays *delays, enum drill_v
     script_free(&script);
 }
 
-/* The agent needs 20 ms for each reply. The packet arrives during this time. */
+/* The agent needs 20 ms for each reply, and the packet arrives during this time. */
 static void packet_within_a_silence_that_is_seen_after_it_fails(void)
 {
     const struct delays slow = {.from_device = MS(5), .agent = MS(20), .patience = MS(1000)};
@@ -273,7 +273,7 @@ static void packet_after_a_silence_belongs_to_the_next_line(void)
     expect(WRITE_ACKED "+0~+10ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
 }
 
-/* The device did not run for 20 ms. Its packet belongs to the silence. */
+/* The device did not run for 20 ms, and sends its packet right after that. */
 static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
 {
     const struct delays slow = {
@@ -283,7 +283,7 @@ static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
            "expected none");
 }
 
-/* The alternative that nothing happens waits as long as the packet may take. */
+/* The alternative "> nothing" waits as long as the packet may take. */
 static void late_packet_is_not_the_alternative_nothing(void)
 {
     struct delays slow = {.from_device = MS(50), .patience = MS(100)};
@@ -295,7 +295,7 @@ static void late_packet_is_not_the_alternative_nothing(void)
     expect(events, &slow, DRILL_KNOWN, "");
 }
 
-/* The packet is within the patience, but in the window of the known deviation. */
+/* The packet is within the patience of its line, but in the window of the known deviation. */
 static void packet_in_the_window_of_a_later_alternative_is_that_alternative(void)
 {
     const struct delays slow = {.agent = MS(1), .patience = MS(5000)};

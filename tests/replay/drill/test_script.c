@@ -43,7 +43,7 @@ static void expect_refused(const char *text, const char *at, const char *problem
     script_free(&script);
 }
 
-/* An event line after EVENTS, which has 10 lines. */
+/* Parses an event line after EVENTS, which has 10 lines. */
 static void expect_line(const char *line)
 {
     char text[1024];
@@ -267,7 +267,7 @@ static void what_the_device_does(void)
     expect_line("+0 notified C");
     expect_line("+0 no notification");
     expect_line("+0 check M+5 len 6 is data 010203040506");
-    /* More decimal digits than a number can have. */
+    /* The number has more decimal digits than 64 bits can have. */
     expect_line("+0 check M+5 len 12 is data 999999999999999999999999");
     expect_line("+0 check M len 8 is u64 5");
     expect_line("+0 counter rx_packets is 5");

@@ -98,7 +98,7 @@ static bool alter(struct roce_pkt *pkt, enum alteration kind, uint8_t *payload, 
         return roce_pkt_has(pkt, ROCE_HDR_ATOMICETH);
     default: return false;
     }
-    /* A change of the syndrome counts only if the kind of acknowledgement differs, not just the
+    /* A change of the syndrome counts only if it changes the kind of acknowledgement, not only the
      * credits. */
     return aeth && roce_syndrome_kind(syndrome) != roce_syndrome_kind(pkt->aeth.syndrome);
 }

@@ -87,7 +87,7 @@ json_t *equivalence_setup(const struct replay *replay)
     setup = json_load_file(path, 0, NULL);
     close(fd);
     unlink(path);
-    /* The timers that the packets allow are for human readers, and set nothing. */
+    /* The timers that the packets allow are for human readers only, so they are not compared. */
     json_object_del(setup, "file");
     json_array_foreach(json_object_get(setup, "connections"), i, conn)
         json_object_del(json_object_get(conn, "requester"), "seen");
@@ -157,8 +157,8 @@ static bool is_new(const struct inferred_setup *s, uint32_t event)
     return true;
 }
 
-/* Returns whether the request is the first complete one with its PSN. Such a request determines
- * the posted work request. */
+/* Returns whether the request is the first complete one with its PSN. Replay infers the posted work
+ * request from it. */
 static bool is_first(const struct replay *replay, uint32_t frame)
 {
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {

@@ -11,33 +11,34 @@
 #include <stdint.h>
 #include "alteration.h"
 
-/* Reasons why an altered capture is correct; WRONG if there is no reason. */
+/* Reasons why an altered capture is correct. WRONG: there is no reason. */
 enum equivalence {
     WRONG,
-    /* The altered bytes, count or number are the first in the capture that reveal the device's
-     * state. Our RNIC sends exactly this packet if set up from the altered capture, and another
-     * setup is inferred from the original. Another case is an altered request that becomes the
-     * first packet of its PSN. It then determines the posted work request. */
+    /* FIRST_TOLD: the altered bytes, count or number are the first in the capture that reveal the
+     * device's state. The software RNIC sends exactly this packet if set up from the altered
+     * capture, and replay infers another setup from the original. An altered request that becomes
+     * the first packet with its PSN also counts, because replay infers the posted work request from
+     * it. */
     FIRST_TOLD,
-    /* The packet has a wrong ICRC now, as any link may cause. The receiver drops the packet, and no
-     * other frame proves that it was not lost. */
+    /* The packet now has a wrong ICRC, as any link may cause. The receiver drops the packet, and no
+     * other frame proves that the packet was received. */
     DAMAGED,
     /* The altered response is an ACK with the right MSN, for a PSN that had arrived. A responder
-     * may send such an ACK at any time (R099, R100; 9.7.7.2). The altered ACK covers the
-     * original response, or no other frame proves that the original was not lost. */
+     * may send such an ACK at any time (R099, R100; 9.7.7.2). The altered ACK covers the original
+     * response, or no other frame proves that the original was received. */
     FREE_ACK,
     /* A requester that goes back further than necessary has not received all responses. The
      * altered capture also passes without the responses that the requester cannot have received,
      * and no further response is missing. */
     NOT_GOT,
-    /* Our RNIC sends exactly this NAK if another request than in the original was lost behind
-     * the capture point. Only the responses show which requests were lost there. */
+    /* The software RNIC sends exactly this NAK if another request than in the original was lost
+     * behind the capture point. Only the responses show which requests were lost there. */
     OTHER_LOST,
     /* The altered capture equals a correct capture without one frame, a retransmitted request.
      * With a copy of that request, the response is compared and the capture passes. */
     LACKS_ONE,
-    /* A retransmission carries other bytes than the original. A requester reads its buffer again,
-     * so the program may have changed it. The replay counts this. */
+    /* A retransmission has other bytes than the first transmission. A requester reads its buffer
+     * again, so the program may have changed the bytes. The replay counts such retransmissions. */
     BUFFER,
     /* The altered answer has a PSN before the first captured request. It may answer a request from
      * before the capture. */

@@ -76,7 +76,7 @@ static unsigned play_in_child(const void *ctx)
     return play(args->corpus, args->closed, args->all);
 }
 
-/* Returns whether the chosen fault is detected by an unexpected result or a signal. */
+/* Returns whether the chosen fault causes an unexpected result or a signal. */
 static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     const struct play_args args = {corpus, closed, all};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Cost of hostile captures: a few packets that promise much. The tests count the work of our RNIC
- * in packets, so that they do not depend on the speed of the machine.
+ * Cost of hostile captures: a few packets announce far more packets than the capture contains. The
+ * tests count the work of the software RNIC in packets, so that they do not depend on the speed of
+ * the machine.
  */
 #include "engine/dgram_stream.h"
 #include "replay/talk.h"
@@ -12,13 +13,13 @@
 #define VA      UINT64_C(0x1000)
 #define RKEY    TALK_RKEY
 #define MTU     256u
-#define PROMISE 0x7FFFFFFFu /* longest message, bytes */
+#define PROMISE 0x7FFFFFFFu /* announced length of a message: the longest possible, bytes */
 
 /* ---- promised lengths -------------------------------------------------------------------------
  */
 
-/* Two packets of a WRITE of 2^31-1 bytes and their ACK do not make our requester send 8 million
- * packets. Its RETH still has the promised length. */
+/* A capture has two packets of a WRITE of 2^31-1 bytes and their ACK. The software RNIC does not
+ * send 8 million packets, but the RETH of its WRITE still has the announced length. */
 static void a_write_is_played_as_far_as_it_was_captured(void)
 {
     const struct requester_run *run;
@@ -48,7 +49,7 @@ static const struct dgram_stream *sender_of(const struct dgram_streams *streams)
     return NULL;
 }
 
-/* Many messages, each a promise whose end the capture lacks, then a complete one. */
+/* Adds many UC messages whose ends the capture lacks, then a complete message. */
 static void add_uc_promises(struct talk *t, unsigned cnt)
 {
     uint32_t psn = 0;
@@ -78,8 +79,8 @@ static void a_uc_write_is_played_as_far_as_it_was_captured(void)
     talk_free(&t);
 }
 
-/* Packets that the capture lacks inside messages are played, but not more of them than the stream
- * pays for with captured packets. */
+/* The replay plays missing packets inside of messages, but only in proportion to the captured
+ * packets of the stream. */
 static void gaps_in_uc_messages_are_not_paid_for_each(void)
 {
     const struct dgram_stream *s;
@@ -125,7 +126,7 @@ static void a_closed_loop_plays_promises_as_far_as_they_were_captured(void)
 /* ---- retransmissions --------------------------------------------------------------------------
  */
 
-/* N requests and N sequence NAKs, each of which makes our requester go back to it. */
+/* Adds N requests and N sequence NAKs, each of which makes the requester go back to request 1. */
 static void add_naks(struct talk *t, uint32_t cnt)
 {
     for (uint32_t i = 0; i < cnt; i++)

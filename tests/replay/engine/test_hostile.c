@@ -36,21 +36,21 @@ static void spoil(struct capture *c, struct rng *rng)
         struct capture_frame swap = *f;
 
         switch (rng_below(rng, 8)) {
-        case 0: /* swap two frames */
+        case 0: /* swaps two frames */
             f->data = g->data;
             f->len = g->len;
             g->data = swap.data;
             g->len = swap.len;
             break;
-        case 1: /* append a copy of a frame */ capture_add(c, f->data, f->len, f->time); break;
-        case 2: /* cut a frame short */
+        case 1: /* appends a copy of a frame */ capture_add(c, f->data, f->len, f->time); break;
+        case 2: /* truncates a frame */
             if (f->len)
                 f->len = rng_below(rng, f->len);
             break;
-        case 3: /* replace a frame by another */
+        case 3: /* replaces a frame by another */
             capture_put(c, (size_t)(g - c->frame), f->data, f->len);
             break;
-        default: /* change one of the first 48 bytes after the UDP header */
+        default: /* changes one of the first 48 bytes after the UDP header */
             if (f->len > 42) {
                 f->data[42 + rng_below(rng, f->len - 42 < 48 ? f->len - 42 : 48)] =
                     (uint8_t)rng_u64(rng);

@@ -20,8 +20,8 @@
 
 #define REASONS_MAX 64u
 
-/* Capture point: at one node, with the frames that it sends and receives, or between the nodes,
- * with all frames that both send. */
+/* Capture point: at one node, with the frames that this node sends and receives, or between the
+ * nodes, with all frames that both nodes send. */
 enum place { AT_NODE_0, AT_NODE_1, BETWEEN, PLACE_CNT };
 
 /* Kind of recording. */
@@ -287,8 +287,8 @@ static void recordings_of_contention_pass(void)
     expect_passes(&sorts[SAME_BAD]);
 }
 
-/* Recordings that an earlier version of the harness failed wrongly now pass. Each had another
- * reason. */
+/* Recordings that an earlier version of the harness failed wrongly now pass. Each had failed for
+ * another reason. */
 static void recordings_once_failed_wrongly_pass(void)
 {
     static const struct {

@@ -43,7 +43,7 @@ static void expect_skip(struct talk *t, const char *words)
     talk_free(t);
 }
 
-/* Builds a conversation with every operation. The comments are frame numbers. */
+/* Builds a conversation with every operation. The comments in the function are frame numbers. */
 static void whole(struct talk *t, uint32_t psn)
 {
     talk_init(t);
@@ -212,8 +212,9 @@ static void every_altered_answer_is_named(void)
         alter(&t, cases[i].frame, cases[i].change, false);
         talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
         talk_free(&t);
-        /* Repeat with the old ICRC: the replay names the altered field and the ICRC. Exception: a
-         * requester may drop a damaged ACK that later ACKs cover or no request follows. */
+        /* The test repeats with the old ICRC: the replay names the altered field and the ICRC.
+         * Exception: a requester may drop a damaged ACK that later ACKs cover or that no request
+         * follows. */
         whole(&t, 5);
         alter(&t, cases[i].frame, cases[i].change, true);
         if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18 ||
@@ -243,7 +244,7 @@ static void relabel(struct talk *t, uint32_t frame, uint8_t opcode)
     roce_le32_put(f->data + pkt.icrc_off, icrc);
 }
 
-/* The ICRC is right, so that the responder sent it, and no link damaged it. */
+/* The ICRC is right: the responder itself sent the malformed response, and no link damaged it. */
 static void a_malformed_answer_differs(void)
 {
     struct talk t;
@@ -254,7 +255,7 @@ static void a_malformed_answer_differs(void)
     talk_free(&t);
 }
 
-/* The bytes of the AETH become payload: the packet is longer than the path MTU. */
+/* The bytes of the AETH count as payload, so the packet is longer than the path MTU. */
 static void a_read_first_as_middle_differs(void)
 {
     struct talk t;
@@ -438,7 +439,7 @@ static void a_capture_may_begin_in_the_middle(void)
     struct talk t;
 
     talk_init(&t);
-    talk_ack(&t, 98, ACK, 499); /* acknowledges requests sent before the capture */
+    talk_ack(&t, 98, ACK, 499); /* ACK of requests sent before the capture */
     talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 99, 1024, 1); /* the capture begins inside this message */
     talk_send(&t, ROCE_OP_RC_SEND_LAST, 100, 30, 1);
     talk_ack(&t, 100, ACK, 500);
@@ -614,8 +615,8 @@ static void response_to_an_uncaptured_request_is_no_difference(void)
             talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* MSN is 1 after PSN 7 */
         }
         talk_ack(&t, 9, ACK, rows[i].msn);
-        t.time -= 90000; /* so soon after the response that the capture point may have swapped
-                          * the two */
+        t.time -= 90000; /* the request follows the response so closely that the capture point
+                          * may have swapped the two */
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 11, 10, 1);
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 12, 10, 1);
         expect_verdict(&t, rows[i].verdict, 1);
@@ -729,7 +730,7 @@ static void headers_rewritten_by_a_mirror_port_are_accepted(void)
     expect_verdict(&t, VERDICT_PASS, 1);
 }
 
-/* Simulators, FPGAs and hosts that offload it leave the IPv4 header checksum 0. */
+/* Simulators, FPGAs and hosts with checksum offload leave the IPv4 header checksum 0. */
 static void a_checksum_of_0_is_ignored(void)
 {
     struct replay r;

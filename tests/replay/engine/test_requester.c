@@ -242,7 +242,7 @@ static void requests_that_cross_a_fatal_nak_hold(void)
     expect_holds(&t, 5, 5, 0);
 }
 
-/* The requester did not receive the NAK, and retransmits after its timeout. */
+/* The requester did not receive the NAK. It retransmits after its timeout. */
 static void a_lost_fatal_nak_holds(void)
 {
     struct talk t;
@@ -259,8 +259,8 @@ static void a_lost_fatal_nak_holds(void)
     expect_holds(&t, 1, 0, 3);
 }
 
-/* Packets of another connection show that the requester had time to retransmit. Its RNR retry count
- * was used up. */
+/* Packets of another connection show that the requester had time to retransmit. The requester had
+ * used up its RNR retry count. */
 static void a_requester_may_give_up_after_an_rnr_nak(void)
 {
     struct replay r;
@@ -289,7 +289,8 @@ static void a_requester_may_give_up_after_an_rnr_nak(void)
     }
 }
 
-/* The requester goes on without a retransmission, so it received the response. */
+/* The requester continues without a retransmission, so the requester received the response that the
+ * capture lacks. */
 static void a_response_that_the_capture_lacks_was_received(void)
 {
     struct talk t;

@@ -190,8 +190,8 @@ static void deviations_of_linux_hold_with_its_profile(void)
     whole(&t);
     seal_as_linux(&t, 2);
     seal_as_linux(&t, 4);
-    /* Advance the PSN. Near the first PSN, a retransmission that differs would look like QP
-     * reuse. */
+    /* These requests advance the PSN. Near the first PSN, a retransmission that differs would look
+     * like QP reuse. */
     for (uint32_t psn = 4; psn < 70; psn++) {
         talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 8, 8, 1);
         talk_ack(&t, psn, ACK, psn + 1);
@@ -202,8 +202,8 @@ static void deviations_of_linux_hold_with_its_profile(void)
     atomic_write(&t, 70, 0, bytes); /* D17: retransmitted with virtual address 0 */
     done(&t, 70, 71);
     if (talk_replay(&t, &r, NULL) == 0)
-        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* D17 is a difference if no profile is
-                                                      * chosen */
+        EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* without a profile, D17 counts as a
+                                                      * difference */
     replay_free(&r);
     if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
         EXPECT_EQ(r.responses.result[0].compared, 4 + 66 + 2);

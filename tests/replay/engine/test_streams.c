@@ -97,7 +97,7 @@ static void a_lost_uc_packet_costs_its_message(void)
         s = find(&r, DGRAM_SENDER, t.responder_qp);
         EXPECT_EQ(s->messages, 5);
         EXPECT_EQ(s->compared, 7);
-        EXPECT_EQ(s->not_captured, 2); /* the packets with PSNs 2 and 6 */
+        EXPECT_EQ(s->not_captured, 2); /* the packets with PSN 2 and PSN 6 */
         EXPECT_EQ(s->not_posted, 1);   /* the packet with PSN 20, whose message lacks its start */
         EXPECT_EQ(s->resumed, 1);      /* at PSN 21 */
     }

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The figures of rocedrill check --events, --csv, --perfetto, --gnuplot and --xplot are those of --json.
+"""The numbers of rocedrill check --events, --csv, --perfetto, --gnuplot and --xplot equal those of --json.
 
-    exports.py --rocedrill PROGRAM --schema FILE --words FILE [--protoc PROGRAM] [--gnuplot PROGRAM] CAPTURE...
+    exports.py --rocedrill PROGRAM --schema FILE --words FILE [--protoc PROGRAM] [--gnuplot PROGRAM]
+    CAPTURE...
 
-One run writes all outputs of a capture. Each line of the events is one that the schema allows, and check.md (--words)
-has a word for each member. The trace is decoded by protoc.
+One run writes all outputs of a capture. The schema must allow each line of the events, and check.md
+(--words) must describe each member. protoc decodes the Perfetto trace.
 """
 import argparse
 import collections
@@ -32,7 +33,7 @@ def lines_of(path):
 
 
 class Aliases:
-    """The final connection and side of each number."""
+    """Returns the final connection and side by their numbers."""
 
     def __init__(self, lines):
         self.final = {line["connection"]: line["is"] for line in lines if line.get("event") == "alias"}
@@ -48,7 +49,7 @@ def retransmitted(side):
 
 
 def check_events(fail, lines, check, aliases):
-    """Events of one capture against the lines of --json."""
+    """Compares the events of a capture with the lines of --json."""
     conns = {line["connection"]: line for line in check if line["type"] == "connection"}
     done, size = collections.Counter(), collections.Counter()
     again, gaps = collections.Counter(), collections.Counter()
@@ -117,7 +118,7 @@ TOKEN = re.compile(r'\s*(?:(\w+) \{|(\})|(\w+): ("(?:[^"\\]|\\.)*"|\S+))')
 
 
 def parse_text(text):
-    """protoc's text format as nested dictionaries of lists."""
+    """Parses the text format of protoc into nested dictionaries of lists."""
     top = collections.defaultdict(list)
     stack = [top]
     for message, close, field, value in TOKEN.findall(text):
@@ -178,7 +179,8 @@ def check_trace(fail, protoc, path, lines, conns):
 # ---- graphs ----------------------------------------------------------------------------------------
 
 def check_graphs(fail, gnuplot, folder, lines, aliases):
-    """Points of the PSN graphs: each request and response is in the graph of its requester."""
+    """Compares the points of the PSN graphs with the capture: each request and response must be in the graph
+    of its requester."""
     wanted = collections.Counter()
     for line in lines:
         if line["event"] == "packet" and line["connection"] is not None and {"request", "response"} & set(line["flags"]):
@@ -198,7 +200,7 @@ def check_graphs(fail, gnuplot, folder, lines, aliases):
 
 
 def check_errors(fail, program, capture):
-    """Outputs that cannot be written: one line on standard error and status 2."""
+    """Writes outputs to a path that cannot be written. Expects one line on standard error and status 2."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "file").write_text("")

@@ -82,7 +82,7 @@ static void requester_timers_are_inferred(void)
     expect_dumped(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* A drill replaced the option that read a setup. */
+/* A drill has replaced the option that read a setup, and the error message names it. */
 static void option_setup_names_its_replacement(void)
 {
     CHECKRUN_EXPECT("$R replay --setup $T/s.json $C/rc-read-sizes.pcap", 2, "",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Sessions of the agent with clients that do not behave: other protocols, slow requests, unread
- * replies, wrong tokens. The client is at one end of a socket pair, the session at the other. */
+/* Sessions of the agent with misbehaving clients: other protocols, slow requests, unread replies,
+ * wrong tokens. The client is at one end of a socket pair, the session at the other. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static void another_protocol_ends_the_session(void)
     expect_ended();
 }
 
-/* A byte now and then does not keep the session. */
+/* A client that sends a byte now and then does not keep the session open. */
 static void a_slow_request_ends_the_session(void)
 {
     struct pollfd wait = {.events = POLLIN};

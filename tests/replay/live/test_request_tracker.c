@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The request tracker follows a live requester whose packets all arrive, where packets of the
- * recorded requester were lost. Each recorded response waits until the live requester has gone
- * back too. */
+/* Request tracker: the packets of a live requester all arrive, while packets of the recorded
+ * requester were lost. Each recorded response waits until the live requester has gone back too. */
 #include <stdlib.h>
 #include "live/request_tracker.h"
 #include "support/suite.h"
@@ -41,8 +40,8 @@ static void heard_free(struct heard *h)
     talk_free(&h->talk);
 }
 
-/* Adds the packets of some frames to the tracker, as requests of the live target. The list of
- * frames ends with 0. */
+/* Adds some frames of the talk to the tracker, as requests of the live target. The list of frame
+ * numbers ends with 0. */
 static void comes(struct heard *h, const uint32_t *frame)
 {
     for (; *frame; frame++) {
@@ -54,7 +53,8 @@ static void comes(struct heard *h, const uint32_t *frame)
 }
 #define COMES(h, ...) comes(h, (const uint32_t[]){__VA_ARGS__, 0})
 
-/* Adds the frames from `from` to `to` to the tracker, as requests of the recorded requester. */
+/* Adds the frames from `from` to `to` of the talk to the tracker, as requests of the recorded
+ * requester. */
 static void recorded(struct heard *h, uint32_t from, uint32_t to)
 {
     for (uint32_t frame = from; frame <= to; frame++) {
@@ -101,7 +101,7 @@ static void nakked_request_is_answered_after_its_retransmission(void)
     CU_ASSERT_FALSE(ready(&h, 4));
     COMES(&h, 1, 5, 2);
     answered(&h, 4);
-    COMES(&h, 3); /* request in flight when the NAK was sent */
+    COMES(&h, 3); /* request that was in flight when the NAK was sent */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 8));
     COMES(&h, 5, 6);
@@ -119,13 +119,13 @@ static void response_waits_for_the_timeout_after_a_nak(void)
     write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
     talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
     write4(&h.talk, 0, 11, 12, 0);  /* 5-6 */
-    write4(&h.talk, 0, 11, 12, 13); /* 7-9: timeout */
+    write4(&h.talk, 0, 11, 12, 13); /* frames 7 to 9: after a timeout */
     talk_ack(&h.talk, 13, ACK, 1);  /* 10 */
     listen_to(&h);
     recorded(&h, 1, 3);
     COMES(&h, 1, 5, 2, 3);
     answered(&h, 4);
-    COMES(&h, 5, 6, 3); /* every packet as often as the recorded requester sent it */
+    COMES(&h, 5, 6, 3); /* the live requester sends each packet as often as the recorded one */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 7));
     COMES(&h, 5);
@@ -175,7 +175,8 @@ static void second_nak_of_a_psn_need_not_wait(void)
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 1 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 2 */
     talk_ack(&h.talk, 10, RNR, 0);                      /* 3 */
-    talk_ack(&h.talk, 10, NAK, 0);                      /* 4: as Linux sends for PSN 11 */
+    talk_ack(&h.talk, 10, NAK, 0);                      /* frame 4: the NAK that Linux sends for
+                                                         * PSN 11 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 5 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 6 */
     talk_ack(&h.talk, 10, ACK, 1);                      /* 7 */

@@ -6,7 +6,7 @@
 #include "live/rewrite.h"
 #include "support/suite.h"
 
-/* Replayed capture, and the live numbers of its packets at each end. */
+/* Replayed capture, and the live QPNs, PSNs, addresses and R_Keys of each end. */
 struct bound {
     struct replay replay;
     struct rewrite_path to_responder, to_requester;
@@ -47,7 +47,7 @@ static void bind(struct bound *b, const char *name, bool ip6)
                          .we_request = true,
                          .our_qpn = 0x123,
                          .their_qpn = 0x456,
-                         .psn = roce_psn_of(0xFFFFFE)}; /* wraps to 0 soon */
+                         .psn = roce_psn_of(0xFFFFFE)}; /* the PSN soon wraps to 0 */
     b->answers = b->asks;
     b->answers.path = &b->to_requester;
     b->answers.we_request = false;
@@ -72,7 +72,7 @@ static void expect_there_and_back(struct bound *b)
         trace_parse(p, &was);
         CU_ASSERT_EQUAL_FATAL(
             roce_pkt_parse(&is, ROCE_LINK_ETHERNET, frame, (size_t)len, (size_t)len), 0);
-        /* The ICRC is right or wrong, as in the capture. */
+        /* The ICRC is right if it is right in the capture. */
         CU_ASSERT_EQUAL(roce_pkt_icrc_check(&is, NULL), roce_pkt_icrc_check(&was, NULL));
         CU_ASSERT_EQUAL(is.bth.dest_qp, s->event[i].response ? 0x123 : 0x456);
         CU_ASSERT_EQUAL(is.bth.psn,

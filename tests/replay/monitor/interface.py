@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rocedrill check --live: frames that another interface sends are checked, shown and counted.
+"""rocedrill check --live checks, shows and counts the frames that another interface sends.
 
     interface.py ROCEDRILL CAPTURE
 
-Both ends of a veth pair are in a network namespace of the test. Without the right to make one the status is 77.
+Both ends of a veth pair are in a network namespace of the test. If the test may not create a namespace,
+its exit status is 77.
 """
 import json
 import os
@@ -19,7 +20,7 @@ import tempfile
 import time
 import urllib.request
 
-DEADLINE = 120  # seconds for a wait
+DEADLINE = 120  # longest wait, s
 
 
 def enter_namespace():
@@ -33,7 +34,7 @@ def enter_namespace():
 
 
 def frames_of(capture):
-    """The frames of a pcap file in host byte order."""
+    """Returns the frames of a pcap file in host byte order."""
     data, at = pathlib.Path(capture).read_bytes(), 24
     while at < len(data):
         length = struct.unpack_from("=I", data, at + 8)[0]
@@ -65,7 +66,7 @@ def main():
             wrong.append("it does not say that it captures")
         wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         wire.bind(("va", 0))
-        wire.send(b"\xff" * 12 + b"\x88\xb5" + bytes(46))  # another protocol
+        wire.send(b"\xff" * 12 + b"\x88\xb5" + bytes(46))  # a frame of another protocol
         for frame in frames:
             wire.send(frame)
         found = wait_for_packets(where, len(frames))
@@ -80,7 +81,7 @@ def main():
             wrong.append(f"status {child.returncode}, standard error: {err}")
         if f"vb: {len(frames)} frames, {len(frames)} RoCE packets" not in out:
             wrong.append(f"another report: {out}")
-        # Without a packet, Ctrl-C ends it too.
+        # Ctrl-C ends the program even if no packet arrives.
         child = subprocess.Popen([program, "check", "--live", "vb", "--json", f"{folder}/json"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         child.stderr.readline()

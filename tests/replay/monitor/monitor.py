@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The table and the metrics of rocedrill check --every and --prometheus have the figures of --json.
+"""The table of rocedrill check --every and the metrics of --prometheus have the numbers of --json.
 
-    monitor.py --rocedrill PROGRAM --gen-capture PROGRAM CAPTURE...
+monitor.py --rocedrill PROGRAM --gen-capture PROGRAM CAPTURE...
 """
 import argparse
 import collections
@@ -21,14 +21,14 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
 from failures import Failures  # noqa: E402
 
-DEADLINE = 120  # seconds for a wait
+DEADLINE = 120  # longest wait, s
 ROW = re.compile(r"^#(\d+) \S+ .* (ok|idle|trouble|closed|failed) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ")
 COLUMNS = ("retransmitted", "missing", "rnr", "nak", "cnp")
 METRIC = re.compile(r'^rocedrill_(\w+)\{connection="(\d+)",[^}]*\} ([\d.]+)$', re.M)
 
 
 def figures(path):
-    """The totals of a capture, from its JSON lines."""
+    """Returns the totals of a capture, computed from its JSON lines."""
     total = collections.Counter()
     for line in map(json.loads, pathlib.Path(path).read_text().splitlines()):
         if line["type"] != "connection":
@@ -72,7 +72,7 @@ def get(where, path="/metrics"):
 
 
 def wait_for(fail, where, metric, wanted):
-    """Polls the metrics until the sum of one has the wanted value. Returns the sums of all."""
+    """Polls the metrics until the sum of one metric has the wanted value. Returns the sums of all metrics."""
     until = time.monotonic() + DEADLINE
     while True:
         sums = collections.Counter()
@@ -85,7 +85,7 @@ def wait_for(fail, where, metric, wanted):
 
 
 def check_metrics(fail, program, capture, folder):
-    """Feeds a capture through a pipe that stays open, and reads the metrics meanwhile."""
+    """Feeds a capture to rocedrill through a pipe that stays open, and reads the metrics meanwhile."""
     subprocess.run([program, "check", "-q", "--json", folder / "json", capture], check=False)
     total = figures(folder / "json")
     packets = json.loads((folder / "json").read_text().splitlines()[-1])["packets"]
@@ -109,7 +109,7 @@ def check_metrics(fail, program, capture, folder):
     except urllib.error.HTTPError as error:
         fail.expect("another path", error.code, 404)
     host, port = where.split(":")
-    with socket.create_connection((host, int(port))):  # a silent client delays the others, and no more
+    with socket.create_connection((host, int(port))):  # a silent client only delays the other clients
         fail.expect("with a silent client", "rocedrill_connections" in get(where)[1], True)
     busy = subprocess.run([program, "check", "--prometheus", where, capture], capture_output=True, text=True)
     fail.expect("used port", (busy.returncode, f"{where}: Address already in use" in busy.stderr), (2, True))
@@ -120,7 +120,7 @@ def check_metrics(fail, program, capture, folder):
 
 
 def check_many(fail, program, gen_capture, folder):
-    """More connections than rows: the table keeps the latest ones."""
+    """With more connections than rows, the table keeps the latest connections."""
     capture = folder / "many.pcap"
     with open(capture, "wb") as out:
         subprocess.run([gen_capture, "-n", "60000", "-c", "6000"], check=True, stdout=out)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Pages of check, replay and drill --html in a headless Chromium: no error, no request, every graph drawn,
-usable by keyboard, every difference of the JSON reports listed.
+"""Pages of check, replay and drill --html in a headless Chromium cause no error and no request, draw every
+graph, can be used by keyboard, and list every difference of the JSON reports.
 
     page_browser.py ROCEDRILL CHROMIUM CAPTURES [--readme PNG | --shots FOLDER]
 
---readme writes the picture of README.md and tests nothing. --shots writes pictures of all pages, light and dark."""
+--readme writes the picture of README.md and tests nothing. --shots writes pictures of all pages in light
+and dark colours."""
 import json
 import os
 import shutil
@@ -53,7 +54,7 @@ def open_page(browser, name, page):
             fail(name, "request for " + url)
 
 
-# Elements with text whose contrast to their background is below 4.5, and controls without a name.
+# Returns the elements whose text has a contrast below 4.5 to its background, and the controls without a name.
 AUDIT = """(() => {
   const found = [];
   const parse = c => c.match(/[\\d.]+/g).map(Number);
@@ -76,7 +77,7 @@ AUDIT = """(() => {
   return found;
 })()"""
 
-# The graphs that drew nothing: names of figures whose canvas has one colour only.
+# Returns the captions of figures that drew nothing: their canvas has one colour only.
 EMPTY = """[...document.querySelectorAll("figure[data-graph]")].filter(f => {
   const c = f.querySelectorAll("canvas")[0], p = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
   return new Set(p).size < 3;
@@ -155,7 +156,7 @@ def check_capture(browser, rocedrill, folder, path, name, words):
 
 
 def check_keyboard(browser, rocedrill, folder, path):
-    """Walks through the page with keys only."""
+    """Uses the page with keys only."""
     name = "keyboard"
     open_page(browser, name, make_page(rocedrill, folder, path))
     seen = set()
@@ -198,13 +199,14 @@ def check_keyboard(browser, rocedrill, folder, path):
 
 
 def differences(browser):
-    """The rows of all tables of differences: field, expected, actual, rule with its text."""
+    """Returns the rows of all tables of differences: field, expected value, actual value, rule with its text."""
     return browser.run("[...document.querySelectorAll('table.differences tbody tr')].map(r => "
                        "[1, 2, 3, 5].map(i => r.cells[i].textContent.trim()))")
 
 
 def check_rows(name, have, want):
-    """`want`: differences of a JSON report. The page adds the text of the rule to its id."""
+    """Compares the tables of differences with those of a JSON report (`want`). The page adds the text of the
+    rule to its id."""
     if [r[:3] for r in have] != [[d.get("field", ""), d.get("recorded") or d.get("expected", ""),
                                   d.get("replayed") or d.get("actual", "")] for d in want]:
         fail(name, f"differences {have}, JSON {want}")
@@ -214,7 +216,7 @@ def check_rows(name, have, want):
 
 
 def check_ladders(browser, name, cnt):
-    """`cnt` ladders, each with the difference; nothing outside of a drawing."""
+    """Expects `cnt` ladders, each with its difference, and nothing outside of a drawing."""
     found = browser.run("""[...document.querySelectorAll('svg.ladder')].map(s => {
         const box = s.getBoundingClientRect();
         return [s.querySelectorAll('.spot').length, s.querySelectorAll('.detail').length,
@@ -307,7 +309,7 @@ def check_unreadable(browser, rocedrill, folder):
 
 
 def check_names(browser, rocedrill, folder, path):
-    """No name of a capture becomes markup."""
+    """Names of captures never become markup."""
     copies = []
     for name in HOSTILE:
         copies.append(os.path.join(folder, name.replace("/", "\u2215") if "/" in name else name))
@@ -329,7 +331,7 @@ def check_names(browser, rocedrill, folder, path):
 
 
 def shoot_readme(browser, rocedrill, folder, captures, png):
-    """The top of a page, down to the graph of its packets."""
+    """Writes a picture of the top of a page, down to the graph of its packets."""
     os.chdir(captures)  # the page shows the name of the capture
     browser.open(make_page(rocedrill, folder, "rc-loss-requests.pcap"))
     browser.run("document.querySelectorAll('.hint, #conn-why, #tools, #overview-title').forEach(e => e.remove())")

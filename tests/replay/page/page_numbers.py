@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The numbers of a page are those of check --json, and the packets that it draws add up to them.
+"""The numbers of a page equal those of check --json, and the packets that the page draws add up to them.
 
-    page_numbers.py ROCEDRILL CAPTURE..."""
+page_numbers.py ROCEDRILL CAPTURE..."""
 import json
 import re
 import subprocess
@@ -19,7 +19,7 @@ def fail(capture, text):
 
 
 def without_empty(v):
-    """The value as page_conn.c writes it: without members that are 0, false, null or empty."""
+    """Returns the value as page_conn.c writes it: without members that are 0, false, null or empty."""
     if isinstance(v, dict):
         v = {k: without_empty(m) for k, m in v.items()}
         return {k: m for k, m in v.items() if not (m is None or m is False or m == 0 and not isinstance(m, float)
@@ -33,7 +33,7 @@ def page_data(html):
 
 
 def drawn(conn, side, value, *classes, kind=None):
-    """Sum over the packets of a side that have one of the classes; `value` is a column."""
+    """Returns the sum over the packets of a side that have one of the classes. `value` is a column."""
     runs = conn.get("runs")
     if not runs:
         return 0

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rocedrill check --html --timeline: each message gets the times of its work request.
+"""rocedrill check --html --timeline assigns to each message the times of its work request.
 
     page_timeline.py ROCEDRILL CAPTURE
 
-A page without a timeline has the messages of the capture. From these the test makes timelines: a row for each
-message, rows of which the capture lacks the messages, rows that fit no message, and files that are no timelines."""
+A page without a timeline has the messages of the capture. From these the test makes timelines with a row
+for each message, with rows of messages that the capture lacks, and with rows that fit no message. It also
+makes files that are no timelines."""
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import sys
 import tempfile
 
 failures = 0
-STEPS = (-3000, -2500, -2000, None, 400000000, 400000100, 400000900)  # ns from the first packet; None: its last packet
+STEPS = (-3000, -2500, -2000, None, 400000000, 400000100, 400000900)  # times of the steps, ns from the first packet of the message; None: time of its last packet
 TITLE = "Send work requests: POSTED in us since the first one. The first one was posted at UNIX time %d.%09d.\nPID QPN\n"
 
 
@@ -39,7 +40,8 @@ def messages_of(capture):
 
 
 def write_rows(path, base, rows):
-    """Writes rows of (QPN, bytes, times in ns since `base`); the file has microseconds with one digit."""
+    """Writes rows of QPN, bytes, and times in ns since `base`. The file has microseconds with one decimal
+    digit."""
     start = min(times[0] for _, _, times in rows)
     with open(path, "w", encoding="ascii") as out:
         out.write(TITLE % divmod(base + start, 10**9))
@@ -66,19 +68,20 @@ def main():
             want = [m[3] if s is None else s for s in STEPS]
             if any(abs(have - w) > 100 for have, w in zip(m[7], want)):
                 fail(f"steps {m[7]}, wanted {want}")
-        # The n-th row is of an earlier use of the QPN: the time decides.
+        # The n-th row belongs to an earlier use of the QPN: only the time shows that.
         early = [(qpn, size, [t - 20 * 10**9 for t in times]) for qpn, size, times in rows[:3]]
         write_rows(path, base, early + rows)
         again = messages_of(check(rocedrill, capture, folder, "--timeline", path))
         if [m[7] for m in again] != [m[7] for m in drawn]:
             fail("rows of an earlier use of the QPN change the times")
-        # Neither another QP, nor other bytes, nor a packet before its work request.
+        # Rows with another QP, with another number of bytes, and with a packet earlier than its work request
+        # fit no message.
         wrong = [(qpn + 1, size, times) for qpn, size, times in rows] + [(qpn, size + 10**6, times) for qpn, size, times in rows]
         wrong += [(qpn, size, [t + 10**10 for t in times]) for qpn, size, times in rows]
         write_rows(path, base, wrong)
         if any(len(m) == 8 for m in messages_of(check(rocedrill, capture, folder, "--timeline", path))):
             fail("a row that fits no message was used")
-        # Steps that are missing, as for an unsignaled request.
+        # A row may lack steps, as for an unsignaled request.
         write_rows(path, base, [(qpn, size, times[:5] + [None, None]) for qpn, size, times in rows])
         if any(m[7][5:] != [None, None] for m in messages_of(check(rocedrill, capture, folder, "--timeline", path))):
             fail("a missing step is not null")

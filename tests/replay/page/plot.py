@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rocedrill plot: the drawing has the marks that check --json counts; wrong use gives one clear line.
+"""The drawing of rocedrill plot has as many marks as check --json counts, and wrong use prints one clear
+line.
 
-    plot.py ROCEDRILL CAPTURE..."""
+plot.py ROCEDRILL CAPTURE..."""
 import json
 import os
 import re
@@ -27,7 +28,7 @@ def run(*command, **options):
 
 
 def marks(root, name):
-    """Number of marks of a class; the legend has rectangles, and bars and lines have two classes."""
+    """Returns the number of marks of a class. Rectangles are in the legend; bars and lines have two classes."""
     return sum(e.get("class") == name for e in root.iter(SVG + "path"))
 
 
@@ -68,7 +69,7 @@ def check_errors(rocedrill, folder, capture):
 
 
 def check_open(rocedrill, folder, capture):
-    """--open passes the page to xdg-open; --connection selects what it has."""
+    """--open passes the page to xdg-open; --connection selects what the page shows."""
     program, page, seen = (os.path.join(folder, n) for n in ("xdg-open", "page.html", "seen"))
     with open(program, "w") as out:
         out.write(f"#!/bin/sh\necho \"$1\" >{seen}\n")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The JSON report of rocedrill replay against replay/report/replay.schema.json.
+"""Validates the JSON report of rocedrill replay by replay/report/replay.schema.json.
 
     replay_schema.py PROGRAM SCHEMA CAPTURE-FOLDER
 
-The reports are those of all captures, of a file that is not a capture, and of closed loops. The schema allows no
-member that it does not name. A member of the schema that no report has fails the test.
+The reports cover all captures of the folder, a file that is not a capture, and closed loops. The schema
+allows only the members that it names. The test also fails if no report has a member of the schema.
 """
 import json
 import os

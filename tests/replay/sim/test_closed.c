@@ -196,8 +196,8 @@ static void recorded_ends_pass_with_impairments(void)
         }
 }
 
-/* Our end responds to the packets that arrive, not to those that were recorded, as the new
- * recording shows. */
+/* Our end responds to the packets that arrive, not to the recorded ones, as the new recording
+ * shows. */
 static void a_recorded_end_reacts_to_nothing(void)
 {
     CHECKRUN_EXPECT(

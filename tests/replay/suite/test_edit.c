@@ -20,7 +20,7 @@ static void altered_field_is_compared_if_the_icrc_is_right(void)
     CHECKRUN_EXPECT("$R check $T/e.pcapng", 0, "frame 9      WARN  ALL-ICRC-017", "");
 }
 
-/* All frames but the altered one keep bytes, times and order. */
+/* All frames except the altered one keep their bytes, times and order. */
 static void other_frames_do_not_change(void)
 {
     CHECKRUN_EXPECT(
@@ -36,7 +36,8 @@ static void other_frames_do_not_change(void)
         0, "done", "");
 }
 
-/* A lost frame is missing, a copy is a copy, and a delayed frame is later by exactly that time. */
+/* A lost frame is missing, a copied frame occurs twice, and a delayed frame is later by exactly the
+ * delay. */
 static void frames_are_lost_copied_and_delayed(void)
 {
     CHECKRUN_EXPECT("$R edit --impair drop@frame=13..14 " READS " $T/e.pcapng", 0,

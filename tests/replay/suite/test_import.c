@@ -58,7 +58,7 @@ static void difference_survives_the_import(void)
                     "");
 }
 
-/* After masking, a READ that returns wrong bytes still differs, and it is the only difference. */
+/* After masking, a READ that returns wrong bytes still differs, and no other difference appears. */
 static void masked_bytes_read_equal_those_written(void)
 {
     static const char alter[] =

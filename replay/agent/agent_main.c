@@ -92,6 +92,8 @@ static int run_session(const struct agent_session *session, int peer, int listen
 /* ---- listening --------------------------------------------------------------------------------
  */
 
+static const char not_a_port[] = "not [HOST:]PORT with a port of 1 to 65535 (see --help)";
+
 /* Returns whether the port is empty or a number out of range, which the resolver would accept. */
 static bool port_is_wrong(const char *port)
 {
@@ -148,7 +150,7 @@ static int listen_at(char *where)
         return listen_at_path(where + strlen(UNIX));
     snprintf(whole, sizeof(whole), "%s", where);
     if (port_is_wrong(port)) {
-        complain(whole, "not [HOST:]PORT with a port of 1 to 65535 (see --help)");
+        complain(whole, not_a_port);
         return -1;
     }
     if (colon)
@@ -159,7 +161,7 @@ static int listen_at(char *where)
     }
     rc = getaddrinfo(*host ? host : NULL, port, &hints, &list);
     if (rc != 0) {
-        complain(whole, gai_strerror(rc));
+        complain(whole, rc == EAI_SERVICE ? not_a_port : gai_strerror(rc));
         return -1;
     }
     fd = socket(list->ai_family, list->ai_socktype, list->ai_protocol);

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Runs every program in wrong ways. Each prints one line on standard error, which names the option or file, and ends with
+status 2 (rocedump, which Wireshark starts: 1; rnic-run with a program that cannot be started: 126 or 127).
+
+wrong_uses.py --bin FOLDER --rocedump FILE --install FILE CAPTURE
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Program and arguments, and what the line names. The folder has: a.pcap, cut.pcap, empty, text, d/a.pcap, e/.
+ROWS = """
+rocedrill                                        | no command given (see rocedrill --help)
+rocedrill chek a.pcap                            | 'chek'; did you mean 'check'?
+rocedrill a.pcap                                 | did you mean: rocedrill check a.pcap
+rocedrill help foo                               | unknown command 'foo' (see rocedrill --help)
+rocedrill check                                  | no capture given (see --help)
+rocedrill check none                             | none: No such file or directory
+rocedrill check empty                            | empty: not a capture file
+rocedrill check text                             | text: not a capture file
+rocedrill check e                                | e: the folder contains no capture
+rocedrill check --jsn x a.pcap                   | unrecognized option '--jsn'; did you mean '--json'?
+rocedrill check --frobnicate a.pcap              | '--frobnicate' (see rocedrill check --help)
+rocedrill check --json                           | option '--json' requires an argument
+rocedrill check --quiet=3 a.pcap                 | option '--quiet' doesn't allow an argument
+rocedrill check --json none/x a.pcap             | none/x: No such file or directory
+rocedrill check --json a.pcap a.pcap             | a.pcap: this output would overwrite an input capture
+rocedrill check --quirks foo a.pcap              | --quirks: unknown name 'foo'; known are:
+rocedrill check --fail-on foo a.pcap             | --fail-on foo: not error, failed, warn or note
+rocedrill check --explain FOO                    | unknown rule 'FOO' (rocedrill check --rules lists them)
+rocedrill check --color=blue a.pcap              | --color 'blue': not auto, always or never
+rocedrill check --from 3x a.pcap                 | --from 3x: not a time, for example
+rocedrill check --first 0 a.pcap                 | --first 0: not a number of frames
+rocedrill check --connection 7 a.pcap            | a.pcap: no connection 7 (rocedrill check -v lists them)
+rocedrill check --live none                      | --live none: No such device exists
+rocedrill replay none                            | none: No such file or directory
+rocedrill replay --impair foo a.pcap             | --impair: "foo": at "foo": expected drop,
+rocedrill replay --seed x a.pcap                 | --seed x: not a number
+rocedrill replay --jobs 0 a.pcap                 | --jobs 0: not a number from 1 to 256
+rocedrill replay --live lo a.pcap                | --live requires --target ADDRESS
+rocedrill replay --live lo --target 192.0.2.9 a.pcap | --live requires one of --agent HOST:PORT, --cm END and --load
+rocedrill replay --loop 3 a.pcap                 | options for live targets require --live IFACE
+rocedrill replay --live lo --target 192.0.2.9 --agent x:1 --pps 5 a.pcap | --pps, --mbps and --loop require --load
+rocedrill drill                                  | no drill given (see --help)
+rocedrill drill none                             | none: No such file or directory
+rocedrill drill e                                | e: no file *.drill
+rocedrill drill --from a.pcap --connection 99    | connection #99 cannot become a drill
+rocedrill drill --live lo d                      | --live requires --target ADDRESS
+rocedrill edit a.pcap                            | give the capture and the file to write (see --help)
+rocedrill edit a.pcap b.pcap                     | no rule given (see --impair help)
+rocedrill edit --impair x a.pcap b.pcap          | --impair "x": at "x": expected drop,
+rocedrill import --to text a.pcap                | text: not a folder
+rocedrill plot a.pcap                            | no output given (--svg
+rocedrill plot --svg x --connection 9 a.pcap     | a.pcap: no connection 9
+rocedrill decode --connection x a.pcap           | --connection x: not a number
+rocedrill-agent --foo                            | unrecognized option '--foo'
+rocedrill-agent --listen foo                     | foo: not [HOST:]PORT
+rocedrill-agent extra                            | extra: unexpected argument (see --help)
+rnic-run                                         | no program given. Try 'rnic-run --help'.
+rnic-run none                                    | none: No such file or directory
+rnic-run e                                       | e:
+rnic-run --foo true                              | unrecognized option '--foo'
+rnic-run -i none true                            | none: no such interface
+rnic-run -w none/x true                          | none/x: No such file or directory
+rnic-run --wire foo true                         | foo: --wire takes pcap or shm
+rnic-run --seed x true                           | x: --seed takes a number
+rnic-run --impair foo true                       | --impair: "foo": at "foo": expected drop,
+rnic-info foo                                    | foo: not link, resource, statistic or limits. Try 'rnic-info --help'.
+rnic-info --watch=x                              | --watch=x: not --watch or --watch=SECONDS. Try 'rnic-info --help'.
+rocedump                                         | no action given: Wireshark starts this program (see --help)
+rocedump --foo x                                 | unknown option '--foo'
+rocedump --capture --extcap-interface x          | unknown interface 'x'
+install --foo                                    | unknown option '--foo' (see --help)
+""".strip().splitlines()
+STATUS = {"rocedump": (1,), "rnic-run": (2, 126, 127)}
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--bin", required=True)
+    args.add_argument("--rocedump", required=True)
+    args.add_argument("--install", required=True)
+    args.add_argument("capture")
+    args = args.parse_args()
+    paths = {"rocedump": args.rocedump, "install": args.install}
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        for name in ("d", "e"):
+            os.mkdir(os.path.join(folder, name))
+        for name, text in (("empty", ""), ("text", "hello\n")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
+                out.write(text)
+        for name in ("a.pcap", "d/a.pcap"):
+            shutil.copy(args.capture, os.path.join(folder, name))
+        for row in ROWS:
+            words, _, expected = (part.strip() for part in row.partition("|"))
+            program, *rest = words.split()
+            done = subprocess.run([paths.get(program, os.path.join(args.bin, program)), *rest], cwd=folder,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+            lines = done.stderr.splitlines()
+            if done.returncode not in STATUS.get(program, (2,)) or len(lines) != 1 or expected not in lines[0]:
+                print(f"{words}: status {done.returncode}: {done.stderr}  expected one line with: {expected}")
+                wrong += 1
+    print(f"{len(ROWS)} wrong uses, {wrong} without a proper error")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

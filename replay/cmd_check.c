@@ -213,6 +213,7 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
         .any_order = args->any_order,
         .narrow = &args->narrow,
         .json = args->json,
+        .json_all = args->verbose,
         .annotate_to = args->annotate_path,
         .watch = watch,
         .watch_cnt = watch_cnt + (capture ? 1 : 0),

@@ -12,6 +12,14 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
+/* The JSON lines of a capture are limited to JSON_ROOM bytes and JSON_RATIO bytes for each byte of
+ * RoCE packets, so that a small capture cannot fill a disk. Half of that is for violations and
+ * failed connections. */
+#define JSON_ROOM    (UINT64_C(64) << 20)
+#define JSON_RATIO   2u
+#define JSON_CONN    3072u /* typical line of a connection, bytes */
+#define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
+
 /* State of the check of one capture. */
 struct check {
     const struct check_options *options;
@@ -23,6 +31,7 @@ struct check {
     struct progress progress;
     uint32_t frame; /* number of the frame that is being checked */
     bool json_failed;
+    uint64_t json_bytes;  /* approximate length of the JSON lines so far */
     bool watches_packets; /* at least one watch needs the result of each packet */
 };
 
@@ -46,6 +55,39 @@ static void print_error(const struct check *check, const struct roce_finding *fi
             roce_finding_text(finding, buf, sizeof(buf)));
 }
 
+/* Returns whether a JSON line is within the limit. */
+static bool may_list(struct check *check, uint32_t cost, bool important)
+{
+    uint64_t room = JSON_ROOM + JSON_RATIO * roce_flow_totals(check->flow)->bytes;
+
+    if (!check->options->json_all && check->json_bytes + cost > (important ? room : room / 2))
+        return false;
+    check->json_bytes += cost;
+    return true;
+}
+
+static void list_finding(struct check *check, const struct roce_finding *finding)
+{
+    if (!may_list(check, JSON_FINDING, finding->severity == ROCE_SEV_ERROR))
+        check->report->findings_not_listed++;
+    else if (check_json_finding(check->options->json, check->report->name, finding) != 0)
+        check->json_failed = true;
+}
+
+static void list_conn(struct check *check, const struct roce_conn_summary *sum)
+{
+    struct check_conn conn;
+
+    if (!may_list(check, JSON_CONN,
+                  check_conn_failed(sum) || sum->facts.findings[ROCE_SEV_ERROR] > 0)) {
+        check->report->conns_not_listed++;
+        return;
+    }
+    check_conn_set(&conn, sum);
+    if (check_json_conn(check->options->json, check->report->name, &conn) != 0)
+        check->json_failed = true;
+}
+
 static void on_finding(void *user, const struct roce_finding *finding)
 {
     struct check *check = user;
@@ -56,23 +98,18 @@ static void on_finding(void *user, const struct roce_finding *finding)
     WATCHES(check, on_finding, finding);
     if (check->options->annotate_to)
         annotate_add(&check->annotate, finding, check->frame);
-    if (check->options->json &&
-        check_json_finding(check->options->json, check->report->name, finding) != 0)
-        check->json_failed = true;
+    if (check->options->json)
+        list_finding(check, finding);
 }
 
 static void on_conn(void *user, const struct roce_conn_summary *sum)
 {
     struct check *check = user;
-    struct check_conn conn;
 
     check_report_add(check->report, sum);
     WATCHES(check, on_conn, sum);
-    if (!check->options->json)
-        return;
-    check_conn_set(&conn, sum);
-    if (check_json_conn(check->options->json, check->report->name, &conn) != 0)
-        check->json_failed = true;
+    if (check->options->json)
+        list_conn(check, sum);
 }
 
 static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
@@ -80,8 +117,10 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
     struct check *check = user;
 
     WATCHES(check, on_cnp_episode, episode);
-    if (check->options->json &&
-        check_json_congestion(check->options->json, check->report->name, episode) != 0)
+    if (check->options->json && !may_list(check, JSON_FINDING, false))
+        check->report->findings_not_listed++;
+    else if (check->options->json &&
+             check_json_congestion(check->options->json, check->report->name, episode) != 0)
         check->json_failed = true;
 }
 

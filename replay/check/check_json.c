@@ -526,6 +526,8 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "forgotten", sum->forgotten);
     put_number(o, "overflown", sum->overflown);
     put_number(o, "untracked", sum->untracked);
+    put_number(o, "connections_not_listed", r->conns_not_listed);
+    put_number(o, "findings_not_listed", r->findings_not_listed);
     put_severities(o, sum->findings);
     put_number(o, "known", sum->known);
     put_number(o, "errors_unknown", sum->errors_unknown);

@@ -60,6 +60,8 @@ struct check_report {
     struct roce_conn_summary worst;
     uint64_t unseen; /* number of requests that were acknowledged but not
                       * captured */
+    /* Number of connections, and of findings and congestion episodes, without a JSON line. */
+    uint64_t conns_not_listed, findings_not_listed;
     uint64_t copies; /* number of packets that were captured twice */
 
     const char *error; /* reason why the capture broke off or cannot be used, or NULL */

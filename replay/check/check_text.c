@@ -143,6 +143,11 @@ static void print_head(FILE *out, const struct check_report *r)
                     " idle connections lost their history, %" PRIu64
                     " request packets were forgotten early, %" PRIu64 " packets were not tracked\n",
                     sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
+    if (r->conns_not_listed || r->findings_not_listed)
+        strbuf_addf(&t,
+                    "  size limit of --json reached: %" PRIu64 " connections and %" PRIu64
+                    " findings are not listed (-v lists all)\n",
+                    r->conns_not_listed, r->findings_not_listed);
     fputs(buf, out);
 }
 

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Tests that limited outputs report what they omit, as text and as JSON.
+
+limits.py --bin FOLDER"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import shapes
+
+CONNECTIONS = 14000  # one line of some 3 KiB each
+ROOM = 64 << 20
+
+
+def check(rocedrill, capture, out, *options):
+    done = subprocess.run([rocedrill, "check", *options, "--json", out, capture], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    assert done.returncode in (0, 1), done
+    with open(out, encoding="utf-8") as lines:
+        counts, last = {}, None
+        for line in lines:
+            last = json.loads(line) if line.startswith('{"type":"summary"') else last
+            kind = line[9:line.index('"', 9)]
+            counts[kind] = counts.get(kind, 0) + 1
+    return done.stdout, counts, last
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    rocedrill = os.path.join(parser.parse_args().bin, "rocedrill")
+    with tempfile.TemporaryDirectory(prefix="rocedrill-limits-") as folder:
+        capture, out = os.path.join(folder, "many.pcap"), os.path.join(folder, "out.json")
+        shapes.write(capture, shapes.connections_of_one_packet(CONNECTIONS))
+        text, counts, summary = check(rocedrill, capture, out)
+        size = os.path.getsize(out)
+        told = re.search(r"size limit of --json reached: (\d+) connections and (\d+) findings are not listed", text)
+        print(text.splitlines()[:3], counts, size)
+        assert told, "the text does not report the limit"
+        assert size <= ROOM + 2 * os.path.getsize(capture), size
+        assert int(told[1]) == summary["connections_not_listed"] > 0
+        assert int(told[2]) == summary["findings_not_listed"] > 0
+        assert counts["connection"] + summary["connections_not_listed"] == summary["connections"] == CONNECTIONS
+        assert counts.get("finding", 0) + summary["findings_not_listed"] == \
+            summary["errors"] + summary["warnings"] + summary["notes"]
+        text, counts, summary = check(rocedrill, capture, out, "-v")
+        assert "size limit" not in text and counts["connection"] == CONNECTIONS, counts
+        assert summary["connections_not_listed"] == summary["findings_not_listed"] == 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -24,13 +24,17 @@
  * nodes, with all frames that both nodes send. */
 enum place { AT_NODE_0, AT_NODE_1, BETWEEN, PLACE_CNT };
 
+/* Network of a recording: perfect; one fault of loss, copies or damage; reordering; round trips
+ * about as long as the ACK timeout; a slow link with a short queue; everything at once. */
+enum network { PERFECT, FAULTY, REORDERS, SLOW, QUEUES, MIXED };
+
 /* Kind of recording. */
 struct sort {
     const char *what;
     const char *file; /* prefix of the file names of recordings that fail */
     void (*record)(uint64_t seed, struct rng *rng, unsigned qp_max, const struct simnet_path *path);
     unsigned qp_max;
-    bool bad; /* true if the network is faulty */
+    enum network network;
     unsigned percent;
 };
 
@@ -155,20 +159,49 @@ static void record_contention(uint64_t seed, struct rng *rng, unsigned qp_max,
     contention_end();
 }
 
+static void add_reordering(struct rng *rng, struct simnet_path *path)
+{
+    path->reorder_ppm = rng_below(rng, 400000);
+    path->reorder_ns = 1u << (8 + rng_below(rng, 15));
+}
+
+static void impair(struct rng *rng, enum network network, struct simnet_path *path)
+{
+    uint32_t *const ppm[] = {&path->loss_ppm, &path->dup_ppm, &path->corrupt_ppm};
+
+    switch (network) {
+    case PERFECT: break;
+    case FAULTY: *ppm[rng_below(rng, 3)] = rng_below(rng, 40000); break;
+    case REORDERS: add_reordering(rng, path); break;
+    case SLOW:
+        path->delay_ns = 100000 + rng_below(rng, 2000000);
+        path->jitter_ns = rng_below(rng, 2) ? rng_below(rng, 1000000) : 0;
+        break;
+    case QUEUES:
+        path->bps = 10000000u << rng_below(rng, 8);
+        path->queue = 5000 + rng_below(rng, 60000);
+        break;
+    case MIXED:
+        for (unsigned i = 0; i < 3; i++)
+            *ppm[i] = rng_below(rng, 20000);
+        path->delay_ns = 1u << (9 + rng_below(rng, 12));
+        path->jitter_ns = rng_below(rng, 2) ? rng_below(rng, (uint32_t)path->delay_ns) : 0;
+        if (rng_below(rng, 2))
+            add_reordering(rng, path);
+        break;
+    }
+}
+
 static enum verdict one_recording(uint64_t seed, const struct sort *sort)
 {
-    struct rng rng = rng_of(seed * 2 + sort->bad);
+    struct rng rng = rng_of(seed * 2 + (sort->network != PERFECT));
     struct simnet_path path = {.delay_ns = 500 + rng_below(&rng, 5000)};
     enum verdict verdict = VERDICT_FAIL;
     struct replay replay;
     struct error error;
 
-    tap.place = sort->bad ? (enum place)rng_below(&rng, PLACE_CNT) : BETWEEN;
-    if (sort->bad) {
-        uint32_t *const ppm[] = {&path.loss_ppm, &path.dup_ppm, &path.corrupt_ppm};
-
-        *ppm[rng_below(&rng, 3)] = rng_below(&rng, 40000);
-    }
+    tap.place = sort->network == PERFECT ? BETWEEN : (enum place)rng_below(&rng, PLACE_CNT);
+    impair(&rng, sort->network, &path);
     sort->record(seed, &rng, sort->qp_max, &path);
     if (capture_replay(&tap.capture, &(struct replay_options){.quirks = NULL}, &replay, &error) ==
         0) {
@@ -229,7 +262,19 @@ static void expect_passes(const struct sort *sort)
     EXPECT_EQ(cnt[VERDICT_SKIPPED], 0);
 }
 
-enum { ONE, ONE_BAD, SEVERAL, SEVERAL_BAD, SAME, SAME_BAD, SORT_CNT };
+enum {
+    ONE,
+    ONE_BAD,
+    SEVERAL,
+    SEVERAL_BAD,
+    SAME,
+    SAME_BAD,
+    REORDERED,
+    DELAYED,
+    QUEUED,
+    ALL_AT_ONCE,
+    SORT_CNT
+};
 
 /* Kinds of recordings. Several connections change the same words of memory, in an order that a
  * recording does not always show. In the last two kinds, all connections use the same few bytes. */
@@ -243,7 +288,7 @@ static const struct sort sorts[SORT_CNT] = {
                  .file = "one-bad",
                  .record = record_traffic,
                  .qp_max = 1,
-                 .bad = true,
+                 .network = FAULTY,
                  .percent = 99},
     [SEVERAL] = {.what = "2 to 4 connections, perfect network",
                  .file = "several-perfect",
@@ -254,7 +299,7 @@ static const struct sort sorts[SORT_CNT] = {
                      .file = "several-bad",
                      .record = record_traffic,
                      .qp_max = QP_PAIR_QPS,
-                     .bad = true,
+                     .network = FAULTY,
                      .percent = 99},
     [SAME] = {.what = "2 to 4 connections on the same bytes, perfect network",
               .file = "same-perfect",
@@ -265,8 +310,32 @@ static const struct sort sorts[SORT_CNT] = {
                   .file = "same-bad",
                   .record = record_contention,
                   .qp_max = QP_PAIR_QPS,
-                  .bad = true,
+                  .network = FAULTY,
                   .percent = 98},
+    [REORDERED] = {.what = "1 to 4 connections, reordering",
+                   .file = "reordered",
+                   .record = record_traffic,
+                   .qp_max = QP_PAIR_QPS,
+                   .network = REORDERS,
+                   .percent = 97},
+    [DELAYED] = {.what = "1 to 4 connections, round trips beyond the ACK timeout",
+                 .file = "delayed",
+                 .record = record_traffic,
+                 .qp_max = QP_PAIR_QPS,
+                 .network = SLOW,
+                 .percent = 97},
+    [QUEUED] = {.what = "1 to 4 connections, slow links with short queues",
+                .file = "queued",
+                .record = record_traffic,
+                .qp_max = QP_PAIR_QPS,
+                .network = QUEUES,
+                .percent = 88},
+    [ALL_AT_ONCE] = {.what = "1 to 4 connections, all impairments",
+                     .file = "mixed",
+                     .record = record_traffic,
+                     .qp_max = QP_PAIR_QPS,
+                     .network = MIXED,
+                     .percent = 97},
 };
 
 static void recordings_of_one_connection_pass(void)
@@ -285,6 +354,14 @@ static void recordings_of_contention_pass(void)
 {
     expect_passes(&sorts[SAME]);
     expect_passes(&sorts[SAME_BAD]);
+}
+
+static void recordings_of_slow_and_reordering_networks_pass(void)
+{
+    expect_passes(&sorts[REORDERED]);
+    expect_passes(&sorts[DELAYED]);
+    expect_passes(&sorts[QUEUED]);
+    expect_passes(&sorts[ALL_AT_ONCE]);
 }
 
 /* Recordings that an earlier version of the harness failed wrongly now pass. Each had failed for
@@ -327,4 +404,5 @@ static void recordings_once_failed_wrongly_pass(void)
 
 SUITE("replay.random", TEST(recordings_of_one_connection_pass),
       TEST(recordings_of_several_connections_pass), TEST(recordings_of_contention_pass),
+      TEST(recordings_of_slow_and_reordering_networks_pass),
       TEST(recordings_once_failed_wrongly_pass))

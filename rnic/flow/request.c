@@ -23,8 +23,6 @@
     63u /* UC entries stored to detect copies; UC has no acknowledgements that remove them */
 #define DMA_MAX       UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
-#define REST_NS                                                                                    \
-    UINT64_C(100000) /* idle time in ns after which an unannounced reuse of the QP is possible */
 
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
@@ -70,6 +68,14 @@ static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
         sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
 }
 
+/* Returns a value that is equal for two transmissions of one request packet. */
+static uint8_t digest_of(const struct roce_sent_packet *e)
+{
+    uint32_t mix = (e->sample * 31 + e->op) * 31 + e->len + (uint32_t)e->va * 7 + e->rkey;
+
+    return (uint8_t)((mix * UINT32_C(0x9E3779B1)) >> 24);
+}
+
 /* Appends the current packet, of `psn_cnt` PSNs, to the window. */
 static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 {
@@ -85,6 +91,8 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         e = &keep;
     }
     roce_sent_set(ctx, e, psn_cnt, guess);
+    if (e->psn == req->base)
+        req->base_digest = digest_of(e);
     joined = roce_sent_follows(prev, e);
     e->cum = (prev ? prev->cum : req->msg_number) + ((e->flags & ROCE_SENT_ENDS) != 0);
     roce_sent_link_message(req, joined ? prev : NULL, e);
@@ -92,7 +100,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
     req->psn_cnt_guess = (e->flags & ROCE_SENT_PSN_CNT_GUESS) != 0;
     req->retx.active = false;
     if (joined) {
-        if (!may_follow(prev, e) && roce_since(prev->time, ctx->time) >= REST_NS &&
+        if (!may_follow(prev, e) && roce_since(prev->time, ctx->time) >= ROCE_REST_NS &&
             roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN, e->psn))
             roce_reuse_on_request(ctx, e->psn, psn_cnt, guess);
         ctx->conn->inconsistent |= !may_follow(prev, e) && roce_qp_may_be_reused(ctx) &&
@@ -342,7 +350,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
            (overlaps_next(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
           roce_diff(req->una, req->nxt) >= 0 && !req->retx.active &&
-          ((now->psn == req->base && roce_reuse_is_unannounced(ctx)) ||
+          ((now->psn == req->base && roce_reuse_is_unannounced(ctx) &&
+            digest_of(now) != req->base_digest) ||
            roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {
         roce_requester_restart(ctx, now->psn, roce_opcode_starts(ctx->pkt->op));
         append_request_copy(ctx, now);
@@ -430,11 +439,24 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
     append_request_copy(ctx, now);
 }
 
+/* Returns whether request `now` has a PSN of READ `e` only because the PSN count of `e` was guessed
+ * too high: a request between `e` and the next captured one comes late. */
+static bool fits_behind_guess(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                              const struct roce_sent_packet *now)
+{
+    uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
+
+    return skip && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && roce_opcode_starts(ctx->pkt->op) &&
+           e->dma_len <= DMA_MAX && skip + now->psn_cnt <= e->psn_cnt &&
+           roce_psn_cnt(e->dma_len, 4096) <= skip &&
+           !(ctx->pkt->op->kind == ROCE_KIND_READ && is_read_tail(e, now, skip));
+}
+
 /* Processes a request whose PSN is `d` after the next PSN. */
 static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
     struct roce_window *w = &ctx->sender->req.win;
-    struct roce_sent_packet now = {0};
+    struct roce_sent_packet now = {0}, *e;
     uint32_t at;
 
     roce_sent_set(ctx, &now, psn_cnt, guess);
@@ -443,7 +465,13 @@ static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, boo
         return;
     }
     at = roce_window_find(w, now.psn);
-    if (at < w->cnt && roce_sent_has(roce_window_at(w, at), now.psn))
+    e = at < w->cnt && roce_sent_has(roce_window_at(w, at), now.psn) ? roce_window_at(w, at) : NULL;
+    if (e && at + 1 < w->cnt && at + 1 >= w->acked && fits_behind_guess(ctx, e, &now)) {
+        e->psn_cnt = (now.psn - e->psn) & ROCE_PSN_MASK;
+        e = NULL;
+        at++;
+    }
+    if (e)
         place_repeated(ctx, at, &now);
     else
         place_unseen(ctx, at, &now);

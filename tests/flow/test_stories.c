@@ -305,6 +305,36 @@ static void acks_before_their_requests_are_one_connection(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_END_PENDING));
 }
 
+/* At a responder behind a slow path, all requests are acknowledged before the requester, whose
+ * timeout expires, retransmits all of them: the QP pair is not used again. A network that reorders
+ * responses shows lower MSNs during such a go-back: neither. */
+static void go_back_over_all_requests_is_no_new_use(void)
+{
+    for (unsigned reordered = 0; reordered < 2; reordered++) {
+        struct roce_pkt p[12];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        g.conn.sport = 0xC123;
+        for (unsigned i = 0; i < 12; i++) {
+            p[i] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64 + i);
+            flowgen_put(&g, 0, &p[i]);
+            g.conn.msn[0] = i + 1;
+            flowgen_ack(&g, 1, p[i].bth.psn, ACK_31);
+        }
+        flowgen_wait(&g, reordered ? 2000 : 2000000);
+        for (unsigned i = 0; i < 12; i++) {
+            flowgen_put(&g, 0, &p[i]);
+            g.conn.msn[0] = reordered && i == 6 ? 3 : 12;
+            flowgen_ack(&g, 1, p[reordered && i == 6 ? 2 : 11].bth.psn, ACK_31);
+        }
+        judge_end(&g, &v);
+        EXPECT_EQ(v.conn_cnt, 1);
+        EXPECT_EQ(v.conn[0].facts.qp_uses, 1);
+        EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR], 0);
+    }
+}
+
 /* One end sends a single message, which is acknowledged before responses to the other end pair the
  * directions: it is completed. Its latency is not measured. */
 static void message_acknowledged_before_the_pairing_is_completed(void)
@@ -334,4 +364,5 @@ SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),
       TEST(uc_gaps_are_lost_messages), TEST(acks_before_their_requests_are_one_connection),
+      TEST(go_back_over_all_requests_is_no_new_use),
       TEST(message_acknowledged_before_the_pairing_is_completed))

@@ -29,6 +29,8 @@
 #include "wire/codes.h"
 
 #define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000) /* minimum local ACK timeout in use, ns */
+/* minimum idle time in which two programs can set up their QPs for another use, ns */
+#define ROCE_REST_NS UINT64_C(100000)
 /* minimum idle time between two uses of a QP, ns */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000)
 
@@ -84,6 +86,7 @@ struct roce_reuse_candidate {
     uint32_t different_frame; /* first frame whose request differs from the earlier one */
     bool psns_unsure;         /* the number of PSNs of the requests is unknown */
     bool new_port;            /* the UDP source port changed with the event */
+    bool after_rest;          /* the requester was idle for at least ROCE_REST_NS before */
     bool after_idle;          /* the endpoint was idle before the event */
     struct roce_deferred_findings *deferred; /* findings deferred until the reuse is decided, or
                                               * NULL */
@@ -118,6 +121,7 @@ struct roce_req {
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn;           /* PSN of the latest retransmission by timeout or RNR NAK */
     uint8_t timeouts, rnrs, naks; /* retransmissions of retry_psn by cause; naks: sequence NAKs */
+    uint8_t base_digest;          /* digest of the request with PSN `base` */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
     uint32_t part;             /* acknowledged bytes of a message whose end is not acknowledged */
     uint32_t msg_number;

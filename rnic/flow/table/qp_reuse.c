@@ -163,15 +163,16 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
     if (!cand)
         return false;
     req->reuse_kind = (uint8_t)kind;
-    *cand = (struct roce_reuse_candidate){.frame = ctx->frame,
-                                          .time = ctx->time,
-                                          .first = psn,
-                                          .next = psn,
-                                          .msn_before = roce_peer(side)->rsp.last_msn,
-                                          .in_flight = req->reqs_in_flight,
-                                          .after_idle = roce_since(req->last_time, ctx->time) >=
-                                                        ROCE_MIN_TIMEOUT_NS,
-                                          .deferred = cand->deferred};
+    *cand = (struct roce_reuse_candidate){
+        .frame = ctx->frame,
+        .time = ctx->time,
+        .first = psn,
+        .next = psn,
+        .msn_before = roce_peer(side)->rsp.last_msn,
+        .in_flight = req->reqs_in_flight,
+        .after_rest = roce_since(req->last_time, ctx->time) >= ROCE_REST_NS,
+        .after_idle = roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS,
+        .deferred = cand->deferred};
     if (kind == ROCE_REUSE_UNSOLICITED) /* the MSN of a NAK does not count its request; a response
                                          * without MSN decides nothing */
         cand->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
@@ -309,6 +310,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
              on >= least && (uint32_t)on <= cand->in_flight + most)
         resolve_candidate(ctx, side, SAME_USE);
     else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
+        if (!anew && !cand->after_rest && !cand->different)
+            return; /* no time to set up the QPs again: the network reordered the responses */
         if (anew || !kept) {
             confirm_new_use(ctx, side);
         } else if (roce_qp_may_be_reused(

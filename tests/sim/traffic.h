@@ -19,6 +19,7 @@ struct traffic_limits {
     enum roce_encap encap;
     struct qp_pair_opts opts;
     bool slow_receiver; /* receive WQEs are posted late, which causes RNR NAKs */
+    bool may_fail;      /* QPs may use up their retries; traffic_check() is not called */
     bool drains;        /* QPs enter SQD and return to RTS at random times */
 };
 

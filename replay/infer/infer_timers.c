@@ -33,6 +33,7 @@ struct walk {
                                 * that directly follow another timeout */
     int64_t acked, high, last; /* relative PSNs: last one acknowledged, highest one requested,
                                 * last one of the latest request */
+    int64_t restart;           /* relative PSN of the latest go-back */
     int64_t rnr_rel;           /* relative PSN of the latest RNR NAK */
     uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */
     uint64_t start;            /* start of the ACK timer, ns, if responses restart the timer */
@@ -92,6 +93,11 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
     uint64_t wait = time - w->start, longest = time - w->sent;
 
     w->start = w->sent = time;
+    /* A go-back to a later PSN shows that the requester received responses in between. They were
+     * captured earlier, if the first copies of them were lost after the capture point. */
+    if (rel > w->restart)
+        w->tries = w->restarts = 0;
+    w->restart = rel;
     w->t->endless |= ++w->restarts > COUNT_MAX;
     if (w->naked && w->rnr) {
         if (w->rnr_cnt > w->t->rnr_retries)
@@ -192,6 +198,7 @@ void infer_timers(struct inferred_setup *s)
                      .acked = s->first - 1,
                      .high = s->first - 1,
                      .last = s->first - 1,
+                     .restart = INT64_MIN,
                      .rnr_rel = INT64_MIN,
                      .request = EVENT_NONE};
 

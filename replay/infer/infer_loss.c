@@ -69,6 +69,36 @@ static void find_refusal(struct inferred_setup *s)
     }
 }
 
+/* Returns the event of a copy that arrived after the copy which an RNR NAK refuses, and was
+ * executed, or EVENT_NONE. Several copies precede the RNR NAK, and a response shows the execution
+ * before another copy follows: the round trip is longer than the ACK timeout. */
+static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
+{
+    int64_t rel = s->event[nak].rel;
+    uint32_t latest = EVENT_NONE;
+    unsigned copies = 0;
+
+    for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW && copies < 2;) {
+        if (s->event[i].rel != rel || !s->event[i].usable)
+            continue;
+        if (s->event[i].response && event_is_syndrome(s, i, ROCE_SYN_RNR))
+            return EVENT_NONE;
+        if (!s->event[i].response && copies++ == 0)
+            latest = i;
+    }
+    for (uint32_t i = nak + 1; copies > 1 && i < s->event_cnt && i - nak < LOST_WINDOW; i++) {
+        if (!s->event[i].usable)
+            continue;
+        if (!s->event[i].response && s->event[i].rel == rel)
+            return EVENT_NONE;
+        if (s->event[i].response && event_is_syndrome(s, i, ROCE_SYN_RNR) && s->event[i].rel == rel)
+            return EVENT_NONE;
+        if (s->event[i].response && event_executed_to(s, i) >= rel && request_table_msn_fits(s, i))
+            return latest;
+    }
+    return EVENT_NONE;
+}
+
 /* Sets no_recv_wqe of each request that found no receive WQE: the request that an RNR NAK names,
  * and all its earlier copies. Counts the RNR NAKs and finds their timer code. Returns false if out
  * of memory. */
@@ -76,6 +106,7 @@ static bool find_rnr(struct inferred_setup *s)
 {
     uint32_t codes[32] = {0};
     struct keymap refused;
+    uint32_t spared = EVENT_NONE; /* event of a copy that an RNR NAK behind it does not refuse */
     bool ok = true;
 
     keymap_init(&refused, sizeof(int64_t));
@@ -83,10 +114,11 @@ static bool find_rnr(struct inferred_setup *s)
         struct pkt_event *event = &s->event[i];
 
         if (!event->response) {
-            event->no_recv_wqe = keymap_get(&refused, &event->rel) != KEYMAP_NONE;
+            event->no_recv_wqe = i != spared && keymap_get(&refused, &event->rel) != KEYMAP_NONE;
         } else if (event->usable && !event->before_first && event_is_syndrome(s, i, ROCE_SYN_RNR)) {
             codes[roce_syndrome_code(event_packet(s, i)->syndrome)]++;
             s->rnr_naks++;
+            spared = executed_behind(s, i);
             if (request_table_msn_fits(s, i))
                 ok = keymap_add(&refused, &event->rel) != KEYMAP_NONE;
         }

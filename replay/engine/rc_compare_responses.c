@@ -40,6 +40,20 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     return latest - asked <= TRAIN_NS; /* the network swapped responses to adjacent requests */
 }
 
+/* Returns whether a recorded response begins at a PSN inside a READ, and `ours` answers a READ that
+ * the requester restarted from that PSN. */
+static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
+                               const struct tx_response *ours)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+    int64_t rel = s->event[event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+
+    return event_opcode(s, event)->kind == ROCE_KIND_READ_RESP &&
+           roce_opcode_starts(event_opcode(s, event)) && e && e->rel != rel &&
+           s->event[ours->event].rel == rel;
+}
+
 /* Compares a READ response, an Atomic ACK or a NAK, which must equal a response of our RNIC. */
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
@@ -56,8 +70,10 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours && d.cnt > 0) {
         struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
-        if (late && other.cnt == 0 && late->event < ours->event && may_be_late(cmp, event, late))
-            ours = NULL; /* the recorded response answers an earlier copy of the request */
+        if (late && other.cnt == 0 &&
+            (answers_restart_at(cmp, event, late) ||
+             (late->event < ours->event && may_be_late(cmp, event, late))))
+            ours = NULL; /* the response belongs to another copy of the request */
     }
     if (ours && d.cnt > 0) {
         int rc;

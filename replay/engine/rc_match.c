@@ -148,22 +148,38 @@ static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int
     return cnt;
 }
 
+/* Returns whether the previous recorded response is the previous packet of the same READ response.
+ */
+static bool follows_recorded(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = event; i-- > 0 && event - i <= COMPARE_RECENT;)
+        if (s->event[i].response)
+            return s->event[i].usable && s->event[i].rel == s->event[event].rel - 1 &&
+                   event_opcode(s, i)->kind == ROCE_KIND_READ_RESP &&
+                   !roce_opcode_ends(event_opcode(s, i));
+    return false;
+}
+
 struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t event)
 {
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
     int64_t rel = cmp->dir->setup.event[event].rel;
     size_t end = first_from(cmp, rel, cmp->responses_out);
+    bool follows = follows_recorded(&cmp->dir->setup, event);
 
-    if (roce_opcode_starts(roce_opcode(p->opcode)) || cmp->latest_rel != rel - 1)
+    if (roce_opcode_starts(roce_opcode(p->opcode)) || (cmp->latest_rel != rel - 1 && !follows))
         return NULL;
     for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == rel && end - i <= COMPARE_RECENT;) {
         struct tx_response *a = &cmp->dir->response[cmp->by_psn[i].idx];
         struct field_diffs d;
 
-        if (a->event != cmp->latest || a->matched || !same_class(p, a))
+        if ((a->event != cmp->latest && !follows) || a->matched || !same_class(p, a))
             continue;
         rc_match_fields(cmp, p, a, &d);
-        return d.cnt == 0 ? a : NULL;
+        if (d.cnt == 0)
+            return a;
+        if (a->event == cmp->latest)
+            return NULL;
     }
     return NULL;
 }

@@ -18,27 +18,51 @@ static void copy_private(uint8_t *to, size_t room, const void *from, size_t len)
 
 /* ---- listening ------------------------------------------------------------------------------- */
 
-int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid[16])
+/* Returns whether two listeners of a service would get the same requests. */
+static bool overlap(const struct rnic_cm_id *a, const struct rnic_cm_id *b)
+{
+    if (a->at_gid || b->at_gid)
+        return a->at_gid && b->at_gid && memcmp(a->addr.local, b->addr.local, 16) == 0;
+    return (a->ip4 && b->ip4) || (a->ip6 && b->ip6);
+}
+
+/* Listens at the GIDs that the members at_gid, addr.local, ip4 and ip6 of the id describe. */
+static int listen_for(struct rnic_cm_id *id, uint64_t service_id)
 {
     struct rnic_cm *cm = id->cm;
 
-    if (id->state != RNIC_CM_IDLE)
-        return RNIC_ERR_STATE;
     for (struct rnic_list *at = cm->listeners.next; at != &cm->listeners; at = at->next) {
         const struct rnic_cm_id *other = RNIC_LIST_OF(at, struct rnic_cm_id, listener);
 
-        if (other->service_id == service_id && other->at_gid == (gid != NULL) &&
-            (!gid || memcmp(other->addr.local, gid, 16) == 0))
+        if (other->service_id == service_id && overlap(id, other))
             return RNIC_ERR_EXISTS;
     }
     id->service_id = service_id;
-    id->at_gid = gid != NULL;
-    if (gid)
-        memcpy(id->addr.local, gid, 16);
     rnic_list_add(&cm->listeners, &id->listener);
     cm_enter(id, RNIC_CM_LISTEN);
     cm_early_listen(cm, service_id);
     return RNIC_OK;
+}
+
+int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid[16])
+{
+    if (id->state != RNIC_CM_IDLE)
+        return RNIC_ERR_STATE;
+    id->at_gid = gid != NULL;
+    id->ip4 = id->ip6 = !gid;
+    if (gid)
+        memcpy(id->addr.local, gid, 16);
+    return listen_for(id, service_id);
+}
+
+int rnic_cm_listen_family(struct rnic_cm_id *id, uint64_t service_id, bool ip4)
+{
+    if (id->state != RNIC_CM_IDLE)
+        return RNIC_ERR_STATE;
+    id->at_gid = false;
+    id->ip4 = ip4;
+    id->ip6 = !ip4;
+    return listen_for(id, service_id);
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */

@@ -181,6 +181,10 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id);
  * another id listens for that service at that GID. */
 int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid[16]);
 
+/* Listens for `service_id` at all GIDs that are IPv4 addresses, or at all others. Returns
+ * RNIC_ERR_EXISTS if another id listens for that service at all of these GIDs. */
+int rnic_cm_listen_family(struct rnic_cm_id *id, uint64_t service_id, bool ip4);
+
 /* Sends a REQ, with local_comm_id filled in, and retransmits it until it is answered (R237). */
 int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
                     const struct rnic_cm_addr *addr, rnic_time now);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/entropy.h"
+#include "wire/gid.h"
 
 #define ID_BITS 20u /* number of variable bits of a communication id; the prefix is above them */
 
@@ -262,7 +263,7 @@ struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, con
             continue;
         if (id->at_gid && memcmp(id->addr.local, gid, 16) == 0)
             return id;
-        if (!id->at_gid)
+        if (!id->at_gid && (roce_gid_is_ip4(gid) ? id->ip4 : id->ip6))
             found = id;
     }
     return found;

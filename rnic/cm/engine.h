@@ -43,6 +43,7 @@ struct rnic_cm_id {
 
     uint64_t service_id; /* LISTEN: service id */
     bool at_gid;         /* LISTEN: only at GID addr.local */
+    bool ip4, ip6;       /* LISTEN without at_gid: at GIDs that are IPv4 addresses, at others */
 
     /* Last message sent. A timer or a repeated message of the peer causes its retransmission. */
     uint8_t sent[ROCE_MAD_SIZE];

@@ -100,7 +100,11 @@ static int set_option(const struct uc_call *call)
             return -EINVAL;
         id->reuse = *(const int *)value != 0;
         return 0;
-    case RDMA_OPTION_ID_AFONLY: return in->optlen == sizeof(int) ? 0 : -EINVAL;
+    case RDMA_OPTION_ID_AFONLY:
+        if (in->optlen != sizeof(int))
+            return -EINVAL;
+        id->afonly = *(const int *)value != 0;
+        return 0;
     default: return -ENOSYS;
     }
 }

@@ -123,14 +123,27 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Returns whether another id of this process has the port and allows sharing. */
+/* Returns whether two ids may have the same port: both allow it, or both are restricted to their
+ * address families, which differ (core/cma.c, cma_check_port). */
+static bool may_share(const struct uc_id *a, const struct uc_id *b)
+{
+    return (a->reuse && b->reuse) ||
+           (a->afonly && b->afonly && a->src.sa.sa_family != b->src.sa.sa_family);
+}
+
+/* Returns whether another id of this process has the port, and all such ids share it with `id`. */
 static bool is_shared_here(const struct uc_id *id, uint16_t port)
 {
+    bool found = false;
     for (const struct uc_id *other = uc_ids; other; other = other->next)
-        if (other != id && other->claims && other->reuse && other->space == id->space &&
-            uc_addr_port(&other->src) == port)
-            return true;
-    return false;
+        if (other != id &&
+            (other->claims || other->state == UC_BOUND || other->state == UC_LISTEN) &&
+            other->space == id->space && uc_addr_port(&other->src) == port) {
+            if (!may_share(id, other))
+                return false;
+            found = true;
+        }
+    return found;
 }
 
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port)
@@ -151,7 +164,7 @@ static int claim_port_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     if (claim->handle < 0) {
         int error = claim->handle;
         free(claim);
-        return error == -EADDRINUSE && id->reuse && is_shared_here(id, port) ? 0 : error;
+        return error == -EADDRINUSE && is_shared_here(id, port) ? 0 : error;
     }
     claim->port = on;
     claim->next = id->claims;
@@ -245,7 +258,9 @@ static int listen_on(struct uc_id *id, struct uc_port *on)
         return -ENOMEM;
     }
     uint64_t sid = roce_cm_sid((enum roce_cm_port_space)id->space, uc_addr_port(&id->src));
-    int result = rnic_cm_listen(listener->cm, sid, id->port ? id->addr.local : NULL);
+    int result = !id->port && id->afonly
+                     ? rnic_cm_listen_family(listener->cm, sid, id->src.sa.sa_family == AF_INET)
+                     : rnic_cm_listen(listener->cm, sid, id->port ? id->addr.local : NULL);
     listener->next = id->listeners;
     id->listeners = listener;
     return result == RNIC_ERR_EXISTS ? -EADDRINUSE : result ? -EINVAL : 0;

@@ -141,6 +141,7 @@ struct uc_id {
     uint8_t tos;
     uint8_t ack_timeout; /* ACK timeout code; 0: not set */
     bool reuse;
+    bool afonly; /* the wildcard address means only its own family */
     bool disconnect_posted;
     bool dreq_due; /* the peer process was killed; this process must send a DREQ on its behalf */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;

@@ -2,8 +2,10 @@
 /* Tests two CMs with a network between them, which loses the messages that a test selects. */
 #include <string.h>
 #include "cm/conn.h"
+#include "cm/engine.h"
 #include "support/rng.h"
 #include "support/suite.h"
+#include "wire/gid.h"
 
 #define SERVICE   UINT64_C(0x0000000001061D2F)
 #define DELAY     UINT64_C(1000000)
@@ -716,6 +718,28 @@ static void gid_listener_precedes_wildcard(void)
     stop(&w);
 }
 
+/* A listener of one address family takes no request of the other, and leaves room for it. */
+static void family_listener_takes_its_family(void)
+{
+    struct world w;
+    struct rnic_cm_id *ip4;
+    struct rnic_cm_id *ip6;
+    bool asks_ip4 = roce_gid_is_ip4(addr_of[B].local);
+
+    start(&w);
+    stops_listening(&w);
+    ip4 = rnic_cm_id_new(w.end[B].cm, NULL);
+    ip6 = rnic_cm_id_new(w.end[B].cm, NULL);
+    EXPECT_EQ(rnic_cm_listen_family(asks_ip4 ? ip6 : ip4, SERVICE, !asks_ip4), RNIC_OK);
+    EXPECT_EQ(cm_find_listener(w.end[B].cm, SERVICE, addr_of[B].local) == NULL, true);
+    EXPECT_EQ(rnic_cm_listen_family(asks_ip4 ? ip4 : ip6, SERVICE, !asks_ip4), RNIC_ERR_EXISTS);
+    EXPECT_EQ(rnic_cm_listen(asks_ip4 ? ip4 : ip6, SERVICE, NULL), RNIC_ERR_EXISTS);
+    EXPECT_EQ(rnic_cm_listen_family(asks_ip4 ? ip4 : ip6, SERVICE, asks_ip4), RNIC_OK);
+    EXPECT_EQ(cm_find_listener(w.end[B].cm, SERVICE, addr_of[B].local) == (asks_ip4 ? ip4 : ip6),
+              true);
+    stop(&w);
+}
+
 /* ---- floods -----------------------------------------------------------------------------------
  */
 
@@ -826,5 +850,6 @@ SUITE("cm.engine", TEST(connect_and_disconnect), TEST(xrc_initiator_disconnects_
       TEST(lap_is_answered_unsupported), TEST(takes_more_than_offered),
       TEST(crossing_dreqs_end_both_sides), TEST(sidr_resolves_ud_service),
       TEST(missing_reply_reports_unreachable), TEST(gid_listener_precedes_wildcard),
+      TEST(family_listener_takes_its_family),
       TEST(a_flood_of_reqs_does_not_keep_others_from_connecting),
       TEST(a_flood_of_one_peer_spares_others))

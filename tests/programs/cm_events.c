@@ -226,6 +226,39 @@ static double now_ms(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+static void set_afonly(struct rdma_cm_id *id, int on)
+{
+    MUST(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof on) == 0);
+}
+
+/* Two ids with RDMA_OPTION_ID_AFONLY may listen at the wildcard addresses of both families with one
+ * port, as tgtd does. Without the option they may not. */
+static void families_share_a_port(void)
+{
+    struct sockaddr_in any = at("0.0.0.0", port);
+    struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    struct rdma_cm_id *other, *third;
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_create_id(passive, &other, NULL, RDMA_PS_TCP) == 0);
+    MUST(rdma_create_id(passive, &third, NULL, RDMA_PS_TCP) == 0);
+    set_afonly(listens, 1);
+    MUST(rdma_bind_addr(listens, (struct sockaddr *)&any) == 0 && rdma_listen(listens, 5) == 0);
+    MUST(rdma_bind_addr(other, (struct sockaddr *)&any6) != 0 && errno == EADDRINUSE);
+    set_afonly(other, 1);
+    MUST(rdma_bind_addr(other, (struct sockaddr *)&any6) == 0 && rdma_listen(other, 5) == 0);
+    set_afonly(third, 1);
+    MUST(rdma_bind_addr(third, (struct sockaddr *)&any) != 0 && errno == EADDRINUSE);
+    MUST(rdma_bind_addr(third, (struct sockaddr *)&any6) != 0 && errno == EADDRINUSE);
+    resolve();
+    ask();
+    struct rdma_cm_event *request = next(passive, RDMA_CM_EVENT_CONNECT_REQUEST);
+    MUST(request->listen_id == (strchr(address, ':') ? other : listens));
+    child = request->id;
+    rdma_ack_cm_event(request);
+    MUST(rdma_destroy_id(other) == 0 && rdma_destroy_id(third) == 0);
+    end();
+}
+
 /* A REQ waits a quarter of a second for a listener that binds late. The case is repeated if this
  * process itself waited for a CPU nearly as long. */
 static void early_connect_waits_for_listener(void)
@@ -620,6 +653,7 @@ int main(int argc, char **argv)
         {"limited_retries_get_long_rnr_timer", limited_retries_get_long_rnr_timer},
         {"early_connect_waits_for_listener", early_connect_waits_for_listener},
         {"rejection_is_reported", rejection_is_reported},
+        {"families_share_a_port", families_share_a_port},
         {"connect_without_listener_is_rejected", connect_without_listener_is_rejected},
         {"ud_service_is_resolved", ud_service_is_resolved},
         {"multicast_join_and_leave", multicast_join_and_leave},

@@ -126,6 +126,29 @@ bool agent_which_mw(struct agent_device *dev, const json_t *in, uint32_t *out)
     return read_index(in, "mw", dev->mw_cnt, out) && dev->mw[*out];
 }
 
+bool agent_which_pd(struct agent_device *dev, const json_t *in, uint32_t *out)
+{
+    return read_index(in, "pd", dev->own_pd_cnt, out) && dev->own_pd[*out];
+}
+
+bool agent_which_cq(struct agent_device *dev, const json_t *in, uint32_t *out)
+{
+    return read_index(in, "cq", dev->own_cq_cnt, out) && dev->own_cq[*out].cq;
+}
+
+bool agent_read_pd(struct agent_device *dev, const json_t *in, struct ibv_pd **out)
+{
+    uint32_t pd;
+
+    *out = NULL;
+    if (!json_object_get(in, "pd"))
+        return true;
+    if (!agent_which_pd(dev, in, &pd))
+        return false;
+    *out = dev->own_pd[pd];
+    return true;
+}
+
 bool agent_read_place(const json_t *in, struct agent_place *out)
 {
     uint64_t lkey;

@@ -12,7 +12,7 @@
 /* Access rights that a request may contain as a number. */
 #define AGENT_ACCESS_BITS                                                                          \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
-     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
+     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED)
 
 /* Returns a reply with "ok": false and this error text. */
 json_t *agent_error_reply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -33,11 +33,16 @@ int agent_access_of(const json_t *in);
  * hexadecimal or too long. */
 uint8_t *agent_bytes_of(const json_t *value, uint32_t *len);
 
-/* Reads the number of an existing QP, SRQ or memory window. Returns false if no such object has the
- * number. */
+/* Reads the number of an existing object. Returns false if no such object has the number. */
 bool agent_which_qp(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_srq(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_mw(struct agent_device *dev, const json_t *in, uint32_t *out);
+bool agent_which_pd(struct agent_device *dev, const json_t *in, uint32_t *out);
+bool agent_which_cq(struct agent_device *dev, const json_t *in, uint32_t *out);
+
+/* Sets *out to the protection domain that a request names, or to NULL if it names none. Returns
+ * false if there is no such domain. */
+bool agent_read_pd(struct agent_device *dev, const json_t *in, struct ibv_pd **out);
 
 /* Reads the local buffer of a work request: `addr`, `lkey`, `len`. Returns false if a member is out
  * of range. */

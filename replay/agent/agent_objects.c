@@ -5,17 +5,108 @@
 #include <poll.h>
 #include <string.h>
 
+/* ---- protection domains ---------------------------------------------------------------------- */
+
+int agent_pd_new(struct agent_device *dev, uint32_t *out)
+{
+    if (dev->own_pd_cnt == AGENT_PDS_MAX)
+        return error_set(&dev->error, "more than %u protection domains", AGENT_PDS_MAX);
+    dev->own_pd[dev->own_pd_cnt] = ibv_alloc_pd(dev->ctx);
+    if (!dev->own_pd[dev->own_pd_cnt])
+        return agent_failed(dev, "allocate the protection domain", errno);
+    *out = dev->own_pd_cnt++;
+    return 0;
+}
+
+int agent_pd_del(struct agent_device *dev, uint32_t pd)
+{
+    int rc = ibv_dealloc_pd(dev->own_pd[pd]);
+
+    if (rc != 0)
+        return agent_failed(dev, "deallocate the protection domain", rc);
+    dev->own_pd[pd] = NULL;
+    return 0;
+}
+
+/* ---- completion queues ----------------------------------------------------------------------- */
+
+int agent_cq_new(struct agent_device *dev, uint32_t depth, uint32_t *out)
+{
+    struct agent_cq *cq = &dev->own_cq[dev->own_cq_cnt];
+
+    if (dev->own_cq_cnt == AGENT_CQS_MAX)
+        return error_set(&dev->error, "more than %u CQs", AGENT_CQS_MAX);
+    cq->channel = ibv_create_comp_channel(dev->ctx);
+    if (!cq->channel)
+        return agent_failed(dev, "create the completion channel", errno);
+    cq->cq = ibv_create_cq(dev->ctx, (int)depth, NULL, cq->channel, 0);
+    if (!cq->cq) {
+        int code = errno;
+
+        ibv_destroy_comp_channel(cq->channel);
+        return agent_failed(dev, "create the CQ", code);
+    }
+    *out = dev->own_cq_cnt++;
+    return 0;
+}
+
+int agent_cq_del(struct agent_device *dev, uint32_t cq)
+{
+    int rc = ibv_destroy_cq(dev->own_cq[cq].cq);
+
+    if (rc != 0)
+        return agent_failed(dev, "destroy the CQ", rc);
+    dev->own_cq[cq].cq = NULL;
+    return 0;
+}
+
+int agent_cq_resize(struct agent_device *dev, uint32_t cq, uint32_t depth)
+{
+    int rc = ibv_resize_cq(dev->own_cq[cq].cq, (int)depth);
+
+    return rc == 0 ? 0 : agent_failed(dev, "resize the CQ", rc > 0 ? rc : errno);
+}
+
+int agent_cq_arm(struct agent_device *dev, uint32_t cq, bool solicited)
+{
+    int rc = ibv_req_notify_cq(dev->own_cq[cq].cq, solicited);
+
+    return rc == 0 ? 0 : agent_failed(dev, "arm the CQ", rc > 0 ? rc : errno);
+}
+
+bool agent_notified(struct agent_device *dev, uint32_t *cq)
+{
+    for (uint32_t i = 0; i < dev->own_cq_cnt; i++) {
+        struct pollfd ready = {.fd = dev->own_cq[i].channel->fd, .events = POLLIN};
+        struct ibv_cq *from;
+        void *user;
+
+        if (poll(&ready, 1, 0) != 1 || ibv_get_cq_event(dev->own_cq[i].channel, &from, &user) != 0)
+            continue;
+        ibv_ack_cq_events(from, 1);
+        *cq = i;
+        return true;
+    }
+    return false;
+}
+
 /* ---- shared receive queues ------------------------------------------------------------------- */
 
-int agent_srq_new(struct agent_device *dev, uint32_t depth, uint32_t *out)
+/* ibv_create_srq() ignores the limit. */
+int agent_srq_new(struct agent_device *dev, const struct agent_srq_attr *attr, uint32_t *out)
 {
-    struct ibv_srq_init_attr init = {.attr = {.max_wr = depth, .max_sge = 1}};
+    struct ibv_srq_init_attr init = {.attr = {.max_wr = attr->depth, .max_sge = 1}};
 
     if (dev->srq_cnt == AGENT_SRQS_MAX)
         return error_set(&dev->error, "more than %u SRQs", AGENT_SRQS_MAX);
-    dev->srq[dev->srq_cnt] = ibv_create_srq(dev->pd, &init);
+    dev->srq[dev->srq_cnt] = ibv_create_srq(attr->pd ? attr->pd : dev->pd, &init);
     if (!dev->srq[dev->srq_cnt])
         return agent_failed(dev, "create the SRQ", errno);
+    if (attr->limit && agent_srq_modify(dev, dev->srq_cnt, NULL, &attr->limit) != 0) {
+        ibv_destroy_srq(dev->srq[dev->srq_cnt]);
+        dev->srq[dev->srq_cnt] = NULL;
+        return -1;
+    }
     *out = dev->srq_cnt++;
     return 0;
 }
@@ -143,7 +234,8 @@ int agent_qp_modify(struct agent_device *dev, uint32_t qp, const struct agent_co
 
     if (agent_qp_state(dev, qp, &from) != 0)
         return -1;
-    agent_qp_attr(to, &attr);
+    if (agent_qp_attr(dev, to, &attr) != 0)
+        return -1;
     attr.qp_state = state;
     attr.en_sqd_async_notify = 1;
     if (mask == IBV_QP_STATE)
@@ -181,6 +273,13 @@ bool agent_event_get(struct agent_device *dev, struct agent_event *out)
             if (dev->srq[i] && dev->srq[i] == event.element.srq) {
                 out->has_srq = true;
                 out->srq = i;
+            }
+        break;
+    case IBV_EVENT_CQ_ERR:
+        for (uint32_t i = 0; i < dev->own_cq_cnt; i++)
+            if (dev->own_cq[i].cq && dev->own_cq[i].cq == event.element.cq) {
+                out->has_cq = true;
+                out->cq = i;
             }
         break;
     default: break;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent objects: the verbs that drills need beyond those of a replay. These are SRQs, memory
- * windows, the state and the attributes of QPs, and asynchronous events. agent_rpc_objects.c and
+ * Agent objects: the verbs that drills need beyond those of a replay. These are protection domains,
+ * CQs with their notifications, SRQs, memory windows, the state and the attributes of QPs, and
+ * asynchronous events. agent_rpc_objects.c and
  * agent_rpc.c call these functions. They return 0, or -1 and agent_device.error.
  */
 #ifndef REPLAY_AGENT_AGENT_OBJECTS_H
@@ -9,7 +10,22 @@
 
 #include "agent/agent_verbs.h"
 
-int agent_srq_new(struct agent_device *dev, uint32_t depth, uint32_t *out);
+int agent_pd_new(struct agent_device *dev, uint32_t *out);
+int agent_pd_del(struct agent_device *dev, uint32_t pd);
+
+int agent_cq_new(struct agent_device *dev, uint32_t depth, uint32_t *out);
+int agent_cq_del(struct agent_device *dev, uint32_t cq);
+int agent_cq_resize(struct agent_device *dev, uint32_t cq, uint32_t depth);
+/* Requests a notification of the next completion, or of the next solicited one. */
+int agent_cq_arm(struct agent_device *dev, uint32_t cq, bool solicited);
+/* Returns whether a CQ notified since the last call, and sets *cq to it. Never blocks. */
+bool agent_notified(struct agent_device *dev, uint32_t *cq);
+
+struct agent_srq_attr {
+    uint32_t depth, limit;
+    struct ibv_pd *pd; /* NULL: that of the session */
+};
+int agent_srq_new(struct agent_device *dev, const struct agent_srq_attr *attr, uint32_t *out);
 int agent_srq_del(struct agent_device *dev, uint32_t srq);
 
 /* Sets the limit of an SRQ, or its depth, or both. NULL does not change the value. */
@@ -38,8 +54,8 @@ int agent_qp_modify(struct agent_device *dev, uint32_t qp, const struct agent_co
 
 struct agent_event {
     enum ibv_event_type type;
-    bool has_qp, has_srq;
-    uint32_t qp, srq;
+    bool has_qp, has_srq, has_cq;
+    uint32_t qp, srq, cq;
 };
 /* Removes the oldest asynchronous event. Returns false if there is none. Never blocks. */
 bool agent_event_get(struct agent_device *dev, struct agent_event *out);

@@ -53,20 +53,22 @@ static json_t *mr_reply(const struct agent_device *dev, uint32_t mr)
     const struct agent_mr *m = &dev->mr[mr];
 
     return json_pack("{s:b, s:I, s:I, s:I, s:I}", "ok", 1, "mr", (json_int_t)mr, "addr",
-                     (json_int_t)(uintptr_t)m->bytes, "rkey", (json_int_t)m->mr->rkey, "lkey",
+                     (json_int_t)m->addr, "rkey", (json_int_t)m->mr->rkey, "lkey",
                      (json_int_t)m->mr->lkey);
 }
 
 static json_t *op_mr(struct agent_device *dev, const json_t *in)
 {
-    int access = agent_access_of(in);
-    uint64_t len;
+    struct agent_mr_attr attr = {.access = agent_access_of(in),
+                                 .has_iova = json_object_get(in, "iova") != NULL};
     uint32_t mr;
 
-    if (!agent_read_number(in, "len", AGENT_BYTES_MAX, 0, &len) || access < 0)
+    if (!agent_read_number(in, "len", AGENT_BYTES_MAX, 0, &attr.len) || attr.access < 0 ||
+        !agent_read_number(in, "iova", UINT64_MAX, 0, &attr.iova))
         return agent_error_reply("mr: len and access (write, read, atomic) required");
-    return agent_mr_new(dev, len, access, &mr) == 0 ? mr_reply(dev, mr)
-                                                    : agent_error_reply("%s", dev->error.text);
+    if (!agent_read_pd(dev, in, &attr.pd))
+        return agent_error_reply("mr: no protection domain has this number");
+    return agent_mr_new(dev, &attr, &mr) == 0 ? mr_reply(dev, mr) : agent_ok_or_error(dev, -1);
 }
 
 /* Finds the region that a request names and checks the range. Returns NULL if the region or the
@@ -167,7 +169,7 @@ static json_t *op_qp(struct agent_device *dev, const json_t *in)
     struct agent_qp_caps caps = {0};
     enum ibv_qp_type type;
     uint64_t send, recv, inlined;
-    uint32_t qp, srq;
+    uint32_t qp, srq, cq;
 
     if (!service_of(in, &type))
         return agent_error_reply("qp: type must be RC, UC or UD");
@@ -181,6 +183,13 @@ static json_t *op_qp(struct agent_device *dev, const json_t *in)
             return agent_error_reply("qp: no SRQ has this number");
         caps.srq = dev->srq[srq];
     }
+    if (json_object_get(in, "cq")) {
+        if (!agent_which_cq(dev, in, &cq))
+            return agent_error_reply("qp: no CQ has this number");
+        caps.cq = dev->own_cq[cq].cq;
+    }
+    if (!agent_read_pd(dev, in, &caps.pd))
+        return agent_error_reply("qp: no protection domain has this number");
     caps.max_send = (uint32_t)send;
     caps.max_recv = (uint32_t)recv;
     caps.max_inline = (uint32_t)inlined;
@@ -212,6 +221,10 @@ static json_t *op_delete(struct agent_device *dev, const json_t *in)
         return agent_ok_or_error(dev, agent_srq_del(dev, number));
     if (agent_which_mw(dev, in, &number))
         return agent_ok_or_error(dev, agent_mw_del(dev, number));
+    if (agent_which_cq(dev, in, &number))
+        return agent_ok_or_error(dev, agent_cq_del(dev, number));
+    if (agent_which_pd(dev, in, &number))
+        return agent_ok_or_error(dev, agent_pd_del(dev, number));
     return agent_which_qp(dev, in, &number) ? agent_ok_or_error(dev, agent_qp_del(dev, number))
                                             : agent_error_reply("delete: no QP has this number");
 }
@@ -338,8 +351,8 @@ static json_t *op_poll(struct agent_device *dev, const json_t *in)
         return agent_error_reply("%s", dev->error.text);
     }
     if (json_is_true(json_object_get(in, "events")))
-        return json_pack("{s:b, s:o, s:o}", "ok", 1, "completions", list, "events",
-                         agent_rpc_events(dev));
+        return json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "completions", list, "events",
+                         agent_rpc_events(dev), "notified", agent_rpc_notified(dev));
     return json_pack("{s:b, s:o}", "ok", 1, "completions", list);
 }
 
@@ -365,6 +378,9 @@ static const struct {
     {"srq", agent_op_srq},
     {"mw", agent_op_mw},
     {"bind", agent_op_bind},
+    {"pd", agent_op_pd},
+    {"cq", agent_op_cq},
+    {"arm", agent_op_arm},
 };
 
 json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)

@@ -39,7 +39,7 @@ bool agent_read_connect(const json_t *in, struct agent_connect *to)
 {
     union ibv_gid dgid = to->dgid;
     uint64_t gid, qpn, mtu, rq, sq, rnr, timeout, retry, rnr_retry, atomics, own, hops, qkey;
-    uint64_t tclass;
+    uint64_t tclass, pkey, port;
 
     *to = (struct agent_connect){.dgid = dgid, .access = agent_access_of(in)};
     if (to->access < 0 || !agent_read_number(in, "gid_index", 255, 0, &gid) ||
@@ -56,6 +56,8 @@ bool agent_read_connect(const json_t *in, struct agent_connect *to)
         !agent_read_number(in, "hop_limit", 255, 64, &hops) ||
         !agent_read_number(in, "traffic_class", 255, 0, &tclass) ||
         !agent_read_number(in, "qkey", UINT32_MAX, 0, &qkey) ||
+        !agent_read_number(in, "pkey", UINT16_MAX, AGENT_PKEY, &pkey) ||
+        !agent_read_number(in, "port", UINT8_MAX, AGENT_PORT, &port) ||
         !read_state(in, IBV_QPS_RTS, &to->last))
         return false;
     to->gid_index = (int)gid;
@@ -72,6 +74,8 @@ bool agent_read_connect(const json_t *in, struct agent_connect *to)
     to->hop_limit = (uint8_t)hops;
     to->tclass = (uint8_t)tclass;
     to->qkey = (uint32_t)qkey;
+    to->pkey = (uint16_t)pkey;
+    to->port = (uint8_t)port;
     return true;
 }
 
@@ -108,6 +112,15 @@ static json_t *modify_srq(struct agent_device *dev, const json_t *in, uint32_t s
                               json_object_get(in, "limit") ? &new_limit : NULL));
 }
 
+static json_t *modify_cq(struct agent_device *dev, const json_t *in, uint32_t cq)
+{
+    uint64_t depth;
+
+    if (!agent_read_number(in, "depth", AGENT_CQ_LEN, 1, &depth) || depth == 0)
+        return agent_error_reply("modify: depth must be 1 to %u", AGENT_CQ_LEN);
+    return agent_ok_or_error(dev, agent_cq_resize(dev, cq, (uint32_t)depth));
+}
+
 json_t *agent_op_modify(struct agent_device *dev, const json_t *in)
 {
     static const struct {
@@ -126,16 +139,21 @@ json_t *agent_op_modify(struct agent_device *dev, const json_t *in)
         {"resources", IBV_QP_MAX_DEST_RD_ATOMIC},
         {"min_rnr_timer", IBV_QP_MIN_RNR_TIMER},
         {"dest_qpn", IBV_QP_DEST_QPN},
+        {"dgid", IBV_QP_AV},
+        {"pkey", IBV_QP_PKEY_INDEX},
+        {"port", IBV_QP_PORT},
     };
-    struct agent_connect to = {.hop_limit = 64};
+    struct agent_connect to = {0};
     bool whole = json_is_true(json_object_get(in, "transition"));
     int mask = json_object_get(in, "state") ? IBV_QP_STATE : 0;
     uint32_t number;
 
     if (agent_which_srq(dev, in, &number))
         return modify_srq(dev, in, number);
+    if (agent_which_cq(dev, in, &number))
+        return modify_cq(dev, in, number);
     if (!agent_which_qp(dev, in, &number))
-        return agent_error_reply("modify: no QP or SRQ has this number");
+        return agent_error_reply("modify: no QP, SRQ or CQ has this number");
     if (!agent_read_connect(in, &to))
         return agent_error_reply("modify: a member is out of range");
     agent_read_gid(in, &to.dgid);
@@ -144,16 +162,55 @@ json_t *agent_op_modify(struct agent_device *dev, const json_t *in)
     return agent_ok_or_error(dev, agent_qp_modify(dev, number, &to, to.last, mask));
 }
 
+/* ---- protection domains and CQs -------------------------------------------------------------- */
+
+json_t *agent_op_pd(struct agent_device *dev, const json_t *in)
+{
+    uint32_t pd;
+
+    (void)in;
+    if (agent_pd_new(dev, &pd) != 0)
+        return agent_ok_or_error(dev, -1);
+    return json_pack("{s:b, s:I}", "ok", 1, "pd", (json_int_t)pd);
+}
+
+json_t *agent_op_cq(struct agent_device *dev, const json_t *in)
+{
+    uint64_t depth;
+    uint32_t cq;
+
+    if (!agent_read_number(in, "depth", AGENT_CQ_LEN, 64, &depth) || depth == 0)
+        return agent_error_reply("cq: depth must be 1 to %u", AGENT_CQ_LEN);
+    if (agent_cq_new(dev, (uint32_t)depth, &cq) != 0)
+        return agent_ok_or_error(dev, -1);
+    return json_pack("{s:b, s:I}", "ok", 1, "cq", (json_int_t)cq);
+}
+
+json_t *agent_op_arm(struct agent_device *dev, const json_t *in)
+{
+    uint32_t cq;
+
+    if (!agent_which_cq(dev, in, &cq))
+        return agent_error_reply("arm: no CQ has this number");
+    return agent_ok_or_error(dev,
+                             agent_cq_arm(dev, cq, json_is_true(json_object_get(in, "solicited"))));
+}
+
 /* ---- SRQs and memory windows ----------------------------------------------------------------- */
 
 json_t *agent_op_srq(struct agent_device *dev, const json_t *in)
 {
-    uint64_t depth;
+    struct agent_srq_attr attr;
+    uint64_t depth, limit;
     uint32_t srq;
 
-    if (!agent_read_number(in, "depth", AGENT_CQ_LEN, 64, &depth))
-        return agent_error_reply("srq: depth must not exceed %u", AGENT_CQ_LEN);
-    if (agent_srq_new(dev, (uint32_t)depth, &srq) != 0)
+    if (!agent_read_number(in, "depth", AGENT_CQ_LEN, 64, &depth) ||
+        !agent_read_number(in, "limit", AGENT_CQ_LEN, 0, &limit))
+        return agent_error_reply("srq: depth and limit must not exceed %u", AGENT_CQ_LEN);
+    attr = (struct agent_srq_attr){.depth = (uint32_t)depth, .limit = (uint32_t)limit};
+    if (!agent_read_pd(dev, in, &attr.pd))
+        return agent_error_reply("srq: no protection domain has this number");
+    if (agent_srq_new(dev, &attr, &srq) != 0)
         return agent_ok_or_error(dev, -1);
     return json_pack("{s:b, s:I}", "ok", 1, "srq", (json_int_t)srq);
 }
@@ -210,7 +267,19 @@ json_t *agent_rpc_events(struct agent_device *dev)
             json_object_set_new(item, "qp", json_integer((json_int_t)event.qp));
         if (event.has_srq)
             json_object_set_new(item, "srq", json_integer((json_int_t)event.srq));
+        if (event.has_cq)
+            json_object_set_new(item, "cq", json_integer((json_int_t)event.cq));
         json_array_append_new(list, item);
     }
+    return list;
+}
+
+json_t *agent_rpc_notified(struct agent_device *dev)
+{
+    json_t *list = json_array();
+    uint32_t cq;
+
+    for (unsigned i = 0; list && i < EVENTS_MAX && agent_notified(dev, &cq); i++)
+        json_array_append_new(list, json_integer((json_int_t)cq));
     return list;
 }

@@ -14,9 +14,14 @@ json_t *agent_op_modify(struct agent_device *dev, const json_t *in);
 json_t *agent_op_srq(struct agent_device *dev, const json_t *in);
 json_t *agent_op_mw(struct agent_device *dev, const json_t *in);
 json_t *agent_op_bind(struct agent_device *dev, const json_t *in);
+json_t *agent_op_pd(struct agent_device *dev, const json_t *in);
+json_t *agent_op_cq(struct agent_device *dev, const json_t *in);
+json_t *agent_op_arm(struct agent_device *dev, const json_t *in);
 
-/* Returns the list of the asynchronous events since the last call. */
+/* Return the lists of the asynchronous events, and of the CQs that notified, since the last call.
+ */
 json_t *agent_rpc_events(struct agent_device *dev);
+json_t *agent_rpc_notified(struct agent_device *dev);
 
 /* Read the attributes of a connection. Return false if a member is out of range. agent_read_gid()
  * reads the GID, the other function the other attributes. */

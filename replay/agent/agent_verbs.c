@@ -95,8 +95,16 @@ void agent_device_close(struct agent_device *dev)
     for (uint32_t i = 0; i < dev->mr_cnt; i++) {
         if (dev->mr[i].mr)
             ibv_dereg_mr(dev->mr[i].mr);
-        munmap(dev->mr[i].bytes, dev->mr[i].map_len);
+        munmap(dev->mr[i].map, dev->mr[i].map_len);
     }
+    for (uint32_t i = 0; i < dev->own_cq_cnt; i++) {
+        if (dev->own_cq[i].cq)
+            ibv_destroy_cq(dev->own_cq[i].cq);
+        ibv_destroy_comp_channel(dev->own_cq[i].channel);
+    }
+    for (uint32_t i = 0; i < dev->own_pd_cnt; i++)
+        if (dev->own_pd[i])
+            ibv_dealloc_pd(dev->own_pd[i]);
     if (dev->cq)
         ibv_destroy_cq(dev->cq);
     if (dev->pd)
@@ -107,6 +115,7 @@ void agent_device_close(struct agent_device *dev)
     dev->pd = NULL;
     dev->cq = NULL;
     dev->mr_cnt = dev->qp_cnt = dev->srq_cnt = dev->mw_cnt = 0;
+    dev->own_cq_cnt = dev->own_pd_cnt = 0;
 }
 
 /* ---- memory -----------------------------------------------------------------------------------
@@ -118,17 +127,22 @@ int agent_mr_register(struct agent_device *dev, uint32_t mr)
 
     if (m->mr)
         return 0;
-    m->mr = ibv_reg_mr(dev->pd, m->bytes, m->len, m->access);
-    return m->mr ? 0
-                 : error_set(&dev->error, "cannot register %llu bytes with access 0x%x: %s",
-                             (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
+    m->mr = ibv_reg_mr_iova2(m->pd, m->bytes, m->len, m->addr, (unsigned)m->access);
+    if (m->mr)
+        return 0;
+    dev->code = errno;
+    return error_set(&dev->error, "cannot register %llu bytes with access 0x%x: %s",
+                     (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
 }
 
-int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *out)
+/* Devices need an address with the offset inside a page that the memory has. */
+int agent_mr_new(struct agent_device *dev, const struct agent_mr_attr *attr, uint32_t *out)
 {
+    uint64_t len = attr->len;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t offset = attr->has_iova ? attr->iova % page : 0;
     struct agent_mr *m = &dev->mr[dev->mr_cnt];
-    void *bytes;
+    void *map;
 
     if (dev->mr_cnt == AGENT_MRS_MAX)
         return error_set(&dev->error, "more than %u memory regions", AGENT_MRS_MAX);
@@ -137,13 +151,18 @@ int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *o
             &dev->error,
             "len must be at least 1 and within the rest of the session limit of %llu bytes",
             (unsigned long long)AGENT_BYTES_MAX);
-    *m = (struct agent_mr){.len = len, .access = access, .map_len = (len + page - 1) / page * page};
-    bytes = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (bytes == MAP_FAILED)
+    *m = (struct agent_mr){.len = len,
+                           .access = attr->access,
+                           .pd = attr->pd ? attr->pd : dev->pd,
+                           .map_len = (offset + len + page - 1) / page * page};
+    map = mmap(NULL, m->map_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
         return error_set(&dev->error, "no memory for %llu bytes", (unsigned long long)len);
-    m->bytes = bytes;
+    m->map = map;
+    m->bytes = m->map + offset;
+    m->addr = attr->has_iova ? attr->iova : (uintptr_t)m->bytes;
     if (agent_mr_register(dev, dev->mr_cnt) != 0) {
-        munmap(m->bytes, m->map_len);
+        munmap(m->map, m->map_len);
         return -1;
     }
     dev->bytes += len;
@@ -169,8 +188,8 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct a
                  uint32_t *out)
 {
     struct ibv_qp_init_attr init = {
-        .send_cq = dev->cq,
-        .recv_cq = dev->cq,
+        .send_cq = caps->cq ? caps->cq : dev->cq,
+        .recv_cq = caps->cq ? caps->cq : dev->cq,
         .srq = caps->srq,
         .cap = {.max_send_wr = caps->max_send ? caps->max_send : 1,
                 .max_recv_wr = caps->max_recv ? caps->max_recv : 1,
@@ -191,7 +210,7 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct a
     if (bytes > AGENT_BYTES_MAX - dev->bytes)
         return error_set(&dev->error, "no more than %llu bytes in a session",
                          (unsigned long long)AGENT_BYTES_MAX);
-    qp->qp = ibv_create_qp(dev->pd, &init);
+    qp->qp = ibv_create_qp(caps->pd ? caps->pd : dev->pd, &init);
     if (!qp->qp)
         return agent_failed(dev, "create the QP", errno);
     qp->bytes = bytes;
@@ -200,20 +219,38 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct a
     return 0;
 }
 
+/* Returns 0, which is no enum ibv_mtu, for a number that is not a path MTU. */
 static enum ibv_mtu mtu_code(uint32_t bytes)
 {
-    enum ibv_mtu code = IBV_MTU_256;
+    unsigned code = IBV_MTU_256;
 
-    while (code < IBV_MTU_4096 && 128u << code < bytes)
+    while (code <= IBV_MTU_4096 && 128u << code != bytes)
         code++;
-    return code;
+    return (enum ibv_mtu)(code <= IBV_MTU_4096 ? code : 0);
 }
 
-void agent_qp_attr(const struct agent_connect *to, struct ibv_qp_attr *attr)
+/* Returns the index of a P_Key of the port, or -1. */
+static int pkey_index(struct agent_device *dev, uint16_t pkey)
 {
+    __be16 value;
+
+    for (int i = 0; i < dev->port.pkey_tbl_len; i++)
+        if (ibv_query_pkey(dev->ctx, AGENT_PORT, i, &value) == 0 && ntohs(value) == pkey)
+            return i;
+    return -1;
+}
+
+int agent_qp_attr(struct agent_device *dev, const struct agent_connect *to,
+                  struct ibv_qp_attr *attr)
+{
+    int pkey = to->pkey == AGENT_PKEY ? 0 : pkey_index(dev, to->pkey);
+
+    if (pkey < 0)
+        return agent_failed(dev, "find the P_Key", EOPNOTSUPP);
     *attr = (struct ibv_qp_attr){
         .qp_state = IBV_QPS_INIT,
-        .port_num = AGENT_PORT,
+        .port_num = to->port,
+        .pkey_index = (uint16_t)pkey,
         .qp_access_flags = (unsigned)to->access,
         .path_mtu = mtu_code(to->mtu),
         .dest_qp_num = to->dest_qpn,
@@ -233,6 +270,7 @@ void agent_qp_attr(const struct agent_connect *to, struct ibv_qp_attr *attr)
                             .traffic_class = to->tclass,
                             .hop_limit = to->hop_limit}},
     };
+    return 0;
 }
 
 int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to)
@@ -259,7 +297,8 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
 
     if (!handle)
         return error_set(&dev->error, "the QP was deleted");
-    agent_qp_attr(to, &attr);
+    if (agent_qp_attr(dev, to, &attr) != 0)
+        return -1;
     if ((128u << attr.path_mtu) != to->mtu)
         return error_set(&dev->error, "%u is not a path MTU", to->mtu);
     if (attr.path_mtu > dev->port.active_mtu)
@@ -312,7 +351,8 @@ struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id
     *wr = (struct agent_wr){.qp = qp, .id = id, .len = len, .bytes = calloc(1, len + 1)};
     dev->bytes += len;
     if (wr->bytes && len)
-        wr->mr = ibv_reg_mr(dev->pd, wr->bytes, len, IBV_ACCESS_LOCAL_WRITE);
+        wr->mr = ibv_reg_mr(qp < dev->qp_cnt ? dev->qp[qp].qp->pd : dev->pd, wr->bytes, len,
+                            IBV_ACCESS_LOCAL_WRITE);
     if (!wr->bytes || (len && !wr->mr)) {
         error_set(&dev->error, "cannot allocate a buffer of %u bytes: %s", len, strerror(errno));
         agent_wr_free(dev, wr);
@@ -430,7 +470,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
     sge = sge_of(slot);
     if (send->place.given)
         sge = (struct ibv_sge){
-            .addr = send->place.addr, .length = atomic ? 8 : send->len, .lkey = send->place.lkey};
+            .addr = send->place.addr, .length = send->len, .lkey = send->place.lkey};
     wr.wr_id = (uint64_t)(slot - dev->wr);
     wr.sg_list = &sge;
     wr.num_sge = sge.length || send->place.given ? 1 : 0;
@@ -448,7 +488,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
                                          .sgid_index = (uint8_t)send->gid_index,
                                          .hop_limit = send->hop_limit}};
 
-        slot->ah = ibv_create_ah(dev->pd, &to);
+        slot->ah = ibv_create_ah(dev->qp[qp].qp->pd, &to);
         if (!slot->ah) {
             rc = errno;
             agent_wr_free(dev, slot);
@@ -484,6 +524,9 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
 
     do {
         cnt = ibv_poll_cq(dev->cq, 1, &wc);
+        for (uint32_t i = 0; cnt == 0 && i < dev->own_cq_cnt; i++)
+            if (dev->own_cq[i].cq)
+                cnt = ibv_poll_cq(dev->own_cq[i].cq, 1, &wc);
         if (cnt < 0)
             return error_set(&dev->error, "cannot poll the completion queue");
         if (cnt == 0)

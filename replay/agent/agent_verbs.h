@@ -2,7 +2,7 @@
 /*
  * Agent verbs: the libibverbs objects of one session: memory regions, RC, UC and UD QPs, posted
  * receives and sends, and their completions. Regions and QPs are numbered from 0 in the order of
- * creation.
+ * creation. agent_objects.h has the objects that only drills use.
  *
  *   1. agent_device_open() opens the device.
  *   2. agent_rpc.c calls the other functions, one for each request.
@@ -27,19 +27,33 @@
 #define AGENT_QPS_MAX   4096u
 #define AGENT_SRQS_MAX  64u
 #define AGENT_MWS_MAX   64u
+#define AGENT_PDS_MAX   64u
+#define AGENT_CQS_MAX   64u
 #define AGENT_CQ_LEN    8192u /* limit of outstanding sends and receives of a session */
 #define AGENT_PORT      1
+#define AGENT_PKEY      0xFFFFu /* default P_Key; at index 0 of a RoCE port */
 /* Memory that the agent counts for a QP and for each WQE of its queues, bytes, as part of the
  * session's limit. A device needs about that much. */
 #define AGENT_QP_BYTES  16384u
 #define AGENT_WQE_BYTES 128u
 #define AGENT_AREA      40u /* bytes before the payload of a datagram in its receive buffer (R172) */
 
-struct agent_mr {
-    uint8_t *bytes;
-    uint64_t map_len; /* length of the mapping, bytes; whole pages */
+/* Region to create. */
+struct agent_mr_attr {
     uint64_t len;
     int access;        /* enum ibv_access_flags */
+    struct ibv_pd *pd; /* NULL: that of the session */
+    bool has_iova;     /* false: the key is for the address of the bytes */
+    uint64_t iova;     /* first address for the key */
+};
+
+struct agent_mr {
+    uint8_t *bytes, *map;
+    uint64_t map_len; /* length of the mapping, bytes; whole pages */
+    uint64_t len;
+    uint64_t addr; /* first address for the key */
+    int access;    /* enum ibv_access_flags */
+    struct ibv_pd *pd;
     struct ibv_mr *mr; /* NULL while the region is deregistered */
 };
 
@@ -71,12 +85,22 @@ struct agent_wr {
     struct ibv_ah *ah; /* address handle of a datagram */
 };
 
+/* Completion queue that a client created. Its notifications arrive at a channel of its own. */
+struct agent_cq {
+    struct ibv_cq *cq;
+    struct ibv_comp_channel *channel;
+};
+
 struct agent_device {
     struct ibv_context *ctx;
     struct ibv_device_attr attr;
     struct ibv_port_attr port;
-    struct ibv_pd *pd;
+    struct ibv_pd *pd; /* default of the objects of a session */
     struct ibv_cq *cq;
+    struct ibv_pd *own_pd[AGENT_PDS_MAX]; /* created by the client */
+    uint32_t own_pd_cnt;
+    struct agent_cq own_cq[AGENT_CQS_MAX];
+    uint32_t own_cq_cnt;
     struct agent_mr mr[AGENT_MRS_MAX];
     uint32_t mr_cnt;
     struct agent_qp qp[AGENT_QPS_MAX];
@@ -95,6 +119,8 @@ struct agent_device {
 struct agent_connect {
     union ibv_gid dgid;
     int gid_index;
+    uint16_t pkey;
+    uint8_t port;
     uint32_t dest_qpn, mtu, rq_psn, sq_psn, qkey;
     int access;
     uint8_t min_rnr_timer, timeout, retry_cnt, rnr_retry, rd_atomic, resources, hop_limit, tclass;
@@ -135,20 +161,24 @@ struct agent_completion {
 int agent_device_open(struct agent_device *dev, const char *name);
 void agent_device_close(struct agent_device *dev);
 
-int agent_mr_new(struct agent_device *dev, uint64_t len, int access, uint32_t *out);
+int agent_mr_new(struct agent_device *dev, const struct agent_mr_attr *attr, uint32_t *out);
 int agent_mr_withdraw(struct agent_device *dev, uint32_t mr);
 int agent_mr_register(struct agent_device *dev,
                       uint32_t mr); /* registers the region again, with another key */
 
 struct agent_qp_caps {
     uint32_t max_send, max_recv, max_inline;
-    struct ibv_srq *srq; /* shared receive queue; NULL: the QP has its own receive queue */
+    struct ibv_srq *srq; /* NULL: the QP has its own receive queue */
+    struct ibv_pd *pd;   /* NULL: that of the session */
+    struct ibv_cq *cq;   /* NULL: that of the session */
 };
 int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct agent_qp_caps *caps,
                  uint32_t *out);
 
-/* Sets the attributes of a connection for ibv_modify_qp(), without the state. */
-void agent_qp_attr(const struct agent_connect *to, struct ibv_qp_attr *attr);
+/* Sets the attributes of a connection for ibv_modify_qp(), without the state. Fails with EOPNOTSUPP
+ * if the port does not have the P_Key. */
+int agent_qp_attr(struct agent_device *dev, const struct agent_connect *to,
+                  struct ibv_qp_attr *attr);
 int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_connect *to);
 int agent_qp_del(struct agent_device *dev, uint32_t qp);
 

@@ -10,7 +10,7 @@ struct drill_net drill_net_of(unsigned ip)
     struct drill_net net = {.encap = ip == 6 ? ROCE_ENCAP_V2_IP6 : ROCE_ENCAP_V2_IP4,
                             .dut_mac = {2, 0, 0, 0, 0, 2},
                             .own_mac = {2, 0, 0, 0, 0, 1},
-                            .own_qpn = 0x100};
+                            .own_qpn = DRILL_OWN_QPN};
 
     memcpy(net.dut_addr, ip == 6 ? prefix6 : prefix4, 16);
     memcpy(net.own_addr, net.dut_addr, 16);
@@ -35,6 +35,13 @@ void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[1
 uint32_t drill_own_qpn(const struct drill_net *net, int object)
 {
     return net->own_qpn + (uint32_t)object;
+}
+
+uint32_t drill_qpn(const struct drill_net *net, uint64_t qpn)
+{
+    return (uint32_t)(qpn >= DRILL_OWN_QPN && qpn < DRILL_OWN_QPN + DRILL_OWN_QPNS
+                          ? net->own_qpn + (qpn - DRILL_OWN_QPN)
+                          : qpn);
 }
 
 uint32_t drill_own_key(int object)

@@ -42,6 +42,13 @@ uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
 
+/* QPNs of the drill's own end in the text of a drill. A device in real time has other QPNs. */
+#define DRILL_OWN_QPN  0x100u
+#define DRILL_OWN_QPNS 4096u
+
+/* Returns the QPN that a number in the text of a drill means. */
+uint32_t drill_qpn(const struct drill_net *net, uint64_t qpn);
+
 /* Return the first PSN of the requests of the DUT, and of the requests to the DUT. */
 uint32_t drill_dut_psn(const struct script_object *qp);
 uint32_t drill_own_psn(const struct script_object *qp);

@@ -624,6 +624,8 @@ static bool compare_field(const struct drill_context *ctx, const struct script_f
         same = memcmp(hdr + f->field->byte, address_bytes(ctx, f), f->field->width / 8) == 0;
     } else {
         got = roce_field_get(f->field, hdr);
+        if (f->hdr == ROCE_HDR_BTH && strcmp(f->field->name, "dest_qp") == 0)
+            want = drill_qpn(&ctx->net, want);
         same = f->kind_only ? got >> 5 == want >> 5 : got == want;
         roce_field_put(f->field, bytes, want);
     }

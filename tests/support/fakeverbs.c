@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 /* verbs.h defines these function names as macros. */
@@ -29,6 +30,9 @@ static enum ibv_event_type event_type;
 static unsigned event_qpn;
 static struct ibv_qp *qps[16];
 static unsigned qp_cnt;
+
+/* CQ that is armed; CQ whose notification was not fetched */
+static struct ibv_cq *armed, *notifying;
 
 static void set_object_ops(struct ibv_context *ctx);
 
@@ -126,6 +130,10 @@ static void complete(uint64_t wr_id, uint32_t qpn, enum ibv_wc_opcode opcode, ui
 {
     if (wc_cnt == WCS)
         return;
+    if (armed && eventfd_write(armed->channel->fd, 1) == 0) {
+        notifying = armed;
+        armed = NULL;
+    }
     wc[wc_cnt++] = (struct ibv_wc){.wr_id = wr_id,
                                    .qp_num = qpn,
                                    .opcode = opcode,
@@ -214,6 +222,7 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t port, struct _compat_ibv_por
     attr->state = IBV_PORT_ACTIVE;
     attr->active_mtu = IBV_MTU_4096;
     attr->gid_tbl_len = 2;
+    attr->pkey_tbl_len = 1;
     return 0;
 }
 
@@ -252,9 +261,9 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user,
     struct ibv_cq *cq = make(sizeof(*cq));
 
     (void)user;
-    (void)channel;
     (void)vector;
     if (cq) {
+        cq->channel = channel;
         cq->context = ctx;
         cq->cqe = cqe;
     }
@@ -263,7 +272,63 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *user,
 
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
+    armed = armed == cq ? NULL : armed;
+    notifying = notifying == cq ? NULL : notifying;
     return unmake(cq);
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+    cq->cqe = cqe;
+    return fails() ? EINVAL : 0;
+}
+
+static int req_notify_cq(struct ibv_cq *cq, int solicited)
+{
+    (void)solicited;
+    armed = cq->channel ? cq : NULL;
+    return fails() ? EINVAL : 0;
+}
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ctx)
+{
+    struct ibv_comp_channel *channel = make(sizeof(*channel));
+
+    if (channel) {
+        channel->context = ctx;
+        channel->fd = eventfd(0, EFD_NONBLOCK);
+    }
+    return channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+    close(channel->fd);
+    return unmake(channel);
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **user)
+{
+    eventfd_t cnt;
+
+    *cq = notifying;
+    *user = NULL;
+    notifying = NULL;
+    return eventfd_read(channel->fd, &cnt) == 0 && *cq ? 0 : -1;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int cnt)
+{
+    (void)cq;
+    (void)cnt;
+}
+
+int ibv_query_pkey(struct ibv_context *ctx, uint8_t port, int index, __be16 *pkey)
+{
+    (void)ctx;
+    (void)port;
+    *pkey = 0xFFFF;
+    return index == 0 ? 0 : -1;
 }
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
@@ -308,6 +373,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 
     if (qp) {
         qp->context = pd->context;
+        qp->pd = pd;
         qp->qp_num = ++next_number & 0xFFFFFF;
         qp->qp_type = init->qp_type;
         if (qp_cnt < sizeof(qps) / sizeof(qps[0]))
@@ -428,6 +494,7 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
 /* Sets the functions of ibv_context_ops that objects other than QPs and CQs need. */
 static void set_object_ops(struct ibv_context *ctx)
 {
+    ctx->ops.req_notify_cq = req_notify_cq;
     ctx->ops.post_srq_recv = post_srq_recv;
     ctx->ops.alloc_mw = alloc_mw;
     ctx->ops.dealloc_mw = dealloc_mw;

@@ -297,6 +297,11 @@ static bool device_async(struct drill_device *dev, struct drill_async *out)
     return live_agent_event(&dev->agent, out);
 }
 
+static bool device_notified(struct drill_device *dev, int *cq)
+{
+    return live_agent_notified(&dev->agent, cq);
+}
+
 static uint64_t device_address(const struct drill_device *dev, int object)
 {
     return dev->agent.at[object].address;
@@ -346,6 +351,7 @@ const struct drill_device_ops device_live_ops = {
     .verb = device_verb,
     .poll = device_poll,
     .async = device_async,
+    .notified = device_notified,
     .address = device_address,
     .key = device_key,
     .number = device_number,

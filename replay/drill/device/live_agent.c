@@ -2,6 +2,7 @@
 #include "drill/device/live_agent.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "util/keymap.h"
 
 #define CHUNK       (128u * 1024) /* bytes of one load or store */
-#define ACCESS_BITS 0x1Fu         /* rights of libibverbs: local and remote access, bind */
+#define ACCESS_BITS 0x1Fu         /* rights of libibverbs without FLUSH */
 #define DEPTH       64            /* default depth of queues */
 #define REPLY_NS    10000000u     /* time of a reply of an agent that is not stalled, ns */
 
@@ -19,8 +20,8 @@
 
 bool live_agent_supports(const char *need)
 {
-    static const char *const words[] = {"uc",    "ud",     "srq",        "mw",
-                                        "mw-2b", "atomic", "invalidate", "credits"};
+    static const char *const words[] = {"uc",     "ud",         "srq",     "mw",        "mw-2b",
+                                        "atomic", "invalidate", "credits", "zero-based"};
 
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcmp(need, words[i]) == 0)
@@ -35,24 +36,17 @@ static const char *lacking_object(const struct script_object *object)
     uint64_t state = script_number(o, SCRIPT_OPT_STATE, RNIC_QPS_RTS);
 
     switch (object->kind) {
-    case SCRIPT_PD: return "second protection domain";
-    case SCRIPT_CQ: return "separate completion queues";
     case SCRIPT_XRCD: return "XRC domain";
-    case SCRIPT_SRQ: return script_given(o, SCRIPT_OPT_LIMIT) ? "limit of a new SRQ" : NULL;
     case SCRIPT_QP:
-        return object->service > SCRIPT_UD                           ? "QPs of this service"
-               : script_number(o, SCRIPT_OPT_PKEY, 0xFFFF) != 0xFFFF ? "other P_Keys"
-               : script_given(o, SCRIPT_OPT_PORT)                    ? "choice of the UDP port"
-               : state == RNIC_QPS_SQE || state == RNIC_QPS_ERR      ? "QP created in this state"
-                                                                     : NULL;
+        return object->service > SCRIPT_UD           ? "QPs of this service"
+               : script_given(o, SCRIPT_OPT_PORT)    ? "choice of the UDP port"
+               : script_given(o, SCRIPT_OPT_RECV_CQ) ? "separate CQ for receives"
+               : state == RNIC_QPS_SQE               ? "QP created in this state"
+                                                     : NULL;
     case SCRIPT_MR:
-        return script_number(o, SCRIPT_OPT_LEN, 0) == 0 ? "regions without bytes"
-               : script_given(o, SCRIPT_OPT_IOVA) || script_given(o, SCRIPT_OPT_ZERO_BASED)
-                   ? "choice of a region's addresses"
+        return script_number(o, SCRIPT_OPT_LEN, 0) == 0  ? "regions without bytes"
                : script_given(o, SCRIPT_OPT_INVALIDATES) ? "regions that can be invalidated"
-               : script_number(o, SCRIPT_OPT_ACCESS, 0) & ~(uint64_t)ACCESS_BITS
-                   ? "these access rights"
-                   : NULL;
+                                                         : NULL;
     default: return NULL;
     }
 }
@@ -64,8 +58,6 @@ static const char *lacking_event(const struct script *script, const struct scrip
 
     switch (event->kind) {
     case SCRIPT_SEND: return event->packet->group ? "multicast" : NULL;
-    case SCRIPT_NOTIFIED:
-    case SCRIPT_NO_NOTIFY: return "notifications";
     case SCRIPT_COUNTER: return "counters";
     case SCRIPT_CM_EVENT: return "CM";
     case SCRIPT_COMP: return script_given(o, SCRIPT_OPT_SOLICITED) ? "solicited flag" : NULL;
@@ -76,19 +68,17 @@ static const char *lacking_event(const struct script *script, const struct scrip
     case SCRIPT_VERB_FLUSH: return "FLUSH";
     case SCRIPT_VERB_ATOMIC_WRITE: return "ATOMIC WRITE";
     case SCRIPT_VERB_MODIFY:
-        return script_given(o, SCRIPT_OPT_PKEY) || script_given(o, SCRIPT_OPT_PORT) ||
-                       script_given(o, SCRIPT_OPT_TCLASS) || script_given(o, SCRIPT_OPT_HOP_LIMIT)
-                   ? "modify of addresses and P_Keys"
+        return script->object[event->object].kind == SCRIPT_CQ && !script_given(o, SCRIPT_OPT_DEPTH)
+                   ? "modify of a CQ"
                    : NULL;
-    case SCRIPT_VERB_BIND: return script_given(o, SCRIPT_OPT_ZERO_BASED) ? "zero-based" : NULL;
+    case SCRIPT_VERB_ARM: return NULL;
     case SCRIPT_VERB_DESTROY:
         return script->object[event->object].kind == SCRIPT_PEER ? "destroy" : NULL;
     default:
-        return event->verb >= SCRIPT_VERB_ARM       ? "notifications, multicast and CM"
-               : script_given(o, SCRIPT_OPT_GROUP)  ? "multicast"
-               : script_given(o, SCRIPT_OPT_SRQ)    ? "XRC"
-               : script_given(o, SCRIPT_OPT_TO_QPN) ? "view of packets to other QPs"
-                                                    : NULL;
+        return event->verb > SCRIPT_VERB_ARM       ? "multicast and CM"
+               : script_given(o, SCRIPT_OPT_GROUP) ? "multicast"
+               : script_given(o, SCRIPT_OPT_SRQ)   ? "XRC"
+                                                   : NULL;
     }
 }
 
@@ -164,6 +154,7 @@ json_t *live_agent_qp_request(const struct live_agent *agent, int object, const 
     SET("resources", SCRIPT_OPT_RESOURCES, 4);
     SET("hop_limit", SCRIPT_OPT_HOP_LIMIT, 64);
     SET("traffic_class", SCRIPT_OPT_TCLASS, 0);
+    SET("pkey", SCRIPT_OPT_PKEY, 0xFFFF);
     SET("qkey", SCRIPT_OPT_QKEY, 0x11111111);
 #undef SET
     json_object_set_new(
@@ -175,13 +166,30 @@ json_t *live_agent_qp_request(const struct live_agent *agent, int object, const 
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-static bool make_region(struct live_agent *agent, uint64_t len, unsigned access, uint32_t *number,
-                        uint64_t *address, uint32_t *lkey, uint32_t *rkey)
+/* Adds the agent's number of the object that an option names. */
+static void name_object(const struct live_agent *agent, const struct script_options *o,
+                        enum script_opt opt, const char *name, json_t *request)
 {
-    json_t *reply =
-        live_agent_call(agent, json_pack("{s:s, s:I, s:I}", "op", "mr", "len", (json_int_t)len,
-                                         "access", (json_int_t)access));
+    if (script_given(o, opt))
+        json_object_set_new(request, name,
+                            json_integer((json_int_t)agent->at[o->value[opt].object].number));
+}
 
+/* Creates a region with the options of an object, or without options if `o` is NULL. */
+static bool make_region(struct live_agent *agent, uint64_t len, unsigned access,
+                        const struct script_options *o, uint32_t *number, uint64_t *address,
+                        uint32_t *lkey, uint32_t *rkey)
+{
+    json_t *request = json_pack("{s:s, s:I, s:I}", "op", "mr", "len", (json_int_t)len, "access",
+                                (json_int_t)access);
+    json_t *reply;
+
+    if (o && (script_given(o, SCRIPT_OPT_IOVA) || script_given(o, SCRIPT_OPT_ZERO_BASED)))
+        json_object_set_new(request, "iova",
+                            json_integer((json_int_t)script_number(o, SCRIPT_OPT_IOVA, 0)));
+    if (o)
+        name_object(agent, o, SCRIPT_OPT_PD, "pd", request);
+    reply = live_agent_call(agent, request);
     if (!reply)
         return false;
     *number = (uint32_t)number_of(reply, "mr");
@@ -232,20 +240,26 @@ static bool make_mr(struct live_agent *agent, int i)
     const struct script_options *o = &agent->script->object[i].options;
 
     agent->at[i].len = script_number(o, SCRIPT_OPT_LEN, 0);
-    return make_region(agent, agent->at[i].len, (unsigned)script_number(o, SCRIPT_OPT_ACCESS, 0),
+    return make_region(agent, agent->at[i].len,
+                       (unsigned)script_number(o, SCRIPT_OPT_ACCESS, 0) & ACCESS_BITS, o,
                        &agent->at[i].number, &agent->at[i].address, &agent->at[i].lkey,
                        &agent->at[i].rkey) &&
            (o->fill.kind == SCRIPT_FILL_NONE ||
             live_agent_store(agent, i, 0, &o->fill, agent->at[i].len));
 }
 
-/* Creates an SRQ or a memory window. */
+/* Creates a PD, CQ, SRQ or memory window. */
 static bool make_numbered(struct live_agent *agent, int i, const char *op, const char *name,
                           uint64_t value)
 {
-    json_t *reply =
-        live_agent_call(agent, json_pack("{s:s, s:I}", "op", op, name, (json_int_t)value));
+    const struct script_options *o = &agent->script->object[i].options;
+    json_t *request = json_pack("{s:s, s:I}", "op", op, name, (json_int_t)value), *reply;
 
+    if (script_given(o, SCRIPT_OPT_LIMIT))
+        json_object_set_new(request, "limit",
+                            json_integer((json_int_t)script_number(o, SCRIPT_OPT_LIMIT, 0)));
+    name_object(agent, o, SCRIPT_OPT_PD, "pd", request);
+    reply = live_agent_call(agent, request);
     agent->at[i].number = (uint32_t)number_of(reply, op);
     agent->at[i].rkey = (uint32_t)number_of(reply, "rkey");
     json_decref(reply);
@@ -280,10 +294,9 @@ static bool make_qp(struct live_agent *agent, int i)
         if (agent->script->event[k].kind == SCRIPT_VERB &&
             script_given(&agent->script->event[k].options, SCRIPT_OPT_INLINE))
             json_object_set_new(request, "max_inline", json_integer(256));
-    if (script_given(o, SCRIPT_OPT_SRQ))
-        json_object_set_new(
-            request, "srq",
-            json_integer((json_int_t)agent->at[o->value[SCRIPT_OPT_SRQ].object].number));
+    name_object(agent, o, SCRIPT_OPT_SRQ, "srq", request);
+    name_object(agent, o, SCRIPT_OPT_CQ, "cq", request);
+    name_object(agent, o, SCRIPT_OPT_PD, "pd", request);
     reply = live_agent_call(agent, request);
     if (!reply)
         return false;
@@ -301,6 +314,9 @@ static bool make_object(struct live_agent *agent, int i)
     const struct script_options *o = &agent->script->object[i].options;
 
     switch (agent->script->object[i].kind) {
+    case SCRIPT_PD: return make_numbered(agent, i, "pd", "depth", 0);
+    case SCRIPT_CQ:
+        return make_numbered(agent, i, "cq", "depth", script_number(o, SCRIPT_OPT_DEPTH, DEPTH));
     case SCRIPT_SRQ:
         return make_numbered(agent, i, "srq", "depth", script_number(o, SCRIPT_OPT_DEPTH, DEPTH));
     case SCRIPT_MW:
@@ -333,8 +349,8 @@ static int check_limits(const struct live_agent *agent, int i, uint32_t mtu, str
 
 static int make_objects(struct live_agent *agent, uint32_t mtu, struct error *error)
 {
-    static const enum script_object_kind order[] = {SCRIPT_SRQ, SCRIPT_QP, SCRIPT_MR, SCRIPT_MW,
-                                                    SCRIPT_PEER};
+    static const enum script_object_kind order[] = {SCRIPT_PD, SCRIPT_CQ, SCRIPT_SRQ, SCRIPT_QP,
+                                                    SCRIPT_MR, SCRIPT_MW, SCRIPT_PEER};
     const struct script *script = agent->script;
     uint32_t rkey;
 
@@ -347,9 +363,13 @@ static int make_objects(struct live_agent *agent, uint32_t mtu, struct error *er
     for (unsigned k = 0; k < sizeof(order) / sizeof(order[0]); k++)
         for (int i = 0; i < script->object_cnt; i++)
             if (script->object[i].kind == order[k] && !make_object(agent, i))
-                return error_set(error, "%s:%u: %s: %.200s", script->path, script->object[i].line,
-                                 script->object[i].name, agent->error.text);
-    return make_region(agent, agent->recv_len + 1, RNIC_ACCESS_LOCAL_WRITE, &agent->recv_mr,
+                return agent->client.code == EOPNOTSUPP
+                           ? error_set(error, DRILL_UNSUPPORTED_TEXT "such %s (%.200s)",
+                                       script->object[i].name, agent->error.text)
+                           : error_set(error, "%s:%u: %s: %.200s", script->path,
+                                       script->object[i].line, script->object[i].name,
+                                       agent->error.text);
+    return make_region(agent, agent->recv_len + 1, RNIC_ACCESS_LOCAL_WRITE, NULL, &agent->recv_mr,
                        &agent->recv_address, &agent->recv_lkey, &rkey)
                ? 0
                : error_set(error, "%s", agent->error.text);
@@ -363,6 +383,7 @@ int live_agent_open(struct live_agent *agent, const char *where, unsigned timeou
     agent->timeout = timeout;
     agent->comps = json_array();
     agent->events = json_array();
+    agent->notified = json_array();
     agent->copied = SCRIPT_NO_OBJECT;
     if (agent_client_open(&agent->client, where, net->dut_addr, error) != 0)
         return -1;
@@ -379,6 +400,7 @@ void live_agent_close(struct live_agent *agent)
     agent_client_close(&agent->client);
     json_decref(agent->comps);
     json_decref(agent->events);
+    json_decref(agent->notified);
     free(agent->recv);
     free(agent->copy);
 }
@@ -391,6 +413,7 @@ void live_agent_poll(struct live_agent *agent)
 
     json_array_extend(agent->comps, json_object_get(reply, "completions"));
     json_array_extend(agent->events, json_object_get(reply, "events"));
+    json_array_extend(agent->notified, json_object_get(reply, "notified"));
     json_decref(reply);
     live_agent_forget(agent);
 }
@@ -439,6 +462,19 @@ bool live_agent_event(struct live_agent *agent, struct drill_async *out)
                              .object = object_of(agent, SCRIPT_QP, json_object_get(event, "qp"))};
     if (out->object == SCRIPT_NO_OBJECT)
         out->object = object_of(agent, SCRIPT_SRQ, json_object_get(event, "srq"));
+    if (out->object == SCRIPT_NO_OBJECT)
+        out->object = object_of(agent, SCRIPT_CQ, json_object_get(event, "cq"));
+    return true;
+}
+
+bool live_agent_notified(struct live_agent *agent, int *cq)
+{
+    const json_t *number = json_array_get(agent->notified, agent->notified_at);
+
+    if (!number)
+        return false;
+    agent->notified_at++;
+    *cq = object_of(agent, SCRIPT_CQ, number);
     return true;
 }
 

@@ -44,8 +44,8 @@ struct live_agent {
     uint64_t recv_address, recv_len, recv_used;
     struct live_recv *recv;
     size_t recv_cnt, recv_cap;
-    json_t *comps, *events; /* arrays that the engine has not fetched */
-    size_t comp_at, event_at;
+    json_t *comps, *events, *notified; /* arrays that the engine has not fetched */
+    size_t comp_at, event_at, notified_at;
     uint8_t *copy; /* copy of a whole region, or NULL */
     int copied;    /* index of the region that was copied */
 };
@@ -65,6 +65,7 @@ void live_agent_close(struct live_agent *agent);
 void live_agent_poll(struct live_agent *agent);
 bool live_agent_comp(struct live_agent *agent, struct drill_comp *out);
 bool live_agent_event(struct live_agent *agent, struct drill_async *out);
+bool live_agent_notified(struct live_agent *agent, int *cq);
 
 unsigned live_agent_state(struct live_agent *agent, int object);
 bool live_agent_read(struct live_agent *agent, int object, uint64_t off, void *buf, size_t len);

@@ -105,19 +105,27 @@ static const struct {
     [SCRIPT_VERB_LOCAL_INV] = {"local_inv", "local_inv", SCRIPT_OPT_CNT, SCRIPT_OPT_CNT, 0},
 };
 
-/* Sets the destination of a datagram. */
-static void set_destination(const struct live_agent *agent, const struct script_event *event,
-                            json_t *request)
+/* Sets our address as destination. */
+static void set_own_gid(const struct live_agent *agent, json_t *request)
 {
-    const struct script_options *qp = &agent->script->object[event->object].options;
     char dgid[INET6_ADDRSTRLEN];
 
     inet_ntop(AF_INET6, agent->net->own_addr, dgid, sizeof(dgid));
     json_object_set_new(request, "dgid", json_string(dgid));
     set_number(request, "gid_index", (uint64_t)agent->client.gid_index);
+}
+
+/* Sets the destination of a datagram. */
+static void set_destination(const struct live_agent *agent, const struct script_event *event,
+                            json_t *request)
+{
+    const struct script_options *qp = &agent->script->object[event->object].options;
+
+    set_own_gid(agent, request);
     set_number(request, "dest_qpn",
-               script_number(&event->options, SCRIPT_OPT_TO_QPN,
-                             drill_own_qpn(agent->net, event->object)));
+               script_given(&event->options, SCRIPT_OPT_TO_QPN)
+                   ? drill_qpn(agent->net, event->options.value[SCRIPT_OPT_TO_QPN].num)
+                   : drill_own_qpn(agent->net, event->object));
     set_number(request, "qkey",
                script_number(&event->options, SCRIPT_OPT_QKEY,
                              script_number(qp, SCRIPT_OPT_QKEY, 0x11111111)));
@@ -231,6 +239,10 @@ static const struct {
     {SCRIPT_OPT_RESOURCES, "resources"},
     {SCRIPT_OPT_PEER_QPN, "dest_qpn"},
     {SCRIPT_OPT_RNR_TIMER, "min_rnr_timer"},
+    {SCRIPT_OPT_PKEY, "pkey"},
+    {SCRIPT_OPT_PORT, "port"},
+    {SCRIPT_OPT_TCLASS, "traffic_class"},
+    {SCRIPT_OPT_HOP_LIMIT, "hop_limit"},
 };
 
 /* With only a new state, passes all attributes that the transition requires. With other options,
@@ -244,20 +256,28 @@ static int modify_qp(struct live_agent *agent, const struct script_event *event)
                                              (json_int_t)agent->at[event->object].number);
 
     set_flag(request, "transition", transition);
+    if (!transition &&
+        (script_given(o, SCRIPT_OPT_HOP_LIMIT) || script_given(o, SCRIPT_OPT_TCLASS)))
+        set_own_gid(agent, request);
     if (script_given(o, SCRIPT_OPT_STATE))
         json_object_set_new(request, "state",
                             json_string(words_name(words_state, o->value[SCRIPT_OPT_STATE].num)));
     for (unsigned i = 0; i < sizeof(modify_rows) / sizeof(modify_rows[0]); i++)
         if (script_given(o, modify_rows[i].opt))
-            set_number(request, modify_rows[i].name, o->value[modify_rows[i].opt].num);
+            set_number(request, modify_rows[i].name,
+                       modify_rows[i].opt == SCRIPT_OPT_PEER_QPN
+                           ? drill_qpn(agent->net, o->value[SCRIPT_OPT_PEER_QPN].num)
+                           : o->value[modify_rows[i].opt].num);
     return verb_result(agent, event, live_agent_call(agent, request));
 }
 
-static int modify_srq(struct live_agent *agent, const struct script_event *event)
+/* Modifies an SRQ or a CQ. */
+static int modify_queue(struct live_agent *agent, const struct script_event *event,
+                        const char *kind)
 {
     const struct script_options *o = &event->options;
     json_t *request =
-        json_pack("{s:s, s:I}", "op", "modify", "srq", (json_int_t)agent->at[event->object].number);
+        json_pack("{s:s, s:I}", "op", "modify", kind, (json_int_t)agent->at[event->object].number);
 
     if (script_given(o, SCRIPT_OPT_LIMIT))
         set_number(request, "limit", script_number(o, SCRIPT_OPT_LIMIT, 0));
@@ -266,17 +286,34 @@ static int modify_srq(struct live_agent *agent, const struct script_event *event
     return verb_result(agent, event, live_agent_call(agent, request));
 }
 
+static int modify_object(struct live_agent *agent, const struct script_event *event)
+{
+    switch (agent->script->object[event->object].kind) {
+    case SCRIPT_SRQ: return modify_queue(agent, event, "srq");
+    case SCRIPT_CQ: return modify_queue(agent, event, "cq");
+    default: return modify_qp(agent, event);
+    }
+}
+
+static int arm_cq(struct live_agent *agent, const struct script_event *event)
+{
+    json_t *request =
+        json_pack("{s:s, s:I}", "op", "arm", "cq", (json_int_t)agent->at[event->object].number);
+
+    set_flag(request, "solicited", script_given(&event->options, SCRIPT_OPT_SOLICITED));
+    return verb_result(agent, event, live_agent_call(agent, request));
+}
+
 static int destroy_object(struct live_agent *agent, const struct script_event *event)
 {
     int i = event->object;
+    static const char *const names[] = {
+        [SCRIPT_QP] = "qp",   [SCRIPT_MR] = "mr", [SCRIPT_PEER] = "peer", [SCRIPT_CQ] = "cq",
+        [SCRIPT_SRQ] = "srq", [SCRIPT_MW] = "mw", [SCRIPT_PD] = "pd",     [SCRIPT_XRCD] = "xrcd"};
     enum script_object_kind kind = agent->script->object[i].kind;
     json_t *reply = live_agent_call(agent, json_pack("{s:s, s:I}", "op",
                                                      kind == SCRIPT_MR ? "withdraw" : "delete",
-                                                     kind == SCRIPT_MR    ? "mr"
-                                                     : kind == SCRIPT_SRQ ? "srq"
-                                                     : kind == SCRIPT_MW  ? "mw"
-                                                                          : "qp",
-                                                     (json_int_t)agent->at[i].number));
+                                                     names[kind], (json_int_t)agent->at[i].number));
 
     agent->at[i].destroyed = reply != NULL;
     return verb_result(agent, event, reply);
@@ -291,9 +328,8 @@ int live_verb(struct live_agent *agent, const struct script_event *event)
     case SCRIPT_VERB_RECV: return post_recv(agent, event);
     case SCRIPT_VERB_STORE: return store_bytes(agent, event);
     case SCRIPT_VERB_BIND: return post_bind(agent, event);
-    case SCRIPT_VERB_MODIFY:
-        return agent->script->object[event->object].kind == SCRIPT_SRQ ? modify_srq(agent, event)
-                                                                       : modify_qp(agent, event);
+    case SCRIPT_VERB_MODIFY: return modify_object(agent, event);
+    case SCRIPT_VERB_ARM: return arm_cq(agent, event);
     case SCRIPT_VERB_DESTROY: return destroy_object(agent, event);
     default: return posts[event->verb].opcode ? post_send(agent, event) : DRILL_VERB_UNSUPPORTED;
     }

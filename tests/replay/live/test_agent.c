@@ -164,6 +164,40 @@ static void a_session_does_what_drills_need(void)
     close_dev();
 }
 
+/* A session has protection domains and CQs of its own, and an armed CQ notifies once. */
+static void domains_and_completion_queues(void)
+{
+    open_dev();
+    SAY("{\"op\":\"pd\"}", "\"pd\":0");
+    SAY("{\"op\":\"cq\",\"depth\":4}", "\"cq\":0");
+    SAY("{\"op\":\"cq\"}", "\"cq\":1");
+    SAY("{\"op\":\"mr\",\"len\":64,\"pd\":0,\"iova\":4097}", "\"addr\":4097");
+    CU_ASSERT_EQUAL((uintptr_t)dev.mr[0].bytes % 4096, 1);
+    CU_ASSERT_PTR_EQUAL(dev.mr[0].mr->pd, dev.own_pd[0]);
+    SAY("{\"op\":\"srq\",\"pd\":0,\"limit\":2}", "\"srq\":0");
+    SAY("{\"op\":\"qp\",\"pd\":0,\"cq\":0}", "\"qp\":0");
+    CU_ASSERT_PTR_EQUAL(dev.qp[0].qp->pd, dev.own_pd[0]);
+    SAY("{\"op\":\"modify\",\"cq\":0,\"depth\":8}", "\"ok\":true");
+    SAY("{\"op\":\"poll\",\"events\":true}", "\"notified\":[]");
+    SAY("{\"op\":\"arm\",\"cq\":1}", "\"ok\":true");
+    SAY("{\"op\":\"send\",\"qp\":0,\"opcode\":\"write\",\"id\":1}", "\"ok\":true");
+    SAY("{\"op\":\"poll\",\"events\":true}", "\"notified\":[1]");
+    SAY("{\"op\":\"poll\",\"events\":true}", "\"notified\":[]");
+    SAY("{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"pkey\":32769}", "\"errno\":95");
+    SAY("{\"op\":\"modify\",\"qp\":0,\"pkey\":65535,\"port\":1}", "\"ok\":true");
+    SAY("{\"op\":\"delete\",\"qp\":0}", "\"ok\":true");
+    SAY("{\"op\":\"delete\",\"cq\":0}", "\"ok\":true");
+    SAY("{\"op\":\"delete\",\"cq\":0}", "no QP has this number");
+    SAY("{\"op\":\"delete\",\"pd\":0}", "\"ok\":true");
+    SAY("{\"op\":\"qp\",\"pd\":0}", "no protection domain has this number");
+    SAY("{\"op\":\"qp\",\"cq\":0}", "no CQ has this number");
+    SAY("{\"op\":\"mr\",\"len\":8,\"pd\":7}", "no protection domain has this number");
+    SAY("{\"op\":\"cq\",\"depth\":0}", "cq: depth must be 1 to 8192");
+    SAY("{\"op\":\"modify\",\"cq\":1,\"depth\":0}", "modify: depth must be 1 to 8192");
+    SAY("{\"op\":\"arm\",\"cq\":9}", "arm: no CQ has this number");
+    close_dev();
+}
+
 /* Each invalid request is refused with its own error message and changes nothing. */
 static void invalid_requests_are_refused(void)
 {
@@ -192,11 +226,11 @@ static void invalid_requests_are_refused(void)
         {"{\"op\":\"qp\",\"srq\":0}", "qp: no SRQ has this number"},
         {"{\"op\":\"qp\",\"max_inline\":70000}", "max_inline must not exceed"},
         {"{\"op\":\"recv\",\"srq\":0,\"len\":8}", "recv: qp, len and id required"},
-        {"{\"op\":\"srq\",\"depth\":9000}", "srq: depth must not exceed 8192"},
+        {"{\"op\":\"srq\",\"depth\":9000}", "srq: depth and limit must not exceed 8192"},
         {"{\"op\":\"mw\",\"type\":3}", "mw: type must be 1 or 2"},
         {"{\"op\":\"bind\",\"qp\":0,\"mw\":0}", "bind: no QP or memory window has this number"},
         {"{\"op\":\"query\",\"qp\":9}", "query: no QP or memory window has this number"},
-        {"{\"op\":\"modify\",\"qp\":9}", "modify: no QP or SRQ has this number"},
+        {"{\"op\":\"modify\",\"qp\":9}", "modify: no QP, SRQ or CQ has this number"},
         {"{\"op\":\"modify\",\"qp\":0,\"state\":\"FAST\"}", "modify: a member is out of range"},
         {"{\"op\":\"mr\",\"len\":8,\"access\":4096}", "mr: len and access"},
         {"{\"op\":\"connect\",\"qp\":3}", "connect: no QP has this number"},
@@ -290,5 +324,6 @@ static void failed_request_leaves_no_object(void)
 }
 
 SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(a_session_does_what_drills_need),
-      TEST(other_services), TEST(invalid_requests_are_refused), TEST(data_of_an_atomic_is_ignored),
-      TEST(unknown_operation_has_an_error_message), TEST(failed_request_leaves_no_object))
+      TEST(domains_and_completion_queues), TEST(other_services), TEST(invalid_requests_are_refused),
+      TEST(data_of_an_atomic_is_ignored), TEST(unknown_operation_has_an_error_message),
+      TEST(failed_request_leaves_no_object))

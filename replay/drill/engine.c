@@ -655,6 +655,17 @@ static bool ignores_rule(void *user, enum roce_rule rule)
     return false;
 }
 
+/* A WARN finding about a rule that the drill names fails the drill. */
+static bool names_rule(void *user, enum roce_rule rule)
+{
+    const struct script *script = user;
+
+    for (unsigned i = 0; i < script->rule_cnt; i++)
+        if (strcmp(script->rule[i], roce_rule_info(rule)->id) == 0)
+            return true;
+    return false;
+}
+
 static void judge_end(struct drill_engine *e)
 {
     if (!e->has_oracle)
@@ -734,6 +745,7 @@ static void run_script(struct drill_engine *e)
     e->has_oracle = flow_oracle_init(&e->oracle);
     if (e->has_oracle) {
         e->oracle.ignores = ignores_rule;
+        e->oracle.counts_warn = names_rule;
         e->oracle.user = (void *)(uintptr_t)e->script;
     }
     for (size_t i = 0; on && i < e->script->step_cnt; i++)

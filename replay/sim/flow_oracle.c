@@ -14,7 +14,9 @@ static void on_finding(void *user, const struct roce_finding *finding)
 
     /* The observer reports a second NAK as WARN only, because a capture may contain a packet
      * twice. In a simulation it is an error: each packet is fed as often as it was sent. */
-    bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE;
+    bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE ||
+                 (finding->severity == ROCE_SEV_WARN && oracle->counts_warn &&
+                  oracle->counts_warn(oracle->user, finding->rule));
 
     /* Count only findings about our endpoint. They concern the sender of the current frame or,
      * at the end, the side of the finding. */

@@ -23,11 +23,14 @@ struct flow_oracle {
     int side;          /* number of the endpoint in the flow; -1 before its first frame */
     bool doubt;        /* flow_oracle_distrust() was called */
     uint32_t doubtful; /* number of ERROR findings after flow_oracle_distrust() */
-    uint32_t errors;   /* number of ERROR findings before flow_oracle_distrust() */
+    uint32_t errors;   /* number of counted findings before flow_oracle_distrust() */
     char first[FLOW_ORACLE_TEXT_MAX]; /* rule, frame and text of the first finding in `errors` */
     /* Returns whether findings of a rule are not counted; NULL counts all. Set after
      * flow_oracle_init(). */
     bool (*ignores)(void *user, enum roce_rule rule);
+    /* Returns whether WARN findings of a rule are counted as well; NULL counts none. Set after
+     * flow_oracle_init(). */
+    bool (*counts_warn)(void *user, enum roce_rule rule);
     void *user;
 };
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 #include "device/device.h"
+#include "transport/fault.h"
 #include "wire/gid.h"
 
 enum roce_encap rnic_gid_encap(const struct rnic_gid *gid)
@@ -57,7 +58,7 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
     struct roce_pkt *pkt = &model;
     int rc;
     enum roce_encap encap = rnic_gid_encap(&rnic->attr.gid[av->sgid_idx]);
-    const uint8_t *sgid = rnic->attr.gid[av->sgid_idx].gid;
+    const uint8_t *sgid = RNIC_FAULT(ADDRESS_SENT) ? av->dgid : rnic->attr.gid[av->sgid_idx].gid;
 
     roce_pkt_init(pkt, encap, ROCE_OP_RC_ACK);
     memcpy(pkt->eth.dst, av->dmac, sizeof(pkt->eth.dst));
@@ -68,7 +69,7 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
             (struct roce_vlan){.pcp = av->priority, .vid = av->vlan, .type = pkt->eth.type};
         pkt->eth.type = ROCE_ETHERTYPE_VLAN;
     }
-    pkt->udp.sport = av->udp_sport;
+    pkt->udp.sport = RNIC_FAULT(SPORT_LOW) ? av->udp_sport & 0x3FFF : av->udp_sport;
     switch (encap) {
     case ROCE_ENCAP_V2_IP4:
         pkt->ip4.dscp = av->tclass >> 2;

@@ -108,6 +108,8 @@ static bool put_a19(struct rnic_requester *req, struct roce_pkt *pkt, struct rni
     if (wqe->opcode == RNIC_WR_FLUSH) {
         pkt->feth = (struct roce_feth){.plt = RNIC_SWQE_FLUSH_TYPE(wqe->extra),
                                        .sel = RNIC_SWQE_FLUSH_LEVEL(wqe->extra)};
+        if (RNIC_FAULT(FLUSH_TYPE))
+            pkt->feth.plt ^= 3;
     } else {
         pkt->payload = payload;
         pkt->payload_len = wqe->len;

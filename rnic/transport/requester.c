@@ -281,7 +281,7 @@ static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe 
 {
     int32_t over;
 
-    if (!req->limited || !rnic_wr_uses_rq(wqe->opcode))
+    if (!req->limited || !rnic_wr_uses_rq(wqe->opcode) || RNIC_FAULT(CREDIT_IGNORED))
         return true;
     over = roce_psn_diff(roce_psn_of(wqe->ssn), roce_psn_of(req->lsn));
     if (over <= 0)

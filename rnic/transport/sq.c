@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "transport/fault.h"
 
 #define ATOMIC_LEN 8u /* length of an atomic operand, bytes (R124) */
 
@@ -138,7 +139,8 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
     if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
         return *len == ATOMIC_LEN; /* the data of ATOMIC_WRITE is always inline, because the WQE
                                     * has room for it */
-    if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN))
+    if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN) &&
+        !RNIC_FAULT(ATOMIC_LENGTH))
         return false;
     if (wr->flags & RNIC_SEND_INLINE)
         return !rnic_wr_is_fetch(wr->opcode) && *len <= sq->max_inline;

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../traces" && pwd)
 cache=${RECORD_CACHE:-$here/../build/record}
 mirror=
 mtu=4200
-boot_seconds=300
+boot_seconds=${GUEST_BOOT_SECONDS:-300}
 host_release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 release=$host_release
 
@@ -60,7 +60,7 @@ guest_boot() {
     exec 8<>"$tmp/agent.in" 9<>"$tmp/agent.out"
     card=csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ufo=off
     # no_timer_check: on a busy host the kernel's check of the emulated timer fails.
-    nice qemu-system-x86_64 -accel tcg -cpu max -m 768 -smp 1 -nodefaults -display none -no-reboot \
+    nice qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg}" -cpu "${GUEST_CPU:-max}" -m 768 -smp 1 -nodefaults -display none -no-reboot \
         -kernel "$(echo "$GUEST_KERNEL"/root/boot/vmlinuz-*)" -initrd "$tmp/initrd" \
         -append "console=ttyS0 panic=-1 quiet no_timer_check SIDE=right MTU=$mtu" \
         -serial "file:$tmp/console" \

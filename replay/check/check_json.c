@@ -54,10 +54,12 @@ static json_t *begin_line(const char *type, const char *file)
 /* Writes an object as one line and frees the object. */
 static int put_line(FILE *out, json_t *o)
 {
-    int rc = o ? json_dumpf(o, out, JSON_COMPACT) : -1;
+    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL; /* json_dumpf() writes piece by piece */
+    int rc = text && fputs(text, out) >= 0 && fputc('\n', out) != EOF ? 0 : -1;
 
     json_decref(o);
-    return rc != 0 || fputc('\n', out) == EOF ? -1 : 0;
+    free(text);
+    return rc;
 }
 
 static void put_number(json_t *o, const char *key, uint64_t v)

@@ -9,6 +9,9 @@ const RoceGraph = (function () {
   const STEPS = ["taken by the RNIC", "first packet", "last packet", "acknowledged", "completed", "polled"]; // after posted
   let colors = {};
 
+  // The legend of dygraphs measures text at each redraw, although it is never shown: that lays out the whole page.
+  if (typeof Dygraph !== "undefined") Dygraph.PLUGINS = Dygraph.PLUGINS.filter((p) => p.prototype.toString() !== "Legend Plugin");
+
   function readColors() {
     const style = getComputedStyle(document.documentElement);
     colors = {};
@@ -209,7 +212,10 @@ const RoceGraph = (function () {
     let min = Infinity, max = -Infinity;
     const r = view.runs;
     for (let i = 0; i < r.length; i++)
-      if (r.end[i] >= t0 && r.time[i] <= t1 && accept(r.style[i], i)) [min, max] = [Math.min(min, low(i)), Math.max(max, high(i))];
+      if (r.end[i] >= t0 && r.time[i] <= t1 && accept(r.style[i])) {
+        min = Math.min(min, low(i));
+        max = Math.max(max, high(i));
+      }
     return min <= max ? [min, max] : null;
   }
 
@@ -242,10 +248,7 @@ const RoceGraph = (function () {
         return [0, 1.1 * Math.max(1, largest(d.fresh.map((v, i) => v + d.again[i])))];
       } }),
     latency: () => ({ paint: paintLatency, tick: String, ticker: decades,
-      range: (view) => {
-        const all = view.messages.map((m) => m.ns).concat(Array.from(view.runs.rtt)).filter((v) => v > 0);
-        return all.length ? [Math.log10(all.reduce((a, b) => Math.min(a, b))) - 0.2, Math.log10(largest(all)) + 0.2] : [0, 1];
-      } }),
+      range: (view) => view.latencies }),
     rate: () => ({ paint: paintRate, tick: D.rate,
       range: (view, t0, t1, width) => {
         const bins = Math.max(8, Math.floor(width / 6)), step = (t1 - t0) / bins;
@@ -254,8 +257,10 @@ const RoceGraph = (function () {
       } }),
     messages: () => ({ paint: paintMessages, tick: () => "",
       range: (view, t0, t1) => {
-        const shown = view.messages.map((m, i) => m.end < t0 || m.begin > t1 ? -1 : i).filter((i) => i >= 0);
-        return shown.length ? [shown[shown.length - 1] + 1.5, shown[0] - 0.5] : [1, 0];
+        const isShown = (m) => m.end >= t0 && m.begin <= t1, first = view.messages.findIndex(isShown);
+        let last = view.messages.length - 1;
+        while (last > first && !isShown(view.messages[last])) last--;
+        return first >= 0 ? [last + 1.5, first - 0.5] : [1, 0];
       } }),
     lanes: () => ({ paint: paintLanes, tick: () => "", range: (view) => [0, view.lanes.length] }),
   };
@@ -273,6 +278,8 @@ const RoceGraph = (function () {
       const last = this.messages.reduce((t, m) => Math.max(t, m.end), this.runs.end.reduce((m, v) => Math.max(m, v), 0));
       const first = this.messages.reduce((t, m) => Math.min(t, m.begin), this.runs.time[0]);
       const pad = Math.max((last - first) * 0.02, 1e-6);
+      const all = this.messages.map((m) => m.ns).concat(Array.from(this.runs.rtt)).filter((v) => v > 0);
+      this.latencies = all.length ? [Math.log10(all.reduce((a, b) => Math.min(a, b))) - 0.2, Math.log10(largest(all)) + 0.2] : [0, 1];
       this.full = [first - pad, last + pad];
       this.window = this.full;
       const isTrouble = (s, i) => isAgain(s) || MARKED.has(s.class) || this.runs.gap[i] || s.marks & D.MARK.impliedNak;
@@ -281,7 +288,7 @@ const RoceGraph = (function () {
 
     add(div, kind, direction) {
       const spec = KINDS[kind](direction), view = this;
-      const g = { div: div, spec: spec, hits: [] };
+      const g = { div: div, spec: spec, hits: [] }; // hits: x0, x1, y0, y1, whether it is a message, index; of each thing drawn
       div.style.height = HEIGHT[kind] + "px";
       g.dygraph = new Dygraph(div, [[this.full[0], 0], [this.full[1], 0]], {
         labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(), valueRange: spec.range(this, ...this.window, div.clientWidth),
@@ -309,9 +316,9 @@ const RoceGraph = (function () {
       ctx.beginPath();
       ctx.rect(area.x, area.y, area.w, area.h);
       ctx.clip();
-      const hit = (item) => (i, x0, x1, ya, yb) => g.hits.push([x0, x1, Math.min(ya, yb), Math.max(ya, yb), item, i]);
+      const hit = (item) => (i, x0, x1, ya, yb) => g.hits.push(x0, x1, Math.min(ya, yb), Math.max(ya, yb), item, i);
       g.spec.paint(this, { ctx: ctx, t0: t0, t1: t1, width: area.w, x: (t) => area.x + (t - t0) * sx,
-        y: (v) => area.y + area.h - (v - y0) * sy, hit: hit("run"), hitMessage: hit("message") });
+        y: (v) => area.y + area.h - (v - y0) * sy, hit: hit(0), hitMessage: hit(1) });
       if (this.cursor !== undefined) {
         const x = area.x + (this.runs.time[this.cursor] - t0) * sx;
         line(ctx, x, area.y, x, area.y + area.h, colors.text, 1, [4, 4]);
@@ -375,15 +382,15 @@ const RoceGraph = (function () {
     point(g, e) {
       const box = g.div.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top;
       let best = null, least = 400;
-      g.hits.forEach((h) => {
-        const dx = x < h[0] ? h[0] - x : x > h[1] ? x - h[1] : 0, dy = y < h[2] ? h[2] - y : y > h[3] ? y - h[3] : 0;
+      for (let k = 0, h = g.hits; k < h.length; k += 6) {
+        const dx = x < h[k] ? h[k] - x : x > h[k + 1] ? x - h[k + 1] : 0, dy = y < h[k + 2] ? h[k + 2] - y : y > h[k + 3] ? y - h[k + 3] : 0;
         if (dx * dx + dy * dy < least) {
           least = dx * dx + dy * dy;
-          best = h;
+          best = { item: h[k + 4] ? "message" : "run", index: h[k + 5] };
         }
-      });
-      g.near = best ? { item: best[4], index: best[5] } : null;
-      this.events.onPoint(best ? this.describe(best[4], best[5]) : null, g.near, e.clientX, e.clientY);
+      }
+      g.near = best;
+      this.events.onPoint(best ? this.describe(best.item, best.index) : null, best, e.clientX, e.clientY);
     }
 
     filterOf(near) {

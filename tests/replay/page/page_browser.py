@@ -89,7 +89,9 @@ DRAWN = """(() => {
   const v = rocedrill.view, r = v.runs, sums = {};
   v.graphs.forEach(g => {
     const name = g.div.closest('figure').dataset.graph;
-    new Set(g.hits.map(h => h[4] + ' ' + h[5])).forEach(key => {
+    const things = new Set();
+    for (let k = 0; k < g.hits.length; k += 6) things.add((g.hits[k + 4] ? 'message ' : 'run ') + g.hits[k + 5]);
+    things.forEach(key => {
       const [item, i] = key.split(' '), s = r.style[i];
       const what = item === 'message' ? ['message ' + v.messages[i].side] : ['packets ' + s.side, s.class + ' ' + s.side];
       if (item === 'run' && r.gap[i] && s.class.includes('request')) sums[name + ': missing'] = (sums[name + ': missing'] || 0) + r.gap[i];

@@ -8,6 +8,7 @@
 #include "engine/rc_restarts.h"
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
+#include "infer/request_table.h"
 
 /* Maximum number of timers that fire before our RNIC sends a recorded request: an RNR timer,
  * then the local ACK timeout. */
@@ -18,6 +19,9 @@
  * a limit N requests and N NAKs cost N² packets. */
 #define TX_PER_EVENT 16u
 #define TX_FREE      65536u
+
+/* Maximum number of packets searched back for the restart of a READ. */
+#define RESTART_LOOK_BACK 1024u
 
 /* Start of virtual time: 1 s in ns, so that no event is at time 0. */
 #define TIME_BASE UINT64_C(1000000000)
@@ -345,6 +349,32 @@ static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
     return 0;
 }
 
+/* Returns whether the response of an event begins at the next PSN that our RNIC expects, inside a
+ * READ that the recorded requester restarted there and our RNIC restarted elsewhere. */
+static bool needs_restart(const struct requester_dev *dev)
+{
+    const struct inferred_setup *s = dev->setup;
+    int64_t rel = s->event[dev->event].rel;
+    const struct roce_opcode *op = event_opcode(s, dev->event);
+    const struct request_pkt *e = request_at(s, rel);
+    const struct requester_run *a = dev->run;
+    struct rnic_qp_view view;
+    bool recorded = false;
+
+    if (op->kind != ROCE_KIND_READ_RESP || !roce_opcode_starts(op) || !e || e->rel == rel)
+        return false;
+    rnic_qp_view(dev->qp, &view);
+    for (uint32_t i = dev->event; !recorded && i-- > 0 && dev->event - i <= RESTART_LOOK_BACK;)
+        recorded = !s->event[i].response && s->event[i].rel == rel &&
+                   event_opcode(s, i)->kind == ROCE_KIND_READ;
+    if (!recorded || view.una_psn != event_packet(s, dev->event)->psn)
+        return false;
+    for (size_t i = a->tx_cnt; i-- > 0 && a->tx_cnt - i <= RESTART_LOOK_BACK;)
+        if (a->tx[i].rel >= e->rel && a->tx[i].rel <= rel)
+            return a->tx[i].rel != rel;
+    return false;
+}
+
 static int play_event(struct requester_dev *dev)
 {
     struct requester_run *a = dev->run;
@@ -368,6 +398,9 @@ static int play_event(struct requester_dev *dev)
             if (missing_response_make(a, &a->missing[dev->missing], like, &pkt) &&
                 take_response(dev, &pkt, NULL) != 0)
                 return -1;
+        if (needs_restart(dev) && rnic_deadline(dev->rnic) != RNIC_NEVER &&
+            fire_timer(dev, rnic_deadline(dev->rnic)) != 0)
+            return -1;
         if (dev->watch)
             trace_parse(p, &pkt);
         return take_response(dev, &pkt, p);

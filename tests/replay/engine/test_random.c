@@ -399,6 +399,7 @@ static void recordings_once_failed_wrongly_pass(void)
         {DELAYED, 1013, "a copy behind the one that an RNR NAK refuses is executed"},
         {QUEUED, 1039, "responses that are lost later make the retries look endless"},
         {QUEUED, 1094, "... and use up the retry count"},
+        {REORDERED, 20054, "a response begins where only the recorded requester restarted a READ"},
         {REORDERED, 1033, "a response that begins inside a READ answers an earlier restart"},
     };
 

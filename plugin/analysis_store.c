@@ -9,7 +9,8 @@
 #define PAGE_FRAMES 512u
 #define CHUNK_SIZE  32768u
 #define READ_UNIT   256u   /* smallest path MTU, bytes */
-#define READ_UNITS  32768u /* tracked units of one READ: 8 MiB of data in 4 KiB of bits */
+#define READ_UNITS  32768u /* tracked units of one READ: 8 MiB of data */
+#define READ_PAGE   1024u  /* units of one page of bits */
 
 /* Index entry of a frame. */
 struct frame_entry {
@@ -27,7 +28,8 @@ struct frame_extra {
     /* First of several READ responses: number of bytes received in order, or a bit for each unit
      * that was received. */
     uint64_t read_next;
-    uint8_t *read_units; /* READ_UNITS bits; NULL while responses arrive in order */
+    uint8_t **read_page; /* READ_UNITS / READ_PAGE pages of bits, each NULL until one of its units
+                          * arrives; NULL while responses arrive in order */
     uint32_t cm_stream;  /* REQ: stream that its REP set up */
     uint64_t cm_time;    /* REQ: time of the REQ, ns */
     uint32_t cm_mtu;
@@ -297,8 +299,20 @@ static uint32_t resolve_stream(struct roce_flow_result *r)
 
 static void mark_read_units(struct frame_extra *extra, uint64_t from, uint64_t end)
 {
-    for (uint64_t unit = from / READ_UNIT; unit * READ_UNIT < end && unit < READ_UNITS; unit++)
-        extra->read_units[unit / 8] |= (uint8_t)(1u << unit % 8);
+    for (uint64_t unit = from / READ_UNIT; unit * READ_UNIT < end && unit < READ_UNITS; unit++) {
+        uint8_t **page = &extra->read_page[unit / READ_PAGE];
+
+        if (!*page)
+            *page = (uint8_t *)wmem_alloc0(wmem_file_scope(), READ_PAGE / 8);
+        (*page)[unit % READ_PAGE / 8] |= (uint8_t)(1u << unit % 8);
+    }
+}
+
+static bool is_read_unit_marked(const struct frame_extra *extra, uint64_t unit)
+{
+    const uint8_t *page = extra->read_page[unit / READ_PAGE];
+
+    return page && (page[unit % READ_PAGE / 8] >> unit % 8 & 1) != 0;
 }
 
 /* Returns true if this READ response is a duplicate. A repeated READ may restart at any response;
@@ -315,15 +329,15 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
     if (!extra || at / READ_UNIT >= READ_UNITS)
         return !extra;
-    if (!extra->read_units && at == extra->read_next) {
+    if (!extra->read_page && at == extra->read_next) {
         extra->read_next = end;
         return false;
     }
-    if (!extra->read_units) {
-        extra->read_units = (uint8_t *)wmem_alloc0(wmem_file_scope(), READ_UNITS / 8);
+    if (!extra->read_page) {
+        extra->read_page = wmem_alloc0_array(wmem_file_scope(), uint8_t *, READ_UNITS / READ_PAGE);
         mark_read_units(extra, 0, extra->read_next);
     }
-    seen = (extra->read_units[at / READ_UNIT / 8] >> at / READ_UNIT % 8 & 1) != 0;
+    seen = is_read_unit_marked(extra, at / READ_UNIT);
     mark_read_units(extra, at, end);
     return seen;
 }

@@ -89,7 +89,7 @@ def main():
     finally:
         sender.kill()
         source.kill()
-        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGTERM)  # a shell lets programs in the background ignore SIGINT
         errors = child.communicate()[1]
     steady = [s for s in samples if s[0] >= seconds / 10]
     print(f"{packets} packets in {seconds:.0f} s: {packets / seconds:.0f} packets/s; resident memory {steady[0][1]} KiB after a tenth, "

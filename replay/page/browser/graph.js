@@ -331,8 +331,8 @@ const RoceGraph = (function () {
       if (this.busy) return;
       this.busy = true;
       this.window = [t0, t0 + length];
-      this.graphs.forEach((g) => g.dygraph.updateOptions({ dateWindow: this.window.slice(),
-        valueRange: g.spec.range(this, ...this.window, g.div.clientWidth) }));
+      const ranges = this.graphs.map((g) => g.spec.range(this, ...this.window, g.div.clientWidth)); // reads sizes before the page changes
+      this.graphs.forEach((g, i) => g.dygraph.updateOptions({ dateWindow: this.window.slice(), valueRange: ranges[i] }));
       this.busy = false;
       this.events.onWindow(this.window[0], this.window[1]);
     }

@@ -27,9 +27,9 @@ static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct ro
 
     memcpy(key.src, s->addr[from], 16);
     memcpy(key.dst, s->addr[1 - from], 16);
-    return s->qpn[1 - from]
-               ? roce_conn_find(ctx->flow, &key, roce_key_hash(&key, &ctx->flow->secret))
-               : NULL;
+    return s->qpn[1 - from] ? roce_conn_find(roce_pair_part(ctx->flow, &key), &key,
+                                             roce_key_hash(&key, &ctx->flow->secret))
+                            : NULL;
 }
 
 static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exchange *s)
@@ -161,7 +161,7 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
 static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
 {
     for (unsigned i = 0; i < ROCE_TIMEWAIT_QPS; i++) {
-        const struct roce_timewait_qp *e = &ctx->flow->timewait[i];
+        const struct roce_timewait_qp *e = &ctx->flow->common->timewait[i];
 
         if (e->used && e->qpn == qpn && memcmp(e->addr, ctx->src, 16) == 0 &&
             roce_since(e->time, ctx->time) < TIMEWAIT_NS)
@@ -233,7 +233,8 @@ static void note_timewait(struct roce_flow *flow, const struct roce_ctx *ctx,
                           const struct roce_cm_exchange *s)
 {
     for (int i = 0; i < 2; i++) {
-        struct roce_timewait_qp *e = &flow->timewait[flow->timewait_next++ % ROCE_TIMEWAIT_QPS];
+        struct roce_timewait_qp *e =
+            &flow->common->timewait[flow->common->timewait_next++ % ROCE_TIMEWAIT_QPS];
 
         e->used = true;
         memcpy(e->addr, s->addr[i], 16);
@@ -268,7 +269,7 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
         return;
     set_cm_facts(conn, s, &none, 0, ctx->time);
     *sum = conn->facts;
-    sum->conn_index = ctx->flow->next_conn_index;
+    sum->conn_index = ctx->flow->common->next_conn_index;
     roce_conn_note_network(sum, ctx->pkt);
     sum->first_frame = s->req_frame;
     sum->first_time = s->req_time;
@@ -370,6 +371,7 @@ void roce_cm_track(struct roce_ctx *ctx)
     struct roce_cm_msg msg;
     int rc = roce_cm_msg_of_pkt(&msg, ctx->pkt);
 
+    roce_gate(ctx->flow);
     if (rc == ROCE_ERR_MALFORMED) {
         if (msg.mad.base_version != ROCE_MAD_BASE)
             REPORT(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
@@ -406,8 +408,8 @@ void roce_cm_track(struct roce_ctx *ctx)
 
 void roce_cm_end(struct roce_flow *flow)
 {
-    for (uint32_t i = 0; flow->cm && i < ROCE_CM_EXCHANGES; i++) {
-        const struct roce_cm_exchange *s = &flow->cm[i];
+    for (uint32_t i = 0; flow->common->cm && i < ROCE_CM_EXCHANGES; i++) {
+        const struct roce_cm_exchange *s = &flow->common->cm[i];
         const struct roce_packet_digest digest = {.key.net = s->net};
         struct roce_ctx ctx = {
             .flow = flow, .frame = s->dreq_frame, .time = flow->last_time, .digest = &digest};

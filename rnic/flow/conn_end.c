@@ -16,6 +16,7 @@ void roce_conn_end(struct roce_flow *flow, struct roce_conn *conn)
                            .time = conn->facts.last_time};
     struct roce_conn_summary sum;
 
+    roce_gate(flow);
     if (conn->facts.pairing == ROCE_PAIRED_ALONE)
         roce_acknowledged_before_join(&ctx, true);
     roce_reuse_end(&ctx);

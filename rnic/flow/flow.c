@@ -69,6 +69,8 @@ struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts)
     roce_hash_secret_init(&flow->secret, o.hash_seed);
     flow->opts = o;
     flow->mem = mem;
+    flow->common = &flow->own;
+    flow->own.mem = &flow->mem;
     flow->summary_hist = roce_mem_get(&flow->mem, 2 * sizeof(*flow->summary_hist));
     if (!flow->summary_hist) {
         mem = flow->mem;
@@ -88,7 +90,7 @@ void roce_flow_del(struct roce_flow *flow)
         roce_conn_free(flow, flow->first_all);
     roce_cm_exchange_free(flow);
     roce_mem_put(&flow->mem, flow->table, flow->table_cap * sizeof(struct roce_endpoint *));
-    roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*flow->alias));
+    roce_mem_put(&flow->mem, flow->own.alias, flow->own.alias_cap * sizeof(*flow->own.alias));
     roce_mem_put(&flow->mem, flow->summary_hist, 2 * sizeof(*flow->summary_hist));
     mem = flow->mem;
     roce_mem_put(&mem, flow, sizeof(*flow));
@@ -96,9 +98,9 @@ void roce_flow_del(struct roce_flow *flow)
 
 uint32_t roce_flow_conn_index(const struct roce_flow *flow, uint32_t conn_index)
 {
-    while (conn_index < flow->alias_cap && conn_index < flow->next_conn_index &&
-           flow->alias[conn_index] != conn_index)
-        conn_index = flow->alias[conn_index];
+    while (conn_index < flow->common->alias_cap && conn_index < flow->common->next_conn_index &&
+           flow->common->alias[conn_index] != conn_index)
+        conn_index = flow->common->alias[conn_index];
     return conn_index;
 }
 
@@ -251,12 +253,71 @@ static const struct roce_flow_result result_none = ROCE_FLOW_RESULT_NONE;
 
 /* Infers the resolution of the capture clock. Some capture points tick once a millisecond or
  * second. */
-static void learn_grain(struct roce_flow *flow, uint64_t time)
+static void learn_grain(struct roce_common *common, uint64_t time)
 {
-    if (flow->grain == 0)
-        flow->grain = GRAIN_MOST;
-    while (time % flow->grain)
-        flow->grain /= 10;
+    if (common->grain == 0)
+        common->grain = GRAIN_MOST;
+    while (time % common->grain)
+        common->grain /= 10;
+}
+
+static inline void look_at_time(struct roce_common *common, const struct roce_flow_in *in,
+                                struct roce_flow_look *look)
+{
+    if (in->time > common->last_time)
+        common->last_time = in->time;
+    if (common->grain == 0 || common->grain > GRAIN_FINE)
+        learn_grain(common, in->time);
+    look->last_time = common->last_time;
+    look->grain = common->grain;
+}
+
+static uint64_t suspect_bit(struct roce_icrc_trust *trust, const uint8_t addr[16])
+{
+    unsigned host = roce_icrc_trust_suspect(trust, addr);
+
+    _Static_assert(ROCE_ICRC_TRUST_HOSTS == 64, "the hosts are the bits of a word");
+    return host < ROCE_ICRC_TRUST_HOSTS ? UINT64_C(1) << host : 0;
+}
+
+static inline void look_at_icrc(struct roce_common *common, const struct roce_flow_in *in,
+                                const struct roce_key *key, struct roce_flow_look *look)
+{
+    struct roce_icrc_trust *trust = &common->trust;
+    bool undecided;
+
+    look->src_suspect = look->dst_suspect = 0;
+    look->undecided = look->first_good = false;
+    if (trust->bad == 0 && in->icrc != ROCE_ICRC_BAD) { /* no host is a suspect */
+        look->icrc = roce_icrc_trust_status(trust, key->src, in->icrc, in->frame, in->time);
+        return;
+    }
+    undecided = roce_icrc_trust_undecided(trust, key->src);
+    look->icrc = roce_icrc_trust_status(trust, key->src, in->icrc, in->frame, in->time);
+    look->src_suspect = suspect_bit(trust, key->src);
+    look->dst_suspect = suspect_bit(trust, key->dst);
+    look->undecided = roce_icrc_trust_undecided(trust, key->src);
+    look->first_good = in->icrc == ROCE_ICRC_GOOD && undecided && look->src_suspect;
+}
+
+/* Returns whether the flow does not judge the packet: its opcode is unknown, or it is of
+ * NVIDIA's DC transport. */
+static inline bool is_not_judged(const struct roce_pkt *pkt)
+{
+    return !pkt->op || (pkt->op->svc == ROCE_SVC_RD && roce_dc_may_be(pkt));
+}
+
+bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
+                    struct roce_flow_look *look)
+{
+    look_at_time(flow->common, in, look);
+    look->src_suspect = look->dst_suspect = 0;
+    look->icrc = in->icrc;
+    look->undecided = look->first_good = false;
+    if (is_not_judged(in->pkt))
+        return false;
+    look_at_icrc(flow->common, in, &in->digest->key, look);
+    return look->first_good || in->pkt->bth.dest_qp == ROCE_QP_GSI;
 }
 
 void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
@@ -264,9 +325,12 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
 {
     struct roce_flow_result scratch;
     struct roce_packet_digest own;
+    struct roce_flow_look own_look;
     struct roce_ctx ctx;
     bool dropped;
 
+    flow->gated = false;
+    ctx.look = in->look ? in->look : &own_look;
     ctx.flow = flow;
     ctx.pkt = in->pkt;
     ctx.frame = in->frame;
@@ -284,14 +348,12 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     }
     flow->totals.packets++;
     flow->totals.bytes += in->pkt->wire_len;
-    if (in->time > flow->last_time)
-        flow->last_time = in->time;
-    if (flow->grain == 0 || flow->grain > GRAIN_FINE)
-        learn_grain(flow, in->time);
-    if (!in->pkt->op)
-        return;
-    if (in->pkt->op->svc == ROCE_SVC_RD && roce_dc_may_be(in->pkt)) {
-        flow->totals.dc++;
+    if (!in->look)
+        look_at_time(flow->common, in, &own_look);
+    flow->last_time = ctx.look->last_time;
+    flow->grain = ctx.look->grain;
+    if (is_not_judged(in->pkt)) {
+        flow->totals.dc += in->pkt->op != NULL;
         return;
     }
     ctx.digest = in->digest;
@@ -301,9 +363,11 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     }
     ctx.src = ctx.digest->key.src;
     ctx.dst = ctx.digest->key.dst;
-    ctx.icrc = roce_icrc_trust_status(&flow->trust, ctx.src, in->icrc, in->frame, in->time);
+    if (!in->look)
+        look_at_icrc(flow->common, in, &ctx.digest->key, &own_look);
+    ctx.icrc = ctx.look->icrc;
     ctx.rewritten = ctx.icrc != in->icrc;
-    if (flow->trust.deferred && in->icrc == ROCE_ICRC_GOOD)
+    if (ctx.look->first_good)
         roce_check_icrc_release(&ctx);
     dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
     find_endpoint(&ctx, !dropped);
@@ -327,7 +391,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     if (flow->opts.no_fast_path || !roce_fast_path(&ctx))
         analyze_packet(&ctx);
     if (ctx.result->acked_packets)
-        roce_icrc_trust_acked(&flow->trust, ctx.dst);
+        flow->acked_hosts |= ctx.look->dst_suspect;
     if (!ctx.conn)
         return;
     if (ctx.want_result) { /* pairing may have moved the packet to another connection */

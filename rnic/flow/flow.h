@@ -88,6 +88,19 @@ struct roce_flow_done {
 
 struct roce_flow_in;
 
+#define ROCE_FLOW_GROUPS 2048u /* groups of pairs of hosts */
+
+/* First look at a packet: what depends on the packets of all hosts before it. */
+struct roce_flow_look {
+    uint64_t last_time;                /* latest time in the capture so far, ns */
+    uint64_t grain;                    /* resolution of the capture's clock so far, ns */
+    uint64_t src_suspect, dst_suspect; /* bit of the sender or receiver in a bit set of the hosts
+                                        * whose ICRC was wrong; 0 if it was not */
+    enum roce_icrc_status icrc; /* ICRC status that takes the host's other packets into account */
+    bool undecided;             /* no ICRC of the sender was right so far */
+    bool first_good;            /* the first right ICRC of a host that had wrong ones */
+};
+
 struct roce_flow_opts {
     struct roce_alloc mem;     /* allocator; all zero: malloc() and free() */
     size_t mem_max;            /* memory limit, bytes; 0 = 1 GiB */
@@ -127,6 +140,8 @@ struct roce_flow_in {
         icrc; /* result of roce_pkt_icrc_check(), or UNVERIFIED if the ICRC was not checked */
     const struct roce_packet_digest
         *digest; /* digest of `pkt`, or NULL: roce_flow_feed() then computes the digest */
+    const struct roce_flow_look *look; /* roce_flow_look() of the packet; NULL for a flow that
+                                        * judges the whole capture */
 };
 
 /* Bits of roce_flow_result.flags. */
@@ -247,6 +262,45 @@ void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_dig
 /* Ends the capture: reports closing findings and calls on_conn() for each connection. Must be
  * called once. */
 void roce_flow_finish(struct roce_flow *flow);
+
+/*
+ * Several flows can judge one capture together, each in its own thread, with the findings, numbers
+ * and calls of one flow. All packets between two hosts are for one of the flows: pairing compares
+ * all their QPs. One thread looks at the packets in the order of the capture, then the flows judge
+ * them:
+ *
+ *   1. roce_flow_split(flow, part, cnt, ...);   before the first packet; part[0] is `flow`
+ *   2. for each packet: roce_flow_look(flow, &in, &look), and a choice of the part by
+ *      roce_flow_group() of the packet
+ *   3. for each packet: in.look = &look; roce_flow_feed(part[i], &in, ...), in order in each part
+ *   4. roce_flow_merge(flow);   then finish, owner and del for `flow` alone
+ *
+ * Before a part calls a callback or uses what all parts share, it calls gate() with its `user`.
+ * gate() must return when every earlier packet of the capture has been judged. A packet for which
+ * roce_flow_look() returns true is judged alone: no later packet may be fed before it is done.
+ */
+
+/* Makes `cnt` flows of a flow that got no packet. `user[i]` is the first argument of the callbacks
+ * and of gate() of part[i]. `part_of` has the index of the part of each group; the caller fills
+ * it, before it feeds a packet of the group. `part`, `part_of` must live until roce_flow_merge().
+ * Returns false without memory, and `flow` is then unchanged. */
+bool roce_flow_split(struct roce_flow *flow, struct roce_flow **part, unsigned cnt,
+                     void *const *user, const uint8_t *part_of, void (*gate)(void *user));
+
+/* First look at a packet, in the order of the capture. Needs in->digest. Returns whether the packet
+ * is judged alone. */
+bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
+                    struct roce_flow_look *look);
+
+/* Returns the group of the two hosts of a packet, below ROCE_FLOW_GROUPS. */
+uint32_t roce_flow_group(const struct roce_packet_digest *digest);
+
+/* Returns whether the part is so large that the limits of memory or connections may be reached
+ * soon. Then the parts must be merged, because eviction compares all connections. */
+bool roce_flow_is_crowded(const struct roce_flow *part);
+
+/* Moves all connections into `flow` and deletes the other parts. */
+void roce_flow_merge(struct roce_flow *flow);
 
 /* Returns the final number of connection `conn_index`. If two directions are paired later, the
  * connection keeps the number of the direction that was captured first. */

@@ -34,14 +34,11 @@ static void host_in_a_used_slot_is_not_followed(void)
     for (unsigned i = 0; i <= ROCE_ICRC_TRUST_DAMAGED; i++)
         (void)hear(a, ROCE_ICRC_BAD);
     EXPECT_EQ(hear(b, ROCE_ICRC_BAD), ROCE_ICRC_BAD);
-    CU_ASSERT(!roce_icrc_trust_defer(&trust, b, &held));
+    CU_ASSERT(!roce_icrc_trust_undecided(&trust, b));
     EXPECT_EQ(hear(b, ROCE_ICRC_GOOD), ROCE_ICRC_GOOD);
     EXPECT_EQ(trust.good, 1);
     EXPECT_EQ(hear(a, ROCE_ICRC_BAD), ROCE_ICRC_UNVERIFIED);
-    roce_icrc_trust_acked(&trust, b);
-    roce_icrc_trust_unanswered(&trust, b);
-    for (unsigned i = 0; i < ROCE_ICRC_TRUST_HOSTS; i++)
-        CU_ASSERT(!trust.host[i].acked && !trust.host[i].unanswered);
+    EXPECT_EQ(roce_icrc_trust_suspect(&trust, b), ROCE_ICRC_TRUST_HOSTS);
 }
 
 static void three_findings_are_deferred(void)
@@ -51,6 +48,7 @@ static void three_findings_are_deferred(void)
     trust = (struct roce_icrc_trust){0};
     (void)hear(a, ROCE_ICRC_BAD);
     CU_ASSERT_PTR_NULL(roce_icrc_trust_deferred(&trust, a));
+    CU_ASSERT(roce_icrc_trust_undecided(&trust, a));
     for (unsigned i = 0; i < ROCE_ICRC_TRUST_DAMAGED; i++)
         CU_ASSERT(roce_icrc_trust_defer(&trust, a, &held));
     CU_ASSERT(!roce_icrc_trust_defer(&trust, a, &held));
@@ -64,29 +62,20 @@ static void three_findings_are_deferred(void)
     trust = (struct roce_icrc_trust){0};
     (void)hear(a, ROCE_ICRC_GOOD);
     (void)hear(a, ROCE_ICRC_BAD);
-    CU_ASSERT(!roce_icrc_trust_defer(&trust, a, &held)); /* the decision is known: the packet is
-                                                          * damaged */
+    CU_ASSERT(!roce_icrc_trust_undecided(&trust, a)); /* the packet is damaged */
 }
 
-/* The table has no entry for a host without a wrong ICRC. */
-static void acks_are_noted_for_suspect_hosts_only(void)
+static void host_with_a_wrong_icrc_is_a_suspect(void)
 {
-    for (unsigned bad = 0; bad < 2; bad++) {
-        bool taken = false, ignored = false;
-
-        trust = (struct roce_icrc_trust){0};
-        (void)hear(a, bad ? ROCE_ICRC_BAD : ROCE_ICRC_GOOD);
-        roce_icrc_trust_acked(&trust, a);
-        roce_icrc_trust_unanswered(&trust, a);
-        for (unsigned i = 0; i < ROCE_ICRC_TRUST_HOSTS; i++) {
-            taken |= trust.host[i].acked;
-            ignored |= trust.host[i].unanswered;
-        }
-        EXPECT_EQ(taken, bad);
-        EXPECT_EQ(ignored, bad);
-    }
+    trust = (struct roce_icrc_trust){0};
+    (void)hear(a, ROCE_ICRC_GOOD);
+    EXPECT_EQ(roce_icrc_trust_suspect(&trust, a), ROCE_ICRC_TRUST_HOSTS);
+    EXPECT_EQ(trust.bad, 0);
+    (void)hear(a, ROCE_ICRC_BAD);
+    CU_ASSERT(roce_icrc_trust_suspect(&trust, a) < ROCE_ICRC_TRUST_HOSTS);
+    EXPECT_EQ(trust.bad, 1);
 }
 
 SUITE("flow.icrc_trust", TEST(three_wrong_icrcs_are_damage),
       TEST(host_in_a_used_slot_is_not_followed), TEST(three_findings_are_deferred),
-      TEST(acks_are_noted_for_suspect_hosts_only))
+      TEST(host_with_a_wrong_icrc_is_a_suspect))

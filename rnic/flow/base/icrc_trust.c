@@ -28,7 +28,23 @@ enum roce_icrc_status roce_icrc_trust_status(struct roce_icrc_trust *trust, cons
         return seen;
     }
     host->bad++;
+    trust->bad++;
     return host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED ? ROCE_ICRC_UNVERIFIED : seen;
+}
+
+bool roce_icrc_trust_undecided(struct roce_icrc_trust *trust, const uint8_t src[16])
+{
+    struct roce_icrc_host *host = find_host(trust, src);
+
+    return host->good == 0 && memcmp(host->addr, src, 16) == 0;
+}
+
+unsigned roce_icrc_trust_suspect(struct roce_icrc_trust *trust, const uint8_t src[16])
+{
+    struct roce_icrc_host *host = find_host(trust, src);
+
+    return host->bad && memcmp(host->addr, src, 16) == 0 ? (unsigned)(host - trust->host)
+                                                         : ROCE_ICRC_TRUST_HOSTS;
 }
 
 bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
@@ -36,8 +52,7 @@ bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
 {
     struct roce_icrc_host *host = find_host(trust, src);
 
-    if (host->good || host->deferred_cnt == ROCE_ICRC_TRUST_DAMAGED ||
-        memcmp(host->addr, src, 16) != 0)
+    if (host->deferred_cnt == ROCE_ICRC_TRUST_DAMAGED)
         return false;
     host->deferred[host->deferred_cnt++] = *held;
     trust->deferred++;
@@ -50,20 +65,4 @@ struct roce_icrc_host *roce_icrc_trust_deferred(struct roce_icrc_trust *trust,
     struct roce_icrc_host *host = find_host(trust, src);
 
     return host->deferred_cnt && memcmp(host->addr, src, 16) == 0 ? host : NULL;
-}
-
-void roce_icrc_trust_acked(struct roce_icrc_trust *trust, const uint8_t src[16])
-{
-    struct roce_icrc_host *host = find_host(trust, src);
-
-    if (host->bad && memcmp(host->addr, src, 16) == 0)
-        host->acked = true;
-}
-
-void roce_icrc_trust_unanswered(struct roce_icrc_trust *trust, const uint8_t src[16])
-{
-    struct roce_icrc_host *host = find_host(trust, src);
-
-    if (host->bad && memcmp(host->addr, src, 16) == 0)
-        host->unanswered = true;
 }

@@ -40,16 +40,14 @@ struct roce_icrc_host {
     uint32_t good, bad; /* packets with a right and with a wrong ICRC; both 0: slot is free */
     uint32_t frame;     /* latest frame of the host */
     uint64_t time;
-    bool acked;      /* a receiver acknowledged packets of this host */
-    bool unanswered; /* the host sent a request three times without a response */
     uint8_t deferred_cnt;
     struct roce_deferred_icrc deferred[ROCE_ICRC_TRUST_DAMAGED];
 };
 
 struct roce_icrc_trust {
     struct roce_icrc_host host[ROCE_ICRC_TRUST_HOSTS];
-    uint64_t good;     /* packets of all hosts with a right ICRC */
-    uint32_t deferred; /* deferred findings of all hosts */
+    uint64_t good, bad; /* packets of all tracked hosts with a right and with a wrong ICRC */
+    uint32_t deferred;  /* deferred findings of all hosts */
 };
 
 /* Counts a packet of `src` and returns the status of its ICRC. Returns UNVERIFIED instead of BAD if
@@ -58,20 +56,20 @@ enum roce_icrc_status roce_icrc_trust_status(struct roce_icrc_trust *trust, cons
                                              enum roce_icrc_status seen, uint32_t frame,
                                              uint64_t time);
 
-/* Defers the finding about a damaged packet of `src` until a right ICRC, or the end of the capture,
- * decides. Returns false if the caller must report the finding now. */
+/* Returns whether no ICRC of the tracked host `src` was right so far. */
+bool roce_icrc_trust_undecided(struct roce_icrc_trust *trust, const uint8_t src[16]);
+
+/* Returns the number of the host `src`, from 0, if one of its ICRCs was wrong; otherwise
+ * ROCE_ICRC_TRUST_HOSTS. */
+unsigned roce_icrc_trust_suspect(struct roce_icrc_trust *trust, const uint8_t src[16]);
+
+/* Defers the finding about a damaged packet of the undecided host `src` until a right ICRC, or the
+ * end of the capture, decides. Returns false if the caller must report the finding now. */
 bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
                            const struct roce_deferred_icrc *held);
 
 /* Returns the host with address `src` if it has deferred findings, otherwise NULL. */
 struct roce_icrc_host *roce_icrc_trust_deferred(struct roce_icrc_trust *trust,
                                                 const uint8_t src[16]);
-
-/* Records that `src` retransmitted requests after timeouts: receivers may drop its packets. */
-void roce_icrc_trust_unanswered(struct roce_icrc_trust *trust, const uint8_t src[16]);
-
-/* Records that a receiver acknowledged packets of `src`, so that their ICRCs were correct at the
- * receiver. */
-void roce_icrc_trust_acked(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
 #endif

@@ -22,18 +22,19 @@ uint16_t roce_rxe_ud_sport(uint32_t qpn)
     return (uint16_t)(0xC000 + (qpn * UINT32_C(0x61C88647) >> 18)); /* 14 bits of a hash */
 }
 
-bool roce_peer_host_is_rxe(const struct roce_flow *flow, const uint8_t addr[16])
+bool roce_peer_host_is_rxe(struct roce_flow *flow, const uint8_t addr[16])
 {
-    for (uint32_t i = 0; i < flow->rxe_host_cnt; i++)
-        if (memcmp(flow->rxe_host[i], addr, 16) == 0)
+    roce_gate(flow);
+    for (uint32_t i = 0; i < flow->common->rxe_host_cnt; i++)
+        if (memcmp(flow->common->rxe_host[i], addr, 16) == 0)
             return true;
     return false;
 }
 
 static void remember_host(struct roce_flow *flow, const uint8_t addr[16])
 {
-    if (flow->rxe_host_cnt < ROCE_PEER_HOSTS && !roce_peer_host_is_rxe(flow, addr))
-        memcpy(flow->rxe_host[flow->rxe_host_cnt++], addr, 16);
+    if (flow->common->rxe_host_cnt < ROCE_PEER_HOSTS && !roce_peer_host_is_rxe(flow, addr))
+        memcpy(flow->common->rxe_host[flow->common->rxe_host_cnt++], addr, 16);
 }
 
 /* Returns whether the packets of an endpoint prove that it is rxe. */

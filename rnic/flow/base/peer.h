@@ -35,7 +35,7 @@ void roce_peer_note_migreq(struct roce_ctx *ctx);
 bool roce_peer_is_rxe(struct roce_flow *flow, const struct roce_endpoint *side);
 
 /* Returns whether the host with this address was recognised as rxe. */
-bool roce_peer_host_is_rxe(const struct roce_flow *flow, const uint8_t addr[16]);
+bool roce_peer_host_is_rxe(struct roce_flow *flow, const uint8_t addr[16]);
 
 /* Remembers the hosts of all connections that have the evidence. Called at the end of the capture,
  * before the connections end. */

@@ -100,6 +100,7 @@ static void close_episode(struct roce_ctx *ctx, struct roce_endpoint *side, enum
     }
     if (end == ROCE_CNP_RECOVERED)
         roce_spread_add(&sum->recovery_ns, s->sum.recovered_ns);
+    roce_gate(ctx->flow);
     if (ctx->flow->opts.on_cnp_episode)
         ctx->flow->opts.on_cnp_episode(ctx->flow->opts.user, &s->sum);
 }

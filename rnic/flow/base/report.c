@@ -105,10 +105,20 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
     return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || is_to_begin(ctx);
 }
 
+/* Returns whether a finding of this rule shows that packets are missing in the capture. */
+static bool shows_gap(enum roce_rule rule)
+{
+    return rule == ROCE_RULE_PSN_GAP || rule == ROCE_RULE_ACK_UNSEEN ||
+           rule == ROCE_RULE_IMPLIED_NAK || rule == ROCE_RULE_READ_RESP_GAP ||
+           rule == ROCE_RULE_MSN_TOO_HIGH;
+}
+
 void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *f)
 {
     struct roce_flow *flow = ctx->flow;
 
+    roce_gate(flow);
+    flow->common->has_gaps |= shows_gap(f->rule);
     flow->totals.findings[f->severity]++;
     flow->totals.rules[f->rule]++;
     if (f->known)
@@ -193,8 +203,10 @@ void roce_report_once(struct roce_ctx *ctx, struct roce_report report)
 
 void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame)
 {
-    if (ctx->flow->opts.on_link && frame)
-        ctx->flow->opts.on_link(ctx->flow->opts.user, kind, frame, ctx->frame);
+    if (!ctx->flow->opts.on_link || !frame)
+        return;
+    roce_gate(ctx->flow);
+    ctx->flow->opts.on_link(ctx->flow->opts.user, kind, frame, ctx->frame);
 }
 
 void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
@@ -208,6 +220,8 @@ void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *re
                                   .start = start,
                                   .ns = ns};
 
-    if (ctx->flow->opts.on_done)
-        ctx->flow->opts.on_done(ctx->flow->opts.user, &done);
+    if (!ctx->flow->opts.on_done)
+        return;
+    roce_gate(ctx->flow);
+    ctx->flow->opts.on_done(ctx->flow->opts.user, &done);
 }

@@ -328,12 +328,38 @@ struct roce_timewait_qp {
 
 #define ROCE_CM_EXCHANGES 256u /* maximum number of CM exchanges tracked at a time */
 #define ROCE_TIMEWAIT_QPS 64u
-#define ROCE_PAIR_BUCKETS 4096u
+#define ROCE_PAIR_BUCKETS (2 * ROCE_FLOW_GROUPS)
 
 struct roce_cm_exchange;
 
+/* Data about the whole capture. Flows that judge a capture together share it (split.h). `trust`
+ * except its deferred findings, `last_time` and `grain` change at the first look at a packet; a
+ * flow uses the other members after roce_gate(). */
+struct roce_common {
+    struct roce_mem *mem; /* of the members below */
+    uint32_t *alias; /* alias[i]: conn_index of the connection that connection i was joined to */
+    uint32_t alias_cap, next_conn_index;
+    struct roce_cm_exchange *cm;
+    uint32_t cm_next;
+    struct roce_timewait_qp timewait[ROCE_TIMEWAIT_QPS];
+    uint32_t timewait_next;
+    struct roce_icrc_trust trust;
+    uint8_t rxe_host[ROCE_PEER_HOSTS][16]; /* addresses of the hosts recognised as rxe */
+    uint32_t rxe_host_cnt;
+    bool has_gaps;      /* a finding shows that packets are missing in the capture */
+    uint64_t last_time; /* latest time in the capture, ns */
+    uint64_t grain; /* resolution of the capture's clock so far, ns; 0 before the first packet */
+    struct roce_flow *const *part; /* the flows that share the capture; NULL if there is one */
+    const uint8_t *part_of;        /* index of the flow of each group of addresses */
+    unsigned part_cnt;
+};
+
 struct roce_flow {
     struct roce_flow_opts opts;
+    struct roce_common *common, own; /* `common` is `own`, or that of the first flow */
+    void (*gate)(void *user);        /* see roce_gate(); NULL for a single flow */
+    bool gated;                      /* the current packet has passed the gate */
+    struct roce_mem own_mem;         /* of `own`, while several flows share it */
     struct roce_mem mem;
     struct roce_hash_secret secret;
     struct roce_flow_totals totals;
@@ -343,27 +369,32 @@ struct roce_flow {
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
-    uint32_t *alias; /* alias[i]: conn_index of the connection that connection i was joined to */
-    uint32_t alias_cap, next_conn_index;
     struct roce_endpoint *pair[ROCE_PAIR_BUCKETS];
     uint16_t directions[ROCE_PAIR_BUCKETS]; /* number of directions of connected services between
                                              * two hosts; saturates */
-    struct roce_cm_exchange *cm;
-    uint32_t cm_next;
-    struct roce_timewait_qp timewait[ROCE_TIMEWAIT_QPS];
-    uint32_t timewait_next;
-    struct roce_icrc_trust trust;
+    uint64_t acked_hosts;      /* bit set of the hosts in `trust` whose packets were acknowledged */
+    uint64_t unanswered_hosts; /* bit set of those that sent a request three times without a
+                                * response */
     struct roce_hist (
         *summary_hist)[ROCE_TIMES]; /* scratch histograms for a summary, one set for each side */
     struct roce_cold_counters lost_cold; /* dummy counters, used if the allocation of counters
                                           * fails */
     struct roce_oper_count lost_oper;
-    uint8_t rxe_host[ROCE_PEER_HOSTS][16]; /* addresses of the hosts recognised as rxe */
-    uint32_t rxe_host_cnt;
-    uint64_t last_time; /* latest time in the capture, ns */
-    uint64_t grain; /* resolution of the capture's clock so far, ns; 0 before the first packet */
+    uint64_t last_time; /* latest time in the capture so far, ns */
+    uint64_t grain;     /* resolution of the capture's clock so far, ns */
     bool finished;
 };
+
+/* Waits until every earlier packet of the capture has been judged. Every function that uses
+ * roce_common or calls a callback calls it, so that all of this happens in the order of the
+ * capture. Returns at once for a single flow. */
+static inline void roce_gate(struct roce_flow *flow)
+{
+    if (!flow->gate || flow->gated)
+        return;
+    flow->gate(flow->opts.user);
+    flow->gated = true;
+}
 
 /* The packet being processed and its context. */
 struct roce_ctx {
@@ -381,6 +412,7 @@ struct roce_ctx {
     bool want_result;    /* the caller of roce_flow_feed() passed a result to fill */
     uint32_t lsn_before; /* value of roce_rsp.lsn before the current response */
     const struct roce_packet_digest *digest;
+    const struct roce_flow_look *look; /* NULL at the end of a connection */
     const uint8_t *src, *dst; /* source and destination address in the packet's lookup key */
 };
 

@@ -225,8 +225,24 @@ static void check_icrc(struct roce_ctx *ctx)
                                     .conn_index = ctx->conn ? ctx->conn->conn_index : ROCE_NO_CONN,
                                     .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
                                     .flush = ctx->pkt->op->kind == ROCE_KIND_FLUSH};
-    if (!roce_icrc_trust_defer(&ctx->flow->trust, ctx->src, &held))
+    roce_gate(ctx->flow);
+    if (!ctx->look->undecided || !roce_icrc_trust_defer(&ctx->flow->common->trust, ctx->src, &held))
         report_bad_icrc(ctx, &held);
+}
+
+/* Returns the connection with this number, or NULL. */
+static struct roce_conn *find_conn(const struct roce_flow *flow, uint32_t conn_index)
+{
+    const struct roce_common *common = flow->common;
+    struct roce_conn *conn = NULL;
+
+    for (unsigned i = 0;
+         !conn && conn_index != ROCE_NO_CONN && i < (common->part ? common->part_cnt : 1); i++) {
+        conn = (common->part ? common->part[i] : flow)->first_all;
+        while (conn && conn->conn_index != conn_index)
+            conn = conn->next_all;
+    }
+    return conn;
 }
 
 static void report_deferred_icrc(struct roce_flow *flow, struct roce_icrc_host *host)
@@ -234,22 +250,22 @@ static void report_deferred_icrc(struct roce_flow *flow, struct roce_icrc_host *
     for (unsigned i = 0; i < host->deferred_cnt; i++) {
         const struct roce_deferred_icrc *held = &host->deferred[i];
         struct roce_ctx ctx = {.flow = flow, .frame = held->frame, .time = held->time};
-        struct roce_conn *conn = held->conn_index == ROCE_NO_CONN ? NULL : flow->first_all;
+        struct roce_conn *conn = find_conn(flow, held->conn_index);
 
-        while (conn && conn->conn_index != held->conn_index)
-            conn = conn->next_all;
         ctx.conn = conn; /* NULL if the connection has ended or was renumbered */
         ctx.sender = conn ? &conn->side[held->side] : NULL;
         report_bad_icrc(&ctx, held);
     }
-    flow->trust.deferred -= host->deferred_cnt;
+    flow->common->trust.deferred -= host->deferred_cnt;
     host->deferred_cnt = 0;
 }
 
 void roce_check_icrc_release(struct roce_ctx *ctx)
 {
-    struct roce_icrc_host *host = roce_icrc_trust_deferred(&ctx->flow->trust, ctx->src);
+    struct roce_icrc_host *host;
 
+    roce_gate(ctx->flow);
+    host = roce_icrc_trust_deferred(&ctx->flow->common->trust, ctx->src);
     if (host)
         report_deferred_icrc(ctx->flow, host);
 }
@@ -257,7 +273,7 @@ void roce_check_icrc_release(struct roce_ctx *ctx)
 void roce_check_icrc_end(struct roce_flow *flow)
 {
     for (unsigned i = 0; i < ROCE_ICRC_TRUST_HOSTS; i++) {
-        struct roce_icrc_host *host = &flow->trust.host[i];
+        struct roce_icrc_host *host = &flow->common->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
         /* If a packet was acknowledged, its ICRC was correct at the receiver. A capture on the
@@ -266,8 +282,8 @@ void roce_check_icrc_end(struct roce_flow *flow)
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
             REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0,
                    .rel = ROCE_REL_AT_LEAST,
-                   .weak = host->acked || !host->unanswered || flow->trust.good == 0 ||
-                           host->bad < NEVER_SURE);
+                   .weak = flow->acked_hosts >> i & 1 || !(flow->unanswered_hosts >> i & 1) ||
+                           flow->common->trust.good == 0 || host->bad < NEVER_SURE);
         else
             report_deferred_icrc(flow, host);
     }

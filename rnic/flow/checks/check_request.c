@@ -194,7 +194,7 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
     uint8_t limit = agreed ? ctx->conn->facts.cm.retry_count : RETRY_MAX;
 
     if (req->timeouts > 1)
-        roce_icrc_trust_unanswered(&ctx->flow->trust, ctx->src);
+        ctx->flow->unanswered_hosts |= ctx->look->src_suspect;
     if (t == ROCE_NEVER_NS)
         check_spread(ctx, e, idle);
     else

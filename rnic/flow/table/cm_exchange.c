@@ -16,10 +16,11 @@ static struct roce_cm_exchange *find_exchange(const struct roce_ctx *ctx, int si
 {
     struct roce_flow *flow = ctx->flow;
 
-    if (!flow->cm)
+    if (!flow->common->cm)
         return NULL;
     for (uint32_t i = 0; i < ROCE_CM_EXCHANGES; i++) { /* searches the newest exchange first */
-        struct roce_cm_exchange *s = &flow->cm[(flow->cm_next - 1 - i) % ROCE_CM_EXCHANGES];
+        struct roce_cm_exchange *s =
+            &flow->common->cm[(flow->common->cm_next - 1 - i) % ROCE_CM_EXCHANGES];
 
         if (s->used && s->net == ctx->digest->key.net && s->comm_id[side] == comm_id &&
             (s->seen & (side ? 1u << ROCE_CM_REP : 1u << ROCE_CM_REQ)) &&
@@ -107,12 +108,13 @@ void roce_cm_exchange_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     const struct roce_cm_req *req = &msg->req;
     struct roce_cm_exchange *s;
 
-    if (!flow->cm) {
-        flow->cm = roce_mem_need(&flow->mem, ROCE_CM_EXCHANGES * sizeof(*flow->cm));
-        if (!flow->cm)
+    if (!flow->common->cm) {
+        flow->common->cm =
+            roce_mem_need(flow->common->mem, ROCE_CM_EXCHANGES * sizeof(*flow->common->cm));
+        if (!flow->common->cm)
             return;
     }
-    s = &flow->cm[flow->cm_next++ % ROCE_CM_EXCHANGES];
+    s = &flow->common->cm[flow->common->cm_next++ % ROCE_CM_EXCHANGES];
     memset(s, 0, sizeof(*s));
     s->used = true;
     s->net = ctx->digest->key.net;
@@ -134,6 +136,7 @@ void roce_cm_exchange_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 
 void roce_cm_exchange_free(struct roce_flow *flow)
 {
-    roce_mem_put(&flow->mem, flow->cm, ROCE_CM_EXCHANGES * sizeof(*flow->cm));
-    flow->cm = NULL;
+    roce_mem_put(flow->common->mem, flow->common->cm,
+                 ROCE_CM_EXCHANGES * sizeof(*flow->common->cm));
+    flow->common->cm = NULL;
 }

@@ -86,6 +86,24 @@ static void table_grow(struct roce_flow *flow)
     flow->table_cap = cap;
 }
 
+/* Inserts `side`, which has a key and a hash, into the table. */
+static void insert_side(struct roce_flow *flow, struct roce_endpoint *side)
+{
+    side->hash_next = flow->table[side->hash & (flow->table_cap - 1)];
+    flow->table[side->hash & (flow->table_cap - 1)] = side;
+    side->keyed = true;
+    flow->side_cnt++;
+}
+
+void roce_conn_rekey(struct roce_flow *flow, struct roce_endpoint *side)
+{
+    side->keyed = false;
+    if (flow->side_cnt >= flow->table_cap)
+        table_grow(flow);
+    if (flow->table_cap > 0)
+        insert_side(flow, side);
+}
+
 void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side)
 {
     struct roce_key key = key_of(side);
@@ -96,10 +114,7 @@ void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side)
         return;
     side->key = key;
     side->hash = roce_key_hash(&key, &flow->secret);
-    side->hash_next = flow->table[side->hash & (flow->table_cap - 1)];
-    flow->table[side->hash & (flow->table_cap - 1)] = side;
-    side->keyed = true;
-    flow->side_cnt++;
+    insert_side(flow, side);
 }
 
 static void unkey(struct roce_flow *flow, struct roce_endpoint *side)
@@ -146,25 +161,26 @@ void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn)
 
 static bool alias_add(struct roce_flow *flow, uint32_t conn_index)
 {
-    if (conn_index >= flow->alias_cap) {
-        uint32_t cap = flow->alias_cap ? flow->alias_cap * 2 : 1024;
-        uint32_t *alias = roce_mem_get(&flow->mem, cap * sizeof(*alias));
+    if (conn_index >= flow->common->alias_cap) {
+        uint32_t cap = flow->common->alias_cap ? flow->common->alias_cap * 2 : 1024;
+        uint32_t *alias = roce_mem_get(flow->common->mem, cap * sizeof(*alias));
 
         if (!alias)
             return false;
-        if (flow->alias)
-            memcpy(alias, flow->alias, flow->alias_cap * sizeof(*alias));
-        roce_mem_put(&flow->mem, flow->alias, flow->alias_cap * sizeof(*alias));
-        flow->alias = alias;
-        flow->alias_cap = cap;
+        if (flow->common->alias)
+            memcpy(alias, flow->common->alias, flow->common->alias_cap * sizeof(*alias));
+        roce_mem_put(flow->common->mem, flow->common->alias,
+                     flow->common->alias_cap * sizeof(*alias));
+        flow->common->alias = alias;
+        flow->common->alias_cap = cap;
     }
-    flow->alias[conn_index] = conn_index;
+    flow->common->alias[conn_index] = conn_index;
     return true;
 }
 
 bool roce_conn_number(struct roce_flow *flow)
 {
-    return alias_add(flow, flow->next_conn_index++);
+    return alias_add(flow, flow->common->next_conn_index++);
 }
 
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
@@ -177,7 +193,8 @@ struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ct
     conn = roce_mem_need(&flow->mem, sizeof(*conn));
     if (!conn)
         return NULL;
-    conn->conn_index = flow->next_conn_index;
+    roce_gate(flow);
+    conn->conn_index = flow->common->next_conn_index;
     (void)roce_conn_number(flow);
     conn->net = key->net;
     conn->ud = key->src_qpn != ROCE_QPN_UNKNOWN;
@@ -271,6 +288,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     struct roce_endpoint *a = &to->side[0], *b = &to->side[1], *moved = &from->side[0];
     uint32_t qpn = b->qpn;
 
+    roce_gate(flow);
     /* A fatal NAK stops both QPs: a direction that began later is another use of the QPs. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
@@ -322,8 +340,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     to->icrc_unverified |= from->icrc_unverified;
     to->paired = to->facts.paired = true;
     roce_conn_key(flow, b);
-    if (from->conn_index < flow->alias_cap)
-        flow->alias[from->conn_index] = to->conn_index;
+    if (from->conn_index < flow->common->alias_cap)
+        flow->common->alias[from->conn_index] = to->conn_index;
     flow->totals.connections--;
     roce_conn_free(flow, from);
 }

@@ -27,6 +27,9 @@ bool roce_conn_number(struct roce_flow *flow);
 /* Inserts `side` into the hash table, so that packets to its peer's QPN find it. */
 void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 
+/* Inserts an endpoint that was in the hash table of another flow into the table of `flow`. */
+void roce_conn_rekey(struct roce_flow *flow, struct roce_endpoint *side);
+
 /* Moves side 0 of `from` to side 1 of `to`, and frees `from`. */
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from);
 

@@ -12,15 +12,32 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
     return h ^ h >> 32;
 }
 
+/* Both directions of two hosts have neighbouring buckets: their group, and a bit. */
 static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
 {
+    bool swap = memcmp(src, dst, 16) > 0;
     uint64_t w[4];
 
-    memcpy(w, src, 16);
-    memcpy(w + 2, dst, 16);
-    return (uint32_t)mix_hash(mix_hash(mix_hash(mix_hash(mix_hash(0, w[0]), w[1]), w[2]), w[3]),
-                              net) &
-           (ROCE_PAIR_BUCKETS - 1);
+    memcpy(w, swap ? dst : src, 16);
+    memcpy(w + 2, swap ? src : dst, 16);
+    return ((uint32_t)mix_hash(mix_hash(mix_hash(mix_hash(mix_hash(0, w[0]), w[1]), w[2]), w[3]),
+                               net) &
+            (ROCE_FLOW_GROUPS - 1)) *
+               2 +
+           swap;
+}
+
+uint32_t roce_flow_group(const struct roce_packet_digest *digest)
+{
+    return bucket_of(digest->key.src, digest->key.dst, digest->key.net) / 2;
+}
+
+struct roce_flow *roce_pair_part(struct roce_flow *flow, const struct roce_key *key)
+{
+    const struct roce_common *common = flow->common;
+
+    return common->part ? common->part[common->part_of[bucket_of(key->src, key->dst, key->net) / 2]]
+                        : flow;
 }
 
 static void unlink_side(struct roce_flow *flow, struct roce_endpoint *side)

@@ -343,11 +343,8 @@ bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
  * too. */
 static bool capture_has_gaps(const struct roce_ctx *ctx)
 {
-    const uint64_t *rules = ctx->flow->totals.rules;
-
-    return rules[ROCE_RULE_PSN_GAP] || rules[ROCE_RULE_ACK_UNSEEN] ||
-           rules[ROCE_RULE_IMPLIED_NAK] || rules[ROCE_RULE_READ_RESP_GAP] ||
-           rules[ROCE_RULE_MSN_TOO_HIGH];
+    roce_gate(ctx->flow);
+    return ctx->flow->common->has_gaps;
 }
 
 bool roce_qp_may_be_reused(const struct roce_ctx *ctx)

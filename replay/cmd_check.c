@@ -84,6 +84,8 @@ static const struct cli_option rows[] = {
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "exit with 1 also for: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
+    {"jobs", 'J', "N",
+     "judge the packets with N threads; for idle processors and many pairs of hosts"},
     {"immediate", OPT_IMMEDIATE, NULL, "print errors immediately, on standard error"},
     NARROW_OPTIONS,
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
@@ -110,6 +112,7 @@ struct check_args {
     bool any_order;
     enum roce_profile profile;
     enum fail_on fail_on;
+    unsigned jobs; /* number of threads; 0: number of processors */
     const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
     FILE *json, *junit, *html;
     struct page page;
@@ -218,6 +221,7 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
         .watch = watch,
         .watch_cnt = watch_cnt + (capture ? 1 : 0),
         .name = args->monitor.interface,
+        .threads = args->jobs,
         .mem_max = args->session ? SESSION_MEM_MAX : 0,
     };
     struct error error = {""};
@@ -318,6 +322,12 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case OPT_PROMETHEUS: args->monitor.prometheus = optarg; break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_OTHER_END: args->other_end = optarg; break;
+        case 'J':
+            args->jobs = cli_jobs(optarg);
+            if (!args->jobs)
+                return cli_error("check: --jobs %s: not a number from 1 to %u", optarg,
+                                 CLI_JOBS_MAX);
+            break;
         case OPT_IMMEDIATE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;

@@ -18,7 +18,6 @@
 #include "replay_page.h"
 #include "util/outfile.h"
 
-#define JOBS_MAX   256u
 #define REPEAT_MAX 1000000u
 
 enum {
@@ -115,15 +114,6 @@ static void print_usage(FILE *out)
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
-/* Returns the number of jobs, 1 to JOBS_MAX, or 0 for other text. */
-static unsigned jobs_number(const char *text)
-{
-    char *end;
-    unsigned long n = strtoul(text, &end, 10);
-
-    return *text >= '0' && *text <= '9' && *end == '\0' && n <= JOBS_MAX ? (unsigned)n : 0;
-}
-
 /* Returns the enum replay_side of a name, or 0. */
 static unsigned side_number(const char *text)
 {
@@ -209,9 +199,10 @@ static int read_options(int argc, char **argv, struct replay_args *args)
                 return EXIT_UNUSABLE;
             break;
         case 'J':
-            args->jobs = jobs_number(optarg);
+            args->jobs = cli_jobs(optarg);
             if (!args->jobs)
-                return cli_error("replay: --jobs %s: not a number from 1 to %u", optarg, JOBS_MAX);
+                return cli_error("replay: --jobs %s: not a number from 1 to %u", optarg,
+                                 CLI_JOBS_MAX);
             break;
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
@@ -330,7 +321,9 @@ static unsigned job_cnt(const struct replay_args *args)
         return 1;
     if (args->jobs)
         return args->jobs;
-    return processors < 1 ? 1 : processors > (long)JOBS_MAX ? JOBS_MAX : (unsigned)processors;
+    return processors < 1                    ? 1
+           : processors > (long)CLI_JOBS_MAX ? CLI_JOBS_MAX
+                                             : (unsigned)processors;
 }
 
 static int write_reports(const struct replay_args *args, const struct suite_totals *totals,

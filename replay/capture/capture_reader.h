@@ -12,7 +12,7 @@
  *   2. Optional, before the first frame, one of:
  *      reader_blocks() to see the pcapng blocks that are not packets (check --annotate),
  *      reader_map() to keep all frames in memory (replay),
- *      reader_begin_ahead() to read with two threads (parallel_reader.h),
+ *      reader_begin_ahead() to read with several threads (parallel_reader.h),
  *      reader_narrow() to select frames.
  *   3. reader_next(), or reader_next_here() in a tight loop, until the end.
  *   4. reader_close().
@@ -81,10 +81,11 @@ bool reader_is_live(const struct capture_reader *reader);
 bool reader_ready(const struct capture_reader *reader);
 
 /*
- * Read-ahead of a plain file in pieces, with the functions of read_buffer.h. After
- * reader_begin_ahead(), threads 1 and 2 may call reader_read_ahead(), also while the other thread
- * is in reader_next(). A frame is valid until reader_release() releases its piece: the number that
- * reader_piece() returned with the frame. Does nothing for pipes, compressed files and short files.
+ * Read-ahead of a plain file, in pieces (read_buffer.h has the same functions). After
+ * reader_begin_ahead(), threads 1 to READ_AHEAD_THREADS - 1 may call reader_read_ahead(), also
+ * while another one is in reader_next(). A frame then stays until reader_release() names a piece
+ * after the one that reader_piece() returned when the frame came. Does nothing for pipes,
+ * compressed and short files.
  */
 void reader_begin_ahead(struct capture_reader *reader);
 bool reader_may_read_ahead(const struct capture_reader *reader, unsigned who);

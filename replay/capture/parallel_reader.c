@@ -9,50 +9,48 @@
 #include <unistd.h>
 #include "base/error.h"
 
-#define MAC_CONTROL 0x8808u /* Ethernet type of MAC control frames */
-#define WORKERS     2u      /* number of threads */
+#define MAC_CONTROL 0x8808u /* Ethernet type */
 
-/* Maximum number of batches that were read and not yet passed on. */
-#define BATCHES 4u
+/* Batches that were read and not yet judged by all parts: at most BATCHES, or BATCHES_EACH for
+ * each thread. */
+#define BATCHES      16u
+#define BATCHES_EACH 4u
 _Static_assert(BATCHES <= READ_BUFFER_KEEP, "each batch has frames of a chunk of the file");
 
-/* Number of frames in a batch: small enough for the second level cache, and large enough to make
- * the cost of a batch negligible. */
-#define BATCH_ITEMS 256u
-
-/* Number of frames whose headers are prefetched while one frame is parsed. */
+/* Frames whose headers are prefetched while one is parsed. */
 #define FRAMES_AHEAD 8u
 
 /* Number of checks for work before an idle thread sleeps, about 20 us. */
 #define LOOKS 64
 
 struct batch {
-    struct parsed_frame item[BATCH_ITEMS];
+    struct parsed_frame item[FRAME_BATCH_MAX];
+    uint8_t part[FRAME_BATCH_MAX];
     unsigned cnt;
     struct frame_counts counts;
-    uint64_t piece; /* number of the piece of the file that contains the frames; while the batch
-                     * is filled, of the piece after it */
-    bool used;      /* protected by the lock, like `parsed` */
-    bool parsed;    /* the batch may be passed on */
-    int end;        /* state after the last item: 1 if more frames may follow; 0 and -1 as
-                     * returned by reader_next() */
+    uint64_t piece; /* number of the piece of the file that the frames are in, or after it while the
+                       batch is filled */
+    bool used;      /* under the lock, as `parsed` is */
+    bool parsed;    /* the consumer may look at it */
+    unsigned left;  /* number of parts that have not judged it */
+    int end;        /* after the items: 1 more may follow; 0 and -1 as of reader_next() */
     struct error error;
 };
 
 struct parallel_reader {
     struct capture_reader *reader;
-    bool icrc;
-    const struct roce_hash_secret *secret;
-    frame_batch_fn *fn;
-    void *user;
+    const struct frame_consumer *consumer;
+    unsigned threads, parts, window; /* `window`: most batches in memory */
     pthread_mutex_t lock;
-    pthread_cond_t cond; /* at most one of the two threads waits */
-    /* Protected by the lock. */
-    bool reading, giving;   /* a thread is in the reader; a thread is in the caller's function */
-    bool over;              /* the end of the capture was read */
-    uint64_t read, given;   /* number of batches read, and passed on */
-    atomic_uint generation; /* incremented at each change for which a thread may wait; read without
-                             * the lock */
+    pthread_cond_t cond;
+    /* Under the lock. */
+    bool reading, looking;               /* a thread is in the reader; in look() */
+    bool judging;                        /* a thread is in judge(), if there is one part */
+    bool over;                           /* the end was read */
+    uint64_t read, looked, given;        /* batches; `given`: judged by all parts */
+    uint64_t judged[PARALLEL_PARTS_MAX]; /* batches that each part has judged */
+    atomic_uint
+        generation; /* grows with each change that a thread may wait for; read without the lock */
     struct error *error;
     int end;
     struct batch *batch[BATCHES]; /* batch n has index n % BATCHES */
@@ -61,11 +59,9 @@ struct parallel_reader {
 /* A thread, and the memory that only this thread writes, so that it stays in the thread's cache. */
 struct worker {
     struct parallel_reader *pr;
-    unsigned who;  /* number of the thread for reader_read_ahead() */
-    bool read_any; /* the thread could not read ahead, so it reads the next piece even if the
-                    * other thread has it */
-    struct captured_frame frame[BATCH_ITEMS]; /* frames of the batch that the thread fills or
-                                               * parses */
+    unsigned who; /* for reader_read_ahead(); the worker judges part who - 1 if there are several */
+    bool read_any; /* it could not read ahead: it reads the next piece, whichever thread has it */
+    struct captured_frame frame[FRAME_BATCH_MAX]; /* of the batch that it fills or parses */
     struct batch batch[BATCHES];
 };
 
@@ -77,10 +73,10 @@ static void fill_batch(struct worker *worker, struct batch *batch)
     do {
         batch->end = reader_next(reader, &worker->frame[batch->cnt], &batch->error);
         batch->cnt += batch->end == 1;
-        while (batch->end == 1 && batch->cnt < BATCH_ITEMS &&
+        while (batch->end == 1 && batch->cnt < FRAME_BATCH_MAX &&
                reader_next_here(reader, &worker->frame[batch->cnt]))
             batch->cnt++;
-    } while (batch->end == 1 && batch->cnt < BATCH_ITEMS && reader_ready(reader));
+    } while (batch->end == 1 && batch->cnt < FRAME_BATCH_MAX && reader_ready(reader));
 }
 
 /* Returns whether the frame stops a sender: PAUSE (IEEE 802.3, annex 31B) or priority flow control
@@ -125,7 +121,7 @@ static void count_frame(struct frame_counts *counts, const struct parsed_frame *
 
 static void parse_batch(struct worker *worker, struct batch *batch)
 {
-    bool icrc = worker->pr->icrc;
+    const struct frame_consumer *consumer = worker->pr->consumer;
 
     memset(&batch->counts, 0, sizeof(batch->counts));
     batch->counts.first_time = UINT64_MAX;
@@ -146,10 +142,13 @@ static void parse_batch(struct worker *worker, struct batch *batch)
             roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
                 ? 0
                 : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
-        item->icrc =
-            icrc && item->parsed == 0 ? roce_pkt_icrc_check(pkt, NULL) : ROCE_ICRC_UNVERIFIED;
-        if (item->parsed == 0)
-            roce_digest_packet(&item->digest, pkt, worker->pr->secret);
+        item->icrc = consumer->icrc && item->parsed == 0 ? roce_pkt_icrc_check(pkt, NULL)
+                                                         : ROCE_ICRC_UNVERIFIED;
+        if (item->parsed == 0) {
+            roce_digest_packet(&item->digest, pkt, consumer->secret);
+            if (worker->pr->parts > 1)
+                item->group = roce_flow_group(&item->digest);
+        }
         count_frame(&batch->counts, item, frame);
     }
 }
@@ -160,7 +159,7 @@ static void parse_batch(struct worker *worker, struct batch *batch)
 static void signal_change(struct parallel_reader *pr)
 {
     atomic_fetch_add_explicit(&pr->generation, 1, memory_order_relaxed);
-    pthread_cond_signal(&pr->cond);
+    pthread_cond_broadcast(&pr->cond);
 }
 
 /* Checks for a change several times before it sleeps. A wake-up takes longer than the other thread
@@ -213,15 +212,9 @@ static void read_batch(struct worker *worker)
     signal_change(pr);
 }
 
-static void pass_on_batch(struct parallel_reader *pr, struct batch *batch)
+/* Frees the batches that all parts have judged. */
+static void release_batch(struct parallel_reader *pr, struct batch *batch)
 {
-    const struct frame_batch frames = {batch->item, batch->cnt, &batch->counts};
-
-    pr->giving = true;
-    pthread_mutex_unlock(&pr->lock);
-    pr->fn(pr->user, &frames);
-    pthread_mutex_lock(&pr->lock);
-    pr->giving = false;
     batch->parsed = batch->used = false;
     pr->given++;
     reader_release(pr->reader, pr->given < pr->read ? pr->batch[pr->given % BATCHES]->piece
@@ -231,6 +224,36 @@ static void pass_on_batch(struct parallel_reader *pr, struct batch *batch)
         if (batch->end < 0)
             *pr->error = batch->error;
     }
+}
+
+static void look_at_batch(struct parallel_reader *pr)
+{
+    struct batch *batch = pr->batch[pr->looked % BATCHES];
+    const struct frame_batch frames = {batch->item, batch->part, batch->cnt, &batch->counts};
+
+    pr->looking = true;
+    pthread_mutex_unlock(&pr->lock);
+    pr->consumer->look(pr->consumer->user, &frames);
+    pthread_mutex_lock(&pr->lock);
+    pr->looking = false;
+    batch->left = pr->parts;
+    pr->looked++;
+    signal_change(pr);
+}
+
+static void judge_batch(struct parallel_reader *pr, unsigned part)
+{
+    struct batch *batch = pr->batch[pr->judged[part] % BATCHES];
+    const struct frame_batch frames = {batch->item, batch->part, batch->cnt, &batch->counts};
+
+    pr->judging = true;
+    pthread_mutex_unlock(&pr->lock);
+    pr->consumer->judge(pr->consumer->user, part, &frames);
+    pthread_mutex_lock(&pr->lock);
+    pr->judging = false;
+    pr->judged[part]++;
+    if (--batch->left == 0)
+        release_batch(pr, batch);
     signal_change(pr);
 }
 
@@ -248,16 +271,26 @@ static void read_piece_ahead(struct worker *worker)
 /* ---- the threads -------------------------------------------------------------------------------
  */
 
-static bool can_pass_on(const struct parallel_reader *pr)
+/* Several parts are judged by one thread each, one part by any thread. */
+static bool can_judge(const struct worker *worker, unsigned *part)
 {
-    return !pr->giving && pr->given < pr->read && pr->batch[pr->given % BATCHES]->parsed;
+    const struct parallel_reader *pr = worker->pr;
+
+    *part = pr->parts > 1 ? worker->who - 1 : 0;
+    return *part < pr->parts && pr->judged[*part] < pr->looked && (pr->parts > 1 || !pr->judging);
+}
+
+static bool can_look(const struct parallel_reader *pr)
+{
+    return !pr->looking && pr->looked < pr->read && pr->batch[pr->looked % BATCHES]->parsed &&
+           (pr->given == pr->looked || !pr->consumer->settles(pr->consumer->user));
 }
 
 static bool can_read(const struct worker *worker)
 {
     const struct parallel_reader *pr = worker->pr;
 
-    return !pr->reading && !pr->over && pr->read < pr->given + BATCHES &&
+    return !pr->reading && !pr->over && pr->read < pr->given + pr->window &&
            (worker->read_any || reader_has_turn(pr->reader, worker->who));
 }
 
@@ -268,16 +301,20 @@ static bool can_read_ahead(const struct worker *worker)
     return !pr->over && !worker->read_any && reader_may_read_ahead(pr->reader, worker->who);
 }
 
-/* Passing on has priority, because only one thread at a time can do it. Reading is next. */
+/* Judging comes first, as each part can be judged by one thread at a time; then the look, which
+ * only one thread can do; then reading. */
 static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
     struct parallel_reader *pr = worker->pr;
+    unsigned part;
 
     pthread_mutex_lock(&pr->lock);
     while (!pr->over || pr->given < pr->read) {
-        if (can_pass_on(pr))
-            pass_on_batch(pr, pr->batch[pr->given % BATCHES]);
+        if (can_judge(worker, &part))
+            judge_batch(pr, part);
+        else if (can_look(pr))
+            look_at_batch(pr);
         else if (can_read(worker))
             read_batch(worker);
         else if (can_read_ahead(worker))
@@ -297,15 +334,30 @@ static struct worker *align_workers(void *memory)
     return (struct worker *)((at + by - 1) / by * by);
 }
 
-int parallel_read(struct capture_reader *reader, bool icrc, const struct roce_hash_secret *secret,
-                  frame_batch_fn *fn, void *user, struct error *error)
+/* Starts the other threads and returns how many there are with that of the caller. They wait for
+ * the lock, which the caller has. */
+static unsigned start_workers(struct worker *workers, pthread_t *thread, unsigned cnt)
+{
+    unsigned started = 1;
+
+    while (started < cnt &&
+           pthread_create(&thread[started], NULL, run_worker, &workers[started]) == 0)
+        started++;
+    return started;
+}
+
+int parallel_read(struct capture_reader *reader, const struct frame_consumer *consumer,
+                  struct error *error)
 {
     struct parallel_reader *pr = calloc(1, sizeof(*pr));
-    void *memory = calloc(WORKERS + 1, sizeof(struct worker)); /* calloc() zeroes the memory
-                                                                * without accessing it */
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned want = consumer->threads ? consumer->threads
+                    : processors > 0  ? (unsigned)processors
+                                      : 1;
+    unsigned cnt = want < PARALLEL_PARTS_MAX ? want : PARALLEL_PARTS_MAX;
+    void *memory = calloc(cnt + 1, sizeof(struct worker)); /* zeroed, without touching it */
+    pthread_t thread[PARALLEL_PARTS_MAX];
     struct worker *workers;
-    pthread_t thread;
-    bool threaded;
     int end;
 
     if (!pr || !memory) {
@@ -315,23 +367,23 @@ int parallel_read(struct capture_reader *reader, bool icrc, const struct roce_ha
     }
     workers = align_workers(memory);
     pr->reader = reader;
-    pr->icrc = icrc;
-    pr->secret = secret;
-    pr->fn = fn;
-    pr->user = user;
+    pr->consumer = consumer;
     pr->error = error;
     pthread_mutex_init(&pr->lock, NULL);
     pthread_cond_init(&pr->cond, NULL);
     reader_begin_ahead(reader);
-    for (unsigned i = 0; i < WORKERS; i++) {
+    for (unsigned i = 0; i < cnt; i++) {
         workers[i].pr = pr;
         workers[i].who = i + 1;
     }
-    threaded = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
-               pthread_create(&thread, NULL, run_worker, &workers[1]) == 0;
+    pthread_mutex_lock(&pr->lock);
+    pr->threads = start_workers(workers, thread, cnt);
+    pr->window = BATCHES_EACH * pr->threads < BATCHES ? BATCHES_EACH * pr->threads : BATCHES;
+    pr->parts = consumer->begin(consumer->user, pr->threads);
+    pthread_mutex_unlock(&pr->lock);
     run_worker(&workers[0]);
-    if (threaded)
-        pthread_join(thread, NULL);
+    for (unsigned i = 1; i < pr->threads; i++)
+        pthread_join(thread[i], NULL);
     end = pr->end;
     pthread_cond_destroy(&pr->cond);
     pthread_mutex_destroy(&pr->lock);

@@ -3,12 +3,12 @@
  * Read buffer: a stream read in large pieces, without copying each record. pcap_parse.c parses the
  * records in the buffer.
  *
- * A record is valid until READ_BUFFER_KEEP more pieces were used, so that frames can wait for
- * another thread. If a pipe pauses, the bytes that have arrived are available. Two threads may read
- * the next pieces of a plain file ahead, each into its own memory. The thread that reads a piece
- * then finds the piece in the cache of its core.
+ * A record that was handed out stays until READ_BUFFER_KEEP more pieces were used, so that frames
+ * can wait for another thread. A pipe that pauses shows what has arrived. Of a plain file,
+ * several threads may read the next pieces ahead, each into its own memory: the thread that read a
+ * piece then finds it in the cache of its core.
  *
- * There are two ways to avoid copies. `check` uses each frame once and reads ahead on two threads:
+ * There are two ways without a copy. `check` uses each frame once and reads ahead on all threads:
  * mapping the file was no faster (tests/bench/README.md). `replay` keeps all frames, so it maps the
  * file (mmap_file.h); reading would need as much memory as the file has bytes.
  *
@@ -31,7 +31,7 @@
 #include <stdio.h>
 #include "capture/decompress.h"
 
-#define READ_BUFFER_KEEP 4u
+#define READ_BUFFER_KEEP 16u
 
 /* Length of a piece, bytes. It fits into the second level cache: reading with a CRC over the bytes
  * is fastest from 64 to 512 KiB (measured). */
@@ -39,11 +39,11 @@
 
 #define READ_BUFFER_RING (READ_BUFFER_KEEP + 1u)
 
-/* Maximum number of pieces read ahead: one for each of the two threads. */
-#define READ_AHEAD_PIECES 2u
+/* Pieces that may be read ahead: one by each thread. */
+#define READ_AHEAD_PIECES 16u
 #define READ_AHEAD_THREADS                                                                         \
-    3u /* threads 1 and 2; 0 is a thread that needs a piece that was not read ahead */
-#define READ_AHEAD_BUFFERS 8u /* READ_BUFFER_KEEP pieces, the current one, those ahead */
+    17u /* from 1 on; 0 is a thread that needs a piece that was not read ahead */
+#define READ_AHEAD_BUFFERS 20u /* READ_BUFFER_KEEP pieces, the current one, those ahead */
 
 struct chunk {
     uint8_t *p;

@@ -9,6 +9,7 @@
 #include "capture/parallel_reader.h"
 #include "check/annotate.h"
 #include "check/check_json.h"
+#include "check/turns.h"
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
@@ -20,6 +21,26 @@
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
+/* Least memory limit of several parts, bytes for each: half of it is enough for the packets that
+ * are judged after a part became crowded and before the parts are merged. */
+#define SPLIT_MEM ((size_t)8 << 20)
+
+#define PART_NONE  0xFFu
+#define PART_ALONE 0x80u /* bit of the part of a packet that is judged alone */
+
+struct check;
+
+/* A part of the packets, which one thread judges. */
+struct judge {
+    struct check *check;
+    struct roce_flow *flow;
+    unsigned part;
+    uint32_t frame; /* number of the frame that is being judged */
+    uint64_t bytes; /* bytes of the RoCE packets up to this frame, if there are several parts */
+    uint64_t rep_filter;  /* copy of unanswered_cm.filter, without what this part removed */
+    unsigned rep_changes; /* unanswered_cm.changes of the copy */
+};
+
 /* State of the check of one capture. */
 struct check {
     const struct check_options *options;
@@ -29,10 +50,18 @@ struct check {
     struct annotator annotate;
     struct roce_flow *flow;
     struct progress progress;
-    uint32_t frame; /* number of the frame that is being checked */
     bool json_failed;
     uint64_t json_bytes;  /* approximate length of the JSON lines so far */
-    bool watches_packets; /* at least one watch needs the result of each packet */
+    bool watches_packets; /* a watch needs the result of each packet */
+    unsigned parts;
+    uint64_t bytes; /* bytes of the RoCE packets that were looked at, if there are several parts */
+    bool merged;    /* the parts were merged: part 0 judges all packets */
+    atomic_bool crowded; /* the parts are to be merged */
+    struct judge judge[PARALLEL_PARTS_MAX];
+    struct roce_flow *part[PARALLEL_PARTS_MAX];
+    uint64_t load[PARALLEL_PARTS_MAX]; /* packets of each part */
+    uint8_t part_of[ROCE_FLOW_GROUPS]; /* part of each group of hosts; PART_NONE: not chosen yet */
+    struct turns turns;
 };
 
 /* Calls one callback of each watch that has it. */
@@ -56,9 +85,12 @@ static void print_error(const struct check *check, const struct roce_finding *fi
 }
 
 /* Returns whether a JSON line is within the limit. */
-static bool may_list(struct check *check, uint32_t cost, bool important)
+static bool may_list(const struct judge *judge, uint32_t cost, bool important)
 {
-    uint64_t room = JSON_ROOM + JSON_RATIO * roce_flow_totals(check->flow)->bytes;
+    struct check *check = judge->check;
+    uint64_t bytes =
+        check->parts > 1 && !check->merged ? judge->bytes : roce_flow_totals(check->flow)->bytes;
+    uint64_t room = JSON_ROOM + JSON_RATIO * bytes;
 
     if (!check->options->json_all && check->json_bytes + cost > (important ? room : room / 2))
         return false;
@@ -66,19 +98,22 @@ static bool may_list(struct check *check, uint32_t cost, bool important)
     return true;
 }
 
-static void list_finding(struct check *check, const struct roce_finding *finding)
+static void list_finding(const struct judge *judge, const struct roce_finding *finding)
 {
-    if (!may_list(check, JSON_FINDING, finding->severity == ROCE_SEV_ERROR))
+    struct check *check = judge->check;
+
+    if (!may_list(judge, JSON_FINDING, finding->severity == ROCE_SEV_ERROR))
         check->report->findings_not_listed++;
     else if (check_json_finding(check->options->json, check->report->name, finding) != 0)
         check->json_failed = true;
 }
 
-static void list_conn(struct check *check, const struct roce_conn_summary *sum)
+static void list_conn(const struct judge *judge, const struct roce_conn_summary *sum)
 {
+    struct check *check = judge->check;
     struct check_conn conn;
 
-    if (!may_list(check, JSON_CONN,
+    if (!may_list(judge, JSON_CONN,
                   check_conn_failed(sum) || sum->facts.findings[ROCE_SEV_ERROR] > 0)) {
         check->report->conns_not_listed++;
         return;
@@ -90,34 +125,47 @@ static void list_conn(struct check *check, const struct roce_conn_summary *sum)
 
 static void on_finding(void *user, const struct roce_finding *finding)
 {
-    struct check *check = user;
+    struct judge *judge = user;
+    struct check *check = judge->check;
 
     if (check->options->immediate)
         print_error(check, finding);
     finding_groups_add(&check->report->groups, finding);
     WATCHES(check, on_finding, finding);
     if (check->options->annotate_to)
-        annotate_add(&check->annotate, finding, check->frame);
+        annotate_add(&check->annotate, finding, judge->frame);
     if (check->options->json)
-        list_finding(check, finding);
+        list_finding(judge, finding);
 }
+
+/* Ends the parts before connections share a slot of the history. */
+static void note_conn_number(struct check *check, uint32_t conn_index)
+{
+    if (event_history_is_full(conn_index) && !atomic_load(&check->crowded))
+        atomic_store(&check->crowded, true);
+}
+
+static void wait_for_turn(void *user);
 
 static void on_conn(void *user, const struct roce_conn_summary *sum)
 {
-    struct check *check = user;
+    struct judge *judge = user;
+    struct check *check = judge->check;
 
+    note_conn_number(check, sum->facts.conn_index);
     check_report_add(check->report, sum);
     WATCHES(check, on_conn, sum);
     if (check->options->json)
-        list_conn(check, sum);
+        list_conn(judge, sum);
 }
 
 static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
 {
-    struct check *check = user;
+    struct judge *judge = user;
+    struct check *check = judge->check;
 
     WATCHES(check, on_cnp_episode, episode);
-    if (check->options->json && !may_list(check, JSON_FINDING, false))
+    if (check->options->json && !may_list(judge, JSON_FINDING, false))
         check->report->findings_not_listed++;
     else if (check->options->json &&
              check_json_congestion(check->options->json, check->report->name, episode) != 0)
@@ -141,66 +189,85 @@ static void note_rejection(struct check_report *report, const struct roce_flow_i
 
 static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other)
 {
-    struct check *check = user;
+    struct check *check = ((struct judge *)user)->check;
 
     WATCHES(check, on_link, kind, frame, other);
 }
 
 static void on_done(void *user, const struct roce_flow_done *done)
 {
-    struct check *check = user;
+    struct check *check = ((struct judge *)user)->check;
 
     WATCHES(check, on_done, done);
 }
 
 static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg)
 {
-    struct check *check = user;
+    struct check *check = ((struct judge *)user)->check;
 
     if (msg->kind == ROCE_CM_REJ)
         note_rejection(check->report, in, msg);
     unanswered_cm_add(&check->report->unanswered_cm, msg, in->pkt, in->frame, in->time);
 }
 
-static inline void judge_packet(struct check *check, const struct parsed_frame *item)
+/* Notes a data packet if a REP in the list may be for its sender. */
+static inline void note_data_packet(struct judge *judge, const struct roce_pkt *pkt)
 {
+    struct unanswered_cm *list = &judge->check->report->unanswered_cm;
+
+    if (judge->rep_changes != list->changes) {
+        judge->rep_changes = list->changes;
+        judge->rep_filter = list->filter;
+    }
+    if (!unanswered_cm_has(judge->rep_filter, pkt->bth.dest_qp))
+        return;
+    wait_for_turn(judge);
+    unanswered_cm_note_packet(list, pkt);
+    judge->rep_filter = unanswered_cm_filter(list);
+}
+
+static inline void judge_packet(struct judge *judge, const struct parsed_frame *item)
+{
+    struct check *check = judge->check;
     struct check_report *report = check->report;
-    const struct roce_flow_totals *totals = roce_flow_totals(check->flow);
+    const struct roce_flow_totals *totals = roce_flow_totals(judge->flow);
     struct roce_flow_result result;
-    uint64_t dropped;
+    uint64_t dropped = totals->dropped;
     bool gsi = item->pkt.bth.dest_qp == ROCE_QP_GSI;
     struct roce_flow_in in = {.pkt = &item->pkt,
                               .frame = item->number,
                               .time = item->time,
                               .icrc = item->icrc,
-                              .digest = &item->digest};
+                              .digest = &item->digest,
+                              .look = check->parts > 1 ? &item->look : NULL};
 
-    check->frame = item->number;
-    if (item->parsed != 0)
-        return;
-    dropped = totals->dropped;
-    roce_flow_feed(check->flow, &in,
+    judge->frame = item->number;
+    judge->bytes = item->bytes;
+    roce_flow_feed(judge->flow, &in,
                    report->history || gsi || check->watches_packets ? &result : NULL);
     if (gsi && report->rejection_cnt && report->rejection_cnt <= CHECK_REJECTIONS &&
         report->rejection[report->rejection_cnt - 1].frame == in.frame)
         report->rejection[report->rejection_cnt - 1].service = result.cm_service;
-    if (report->history)
+    if (report->history) {
         event_history_add(report->history, &in, &result);
+        note_conn_number(check, result.conn_index);
+        note_conn_number(check, result.cm_conn_index);
+    }
     if (check->watches_packets)
         WATCHES(check, on_packet, &in, &result);
     if (!gsi && totals->dropped == dropped)
-        unanswered_cm_note_packet(&report->unanswered_cm, &item->pkt);
+        note_data_packet(judge, &item->pkt);
 }
 
-/* Prefetches an item 8 places ahead, and the connection state of an item 3 places ahead. The bytes
- * of the frames are not prefetched, because their digests are sufficient. */
-static inline void prefetch_item(const struct roce_flow *flow, const struct parsed_frame *item,
-                                 unsigned left)
+/* Prefetches the item that is judged 8 places later, and the state of the connection of the item 3
+ * places later. The bytes of the frames are not prefetched: their digests suffice. */
+static inline void prefetch_items(const struct roce_flow *flow, const struct parsed_frame *late,
+                                  const struct parsed_frame *soon)
 {
-    for (size_t off = 0; left > 8 && off < offsetof(struct parsed_frame, pkt.off); off += 64)
-        __builtin_prefetch((const char *)(item + 8) + off);
-    if (left > 3 && item[3].parsed == 0)
-        roce_flow_expect(flow, &item[3].digest);
+    for (size_t off = 0; late && off < offsetof(struct parsed_frame, pkt.off); off += 64)
+        __builtin_prefetch((const char *)late + off);
+    if (soon)
+        roce_flow_expect(flow, &soon->digest);
 }
 
 static void add_counts(struct check_report *report, const struct frame_counts *counts)
@@ -219,32 +286,210 @@ static void add_counts(struct check_report *report, const struct frame_counts *c
         report->tunnel[i] += counts->tunnel[i];
 }
 
-static void on_batch(void *user, const struct frame_batch *frames)
+/* Chooses the part of a group: the one with the fewest packets so far. */
+static unsigned choose_part(struct check *check, uint32_t group)
+{
+    unsigned least = 0;
+
+    for (unsigned i = 1; i < check->parts; i++)
+        if (check->load[i] < check->load[least])
+            least = i;
+    check->part_of[group] = (uint8_t)least;
+    return least;
+}
+
+/* Merges the parts if one is crowded, when no thread judges. */
+static void merge_if_crowded(struct check *check)
+{
+    if (!atomic_load(&check->crowded) || check->merged)
+        return;
+    roce_flow_merge(check->flow);
+    check->merged = true;
+}
+
+static bool settles(void *user)
+{
+    const struct check *check = user;
+
+    return atomic_load(&check->crowded) && !check->merged;
+}
+
+/* Chooses the part of each packet. */
+static void look_at_frames(struct check *check, const struct frame_batch *frames)
+{
+    merge_if_crowded(check);
+    for (unsigned i = 0; i < frames->cnt; i++) {
+        struct parsed_frame *item = &frames->item[i];
+        const struct roce_flow_in in = {.pkt = &item->pkt,
+                                        .frame = item->number,
+                                        .time = item->time,
+                                        .icrc = item->icrc,
+                                        .digest = &item->digest};
+        unsigned part = PART_NONE;
+        bool alone;
+
+        if (item->parsed == 0) {
+            alone = roce_flow_look(check->flow, &in, &item->look);
+            item->bytes = check->bytes += item->pkt.wire_len;
+            part = check->part_of[item->group];
+            if (part == PART_NONE)
+                part = choose_part(check, item->group);
+            part = check->merged ? 0 : part;
+            check->load[part]++;
+            part |= alone && !check->merged ? PART_ALONE : 0;
+        }
+        frames->part[i] = (uint8_t)part;
+    }
+}
+
+/* Called for every batch in the order of the file. */
+static void look_at_batch(void *user, const struct frame_batch *frames)
 {
     struct check *check = user;
 
     if (frames->cnt == 0)
         return;
     add_counts(check->report, frames->counts);
-    for (unsigned i = 0; i < frames->cnt; i++) {
-        prefetch_item(check->flow, &frames->item[i], frames->cnt - i);
-        judge_packet(check, &frames->item[i]);
+    check->report->frames = frames->item[frames->cnt - 1].number;
+    if (check->parts > 1)
+        look_at_frames(check, frames);
+    progress_step(&check->progress, check->reader, check->report->frames);
+}
+
+/* Waits until each earlier packet has been judged. */
+static void wait_for_turn(void *user)
+{
+    struct judge *judge = user;
+
+    if (judge->check->parts > 1 && !judge->check->merged)
+        turns_wait(&judge->check->turns, judge->part, judge->frame);
+}
+
+/* Judges a packet that no other part may overtake, or waits until its part has judged it. */
+static void judge_alone(struct judge *judge, const struct parsed_frame *item, unsigned part)
+{
+    struct turns *turns = &judge->check->turns;
+
+    turns_reach(turns, judge->part, item->number);
+    if (part != judge->part) {
+        turns_wait_for(turns, part, (uint64_t)item->number + 1);
+        return;
     }
-    check->report->frames = check->frame;
+    turns_wait(turns, part, item->number);
+    judge_packet(judge, item);
+    turns_reach(turns, part, (uint64_t)item->number + 1);
+}
+
+/* Judges the packets of one of several parts. */
+static void judge_part(struct judge *judge, const struct frame_batch *frames)
+{
+    struct check *check = judge->check;
+    uint16_t own[FRAME_BATCH_MAX];
+    unsigned cnt = 0;
+
+    for (unsigned i = 0; i < frames->cnt; i++) {
+        own[cnt] = (uint16_t)i;
+        cnt += frames->part[i] == judge->part ||
+               (frames->part[i] != PART_NONE && frames->part[i] & PART_ALONE);
+    }
+    for (unsigned k = 0; k < cnt; k++) {
+        const struct parsed_frame *item = &frames->item[own[k]];
+        unsigned part = frames->part[own[k]];
+
+        prefetch_items(judge->flow, k + 8 < cnt ? &frames->item[own[k + 8]] : NULL,
+                       k + 3 < cnt ? &frames->item[own[k + 3]] : NULL);
+        if (part & PART_ALONE) {
+            judge_alone(judge, item, part & ~PART_ALONE);
+            continue;
+        }
+        turns_reach(&check->turns, judge->part, item->number);
+        judge_packet(judge, item);
+    }
+    turns_reach(&check->turns, judge->part, (uint64_t)frames->item[frames->cnt - 1].number + 1);
+    if (!check->merged && roce_flow_is_crowded(judge->flow))
+        atomic_store(&check->crowded, true);
+}
+
+static void judge_all(struct judge *judge, const struct frame_batch *frames)
+{
+    for (unsigned i = 0; i < frames->cnt; i++) {
+        const struct parsed_frame *item = &frames->item[i];
+
+        prefetch_items(judge->flow, frames->cnt - i > 8 ? item + 8 : NULL,
+                       frames->cnt - i > 3 && item[3].parsed == 0 ? item + 3 : NULL);
+        if (item->parsed == 0)
+            judge_packet(judge, item);
+    }
+}
+
+static void judge_batch(void *user, unsigned part, const struct frame_batch *frames)
+{
+    struct check *check = user;
+
+    if (frames->cnt == 0)
+        return;
+    if (check->parts > 1) {
+        judge_part(&check->judge[part], frames);
+        return;
+    }
+    judge_all(&check->judge[0], frames);
     WATCHES(check, on_batch, check->flow);
-    progress_step(&check->progress, check->reader, check->frame);
     if (check->options->json && reader_is_live(check->reader))
         fflush(check->options->json); /* the stream keeps a write error, which is reported at the
                                        * end of the check */
 }
 
+/* Returns whether several parts judge the capture: the user asked for several threads, no watch
+ * needs all packets in one order, and no finding must be reported before the next packet arrives.
+ * It is not the default: a part that waits for another one loses its processor on a busy machine.
+ */
+static bool may_split(const struct check *check, unsigned threads)
+{
+    const struct check_options *options = check->options;
+
+    return options->threads > 1 && !options->watch_cnt && !reader_is_live(check->reader) &&
+           (!options->mem_max || options->mem_max >= SPLIT_MEM * threads);
+}
+
+/* Splits the capture into at most `threads` parts. Returns their number. */
+static unsigned split_capture(void *user, unsigned threads)
+{
+    struct check *check = user;
+    void *judges[PARALLEL_PARTS_MAX];
+
+    check->parts = 1;
+    if (threads < 2 || !may_split(check, threads))
+        return 1;
+    for (unsigned i = 0; i < threads; i++) {
+        check->judge[i] = (struct judge){.check = check, .part = i};
+        judges[i] = &check->judge[i];
+    }
+    check->judge[0].flow = check->flow;
+    if (!roce_flow_split(check->flow, check->part, threads, judges, check->part_of, wait_for_turn))
+        return 1;
+    for (unsigned i = 0; i < threads; i++)
+        check->judge[i].flow = check->part[i];
+    memset(check->part_of, PART_NONE, sizeof(check->part_of));
+    check->turns.cnt = threads;
+    return check->parts = threads;
+}
+
 static int read_all(struct check *check, struct error *error)
 {
+    const struct frame_consumer consumer = {.user = check,
+                                            .icrc = !check->options->no_icrc,
+                                            .secret = roce_flow_secret(check->flow),
+                                            .threads = check->options->threads,
+                                            .begin = split_capture,
+                                            .settles = settles,
+                                            .look = look_at_batch,
+                                            .judge = judge_batch};
     int rc;
 
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
-    rc = parallel_read(check->reader, !check->options->no_icrc, roce_flow_secret(check->flow),
-                       on_batch, check, error);
+    rc = parallel_read(check->reader, &consumer, error);
+    roce_flow_merge(check->flow);
+    check->merged = true;
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
     sigint_end(); /* SIGINT ends the program again, because the remaining work is short */
@@ -326,7 +571,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
     const struct roce_flow_opts opts = {.profile = o->profile,
                                         .any_order = o->any_order,
                                         .mem_max = o->mem_max,
-                                        .user = check,
+                                        .user = &check->judge[0],
                                         .on_finding = on_finding,
                                         .on_cnp_episode = on_cnp_episode,
                                         .on_cm = on_cm,
@@ -342,6 +587,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
     for (unsigned i = 0; i < o->watch_cnt; i++)
         check->watches_packets |= o->watch[i].on_packet != NULL;
     check->flow = roce_flow_new(&opts);
+    check->judge[0] = (struct judge){.check = check, .flow = check->flow};
     if (o->keep_history)
         check->report->history = event_history_new();
     check->report->name = name_of(o, path);

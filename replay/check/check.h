@@ -2,10 +2,13 @@
 /*
  * Check of one capture. cmd_check calls check_capture() for each capture, then prints the report.
  *
- *   1. parallel_reader parses the frames and computes ICRCs
- *   2. the observer of rnic/flow judges each packet and reports findings and connections
- *   3. finding_groups and check_report collect them; check_json and annotate write them at once
- *   4. check_text and check_junit print the report
+ *   1. parallel_reader parses the frames and computes ICRCs, on all processors
+ *   2. look_at_frames() chooses the part of each packet by its two hosts
+ *   3. each part is an observer of rnic/flow with its own thread, which judges the packets of its
+ *      hosts. Before a finding or a new connection it waits until all earlier packets were judged
+ *      (turns.h), so that the output is that of one thread.
+ *   4. finding_groups and check_report collect them; check_json and annotate write them at once
+ *   5. check_text and check_junit print the report
  *
  * The memory used does not depend on the length of the capture. Errors name the file and, if known,
  * the frame.
@@ -54,7 +57,8 @@ struct check_options {
     const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
-    const char *name; /* name of the capture in messages; NULL: use the path */
+    const char *name; /* name of the capture in messages; NULL: its path */
+    unsigned threads; /* number of threads that judge; 0: one judges, and each processor parses */
     size_t mem_max;   /* memory limit of the flow, bytes; 0: its default */
 };
 

@@ -37,6 +37,11 @@ void event_history_del(struct event_history *history)
     free(history);
 }
 
+bool event_history_is_full(uint32_t stream)
+{
+    return stream != ROCE_NO_CONN && stream >= PLACES / 2;
+}
+
 static bool event_continues(const struct history_event *last, const struct history_event *now)
 {
     const struct roce_opcode *was = roce_opcode(last->opcode), *is = roce_opcode(now->opcode);

@@ -33,6 +33,10 @@ struct event_history;
 struct event_history *event_history_new(void);
 void event_history_del(struct event_history *history);
 
+/* Returns whether connections with higher numbers may soon share slots. Until then, several threads
+ * may add the packets of different connections. */
+bool event_history_is_full(uint32_t stream);
+
 /* Adds a packet with the observer's analysis of it. */
 void event_history_add(struct event_history *history, const struct roce_flow_in *in,
                        const struct roce_flow_result *result);

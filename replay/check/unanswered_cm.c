@@ -81,8 +81,8 @@ static void drop_answered(struct unanswered_cm *list, enum roce_cm kind, uint32_
             drop_entry(list, &list->one[i]);
 }
 
-void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
-                       const struct roce_pkt *pkt, uint32_t frame, uint64_t time)
+static void add_message(struct unanswered_cm *list, const struct roce_cm_msg *cm,
+                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time)
 {
     switch (cm->kind) {
     case ROCE_CM_REQ:
@@ -113,6 +113,24 @@ void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
         return;
     default: return;
     }
+}
+
+void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
+                       const struct roce_pkt *pkt, uint32_t frame, uint64_t time)
+{
+    add_message(list, cm, pkt, frame, time);
+    list->filter = unanswered_cm_filter(list);
+    list->changes++;
+}
+
+uint64_t unanswered_cm_filter(const struct unanswered_cm *list)
+{
+    uint64_t filter = 0;
+
+    for (unsigned i = 0; i < UNANSWERED_CM_MAX; i++)
+        if (list->one[i].tries && list->one[i].kind == ROCE_CM_REP)
+            filter |= UINT64_C(1) << (list->one[i].qpn & 63);
+    return filter;
 }
 
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt)

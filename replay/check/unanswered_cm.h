@@ -26,7 +26,9 @@ struct unanswered_cm_entry {
 
 struct unanswered_cm {
     struct unanswered_cm_entry one[UNANSWERED_CM_MAX];
-    unsigned reps; /* number of entries that are REPs */
+    unsigned reps;    /* number of entries that are REPs */
+    unsigned changes; /* number of calls of unanswered_cm_add() */
+    uint64_t filter;  /* unanswered_cm_filter() after the latest of them */
 };
 
 /* Adds a CM message, or removes the entry that the message answers. Call it only for packets that a
@@ -37,6 +39,14 @@ void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
 /* Records a data packet. Its sender has an established connection, so the REP that it received
  * needs no RTU. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
+
+/* Returns a bit set of the QPs of the REPs in the list. unanswered_cm_note_packet() does nothing if
+ * unanswered_cm_has() returns false. */
+uint64_t unanswered_cm_filter(const struct unanswered_cm *list);
+static inline bool unanswered_cm_has(uint64_t filter, uint32_t qpn)
+{
+    return filter >> (qpn & 63) & 1;
+}
 
 /* Returns whether the message was retransmitted without an answer. */
 bool unanswered_cm_is_repeated(const struct unanswered_cm_entry *one);

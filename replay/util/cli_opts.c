@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include "util/strbuf.h"
 
@@ -223,4 +224,12 @@ const char *cli_command_name(const char *name)
             return renamed_commands[k].present;
         }
     return name;
+}
+
+unsigned cli_jobs(const char *text)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+
+    return *text >= '0' && *text <= '9' && *end == '\0' && n <= CLI_JOBS_MAX ? (unsigned)n : 0;
 }

@@ -37,6 +37,12 @@ struct cli_opts {
 /* Prints "rocedrill: " and the text as one line on standard error. Returns EXIT_UNUSABLE. */
 int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+#define CLI_JOBS_MAX 256u
+
+/* Returns the number of jobs or threads that the text names, 1 to CLI_JOBS_MAX, or 0 for other
+ * text. */
+unsigned cli_jobs(const char *text);
+
 /* Prints one line for each option. */
 void cli_print_options(FILE *out, const struct cli_opts *options);
 

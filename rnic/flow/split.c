@@ -4,10 +4,16 @@
 #include <string.h>
 #include "flow/base/state.h"
 #include "flow/table/conn.h"
+#include "flow/table/pair_index.h"
 
 /* Parts are merged when they use 1/CROWDED of a limit. The packets that are judged until then must
  * not reach the limit. */
 #define CROWDED 2u
+
+uint32_t roce_flow_group(const struct roce_packet_digest *digest)
+{
+    return roce_pair_group(&digest->key);
+}
 
 static void delete_parts(struct roce_flow **part, unsigned cnt)
 {

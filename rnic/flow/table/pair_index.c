@@ -27,17 +27,16 @@ static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t
            swap;
 }
 
-uint32_t roce_flow_group(const struct roce_packet_digest *digest)
+uint32_t roce_pair_group(const struct roce_key *key)
 {
-    return bucket_of(digest->key.src, digest->key.dst, digest->key.net) / 2;
+    return bucket_of(key->src, key->dst, key->net) / 2;
 }
 
 struct roce_flow *roce_pair_part(struct roce_flow *flow, const struct roce_key *key)
 {
     const struct roce_common *common = flow->common;
 
-    return common->part ? common->part[common->part_of[bucket_of(key->src, key->dst, key->net) / 2]]
-                        : flow;
+    return common->part ? common->part[common->part_of[roce_pair_group(key)]] : flow;
 }
 
 static void unlink_side(struct roce_flow *flow, struct roce_endpoint *side)

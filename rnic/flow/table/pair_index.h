@@ -25,6 +25,9 @@ void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn)
 /* Returns whether no other connected-service direction between the two hosts was captured. */
 bool roce_pair_is_alone(const struct roce_flow *flow, const struct roce_conn *conn);
 
+/* Returns the group of the two hosts of a key, in any order. */
+uint32_t roce_pair_group(const struct roce_key *key);
+
 /* Returns the flow that judges the packets between the two hosts of a key. Another flow may be used
  * only while it judges no packet. */
 struct roce_flow *roce_pair_part(struct roce_flow *flow, const struct roce_key *key);

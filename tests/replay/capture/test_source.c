@@ -372,7 +372,7 @@ static void sections_with_other_links_and_byte_orders_are_read(void)
 /* ---- frames of batches -------------------------------------------------------------------------
  */
 
-#define FRAMES 3000u
+#define FRAMES 12000u
 
 /* Returns whether each byte of the frame equals the frame number minus 1. */
 static bool is_whole(const struct captured_frame *frame)

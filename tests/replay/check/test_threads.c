@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Several threads: `check` reports the same with any number of threads, byte by byte. The captures
+ * are those of traces/, and mixtures: conversations of traces/ that run at the same time between
+ * random hosts, with lost and damaged packets.
+ */
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "replay/capture.h"
+#include "check/check.h"
+#include "check/check_json.h"
+#include "check/check_junit.h"
+#include "support/rng.h"
+#include "support/suite.h"
+#include "wire/bytes.h"
+#include "wire/icrc.h"
+
+#define THREADS_MAX  8u
+#define MIXTURES     40u  /* by default */
+#define MIXTURES_ALL 200u /* with ROCEDRILL_THREADS */
+#define TALKS_MAX    10u
+#define LIST_MAX     256u
+
+static struct capture talk[LIST_MAX]; /* the captures of traces/ */
+static char *path[LIST_MAX];
+static unsigned talk_cnt;
+
+/* Everything that a check reports. */
+struct output {
+    char *text, *json, *junit;
+};
+
+static void output_free(struct output *out)
+{
+    free(out->text);
+    free(out->json);
+    free(out->junit);
+}
+
+static struct output check_with(const char *file, unsigned threads, size_t mem_max)
+{
+    struct output out;
+    size_t len;
+    FILE *text = open_memstream(&out.text, &len), *json = open_memstream(&out.json, &len),
+         *junit = open_memstream(&out.junit, &len);
+    const struct check_options options = {.keep_findings = true,
+                                          .keep_history = true,
+                                          .conn_max = 4096,
+                                          .profile = ROCE_PROFILE_AUTO,
+                                          .json = json,
+                                          .name = "capture",
+                                          .threads = threads,
+                                          .mem_max = mem_max};
+    struct error error = {""};
+    struct check_report report;
+
+    (void)check_capture(file, &options, &report, &error);
+    check_text(text, &report, true);
+    check_junit_add(junit, &report);
+    check_json_summary(json, &report, 0);
+    fprintf(text, "%s", error.text);
+    check_report_free(&report);
+    fclose(text);
+    fclose(json);
+    fclose(junit);
+    return out;
+}
+
+static void expect_equal(const char *file, const char *what, unsigned threads, const char *one,
+                         const char *many)
+{
+    size_t at = 0;
+
+    if (strcmp(one, many) == 0)
+        return;
+    while (one[at] && one[at] == many[at])
+        at++;
+    suite_fail(__FILE__, __LINE__,
+               "%s: %s with %u threads, from byte %zu: %.200s instead of %.200s", file, what,
+               threads, at, many + at, one + at);
+}
+
+/* Compares the output of one thread with that of `least` to `most`. Returns the output of one. */
+static struct output compare_threads(const char *file, unsigned least, unsigned most,
+                                     size_t mem_max)
+{
+    struct output one = check_with(file, 1, mem_max);
+
+    for (unsigned threads = least; threads <= most; threads++) {
+        struct output many = check_with(file, threads, mem_max);
+
+        expect_equal(file, "text", threads, one.text, many.text);
+        expect_equal(file, "JSON", threads, one.json, many.json);
+        expect_equal(file, "JUnit", threads, one.junit, many.junit);
+        output_free(&many);
+    }
+    return one;
+}
+
+static void load_talks(void)
+{
+    glob_t found;
+
+    if (talk_cnt)
+        return;
+    CU_ASSERT_EQUAL_FATAL(glob(TRACES_DIR "/captures/*.pcap", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc && talk_cnt < LIST_MAX; i++) {
+        path[talk_cnt] = strdup(found.gl_pathv[i]);
+        talk_cnt += capture_load(&talk[talk_cnt], found.gl_pathv[i]);
+    }
+    globfree(&found);
+    CU_ASSERT_TRUE_FATAL(talk_cnt > 100);
+}
+
+/* ---- mixtures -------------------------------------------------------------------------------- */
+
+#define IP_OFF  14u
+#define BTH_OFF 42u
+
+static bool is_v2_ip4(const uint8_t *p, size_t len)
+{
+    return len >= BTH_OFF + 16 && p[12] == 8 && p[13] == 0 && p[IP_OFF] == 0x45 &&
+           p[IP_OFF + 9] == 17 && roce_be_get(p + 36, 2) == 4791;
+}
+
+static void set_ip_checksum(uint8_t *ip)
+{
+    uint32_t sum = 0;
+
+    ip[10] = ip[11] = 0;
+    for (unsigned i = 0; i < 20; i += 2)
+        sum += (uint32_t)roce_be_get(ip + i, 2);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    sum = ~((sum & 0xFFFF) + (sum >> 16));
+    ip[10] = (uint8_t)(sum >> 8);
+    ip[11] = (uint8_t)sum;
+}
+
+/* Moves a unicast address into one of two networks, by its last byte. */
+static void move_address(uint8_t *addr, const uint8_t net[2])
+{
+    if (addr[0] >= 224)
+        return;
+    addr[0] = 10;
+    addr[1] = 0;
+    addr[2] = net[addr[3] & 1];
+}
+
+/* Moves a RoCEv2 frame over IPv4 to other hosts. Its ICRC stays right if it was. */
+static void move_frame(uint8_t *p, size_t len, const uint8_t net[2])
+{
+    bool right;
+
+    if (!is_v2_ip4(p, len))
+        return;
+    right = roce_icrc(ROCE_ENCAP_V2_IP4, p + IP_OFF, BTH_OFF - IP_OFF, len - IP_OFF - 4) ==
+            roce_le32_get(p + len - 4);
+    move_address(p + IP_OFF + 12, net);
+    move_address(p + IP_OFF + 16, net);
+    set_ip_checksum(p + IP_OFF);
+    if (right)
+        roce_le32_put(p + len - 4,
+                      roce_icrc(ROCE_ENCAP_V2_IP4, p + IP_OFF, BTH_OFF - IP_OFF, len - IP_OFF - 4));
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct capture_frame *x = a, *y = b;
+
+    return x->time != y->time ? (x->time > y->time) - (x->time < y->time)
+                              : (x->data > y->data) - (x->data < y->data);
+}
+
+/* Adds a conversation with new addresses. One in `damage` frames is damaged, as many are lost. */
+static void add_talk(struct capture *mix, const struct capture *from, struct rng *rng,
+                     uint32_t damage)
+{
+    uint8_t net[2] = {(uint8_t)rng_below(rng, 6), (uint8_t)rng_below(rng, 6)}, buf[9000];
+    uint64_t begin = rng_below(rng, 200000000);
+
+    for (size_t i = 0; i < from->cnt; i++) {
+        const struct capture_frame *frame = &from->frame[i];
+        uint32_t what = damage ? rng_below(rng, damage) : 2;
+
+        if (frame->len > sizeof(buf) || what == 0)
+            continue;
+        memcpy(buf, frame->data, frame->len);
+        move_frame(buf, frame->len, net);
+        if (what == 1 && frame->len > BTH_OFF + 16)
+            buf[BTH_OFF + 12 + rng_below(rng, frame->len - BTH_OFF - 12)] ^= 0x10;
+        capture_add(mix, buf, frame->len, begin + frame->time - from->frame[0].time);
+    }
+}
+
+static struct capture make_mixture(struct rng *rng)
+{
+    static const uint32_t damages[] = {0, 0, 500, 20};
+    uint32_t damage = damages[rng_below(rng, 4)], cnt = 2 + rng_below(rng, TALKS_MAX - 1);
+    struct capture mix = {0};
+
+    for (uint32_t i = 0; i < cnt; i++)
+        add_talk(&mix, &talk[rng_below(rng, talk_cnt)], rng, damage);
+    qsort(mix.frame, mix.cnt, sizeof(*mix.frame), by_time);
+    return mix;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+/* Whether the environment asks for each number of threads and more mixtures, which takes minutes.
+ */
+static bool all_numbers(void)
+{
+    return getenv("ROCEDRILL_THREADS") != NULL;
+}
+
+static void captures_are_judged_equally_by_any_number_of_threads(void)
+{
+    unsigned most = all_numbers() ? THREADS_MAX : 2;
+
+    load_talks();
+    for (unsigned i = 0; i < talk_cnt; i++) {
+        struct output one = compare_threads(path[i], 2, most, 0);
+
+        output_free(&one);
+    }
+}
+
+/* Every second mixture is judged by 2 threads, the others by a random number of threads. */
+static void mixtures_are_judged_equally_by_any_number_of_threads(void)
+{
+    struct rng rng = rng_seed();
+    bool all = all_numbers();
+
+    load_talks();
+    for (unsigned i = 0; i < (all ? MIXTURES_ALL : MIXTURES); i++) {
+        struct capture mix = make_mixture(&rng);
+        unsigned threads = i % 2 ? 2 : 3 + rng_below(&rng, THREADS_MAX - 2);
+        char *file = capture_temp("", 0);
+        struct output one;
+
+        capture_keep(&mix, file);
+        one = compare_threads(file, all ? 2 : threads, all ? THREADS_MAX : threads, 0);
+        output_free(&one);
+        unlink(file);
+        free(file);
+        capture_free(&mix);
+    }
+}
+
+/* The parts are merged when one uses much memory or many numbers, and connections are evicted
+ * later. */
+static void limits_evict_the_same_connections(void)
+{
+    const unsigned conns = 11000;
+    char *file = capture_temp("", 0), command[4096];
+    struct output one;
+
+    snprintf(command, sizeof(command), "%s -n %u -c %u -s 64 >%s", GEN_CAPTURE_PROGRAM, 2 * conns,
+             conns, file);
+    CU_ASSERT_EQUAL_FATAL(system(command), 0);
+    one = compare_threads(file, 2, 2, (size_t)16 << 20);
+    CU_ASSERT_PTR_NULL(strstr(one.json, "\"evicted\":0,"));
+    output_free(&one);
+    unlink(file);
+    free(file);
+}
+
+SUITE("replay.threads", TEST(captures_are_judged_equally_by_any_number_of_threads),
+      TEST(mixtures_are_judged_equally_by_any_number_of_threads),
+      TEST(limits_evict_the_same_connections))

@@ -132,8 +132,8 @@ static void print_usage(FILE *out)
     fprintf(out, "usage: rocedrill check [options] CAPTURE|FOLDER...   (- reads standard input)\n"
                  "       rocedrill check [options] --live IFACE\n"
                  "Checks the RoCE traffic of captures (pcap or pcapng, also compressed) against "
-                 "the rules of RoCEv2.\nOf a folder all captures are checked, with --quirks of "
-                 "its manifest.tsv.\noptions:\n");
+                 "the rules of RoCEv2.\nFor a FOLDER, checks all captures in it, with the values "
+                 "of --quirks in its manifest.tsv.\noptions:\n");
     cli_print_options(out, &table);
     fprintf(out, "names for --quirks: auto none");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)

@@ -96,7 +96,7 @@ static void print_usage(FILE *out)
         out,
         "usage: rocedrill replay [options] CAPTURE|FOLDER...   (- reads standard input)\n"
         "Replays captures with the software RNIC at either end and compares its packets with the "
-        "recorded ones.\nOf a folder all captures are replayed; its manifest.tsv has the "
+        "recorded ones.\nFor a FOLDER, replays all captures in it. Its manifest.tsv has the "
         "expected verdicts (columns file,\npeer, replay: PASS, FAIL, SKIPPED or "
         "UNUSABLE).\noptions:\n");
     cli_print_options(out, &table);
@@ -105,9 +105,9 @@ static void print_usage(FILE *out)
         fprintf(out, " %s", roce_profile_name((enum roce_profile)i));
     fprintf(
         out,
-        "\nIn a difference, \"recorded\" is the value in the capture, and \"replayed\" that of our "
-        "RNIC,\nor with --live of the target.\n"
-        "exit status: 0 = PASS, 1 = FAIL, 2 = unusable input or wrong use; of a folder, 0 = "
+        "\nIn a difference, \"recorded\" is the value in the capture, and \"replayed\" the value "
+        "of our RNIC,\nor with --live the value of the target.\n"
+        "exit status: 0 = PASS, 1 = FAIL, 2 = unusable input or wrong use; for a folder, 0 = "
         "all verdicts are\nas expected\n");
 }
 

@@ -392,7 +392,8 @@ json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
 
     dev->code = 0;
     if (!in || !json_is_object(in)) {
-        out = agent_error_reply("not a JSON object: %s", in ? "another value" : json_error.text);
+        out =
+            agent_error_reply("not a JSON object: %s", in ? "another JSON value" : json_error.text);
         if (!out)
             out = agent_error_reply("not a JSON object");
         json_object_set_new(out, "end", json_true());

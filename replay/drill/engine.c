@@ -303,7 +303,8 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     set_base(e, event, e->met);
     if (event->inconclusive) {
         snprintf(e->problem, sizeof(e->problem),
-                 "the device went another way that the specification permits");
+                 "the device chose a behaviour that the specification permits and the drill does "
+                 "not continue");
         stop_at(e, step, event, DRILL_INCONCLUSIVE);
         return false;
     }

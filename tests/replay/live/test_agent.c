@@ -206,7 +206,7 @@ static void invalid_requests_are_refused(void)
     } rows[] = {
         {"", "not a JSON object"},
         {"nonsense", "not a JSON object"},
-        {"[1]", "not a JSON object: another value"},
+        {"[1]", "not a JSON object: another JSON value"},
         {"{}", "op required"},
         {"{\"op\":5}", "op required"},
         {"{\"op\":\"dance\"}", "unknown op dance"},

@@ -91,7 +91,7 @@ static void another_protocol_ends_the_session(void)
     say("{\"op\":\"dance\"}\n{\"op\":\"hello\"}\n[]\n{\"op\":\"hello\"}\n");
     hear("unknown op dance");
     hear("\"protocol\":1");
-    hear("not a JSON object: another value");
+    hear("not a JSON object: another JSON value");
     hear(NULL);
     expect_ended();
 }

@@ -58,8 +58,8 @@ struct roce_frame_info {
     uint32_t repeated_in;                      /* next transmission of this packet */
     uint32_t cnp_in;                           /* CNP that reports the mark of this packet */
     uint32_t cm_answer;                        /* reply to this CM message */
-    const struct roce_frame_finding *findings; /* list of findings in the order of detection; lives
-                                                * in file scope */
+    const struct roce_frame_finding *findings; /* list of findings in the order of detection,
+                                                * allocated in file scope */
 };
 
 /* Per-stream data that every packet needs, in addition to flow's summary of the connection. */
@@ -104,8 +104,9 @@ void roce_store_register(const struct roce_store_opts *opts);
 
 /*
  * Feeds a packet on the first pass. Frame numbers ascend; the second packet of one frame (a tunnel
- * in a tunnel) is ignored. Returns a finding that is graver than all before it in this file, or
- * NULL: so there is at most one for each severity. The finding lives in file scope.
+ * in a tunnel) is ignored. Returns a finding that is graver than all findings before it in this
+ * file, or NULL; so at most one finding for each severity is returned. The finding is allocated in
+ * file scope.
  */
 const struct roce_finding *roce_store_feed(const struct roce_flow_in *in);
 

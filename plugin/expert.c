@@ -144,8 +144,8 @@ void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *
 
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
-        /* The values stand in the item and not in the expert info, so that tshark's `-z expert`
-         * counts the findings of a rule together, as the window does. */
+        /* The values are in the text of the item, not in the expert info. tshark's `-z expert` and
+         * Wireshark's window then count all findings of a rule together. */
         proto_item_append_text(item, ": %s", text);
         expert_add_info(pinfo, item, finding_expert(f));
         sub = proto_item_add_subtree(item, ett_rule);

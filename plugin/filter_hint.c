@@ -82,7 +82,7 @@ static void warn_of_fields(int proto, const header_field_info *protocol)
 void roce_filter_hint(const packet_info *pinfo)
 {
     static const header_field_info *protocol;
-    static guint32 last; /* frame of the last look */
+    static guint32 last; /* frame at which the filters were last checked */
     static int proto = -1;
 
     if (!protocol) {

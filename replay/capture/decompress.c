@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#define _GNU_SOURCE /* fopencookie */
+#define _GNU_SOURCE /* declares fopencookie() */
 #include "capture/decompress.h"
 
 #include <errno.h>

@@ -47,11 +47,11 @@ enum script_fill_kind {
 /* Contents of a payload or of memory. */
 struct script_fill {
     enum script_fill_kind kind;
-    uint64_t pattern;          /* PATTERN */
-    struct script_value place; /* MEMORY */
+    uint64_t pattern;          /* for PATTERN: number of the pattern */
+    struct script_value place; /* for MEMORY: region */
     uint64_t off;              /* PATTERN: index of the first byte in the pattern */
     bool has_off;              /* PATTERN, MEMORY: the line names an offset */
-    uint8_t *data;             /* DATA */
+    uint8_t *data;             /* for DATA: the bytes */
     uint32_t len;              /* DATA: bytes */
 };
 
@@ -165,8 +165,8 @@ enum script_service {
     SCRIPT_RC,
     SCRIPT_UC,
     SCRIPT_UD,
-    SCRIPT_XRC,      /* target */
-    SCRIPT_XRC_SEND, /* initiator */
+    SCRIPT_XRC,      /* QP of an XRC target */
+    SCRIPT_XRC_SEND, /* QP of an XRC initiator */
     SCRIPT_GSI,
 };
 
@@ -218,7 +218,7 @@ struct script_packet {
     unsigned cm_cnt;
     struct script_cm_field cm[SCRIPT_FIELDS_MAX];
     bool has_payload;
-    uint32_t payload; /* bytes */
+    uint32_t payload; /* length of the payload, bytes */
     struct script_fill fill;
     bool bad_icrc;
     uint32_t cut;   /* number of bytes missing at the end of the frame */

@@ -21,8 +21,8 @@ struct inferred_setup;
 struct inferred_timers {
     uint8_t timeout_min, timeout_max; /* timeout codes that all waits allow; 0 if there was none */
     uint32_t waits;                   /* number of measured waits */
-    bool sure;        /* each measured wait followed another timeout, so the start of each is
-                       * certain */
+    bool sure;        /* each measured wait followed another timeout, so the start of each wait
+                       * is certain */
     uint32_t retries; /* largest number of consecutive retries that no RNR NAK caused: lower
                        * bound of the retry count */
     uint32_t beyond;  /* event of the first retry beyond the largest retry count, or EVENT_NONE */

@@ -96,8 +96,8 @@ static void set_remote_memory(const struct shadow_memory *memory,
             *va = *va - region->low + live->addr;
         return;
     }
-    /* The recorded responder did not have this R_Key. If the live responder has it, use another
-     * one. */
+    /* The recorded responder did not have this R_Key. If the live responder has the same R_Key, use
+     * another one. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;

@@ -17,7 +17,7 @@ struct message_time {
     uint64_t bytes;
     uint32_t frame;  /* packet that completes the message */
     uint32_t number; /* index among the messages that the side sent; UINT32_MAX if not known */
-    uint8_t side;    /* requester */
+    uint8_t side;    /* side of the requester */
     uint8_t kind;    /* enum roce_kind of the request */
 };
 

@@ -54,7 +54,7 @@ struct packet_run {
     uint32_t gap;       /* number of PSNs missing before the first packet */
     uint32_t ce;        /* packets with a CE mark */
     uint16_t sport;     /* UDP source port */
-    uint8_t side;       /* sender */
+    uint8_t side;       /* side of the sender */
     uint8_t class;      /* enum run_class */
     uint8_t kind;       /* enum roce_kind of the first packet */
     uint8_t cause;      /* enum roce_cause of a retransmission */
@@ -66,7 +66,8 @@ struct packet_runs {
     struct packet_run *run; /* ascending by first_frame */
     uint32_t cnt, cap;
     uint64_t merged; /* number of packets that are no longer drawn individually */
-    uint32_t length; /* number of packets added to one run without a mark; 0 means one */
+    uint32_t length; /* number of packets that one run without a mark may have; 0 means one
+                      * packet */
     uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
 };
 

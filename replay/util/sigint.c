@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#define _XOPEN_SOURCE 700 /* sigaction */
+#define _XOPEN_SOURCE 700 /* declares sigaction() */
 #include "util/sigint.h"
 
 #include <errno.h>

@@ -118,7 +118,7 @@ void cm_half_open_limit(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
 void cm_timer(struct rnic_cm_id *id, rnic_time at);
 
 /* Sends a message of the exchange and stores it for retransmission. With `retries`, a timer also
- * retransmits it. */
+ * retransmits the message. */
 void cm_send(struct rnic_cm_id *id, struct roce_cm_msg *msg, uint64_t timeout, uint8_t retries,
              rnic_time now);
 void cm_send_again(struct rnic_cm_id *id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#define _DEFAULT_SOURCE /* arc4random_buf */
+#define _DEFAULT_SOURCE /* declares arc4random_buf() */
 #include "flow/flow.h"
 
 #include <stdlib.h>

@@ -77,9 +77,10 @@ struct roce_flow_use {
 
 /* A completed operation. */
 struct roce_flow_done {
-    uint32_t frame;      /* packet that completes it; at the end of a connection its last one */
-    uint32_t conn_index; /* as numbered at the time of the call: see roce_flow_owner() */
-    uint8_t side;        /* requester */
+    uint32_t frame;      /* frame that completes the operation; at the end of a connection its
+                          * last frame */
+    uint32_t conn_index; /* connection number at the time of the call: see roce_flow_owner() */
+    uint8_t side;        /* side of the requester */
     enum roce_kind kind; /* kind of the request */
     uint64_t bytes;      /* payload of the message, or bytes that the READ returned */
     uint64_t start;      /* time of the first packet, ns */
@@ -108,8 +109,8 @@ struct roce_flow_opts {
     uint32_t window_max;       /* maximum number of request packets in memory for each direction; 0
                                 * = 8192 */
     enum roce_profile profile; /* implementation whose known deviations are marked as such */
-    uint64_t hash_seed;        /* seed of the hash table's secret; 0: random. Results never depend
-                                * on it */
+    uint64_t hash_seed;        /* seed of the hash table's secret; 0: random. The results do not
+                                * depend on the seed */
     bool any_order;            /* every receiver accepts packets in any order; otherwise recognised
                                 * for each direction */
     bool no_fast_path;         /* disables the fast path, for comparison in tests */

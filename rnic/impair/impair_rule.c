@@ -105,7 +105,7 @@ static const char *read_decimal(const char *p, double *out)
     return p;
 }
 
-/* Reads a probability in units of 2^-32. Returns false unless all of `text` is one. */
+/* Reads a probability in units of 2^-32. Returns false unless the whole text is a probability. */
 static bool read_chance(const char *text, uint64_t *out)
 {
     double value;

@@ -67,7 +67,7 @@ static bool try_net(char *why, size_t len)
     return status == 0;
 }
 
-/* Prints what forbids a user namespace, as far as the kernel shows it. */
+/* Prints which kernel settings forbid a user namespace. */
 static void print_net_remedies(void)
 {
     static const struct {

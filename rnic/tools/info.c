@@ -136,7 +136,7 @@ static int print_usage(void)
 struct options {
     const char *word; /* what to print */
     bool json;
-    double interval; /* of --watch, s; 0 without it */
+    double interval; /* time between two outputs of --watch, s; 0 without --watch */
 };
 
 /* Reads the number of seconds of --watch=SECONDS. Returns 0 for other text. */

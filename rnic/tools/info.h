@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* What rnic-info knows of the devices, processes and limits of this host (info_data.c), for its two
+/* Data of rnic-info about the devices, processes and limits of this host (info_data.c), for its two
  * forms of output: text (info.c) and JSON (info_json.c). */
 #ifndef RNIC_TOOLS_INFO_H
 #define RNIC_TOOLS_INFO_H
@@ -13,8 +13,8 @@ struct info_qp {
     unsigned number, peer; /* QP numbers; `peer` and `path_mtu` are 0 for a QP without a peer */
     char type[16], state[16];
     unsigned sq_psn, rq_psn;
-    unsigned send_wr, recv_wr; /* work requests that wait */
-    unsigned path_mtu;         /* bytes */
+    unsigned send_wr, recv_wr; /* number of outstanding send and receive requests */
+    unsigned path_mtu;         /* path MTU, bytes */
 };
 
 /* Returns the rest of the next line that begins with `word`, searched from *at, or NULL if there is
@@ -31,7 +31,8 @@ int info_devices(void (*print)(const struct rnic_iface *iface));
 int info_processes(info_process_fn *print);
 int info_limits(void (*print)(const char *name, uint64_t value));
 
-/* Prints all of it as one line of JSON (rnic-info.schema.json). Returns 0 or 1. */
+/* Prints devices, processes and limits as one line of JSON (rnic-info.schema.json). Returns 0 or
+ * 1. */
 int info_json(void);
 
 #endif

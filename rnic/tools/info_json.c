@@ -123,7 +123,7 @@ static void put_qps(char *at)
     close_bracket(']');
 }
 
-/* The search for lines writes into the text, so each part gets a copy. */
+/* The search for lines writes to the text, so each part of the output uses a copy. */
 static void put_part(const char *text, void (*put)(char *at))
 {
     char *copy = strdup(text);

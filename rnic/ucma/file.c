@@ -244,7 +244,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Returns whether a call without an event must wait for one. */
+/* Returns whether a call must wait if there is no event. */
 static bool is_blocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);

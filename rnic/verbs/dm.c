@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACCESS_UNIT 4u  /* offset and length of a copy are multiples of it, as on mlx5, bytes */
+#define ACCESS_UNIT 4u  /* offset and length of a copy are multiples of 4 bytes, as on mlx5 */
 #define MIN_ALIGN   6u  /* log2 of the alignment without a requirement: a cache line */
 #define MAX_ALIGN   12u /* log2 of the largest alignment: a page */
 

@@ -45,7 +45,7 @@ int evq_get(struct evq *evq, struct evq_entry *out);
 unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported);
 
 /* Handlers for pthread_atfork(). In the child each queue is empty, because earlier events belong to
- * the parent. It gets a new lock, and a new descriptor with the old number. */
+ * the parent. The queue gets a new lock, and a new descriptor with the old number. */
 void evq_before_fork(void);
 void evq_parent_forked(void);
 void evq_child_forked(void);

@@ -106,8 +106,8 @@ struct vctx {
     struct vdevice *device;
     struct vhca *hca;
     struct evq async;
-    uint32_t file;     /* number of the opened file: contexts that ibv_import_device() made from
-                        * this one have the same */
+    uint32_t file;     /* number of the opened file: equal in all contexts that
+                        * ibv_import_device() makes from this one */
     dev_t dev;         /* identity of cmd_fd */
     ino_t ino;         /* 0: cmd_fd cannot be recognized */
     struct vctx *next; /* link in hca->contexts */
@@ -187,7 +187,7 @@ struct vmr {
     bool left; /* the program ended its use by ibv_unimport_mr(), but the region exists */
 };
 
-/* What a program asks for when it registers memory. */
+/* Parameters with which a program registers memory. */
 struct vmr_attr {
     void *addr;
     size_t len;

@@ -22,9 +22,9 @@
 void page_probe_open_proc(void);
 
 /* Returns 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; else
- * EFAULT. Without /proc it finds only unmapped pages. For a few pages it asks the kernel. For more
- * it reads the list of mappings, so a gigabyte costs as much as a megabyte. The result is not valid
- * for later: see page_probe_touch(). */
+ * EFAULT. Without /proc the function finds only unmapped pages. For a few pages the function asks
+ * the kernel; for more pages it reads the list of mappings, so a gigabyte costs as much as a
+ * megabyte. The result is not valid for later: see page_probe_touch(). */
 int page_probe_region(const void *addr, size_t len, bool write);
 
 /* Faults in the pages of [addr, addr + len), for reading or for writing. Returns 0, or EFAULT if a

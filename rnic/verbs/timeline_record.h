@@ -25,7 +25,7 @@ enum timeline_at {
 #define TIMELINE_MARK UINT64_C(0x5D1A7E11E5A9C03F)
 
 struct timeline_record {
-    uint64_t mark;             /* TIMELINE_MARK */
+    uint64_t mark;             /* TIMELINE_MARK, at which a reader recognizes a record */
     uint64_t at[TIMELINE_CNT]; /* time of each step, CLOCK_MONOTONIC, ns; 0: no such step
                                 * (unsignaled, or an error) */
     uint64_t wr_id;

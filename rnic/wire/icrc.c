@@ -33,7 +33,7 @@
 #define IP4(M, o) M((o) + 1, FF) M((o) + 8, FF) M((o) + 10, FF) M((o) + 11, FF) /* TOS, TTL, checksum */
 #define IP6(M, o) M((o) + 0, 0x0F) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF) /* traffic class, flow */ \
                   M((o) + 7, FF)                                               /* label, hop limit; same for a GRH */
-#define UDP(M, o) M((o) + 6, FF) M((o) + 7, FF)                                /* checksum */
+#define UDP(M, o) M((o) + 6, FF) M((o) + 7, FF)                                /* UDP checksum */
 #define BTH(M, o) M((o) + 4, FF)                                               /* FECN, BECN, reserved (C9-6) */
 
 #define IB_LOCAL(M)  VL(M, 0)  BTH(M, 8)

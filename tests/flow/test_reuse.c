@@ -214,7 +214,7 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
 /* First PSNs of the new use, relative to the old use. */
 enum start {
     EQUAL,  /* equal to those of the old use, as in most programs */
-    RANDOM, /* random */
+    RANDOM, /* random PSNs */
     NEAR,   /* near the PSNs of the old use, so that the PSNs of both uses overlap */
     STARTS
 };

@@ -32,7 +32,7 @@ COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--j"], "
              (["rnic-run", "--tim"], "--timeline"), (["rocedrill", "check", "capt"], "")]
 # Headers that another header includes, and that cannot be compiled alone.
 PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]
-# With the commit, if the sources are a checkout.
+# The version contains the commit if the sources are a git checkout.
 VERSION = r"[a-z-]+ \d+\.\d+\.\d+( \([0-9a-f]{7,}\))?\nCRC-32: [a-z ]+\nlibpcap(:| version) .+\n"
 PROGRAMS = ["rocedrill", "rocedrill-agent", "rnic-run", "rnic-info"]
 

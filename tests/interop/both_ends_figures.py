@@ -120,7 +120,7 @@ def match(sent, came):
             p.sent = last[name(p)] = free[name(p)].popleft()
         else:
             p.sent, p.copy = last.get(name(p)), True
-    return {i for of in free.values() for i in of}  # lost
+    return {i for of in free.values() for i in of}  # the sent packets that were not delivered
 
 
 def after(p, mtu):

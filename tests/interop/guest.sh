@@ -21,7 +21,7 @@ die() { say "$*"; exit 2; }
 . "$here/recorder/initrd.sh"
 # Programs that traces/record does not need.
 guest_binaries+=(riostream rcopy rdma_server rdma_client rdma_xserver rdma_xclient)
-guest_modules+=(act_mirred cls_matchall) # guest_pair
+guest_modules+=(act_mirred cls_matchall) # modules that guest_pair needs
 
 # guest_enter SCRIPT ARGUMENT...: downloads the guest's packages, then runs the script again in new namespaces;
 # there it does nothing. Exits with 77 if the machine lacks QEMU, tap interfaces or namespaces.

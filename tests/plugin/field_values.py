@@ -162,7 +162,7 @@ def number(text):
     try:
         return int(ipaddress.ip_address(text))
     except ValueError:
-        return int(text.replace(":", ""), 16)  # bytes
+        return int(text.replace(":", ""), 16)  # hexadecimal bytes separated by colons
 
 
 def table(shark, path, fields, plugin):
@@ -241,7 +241,7 @@ class Agreement:
                 continue
             text = theirs.get(name, "")
             got = number("0x" + text if text and name in AS_BYTES else text)
-            if field == "icrc" and got is not None:  # the built-in dissector reads it big-endian
+            if field == "icrc" and got is not None:  # the built-in dissector reads the ICRC as big-endian
                 got = int.from_bytes(got.to_bytes(4, "big"), "little")
             self.builtin += 1
             self.met.add(field)

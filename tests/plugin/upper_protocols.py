@@ -18,7 +18,7 @@ import sys
 from packet_builder import aeth, bth, connect, pcap, reth, roce
 from tshark import Tshark
 
-ACTIVE, PASSIVE = 0x11, 0x22  # QPs
+ACTIVE, PASSIVE = 0x11, 0x22  # QPNs of both sides
 PSN = (0x5A1234, 0x3C4321)    # first PSNs of host 0 and host 1
 DATA = {"data"}
 
@@ -120,7 +120,7 @@ def cases():
         twice = connect(port, psn=PSN) + [send(0, number, payload) for number, payload in enumerate(client)]
         yield (name + " is passed on once if retransmitted", twice + [twice[-1]], [],
                {len(twice): ({name}, DATA), len(twice) + 1: (DATA, other)})
-        # One message in two packets.
+        # A message in two packets.
         said, half = client[-1], len(client[-1]) // 8 * 4
         start = twice[:-1]
         first, last = send(0, len(client) - 1, said[:half], 0x00), send(0, len(client), said[half:], 0x02)

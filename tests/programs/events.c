@@ -157,7 +157,7 @@ static void affiliated_errors_are_events(void)
     MUST(ibv_get_async_event(context, &event) == -1 && errno == EAGAIN);
     MUST(fcntl(context->async_fd, F_SETFL, flags) == 0);
     both_open(&both, context);
-    /* SQD */
+    /* drains the send queue (state SQD) */
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
     MUST(ibv_modify_qp(both.a.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == 0);
     event_is(IBV_EVENT_SQ_DRAINED, both.a.qp);

@@ -17,13 +17,13 @@ import stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE = "4"  # s; the time in which the program opens its device and then waits, also on a slow machine
-THREADS = ("wants_the_lock", "child_waits", "seen_in_the_stack = 4711")  # gdb
+THREADS = ("wants_the_lock", "child_waits", "seen_in_the_stack = 4711")  # functions and values that the output of gdb must contain
 KERNEL = (r"^== process \d+, of \d+: \S*/programs/hang$", r"^   thread \d+ hang: state S, wchan \w+",
           r"syscall \d+ 0x")
 
 
 def gone(pid):
-    """Returns whether a process still runs a moment after it was killed."""
+    """Returns whether a killed process has ended, at most 10 s after it was killed."""
     end = time.monotonic() + 10
     while stacks.runs(pid) and time.monotonic() < end:
         time.sleep(0.02)

@@ -226,7 +226,7 @@ static void device_memory_errors(void)
     MUST(ibv_alloc_dm(context, &(struct ibv_alloc_dm_attr){.length = 8, .log_align_req = 40}) ==
              NULL &&
          errno == EINVAL);
-    struct ibv_dm *dm = alloc_dm(attr.max_dm_size); /* takes all */
+    struct ibv_dm *dm = alloc_dm(attr.max_dm_size); /* allocates the whole device memory */
     MUST(dm != NULL);
     MUST(alloc_dm(4) == NULL && errno == ENOMEM);
     MUST(ibv_free_dm(dm) == 0);

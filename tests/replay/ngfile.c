@@ -109,7 +109,8 @@ size_t ng_enhanced(struct ngfile *f, uint32_t iface, uint64_t stamp, const void 
     put(len, 4);
     put_bytes(data, len);
     if (comment) {
-        uint8_t flags[4] = {body.big ? 0 : 1, 0, 0, body.big ? 1 : 0}; /* inbound */
+        /* The packet is inbound (epb_flags). */
+        uint8_t flags[4] = {body.big ? 0 : 1, 0, 0, body.big ? 1 : 0};
 
         put_option(1, comment, (uint16_t)strlen(comment));
         put_option(2, flags, 4);

@@ -32,13 +32,13 @@ static const struct {
     {ROCE_HDR_GRH,  0, 4,  8}, /* traffic class */
     {ROCE_HDR_GRH,  1, 4, 20}, /* flow label */
     {ROCE_HDR_GRH,  7, 0,  8}, /* hop limit */
-    {ROCE_HDR_IP4,  1, 0,  8}, /* TOS */
-    {ROCE_HDR_IP4,  8, 0,  8}, /* TTL */
+    {ROCE_HDR_IP4,  1, 0,  8}, /* TOS field */
+    {ROCE_HDR_IP4,  8, 0,  8}, /* TTL field */
     {ROCE_HDR_IP4, 10, 0, 16}, /* header checksum */
     {ROCE_HDR_IP6,  0, 4,  8}, /* traffic class */
     {ROCE_HDR_IP6,  1, 4, 20}, /* flow label */
     {ROCE_HDR_IP6,  7, 0,  8}, /* hop limit */
-    {ROCE_HDR_UDP,  6, 0, 16}, /* checksum */
+    {ROCE_HDR_UDP,  6, 0, 16}, /* UDP checksum */
     {ROCE_HDR_BTH,  4, 0,  8}, /* FECN, BECN, reserved */
 };
 /* clang-format on */

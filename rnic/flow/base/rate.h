@@ -18,7 +18,7 @@
 #define ROCE_RATE_PACKETS   16u
 
 struct roce_meter {
-    uint64_t time;         /* start of the window; 0: the next packet starts it */
+    uint64_t time;         /* start of the window; 0: the window starts with the next packet */
     uint64_t last;         /* time of the latest packet */
     uint32_t bytes;        /* byte count of the endpoint at the start, mod 2^32 */
     uint32_t packets;      /* packet count of the endpoint at the start, mod 2^32 */

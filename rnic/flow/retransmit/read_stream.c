@@ -105,7 +105,8 @@ static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool p
     add_gap(cold, to, gap);
 }
 
-/* Counts a gap of `missing` PSNs from `from` to the response at hand, which answers READ `e`. */
+/* Counts a gap of `missing` PSNs from `from` to the current READ response, which answers READ
+ * `e`. */
 static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t from,
                      uint32_t missing)
 {
@@ -118,8 +119,8 @@ static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uin
     add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
 }
 
-/* Returns whether the response at hand, which is not the latest one of its READ, may be captured
- * for the first time although no gap is known there: the READ was transmitted once. */
+/* Returns whether the current READ response, which is not the latest one of its READ, may be
+ * captured for the first time although no gap is known there: the READ was transmitted once. */
 static bool may_be_fresh(const struct roce_endpoint *responder, const struct roce_sent_packet *e,
                          uint32_t psn)
 {

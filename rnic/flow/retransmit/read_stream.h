@@ -15,7 +15,7 @@ struct roce_read_step {
     bool repeated;     /* a response with this PSN was captured before */
 };
 
-/* Takes the READ response at hand, which answers READ `e`, into the stream of its sender. */
+/* Adds the current READ response, which answers READ `e`, to the stream of its sender. */
 struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_req *req,
                                             const struct roce_sent_packet *e);
 

@@ -113,7 +113,7 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
             (*overflow)++;
         } else if (roce_sent_has_all_responses(old))
             roce_read_done(ctx, ctx->sender,
-                           old); /* otherwise the requester would have retransmitted it */
+                           old); /* a READ with a missing response would have been retransmitted */
         roce_window_drop(w);
         (*at)--;
     }

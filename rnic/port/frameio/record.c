@@ -203,7 +203,8 @@ static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, u
     unsigned done;
 
     mark(record);
-    stamp = utc(); /* time stamp before sending, so that the answer has a later one */
+    stamp = utc(); /* the time stamp is taken before sending, so that the response has a later
+                    * one */
     done = rnic_port_send(record->behind, frames, cnt, now);
     for (unsigned i = 0; i < done; i++)
         if (record->shared || !(frames[i].flags & RNIC_FRAME_ECHO))

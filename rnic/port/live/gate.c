@@ -25,7 +25,8 @@
 #define VAIN_POLLS   4u /* number of successive polls without work that shut the gate */
 /* number of such polls after the program asked for a completion event */
 #define VAIN_POLLS_ARMED 64u
-/* the same on shared memory, where a poll makes no system call and takes a tenth of the time */
+/* number of such polls on shared memory, where a poll makes no system call and takes a tenth of the
+ * time */
 #define VAIN_POLLS_ARMED_SHM 1024u
 #define UNPOLLED_MAX         8u
 

@@ -19,7 +19,8 @@
  * text. */
 #define TEXT_MAX ((off_t)64 << 20)
 
-/* Time in which all processes together must answer, ms, and number of processes asked at once. */
+/* Time in which all processes together must answer, ms, and number of processes to which requests
+ * are sent at once. */
 #define PATIENCE_MS 2000
 #define ASKED_MAX   128u
 
@@ -155,7 +156,7 @@ static char *text_of(const struct cmsghdr *head)
     return text;
 }
 
-/* Process that is asked for its description. */
+/* Process to which this process sent a request for its description. */
 struct asked {
     struct rnic_process process;
     int fd; /* connection, or -1 */
@@ -177,8 +178,9 @@ static bool is_listed_pid(int pid)
     return stat(path, &st) == 0 && is_listed(st.st_uid);
 }
 
-/* Connects to the process without waiting. Returns false if it has ended, or is of another user.
- * Only the kernel's word for the user counts: any user can listen under such a name. */
+/* Connects to the process without waiting. Returns false if the process has ended or belongs to
+ * another user. The user id comes from the kernel, because any user can listen under such a
+ * name. */
 static bool begin_asking(struct asked *asked, const char *name)
 {
     struct sockaddr_un addr;
@@ -281,7 +283,7 @@ static bool split(const char *at, struct rnic_process *out, char *name, size_t c
     return out->pid > 0;
 }
 
-/* Reads the next name of a process from /proc/net/unix and begins to ask the process. Returns
+/* Reads the next name of a process from /proc/net/unix and sends a request to the process. Returns
  * false at the end of the file. */
 static bool ask_next(FILE *names, struct asked *asked)
 {
@@ -303,7 +305,7 @@ static bool ask_next(FILE *names, struct asked *asked)
     return false;
 }
 
-/* Appends the processes that were asked to the list. Returns 0 or a negative errno. */
+/* Appends the processes to which requests were sent to the list. Returns 0 or a negative errno. */
 static int append_asked(struct rnic_process **out, size_t *cnt, struct asked *asked, unsigned more)
 {
     struct rnic_process *grown = realloc(*out, (*cnt + more) * sizeof(**out));

@@ -32,7 +32,7 @@ int shm_hello_listen(const char *iface, uint32_t block, bool first);
 int shm_hello_accept(int fd);
 
 /* Connects to the name of block `block` on `iface`. Returns a descriptor, or a negative errno:
- * -ECONNREFUSED if no process has the name, -EPERM if one of another user has it. */
+ * -ECONNREFUSED if no process has the name, -EPERM if a process of another user has the name. */
 int shm_hello_connect(const char *iface, uint32_t block);
 
 /* Sends a hello and the descriptor `file`. Returns 0 or a negative errno. */

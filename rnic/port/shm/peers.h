@@ -97,14 +97,14 @@ int shm_peers_listen(struct shm_peers *peers, uint32_t block);
 void shm_peers_check(struct shm_peers *peers);
 
 /* Returns the ring to the process that has QPN block `block` on an interface with address `mac`.
- * Connects if needed. Returns NULL if no process has it. */
+ * Connects if needed. Returns NULL if no process has the block. */
 struct shm_out *shm_peers_find(struct shm_peers *peers, const uint8_t mac[6], uint32_t block);
 
 /* Marks a ring as unusable, because the peer has broken or closed it. */
 void shm_out_end(struct shm_peers *peers, struct shm_out *out);
 void shm_in_end(struct shm_peers *peers, struct shm_in *in);
 
-/* Frees the rings that have ended. Not to be called while the caller uses one. */
+/* Frees the rings that have ended. Must not be called while the caller uses such a ring. */
 void shm_peers_sweep(struct shm_peers *peers);
 
 #endif

@@ -85,8 +85,8 @@ int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags);
 /* Returns whether a record waits. */
 bool shm_reader_ready(const struct shm_reader *reader);
 
-/* Frees the room of the frames read, if it is worth telling the writer. Returns whether the writer
- * waits for it and must be woken. To be called after a batch of shm_read(). */
+/* Frees the room of the frames read, once the freed room is large enough. Returns whether the
+ * writer waits for room and must be woken. To be called after a batch of shm_read(). */
 bool shm_reader_rings(struct shm_reader *reader);
 
 /* Stores whether the reader sleeps. Returns false if a record waits: the reader must not sleep. */

@@ -25,11 +25,11 @@ static inline struct timespec rnic_day_after(uint64_t ns)
 }
 
 /*
- * Limits of a wait on the device's descriptors, ns. A program may close descriptors that it did
- * not open (closefrom(3)), and other files may get their numbers. The device is lost then, as
- * with hardware. A thread that waits on these descriptors must neither sleep forever nor use a
- * CPU all the time. So it waits at most RNIC_LOOK_NS and then checks them. If they are closed,
- * it sleeps RNIC_BLIND_NS between two checks.
+ * Limits of a wait on the device's descriptors, ns. A program may close descriptors that it did not
+ * open (closefrom(3)), and other files may get their numbers. The device is then lost, as with
+ * hardware. A thread that waits on these descriptors must neither sleep forever nor use a CPU all
+ * the time. So the thread waits at most RNIC_LOOK_NS and then checks the descriptors. If they are
+ * closed, the thread sleeps RNIC_BLIND_NS between two checks.
  */
 #define RNIC_LOOK_NS  UINT64_C(2000000000)
 #define RNIC_BLIND_NS UINT64_C(100000000)

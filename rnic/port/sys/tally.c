@@ -33,7 +33,8 @@ int tally_create(struct tally_file *file, const char *path)
     *file = (struct tally_file){.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
     if (file->fd < 0)
         return -errno;
-    /* Written, not truncated to its size: the file system then has space for it. */
+    /* Writes a page of zeros instead of extending the file by ftruncate(): the file system then has
+     * space for the page. */
     done = write(file->fd, &zero, sizeof(zero));
     if (done == (ssize_t)sizeof(zero) && flock(file->fd, LOCK_EX | LOCK_NB) == 0)
         return map_tally(file);

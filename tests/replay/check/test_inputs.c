@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Inputs of rocedrill check: files, pipes, compression, link layers, tunnels, and broken captures.
  */
-#define _XOPEN_SOURCE 700 /* posix_openpt */
+#define _XOPEN_SOURCE 700 /* declares posix_openpt() */
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>

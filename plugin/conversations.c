@@ -125,7 +125,7 @@ static char *connection_filter(packet_info *pinfo ROCE_WS_USER_DATA)
                : g_strdup_printf("roce.stream eq %u or roce.cm.stream eq %u", stream, stream);
 }
 
-/* ---- follow ------------------------------------------------------------------------------------
+/* ---- Follow RDMA Stream ------------------------------------------------------------------------
  */
 
 static char *follow_packet_filter(epan_dissect_t *edt _U_, packet_info *pinfo, guint *stream,

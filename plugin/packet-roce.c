@@ -184,7 +184,7 @@ static bool parse_native_ib(struct dissection *w)
            parse_from(w, ROCE_LINK_IB, 0, ROCE_LRH_LEN + ROCE_GRH_LEN);
 }
 
-/* ---- showing -----------------------------------------------------------------------------------
+/* ---- adding to the tree ------------------------------------------------------------------------
  */
 
 static void add_icrc(const struct dissection *w, packet_info *pinfo, proto_tree *tree)

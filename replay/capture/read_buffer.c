@@ -52,7 +52,7 @@ static bool make_chunk(struct chunk *chunk, size_t cap)
     return true;
 }
 
-/* ---- ahead ------------------------------------------------------------------------------------
+/* ---- reading ahead ----------------------------------------------------------------------------
  */
 
 void read_buffer_begin_ahead(struct read_buffer *c)
@@ -222,7 +222,7 @@ uint64_t read_buffer_position(const struct read_buffer *c)
     return at > 0 ? (uint64_t)at : 0;
 }
 
-/* ---- in order ---------------------------------------------------------------------------------
+/* ---- reading in order -------------------------------------------------------------------------
  */
 
 const uint8_t *read_buffer_refill(struct read_buffer *c, size_t len)

@@ -171,7 +171,7 @@ static struct scope scope_of(const struct page *page, const struct roce_conn_fac
     return scope;
 }
 
-/* ---- why did my QP fail ------------------------------------------------------------------------
+/* ---- reasons of failed QPs ---------------------------------------------------------------------
  */
 
 static void print_story(struct page *page, const struct roce_conn_summary *sum)

@@ -140,7 +140,7 @@ const struct history_event *event_history_request(const struct history_event *ev
     return NULL;
 }
 
-/* ---- words -------------------------------------------------------------------------------------
+/* ---- text --------------------------------------------------------------------------------------
  */
 
 static void add_psns(struct strbuf *t, const struct history_event *e)

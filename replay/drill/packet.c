@@ -75,7 +75,7 @@ static uint32_t mtu_of(const struct drill_context *ctx, int qp)
     return (uint32_t)script_number(&ctx->script->object[qp].options, SCRIPT_OPT_MTU, 1024);
 }
 
-/* ---- what was sent --------------------------------------------------------------------------- */
+/* ---- packets sent so far --------------------------------------------------------------------- */
 
 /* Returns the request with the highest PSN at or before `psn`, or NULL. The request must be of this
  * kind, unless `kind` is ROCE_KIND_RESERVED. With `starts`, it must begin a message. */

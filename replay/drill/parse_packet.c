@@ -552,7 +552,7 @@ static bool parse_items(struct packet_parser *s)
     }
 }
 
-/* ---- what a packet needs --------------------------------------------------------------------- */
+/* ---- required fields ------------------------------------------------------------------------- */
 
 /* Adds the fields that follow from the items: the R_Key of an address, the kind of the syndrome.
  * Returns false if an item is missing. */

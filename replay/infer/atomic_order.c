@@ -5,7 +5,7 @@
 #include <string.h>
 #include "wire/codes.h"
 
-/* ---- what changes words ------------------------------------------------------------------------
+/* ---- operations that change a word -------------------------------------------------------------
  */
 
 static int op_cmp(const void *a, const void *b)

@@ -343,7 +343,7 @@ static void find_msn(struct inferred_setup *s)
                                                                     : 1;
 }
 
-/* ---- what was allowed --------------------------------------------------------------------------
+/* ---- permissions -------------------------------------------------------------------------------
  */
 
 static unsigned access_of(const struct inferred_setup *s, const struct request_pkt *e)
@@ -465,7 +465,7 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
     return 0;
 }
 
-/* ---- what cannot be replayed -------------------------------------------------------------------
+/* ---- directions that cannot be replayed --------------------------------------------------------
  */
 
 static const char *unplayable(const struct inferred_setup *s)
@@ -533,7 +533,7 @@ static const char *incomplete(struct inferred_setup *s, int64_t gap)
     return NULL;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
+/* ---- inferring a setup -------------------------------------------------------------------------
  */
 
 int infer_setup(struct inferred_setup *s, const struct trace *trace,

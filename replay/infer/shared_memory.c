@@ -17,7 +17,7 @@
 /* The longest payload of a packet. */
 #define PAYLOAD_MAX 4096u
 
-/* ---- what is written ---------------------------------------------------------------------------
+/* ---- writes to shared memory -------------------------------------------------------------------
  */
 
 /* Finds for each request packet the first response that proves its execution. `until` needs one
@@ -353,7 +353,7 @@ void shared_memory_free(struct shared_memory *sh)
     memset(sh, 0, sizeof(*sh));
 }
 
-/* ---- while it is played ------------------------------------------------------------------------
+/* ---- order of execution during a replay --------------------------------------------------------
  */
 
 /* Returns the index of the first turn of a request packet. If the packet has no turn, returns

@@ -222,7 +222,7 @@ int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, ui
     return reply || why ? 0 : -1;
 }
 
-/* ---- acting -----------------------------------------------------------------------------------
+/* ---- actions of the responder's program -------------------------------------------------------
  */
 
 static json_t *store_json(const struct live *live, const struct live_event *e,

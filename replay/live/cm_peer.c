@@ -37,7 +37,7 @@ struct cm_peer {
     uint64_t at, recorded; /* live and recorded time of the previous event, ns */
 };
 
-/* ---- what comes in ----------------------------------------------------------------------------
+/* ---- received packets -------------------------------------------------------------------------
  */
 
 /* Returns the recorded request with the PSN and the payload length of a live request, or NULL. */
@@ -120,7 +120,7 @@ static uint64_t run_cm_timers(void *user)
     return live_cm_tick(&peer->cm);
 }
 
-/* ---- turns -------------------------------------------------------------------------------------
+/* ---- sorting the events ------------------------------------------------------------------------
  */
 
 static bool add_turn(struct cm_peer *peer, const struct cm_peer_turn *turn)

@@ -121,7 +121,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
     return NULL;
 }
 
-/* ---- which runs are played --------------------------------------------------------------------
+/* ---- selecting runs ---------------------------------------------------------------------------
  */
 
 /* Copies a reason into the session, which owns the copy. Returns the copy, or "no memory". */

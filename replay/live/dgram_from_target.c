@@ -35,7 +35,7 @@ struct dgram_from_target {
     uint32_t came;
 };
 
-/* ---- what comes in ----------------------------------------------------------------------------
+/* ---- received packets -------------------------------------------------------------------------
  */
 
 /* Replaces the live numbers of a packet by those of the capture. */

@@ -191,7 +191,7 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
     live_cm_tick(cm);
 }
 
-/* ---- news --------------------------------------------------------------------------------------
+/* ---- events of our CM --------------------------------------------------------------------------
  */
 
 /* Returns the first exchange for the service of `event` that has no live REQ yet, or NULL. */
@@ -261,7 +261,7 @@ uint64_t live_cm_tick(struct live_cm *cm)
     return rnic_cm_deadline(cm->cm);
 }
 
-/* ---- what our end says ------------------------------------------------------------------------
+/* ---- messages of our end ----------------------------------------------------------------------
  */
 
 static void connect_to(struct live_cm *cm, struct live_cm_exchange *exch, struct roce_cm_msg *msg)
@@ -344,7 +344,7 @@ int live_cm_leave(struct live_cm *cm, struct error *error)
     return 0;
 }
 
-/* ---- what the far end says --------------------------------------------------------------------
+/* ---- messages of the target -------------------------------------------------------------------
  */
 
 /* Fields that the target's program chooses. All other fields are numbers of the endpoint or

@@ -42,7 +42,7 @@ struct live_requester {
     bool no_memory;
 };
 
-/* ---- what the target sends --------------------------------------------------------------------
+/* ---- packets of the target --------------------------------------------------------------------
  */
 
 static void take_frame(void *user, const struct rnic_frame *frame)

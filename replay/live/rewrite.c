@@ -7,7 +7,7 @@
 
 #define MSN_MASK 0xFFFFFFu
 
-/* ---- out --------------------------------------------------------------------------------------
+/* ---- packets to the target --------------------------------------------------------------------
  */
 
 static void set_addresses(const struct rewrite_path *path, const struct roce_pkt *recorded,
@@ -150,7 +150,7 @@ int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_pack
     return build_frame(&out, &recorded, buf, cap);
 }
 
-/* ---- in ---------------------------------------------------------------------------------------
+/* ---- packets from the target ------------------------------------------------------------------
  */
 
 void rewrite_to_recorded(const struct rewrite *rw, struct roce_pkt *pkt)

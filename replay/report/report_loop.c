@@ -13,7 +13,7 @@
 /* Limit of the failures that are listed. Further failures are only counted. */
 #define FAILURES_MAX 64u
 
-/* ---- plays -------------------------------------------------------------------------------------
+/* ---- results of the runs -----------------------------------------------------------------------
  */
 
 static int add_failure(struct loop_summary *sum, const struct loop_failure *failure)
@@ -194,7 +194,7 @@ const char *closed_sum_skip_reason(const struct loop_summary *sum)
     return "the capture contains no connection and no datagram stream";
 }
 
-/* ---- words -------------------------------------------------------------------------------------
+/* ---- printing ----------------------------------------------------------------------------------
  */
 
 static enum verdict conn_verdict(const struct loop_summary *sum, size_t i)

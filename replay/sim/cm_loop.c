@@ -55,7 +55,7 @@ struct cm_loop {
     struct impair_result out;
 };
 
-/* ---- what the recorded programs did ------------------------------------------------------------
+/* ---- actions of the recorded programs ----------------------------------------------------------
  */
 
 static enum cm_role sender_of(const struct cm_loop *l, uint32_t pkt, enum roce_cm kind)

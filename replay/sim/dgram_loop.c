@@ -31,7 +31,7 @@ struct dgram_loop {
     struct impair_result out;
 };
 
-/* ---- which streams -----------------------------------------------------------------------------
+/* ---- selecting streams -------------------------------------------------------------------------
  */
 
 /* Returns whether the stream carries CM messages. */

@@ -228,7 +228,7 @@ int responder_app_after_request(struct responder_app *app, const struct app_requ
     return 0;
 }
 
-/* ---- what is received --------------------------------------------------------------------------
+/* ---- received messages -------------------------------------------------------------------------
  */
 
 int responder_app_poll(struct responder_app *app, struct completion_log *received)

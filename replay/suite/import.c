@@ -146,7 +146,7 @@ static int write_part(struct import_copy *c, const char *path, const char *to,
     return rc;
 }
 
-/* ---- what it is --------------------------------------------------------------------------------
+/* ---- describing the copy -----------------------------------------------------------------------
  */
 
 static void describe_selection(const struct replay *replay, const struct selection *selection,

@@ -34,7 +34,7 @@ static const char *peer_of(const struct capture_item *item, const struct job_opt
     return options->live && quirks && strcmp(quirks, PEER_QUIRKS_AUTO) == 0 ? NULL : quirks;
 }
 
-/* ---- one job, wherever it runs ----------------------------------------------------------------
+/* ---- running one job --------------------------------------------------------------------------
  */
 
 static json_t *fault_json(const char *file, const char *text)

@@ -178,7 +178,7 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
     return RNIC_OK;
 }
 
-/* ---- parting --------------------------------------------------------------------------------- */
+/* ---- disconnecting --------------------------------------------------------------------------- */
 
 void cm_send_dreq(struct rnic_cm_id *id, const void *data, size_t len, rnic_time now)
 {
@@ -252,7 +252,7 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
     return RNIC_OK;
 }
 
-/* ---- giving an id up ------------------------------------------------------------------------- */
+/* ---- deleting an id -------------------------------------------------------------------------- */
 
 /* Discards the events of `id`. Returns one unfetched request for the listener `id`, or NULL if
  * there is none. */

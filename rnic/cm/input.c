@@ -44,7 +44,7 @@ static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what,
     return !cm->attr.answers_unknown || cm->attr.answers_unknown(cm->attr.user, what, number);
 }
 
-/* ---- who is meant ---------------------------------------------------------------------------- */
+/* ---- finding the id of a message ------------------------------------------------------------- */
 
 /* Returns the id of the exchange that a message names, if the message is from the same peer. Before
  * the peer's communication id is known, any remote id matches. */
@@ -259,7 +259,7 @@ static bool on_rtu(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     return cm_is_own_comm_id(cm, msg->rtu.remote_comm_id);
 }
 
-/* ---- parting --------------------------------------------------------------------------------- */
+/* ---- DREQ and DREP --------------------------------------------------------------------------- */
 
 static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                     const struct rnic_cm_addr *addr, rnic_time now)

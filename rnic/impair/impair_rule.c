@@ -361,7 +361,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
     return read_argument(rule, arg, item);
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- packets that a rule selects ------------------------------------------------------------- */
 
 /* Reads the value of dir=. Returns false on an error. */
 static bool read_direction(const char *arg, enum impair_use use, unsigned *kinds, unsigned *sides,

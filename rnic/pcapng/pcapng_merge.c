@@ -245,7 +245,7 @@ int pcapng_merge_feed(struct pcapng_merge *merge, int stream, const uint8_t *dat
     return rc;
 }
 
-/* ---- giving out ------------------------------------------------------------------------------ */
+/* ---- returning frames in order --------------------------------------------------------------- */
 
 static void give_ifaces(struct pcapng_merge *merge, pcapng_merge_fn *fn, void *user)
 {

@@ -39,7 +39,7 @@ int rnic_compat_MINUS(void)
 /* Registration functions of provider libraries before 2007. */
 SYMVER(rnic_private_ignore, ibv_register_driver, "@", "IBVERBS_1.1");
 
-/* ---- what providers import ------------------------------------------------------------------- */
+/* ---- functions that provider libraries import ------------------------------------------------ */
 
 RNIC_EXPORT int rnic_private_none(void);
 RNIC_EXPORT void rnic_private_ignore(void);

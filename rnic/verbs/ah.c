@@ -89,7 +89,7 @@ int ibv_destroy_ah(struct ibv_ah *ibv)
     return result;
 }
 
-/* ---- the way back ---------------------------------------------------------------------------- */
+/* ---- address handles from completions -------------------------------------------------------- */
 
 /* Contents of the 40 bytes before a datagram (R172): an IPv4 header in the last 20, or a GRH or
  * IPv6 header. */

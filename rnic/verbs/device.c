@@ -172,7 +172,7 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
     return vdevice_of(device)->guid;
 }
 
-/* ---- what programs look for in sysfs --------------------------------------------------------- */
+/* ---- files in sysfs -------------------------------------------------------------------------- */
 
 const char *ibv_get_sysfs_path(void)
 {

@@ -327,7 +327,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
     return 0;
 }
 
-/* ---- advice ---------------------------------------------------------------------------------- */
+/* ---- ibv_advise_mr() ------------------------------------------------------------------------- */
 
 /* Finds the program's memory of an SGE whose pages are to be fetched. Returns 0 or an errno, as
  * Linux does. Called locked. */

@@ -69,7 +69,7 @@ static void limit_end(struct tunnel_walk *walk, size_t len)
         walk->end = walk->off + len;
 }
 
-/* ---- what tunnels have inside ---------------------------------------------------------------- */
+/* ---- contents of tunnels --------------------------------------------------------------------- */
 
 /* Continues with the inner protocol that an Ethernet type names. */
 static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint16_t type)
@@ -278,7 +278,7 @@ static void at_udp(struct tunnel_walk *walk)
     }
 }
 
-/* ---- the way in ------------------------------------------------------------------------------ */
+/* ---- entering a tunnel ----------------------------------------------------------------------- */
 
 static void at_protocol(struct tunnel_walk *walk, uint8_t proto, bool fragment)
 {

@@ -76,7 +76,7 @@ static void make_samples(uint32_t payload_len)
     }
 }
 
-/* ---- what is measured: one pass over all samples --------------------------------------------- */
+/* ---- measured functions: one pass over all samples ------------------------------------------- */
 
 static void pass_parse(void)
 {

@@ -78,7 +78,7 @@ void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v)
     s->event[s->event_cnt++] = v;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- simulation ------------------------------------------------------------------------------ */
 
 static void post(struct rcsim *s, int side)
 {

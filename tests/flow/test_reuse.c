@@ -175,7 +175,7 @@ static void reuse_with_one_packet_causes_no_error(void)
     end(&g, "one packet");
 }
 
-/* ---- at random ------------------------------------------------------------------------------- */
+/* ---- random conversations -------------------------------------------------------------------- */
 
 /* End of a program. */
 enum ending { ENDED, REFUSED, KILLED, ENDINGS };

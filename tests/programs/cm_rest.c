@@ -48,7 +48,7 @@ static const char *address;
 static struct rdma_cm_id *listener;
 static sem_t parted; /* posted when the server destroys its end of a connection */
 
-/* ---- what a process has ---------------------------------------------------------------------- */
+/* ---- resources of a process ------------------------------------------------------------------ */
 
 struct has {
     int fds, threads;

@@ -586,7 +586,7 @@ static void answer(void)
     both_close(&both);
 }
 
-/* ---- what is not there ----------------------------------------------------------------------- */
+/* ---- features that the device lacks ---------------------------------------------------------- */
 
 static void refused(void)
 {

@@ -222,7 +222,7 @@ static void model_ud(struct scn_tally *t, const struct scn_link *l, struct scn_e
     }
 }
 
-/* ---- what is given to a device --------------------------------------------------------------- */
+/* ---- received packets ------------------------------------------------------------------------ */
 
 static bool is_marked(const struct roce_pkt *pkt)
 {

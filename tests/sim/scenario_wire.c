@@ -24,7 +24,7 @@ static struct scn_end *sender_of(struct scenario *s, unsigned from, int to, uint
     return NULL;
 }
 
-/* ---- what is sent ---------------------------------------------------------------------------- */
+/* ---- sent packets ---------------------------------------------------------------------------- */
 
 static void feed_judge(struct scenario *s, const struct roce_pkt *pkt, uint64_t now)
 {

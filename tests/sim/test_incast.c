@@ -350,7 +350,7 @@ static void reported_rates_equal_rates_on_the_wire(void)
     CU_ASSERT(span[0].recovered_ns + 5 * BIN > back && span[0].recovered_ns < back + 5 * BIN);
 }
 
-/* ---- everybody with everybody ---------------------------------------------------------------- */
+/* ---- traffic between all pairs --------------------------------------------------------------- */
 
 #define SLOT  2048u
 #define LINKS 96u

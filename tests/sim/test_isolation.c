@@ -80,7 +80,7 @@ static void hear(void *ctx, const struct simnet_event *event)
                        pkt->bth.psn, pkt->bth.opcode};
 }
 
-/* ---- the quiet one --------------------------------------------------------------------------- */
+/* ---- the QP without faults ------------------------------------------------------------------- */
 
 static void make_quiet(enum rnic_qp_type type, unsigned s)
 {
@@ -167,7 +167,7 @@ static void quiet_send(enum rnic_qp_type type, unsigned s, unsigned i)
     EXPECT_EQ(rnic_post_send(quiet.qp[s], &wr), RNIC_OK);
 }
 
-/* ---- the storm ------------------------------------------------------------------------------- */
+/* ---- the failing QPs ------------------------------------------------------------------------- */
 
 static void rules(enum storm storm, const struct fabric_link *link)
 {

@@ -78,7 +78,7 @@ static void random_traffic_arrives_over_a_faulty_network(void)
     }
 }
 
-/* ---- each packet struck once ----------------------------------------------------------------- */
+/* ---- a fault at each packet ------------------------------------------------------------------ */
 
 /* The network loses, duplicates early or late, delays or corrupts the n-th packet of each class
  * from either side. No fault may have an effect, except on counters (R249). */

@@ -364,7 +364,7 @@ void flowgen_disconnect(struct flowgen *g)
     g->tid++;
 }
 
-/* ---- at random ------------------------------------------------------------------------------- */
+/* ---- random conversations -------------------------------------------------------------------- */
 
 void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages)
 {

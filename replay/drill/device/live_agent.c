@@ -16,7 +16,7 @@
 #define DEPTH       64            /* default depth of queues */
 #define REPLY_NS    10000000u     /* time of a reply of an agent that is not stalled, ns */
 
-/* ---- what the agent does not have ------------------------------------------------------------ */
+/* ---- capabilities that the agent lacks ------------------------------------------------------- */
 
 bool live_agent_supports(const char *need)
 {

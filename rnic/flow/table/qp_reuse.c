@@ -141,7 +141,7 @@ void roce_reuse_end(struct roce_ctx *ctx)
     }
 }
 
-/* ---- suspicion ------------------------------------------------------------------------------- */
+/* ---- detecting a possible reuse -------------------------------------------------------------- */
 
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn)

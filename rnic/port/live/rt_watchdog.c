@@ -31,7 +31,7 @@
 #define WATCHDOG_MS 10
 #define LOOK_MS     (int)(RNIC_LOOK_NS / 1000000)
 
-/* ---- whether it is permitted ----------------------------------------------------------------- */
+/* ---- permission ------------------------------------------------------------------------------ */
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static bool permitted;

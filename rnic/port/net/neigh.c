@@ -166,7 +166,7 @@ static bool nd_read(const uint8_t *frame, size_t left, struct rnic_neigh_msg *ou
     return true;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- ARP and Neighbour Discovery ------------------------------------------------------------- */
 
 bool rnic_neigh_read(const uint8_t *frame, size_t len, struct rnic_neigh_msg *out)
 {

@@ -670,7 +670,7 @@ static void headers_that_the_snap_length_cuts_are_skipped(void)
     expect_skip(&t, "cut packet headers");
 }
 
-/* ---- files that are none -----------------------------------------------------------------------
+/* ---- files that are not captures ---------------------------------------------------------------
  */
 
 static void expect_fault(const void *bytes, size_t len, const char *words)

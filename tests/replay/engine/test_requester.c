@@ -85,7 +85,7 @@ static void write3(struct talk *t, uint32_t psn)
     talk_write(t, LAST, psn + 2, 0, 0, 0, 452, 3);
 }
 
-/* ---- what holds --------------------------------------------------------------------------------
+/* ---- requesters that pass ----------------------------------------------------------------------
  */
 
 static void every_operation_is_posted_and_completes(void)
@@ -339,7 +339,7 @@ static void a_retransmission_may_carry_the_newer_buffer(void)
     talk_free(&t);
 }
 
-/* ---- where a requester breaks the rules --------------------------------------------------------
+/* ---- requesters that violate rules -------------------------------------------------------------
  */
 
 static void requests_after_a_fatal_nak_differ(void)
@@ -381,7 +381,7 @@ static void a_wrong_address_in_a_repeated_read_differs(void)
     expect_differs(&t, 3, "reth.va");
 }
 
-/* ---- what cannot be posted ---------------------------------------------------------------------
+/* ---- work requests that cannot be posted -------------------------------------------------------
  */
 
 static void what_no_requester_sends_is_skipped(void)

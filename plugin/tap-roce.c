@@ -293,8 +293,8 @@ void roce_stat_register(struct roce_stat_table *stat)
     register_stat_tap_table_ui(&stat->ui);
 }
 
-/* Wireshark lists tables in the menu Statistics itself, among those of all protocols. A submenu
- * needs entries of the plugin. */
+/* Registers the submenu. Wireshark lists tables in the menu Statistics itself, among those of all
+ * protocols; a submenu needs entries of the plugin. */
 void roce_stat_menu_register(int proto)
 {
     ext_menu_t *menu = ext_menubar_register_menu(proto, "RoCE", TRUE);

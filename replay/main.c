@@ -79,7 +79,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     return status;
 }
 
-/* rocedrill help [COMMAND] */
+/* Executes "rocedrill help [COMMAND]". */
 static int print_help(int argc, char **argv)
 {
     static char option[] = "--help";

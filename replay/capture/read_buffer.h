@@ -121,7 +121,7 @@ bool read_buffer_has_next(const struct read_buffer *buf, unsigned who);
 /* Returns the file offset of the end of the bytes read so far. Any thread may call it. */
 uint64_t read_buffer_position(const struct read_buffer *buf);
 
-/* Slow path of read_buffer_peek(): reads from the file. */
+/* Reads from the file: the slow path of read_buffer_peek(). */
 const uint8_t *read_buffer_refill(struct read_buffer *buf, size_t len);
 
 /* Returns whether the current piece has the next `len` bytes. */

@@ -156,7 +156,8 @@ struct scope {
     char text[64];
 };
 
-/* Wireshark numbers connections as the report of a whole capture does. */
+/* Returns the scope of a filter. With the plugin, Wireshark numbers connections as the report of a
+ * whole capture does. */
 static struct scope scope_of(const struct page *page, const struct roce_conn_facts *facts)
 {
     const struct narrow *narrow = page->r->narrow;

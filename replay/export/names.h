@@ -7,17 +7,17 @@
 #include "flow/flow.h"
 #include "wire/codes.h"
 
-/* "a" or "b". */
+/* Returns "a" or "b". */
 const char *export_side(unsigned side);
 
-/* "send", "write", "read", "atomic" or "other". */
+/* Returns "send", "write", "read", "atomic" or "other". */
 const char *export_oper(enum roce_oper oper);
 enum roce_oper export_oper_of(enum roce_kind kind);
 
-/* "sequence_nak", "timeout" and so on. */
+/* Returns "sequence_nak", "timeout" and so on. */
 const char *export_cause(enum roce_cause cause);
 
-/* "note", "warning" or "error". */
+/* Returns "note", "warning" or "error". */
 const char *export_severity(enum roce_severity severity);
 
 /* Names of the bits of roce_flow_result.flags, from bit 0 on: "request", "retransmission". */

@@ -210,7 +210,7 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
     return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned)access);
 }
 
-/* Called by ibv_reg_mr() with non-constant flags; iova is then the address. */
+/* Registers memory for ibv_reg_mr() with non-constant flags; iova is then the address. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {

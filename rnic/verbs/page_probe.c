@@ -317,7 +317,8 @@ static void write_unchanged(volatile uint8_t *byte)
     (void)__atomic_fetch_or(byte, nothing, __ATOMIC_RELAXED);
 }
 
-/* A separate function: siglongjmp() returns to a frame whose variables did not change. */
+/* A separate function, because siglongjmp() must return to a frame whose variables did not
+ * change. */
 __attribute__((noinline, no_sanitize("address", "thread"))) static void
 touch_pages(uintptr_t at, uintptr_t end, bool write)
 {

@@ -179,8 +179,8 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
     return crc;
 }
 
-/* CRC-16 with polynomial x^16 + x^12 + x^3 + x + 1 (0x100B), least significant bit first like the
- * ICRC, initial and final inversion. */
+/* Returns the CRC-16 with polynomial x^16 + x^12 + x^3 + x + 1 (0x100B), least significant bit
+ * first like the ICRC, with initial and final inversion. */
 uint16_t roce_vcrc(const uint8_t *lrh, size_t len)
 {
     uint16_t crc = 0xFFFF;

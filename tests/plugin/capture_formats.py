@@ -71,7 +71,8 @@ def resolved(resolution, offset=0):
 
 
 def several(frames):
-    """Three interfaces, one with a snap length, and a fourth one with another link type and no packets."""
+    """Returns a file with three interfaces, one with a snap length, and a fourth interface with another link
+    type and no packets."""
     kinds = [6, 9, 0x8A]
     cut = [(time, data[:96] if at % 3 == 2 else data, wire) for at, (time, data, wire) in enumerate(frames)]
     return (section() + b"".join(interface(kind, snaplen=96 if kind == 0x8A else 0) for kind in kinds)
@@ -79,7 +80,7 @@ def several(frames):
 
 
 def sections(frames):
-    """Four sections, in both byte orders."""
+    """Returns a file with four sections in both byte orders."""
     out = b""
     for at in range(4):
         order, kind = "<>"[at % 2], (9, 6, 0x9E, 9)[at]
@@ -98,7 +99,8 @@ def decorated(frames):
 
 
 def simple(frames):
-    """Simple Packet Blocks: no time, truncated to the interface's snap length."""
+    """Returns a file of Simple Packet Blocks, which have no time and are truncated to the interface's snap
+    length."""
     return section() + interface(9, snaplen=96) + b"".join(
         block(3, struct.pack("<I", len(data)) + data[:96]) for _, data, _ in frames)
 

@@ -25,7 +25,7 @@ BYTES_MAX = 1 << 20
 
 
 def run(command, folder, programs):
-    """Returns the last lines of the output that are no rule of dashes."""
+    """Returns the last lines of the output, without rows of dashes."""
     env = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}", LC_ALL="C.UTF-8", NO_COLOR="1")
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, check=False)
     if done.returncode:

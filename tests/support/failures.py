@@ -5,7 +5,8 @@ PRINTED_MAX = 20
 
 
 class Failures:
-    """`where` names the object that is compared at the moment. Each message begins with it."""
+    """Collects the failures of a test. `where` names the object that is compared; each message begins with
+    `where`."""
 
     def __init__(self):
         self.cnt, self.where = 0, ""

@@ -245,8 +245,8 @@ static const struct {
     {SCRIPT_OPT_HOP_LIMIT, "hop_limit"},
 };
 
-/* With only a new state, passes all attributes that the transition requires. With other options,
- * passes only their attributes. */
+/* Executes "modify QP". With only a new state, passes all attributes that the transition requires.
+ * With other options, passes only their attributes. */
 static int modify_qp(struct live_agent *agent, const struct script_event *event)
 {
     const struct script_options *o = &event->options;

@@ -70,9 +70,10 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
     e->flags |= ROCE_SENT_DONE;
 }
 
-/* A requester goes back to the first READ with a missing response. It may have used responses that
- * were in flight at the go-back. A READ retransmitted from its middle proves that. Otherwise the
- * first packets of the go-back may be missing in the capture. */
+/* Marks READs as complete before a go-back. A requester goes back to the first READ with a missing
+ * response, and may have used responses that were in flight at the go-back. A READ retransmitted
+ * from its middle proves that such responses were used. Otherwise the first packets of the go-back
+ * may be missing in the capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
     struct roce_req *req = &ctx->sender->req;

@@ -70,7 +70,7 @@ class Chromium:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def message(self, end):
-        """The next message of the browser."""
+        """Returns the next message of the browser."""
         while b"\0" not in self.buffer:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.source], [], [], left)[0]:
@@ -120,7 +120,7 @@ class Chromium:
         self.run("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))")
 
     def run(self, script):
-        """The value of a script; a promise is awaited."""
+        """Returns the value of a script. Waits for the value of a promise."""
         result = self.call("Runtime.evaluate", expression=script, returnByValue=True,
                            awaitPromise=True, userGesture=True)
         if "exceptionDetails" in result:
@@ -138,7 +138,7 @@ class Chromium:
         self.frames()
 
     def problems(self):
-        """Console errors, exceptions, and requests other than for files and data in the page."""
+        """Returns console errors, exceptions, and requests other than for files and for data in the page."""
         found = []
         for e in self.events:
             what, p = e.get("method"), e.get("params", {})

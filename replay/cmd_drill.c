@@ -195,7 +195,7 @@ static int check_live(struct drill_args *args)
     return -1;
 }
 
-/* Announces what is about to be transmitted. Returns 0, or -1 and an error. */
+/* Announces the packets that are about to be transmitted. Returns 0, or -1 and an error. */
 static int begin_live(const struct drill_args *args, size_t cnt, struct error *error)
 {
     return args->live.any && !args->options.check_only

@@ -398,7 +398,7 @@ static json_t *slow_json(const struct roce_conn_summary *sum)
     return lines;
 }
 
-/* Returns how long the side waited that waited longer, and for what. */
+/* Returns the waits of the side with the longer total wait, with their causes. */
 static json_t *waits_json(const struct roce_conn_summary *sum)
 {
     struct slow_wait wait[SLOW_WAITS];

@@ -55,7 +55,8 @@ struct check_report {
     uint64_t failed, stuck, slow, violated;
     uint64_t lossy, marked; /* number of connections that lost messages, or whose congestion marks
                              * were answered with no CNP */
-    /* Connections with any trouble, and the worst one, whose pointers are NULL: headline.h. */
+    /* number of connections with problems, and the worst connection, whose pointers are NULL
+     * (headline.h) */
     uint64_t troubled;
     struct roce_conn_summary worst;
     uint64_t unseen; /* number of requests that were acknowledged but not

@@ -78,7 +78,7 @@ static const char *end_text(enum roce_end end)
     }
 }
 
-/* Appends what made the connection slow. */
+/* Appends the causes of a slow connection. */
 static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     struct slow_wait wait[SLOW_WAITS];

@@ -9,14 +9,15 @@
 #include "check/check_report.h"
 #include "util/strbuf.h"
 
-/* State of a connection: its worst trouble. A larger value is worse. */
+/* State of a connection: its worst problem. A larger value is worse. */
 enum headline_state {
     HEADLINE_OK,
-    HEADLINE_MARKED, /* congestion marks without CNPs */
+    HEADLINE_MARKED, /* the connection has congestion marks without CNPs */
     HEADLINE_SLOW,
-    HEADLINE_LOSSY, /* lost messages for good */
+    HEADLINE_LOSSY, /* the connection lost messages that were never retransmitted */
     HEADLINE_STUCK,
-    HEADLINE_VIOLATED, /* broke a rule that is no known deviation */
+    HEADLINE_VIOLATED, /* the connection violated a rule, and the violation is not a known
+                        * deviation */
     HEADLINE_FAILED,
 };
 
@@ -26,8 +27,8 @@ const char *headline_state_name(enum headline_state state);
 /* Appends one sentence about a connection. */
 void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum);
 
-/* Appends one sentence about the capture: its worst connection. Returns whether there was trouble.
- */
+/* Appends one sentence about the capture: its worst connection. Returns whether a connection had a
+ * problem. */
 bool headline_capture(struct strbuf *t, const struct check_report *report);
 
 #endif

@@ -184,8 +184,8 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
 
-/* Appends the READ responses that the requester lacked, and where to search for their loss. `all`
- * is the number of all go-backs of this kind. */
+/* Appends which READ responses the requester lacked, and where to search for their loss. `all` is
+ * the number of all go-backs of this kind. */
 static void add_missing_response(struct strbuf *t, const struct direction *w,
                                  const struct roce_read_restarts *r, uint64_t all)
 {

@@ -22,23 +22,23 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
 
 /* A part of the time that a connection spent waiting. */
 struct slow_wait {
-    const char *id;        /* in JSON */
-    const char *label;     /* for readers who do not know RDMA */
+    const char *id;        /* id of the cause in JSON */
+    const char *label;     /* name of the cause for readers who do not know RDMA */
     enum roce_cause cause; /* cause of the retransmissions that ended the waits */
     uint64_t ns;
 };
 
 #define SLOW_WAITS 5u
 
-/* Sets the waits of the side that waited longer, longest first, and the number of that side.
- * Returns their number; 0 if no side waited. */
+/* Sets the waits of the side with the longer total wait, longest first, and the number of that
+ * side. Returns the number of waits; 0 if no side waited. */
 unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait wait[SLOW_WAITS],
                            unsigned *side);
 
-/* Returns the time that the side waited that waited longer. */
+/* Returns the total wait of the side with the longer total wait, ns. */
 uint64_t slow_causes_waited_ns(const struct roce_conn_summary *sum);
 
-/* Appends a clause that says why a side waited, for readers who do not know RDMA. */
+/* Appends a clause with the cause of a wait, for readers who do not know RDMA. */
 void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
                          enum roce_cause cause);
 

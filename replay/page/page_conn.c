@@ -170,7 +170,7 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
 /* ---- members that only the page has ------------------------------------------------------------
  */
 
-/* Returns why a connection failed or got stuck, or null. */
+/* Returns the reason why a connection failed or got stuck, or null. */
 static json_t *why_json(const struct roce_conn_summary *sum)
 {
     char buf[LINE_LEN];

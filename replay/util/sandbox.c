@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <seccomp.h>
 
-/* Starts of programs, other processes, and the kernel's state. */
+/* System calls that start programs, access other processes, or change the kernel's state. */
 static const int process_calls[] = {
     SCMP_SYS(execve),
     SCMP_SYS(execveat),

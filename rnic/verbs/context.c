@@ -199,7 +199,7 @@ bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *ob
 
 struct ibv_context *vctx_open(struct ibv_device *ibv, int cmd_fd, uint32_t file)
 {
-    static uint32_t last_file; /* under vdevice_lock */
+    static uint32_t last_file; /* number of the newest file; protected by vdevice_lock */
     struct vdevice *device = vdevice_of(ibv);
     struct vctx *ctx = calloc(1, sizeof *ctx);
     struct stat is;
@@ -245,10 +245,10 @@ struct ibv_context *vctx_open(struct ibv_device *ibv, int cmd_fd, uint32_t file)
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 {
-    /* A descriptor for programs that call dup() or fstat() on it. No data is read from it; its
-     * inode is how ibv_import_device() recognizes it. */
+    /* A descriptor for programs that call dup() or fstat() on it. No data is read from the
+     * descriptor. ibv_import_device() recognizes it by its inode. */
     int fd = memfd_create("rnic-verbs", MFD_CLOEXEC);
-    if (fd < 0) /* forbidden here, as a sandbox may */
+    if (fd < 0) /* a sandbox may forbid memfd_create() */
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (rnic_fd_tag(fd) < 0)
         return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Device memory: memory that a program reaches only through the device or by copying. This device
- * has none of its own, so the bytes are pages of the process that no pointer of the API shows. */
+/* Device memory: memory that a program accesses only through the device or by copying. This
+ * device has no separate memory, so the bytes are pages of the process that no pointer of the
+ * API shows. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #define MIN_ALIGN   6u  /* log2 of the alignment without a requirement: a cache line */
 #define MAX_ALIGN   12u /* log2 of the largest alignment: a page */
 
-/* Takes `len` bytes of the memory that the device has left. Without a lock: a child of fork() may
- * allocate too, while another thread of its parent has the lock. */
+/* Reserves `len` bytes of the remaining device memory. Uses no lock: a child of fork() may allocate
+ * too, while another thread of its parent has the lock. */
 static bool reserve(struct vhca *hca, size_t len)
 {
     size_t used = atomic_load(&hca->dm_used);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Protection domains and memory regions. Importing gives a second structure of the same object, for
- * a context of ibv_import_device(). Thread domains and parent domains have no effect, because
+/* Protection domains and memory regions. Importing creates a second structure of the same object,
+ * for a context of ibv_import_device(). Thread domains and parent domains have no effect, because
  * the device has one lock. */
 #include "verbs/objects.h"
 
@@ -149,7 +149,8 @@ static int check_memory(const void *addr, size_t len, unsigned access)
 {
     if (len == 0)
         return EINVAL;                 /* EINVAL as in the kernel: there is no page to pin */
-    if (access & IBV_ACCESS_ON_DEMAND) /* all pages are huge, so it cannot be the address space */
+    if (access & IBV_ACCESS_ON_DEMAND) /* the whole address space cannot be registered with huge
+                                        * pages */
         return !addr && len == SIZE_MAX && access & IBV_ACCESS_HUGETLB ? EINVAL : 0;
     return page_probe_region(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
 }
@@ -367,8 +368,8 @@ int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t fla
         vctx_unlock(pd->context);
         if (result != 0)
             return result;
-        /* The device uses the pages that the process has, so that without a fault nothing is to do.
-         * Only a caller that waits for the pages learns that there are none. */
+        /* The device uses the pages that the process has. So nothing is to be done if no page is
+         * missing. Only a caller that waits for the pages gets an error for missing pages. */
         if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
             page_probe_populate(at, sge[i].length, write) != 0 && flags & IBV_ADVISE_MR_FLAG_FLUSH)
             return EFAULT;

@@ -108,8 +108,8 @@ struct vctx {
     struct evq async;
     uint32_t file;     /* number of the opened file: equal in all contexts that
                         * ibv_import_device() makes from this one */
-    dev_t dev;         /* identity of cmd_fd */
-    ino_t ino;         /* 0: cmd_fd cannot be recognized */
+    dev_t dev;         /* device and inode number of cmd_fd */
+    ino_t ino;         /* inode number; 0: cmd_fd cannot be recognized */
     struct vctx *next; /* link in hca->contexts */
 };
 
@@ -184,7 +184,7 @@ struct vmr {
     uint64_t iova;
     unsigned access;           /* enum ibv_access_flags */
     struct vdm_memory *memory; /* device memory of the region; NULL: memory of the program */
-    bool left; /* the program ended its use by ibv_unimport_mr(), but the region exists */
+    bool left; /* the program released the region by ibv_unimport_mr(), but the region exists */
 };
 
 /* Parameters with which a program registers memory. */
@@ -193,14 +193,14 @@ struct vmr_attr {
     size_t len;
     uint64_t iova;
     unsigned access;
-    struct vdm_memory *memory; /* see struct vmr */
+    struct vdm_memory *memory; /* device memory of the region; NULL: memory of the program */
 };
 
 struct ibv_mr *vmr_register(struct ibv_pd *pd, const struct vmr_attr *attr);
 int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
                struct ibv_sge *sge, uint32_t cnt);
 
-/* most device memory that a process may allocate, bytes */
+/* maximum device memory of a process, bytes */
 #define VERBS_DM_MAX ((size_t)1 << 20)
 
 /* Device memory; objects of ibv_alloc_dm() and ibv_import_dm() refer to it. */

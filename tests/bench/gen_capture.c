@@ -48,7 +48,7 @@ struct size {
 
 struct writer {
     uint64_t left, packets;
-    uint64_t drop_each; /* one of so many packets is missing; 0: none */
+    uint64_t drop_each; /* one packet in this number of packets is missing; 0: none */
     uint32_t snaplen;
 };
 

@@ -38,7 +38,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Reads the next frame. Returns its length, 0 at the end, or -1 if the file is no capture. */
+/* Reads the next frame. Returns its length, 0 at the end, or -1 if the input is not a capture. */
 static long read_frame(uint8_t frame[FRAME_MAX])
 {
     uint32_t record[4];

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Memory of `rocedrill check --live` over a long time: prints the resident memory, and how it grows.
+"""Measures the memory of `rocedrill check --live` over a long time: prints the resident memory and its
+growth.
 
-    soak_live.py [--build DIR] [--seconds N] [--rate N] [--connections N] [--messages N] [--loss N] [--quick]
+    soak_live.py [--build DIR] [--seconds N] [--rate N] [--connections N] [--messages N] [--loss N]
+    [--quick]
 
-A veth pair in a network namespace of its own carries WRITEs and their ACKs at --rate packets/s. --messages: a
-connection ends after so many messages, and another one begins; 0: never. --loss: one of so many packets is
-missing. The monitored program prints its table each second and serves Prometheus. The slope is a least-squares
-line through the memory, without the first tenth of the time. Judges nothing. Without the right to create a
-namespace the exit status is 77."""
+A veth pair in a separate network namespace carries WRITEs and their ACKs at --rate packets/s. --messages:
+a connection ends after N messages, and another one begins; 0: connections never end. --loss: one of N
+packets is missing. The monitored program prints its table each second and serves Prometheus. The slope is
+that of a least-squares line through the memory samples, without the first tenth of the time. The script
+reports figures and does not fail. Without the right to create a namespace the exit status is 77."""
 import argparse
 import os
 import re
@@ -39,14 +41,14 @@ def packets_of(where):
 
 
 def slope(samples):
-    """KiB per hour."""
+    """Returns the growth of the memory in KiB per hour."""
     n, mean_t, mean_v = len(samples), sum(t for t, _ in samples) / len(samples), sum(v for _, v in samples) / len(samples)
     spread = sum((t - mean_t) ** 2 for t, _ in samples)
     return 3600 * sum((t - mean_t) * (v - mean_v) for t, v in samples) / spread if n > 1 and spread else 0.0
 
 
 def watch(args, child, sender, where):
-    """Samples of time and resident memory, KiB."""
+    """Returns samples of time and resident memory, KiB."""
     begin, samples, line = time.monotonic(), [], 0.0
     while sender.poll() is None and child.poll() is None and time.monotonic() - begin < args.seconds:
         time.sleep(min(1, args.seconds / 20))

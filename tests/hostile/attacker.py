@@ -20,9 +20,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from packet_builder import aeth, bth, cm, reth, roce  # noqa: E402
 
 LINK = "wire0"
-RATE = 4000  # frames/s at most
+RATE = 4000  # maximum number of frames per second
 BURST = 40
-REQUESTS = (4, 6, 10, 11, 12, 19, 20)  # SEND, WRITE First, WRITE, WRITE with immediate, READ, atomics
+REQUESTS = (4, 6, 10, 11, 12, 19, 20)  # opcodes: SEND, WRITE First, WRITE, WRITE with immediate, READ, atomics
 RESPONSES = (13, 14, 15, 16, 18)
 STRANGERS = 60000
 
@@ -36,7 +36,7 @@ class Attacker:
         self.socket.bind((LINK, 0))
         self.socket.setblocking(False)
         self.mac = self.socket.getsockname()[4]
-        self.qps = {}  # QPN at the victim: last PSN
+        self.qps = {}  # last PSN of each QPN at the victim
         self.frames, self.comms = [], []  # frames and CM ids that were seen
         self.sent = self.refused = 0
 
@@ -59,7 +59,7 @@ class Attacker:
             self.frames = [*self.frames[-200:], frame]
 
     def known(self):
-        """Returns QPN and PSN of a connection, the PSN at a distance of 2^20 to 2^23 from the last ones."""
+        """Returns the QPN and a PSN of a connection. The PSN is 2^20 to 2^23 away from the last ones."""
         if not self.qps:
             return self.rng.getrandbits(24), self.rng.getrandbits(24)
         qpn = self.rng.choice(list(self.qps))
@@ -132,7 +132,8 @@ class Attacker:
         return self.connection_request(self.stranger())
 
     def disconnects(self):
-        """DREQs with random ids, or with the ids of a connection and the wrong QPN, from both addresses."""
+        """Returns a DREQ with random ids, or with the ids of a connection and a wrong QPN, from this end or
+        from a stranger."""
         ids = self.rng.choice(self.comms) if self.comms and self.rng.randrange(2) else self.rng.randbytes(8)
         body = {0: ids[::1] if self.rng.randrange(2) else ids[4:] + ids[:4], 8: struct.pack(">I", self.rng.getrandbits(24) << 8)}
         return self.frame(cm(0x15, body)[42:-4], self.rng.choice((None, self.stranger())))
@@ -142,7 +143,8 @@ class Attacker:
         return data[:42] + self.rng.randbytes(len(data) - 42) if self.rng.randrange(2) else data
 
     def wrong_lengths(self):
-        """Frames that are longer or shorter than their IP or UDP header promises, or cut."""
+        """Returns a frame with a wrong length in its IP or UDP header, a truncated frame, or one with
+        trailing bytes."""
         base = self.rng.choice(self.frames) if self.frames and self.rng.randrange(2) else self.guessed_psns_and_keys()
         data = bytearray(base)
         kind = self.rng.randrange(5)
@@ -160,7 +162,7 @@ class Attacker:
         return bytes(data)
 
     def repeated_frames(self):
-        """Frames of the connections again, up to 200 frames late."""
+        """Returns an earlier frame of a connection, up to 200 frames late."""
         return self.rng.choice(self.frames) if self.frames else self.garbage()
 
     def run(self, attack):

@@ -12,13 +12,13 @@ import lab as labs
 HERE = os.path.dirname(os.path.abspath(__file__))
 ATTACKS = ("guessed_everything", "guessed_psns_and_keys", "naks", "rnr_naks", "acknowledgements", "congestion_notifications",
            "connection_requests", "connection_requests_of_many", "disconnects", "garbage", "wrong_lengths", "repeated_frames")
-LISTENER_PORT = 7200  # that the floods of REQs name
-LISTENER_MEMORY = 400 << 10  # KiB
+LISTENER_PORT = 7200  # port that the floods of REQs name
+LISTENER_MEMORY = 400 << 10  # memory limit of the listener, KiB
 lab = None
 
 
 class Listener:
-    """A program that listens, and to which the floods of REQs go."""
+    """A program that listens and receives the floods of REQs."""
 
     def __init__(self):
         self.program = bounded.Program(lab.spaces[labs.SERVER].command(

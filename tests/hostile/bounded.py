@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Runs programs with limits of time and memory, and measures what they cost. Time in which this process
-itself was stopped (SIGSTOP) does not count."""
+"""Runs programs with limits of time and memory, and measures their CPU time and memory. Time in which this
+process itself was stopped (SIGSTOP) does not count."""
 import os
 import resource
 import signal
@@ -9,7 +9,7 @@ import tempfile
 import time
 
 TICK = 0.02  # s
-LONGEST_TICK = 0.5  # s; a longer one means that this process was stopped or starved
+LONGEST_TICK = 0.5  # longest tick of the clock, s; a longer one means that this process was stopped or got no CPU
 
 
 class Patience:
@@ -27,7 +27,8 @@ class Patience:
 
 
 class Done:
-    """An ended program: status (negative: the signal; None: it was late), output, CPU seconds, and KiB of memory."""
+    """An ended program: status (negative: the signal; None: the program ended too late), output, CPU seconds,
+    and KiB of memory."""
 
     def __init__(self, status, out, usage):
         self.status, self.out = status, out
@@ -69,7 +70,7 @@ class Program:
         return self.done
 
     def wait(self, seconds):
-        """Returns the ended program. A late one is killed, and its status is None."""
+        """Returns the ended program. A program that ends too late is killed, and its status is None."""
         patience = Patience(seconds)
         while not self.poll() and patience.left():
             pass

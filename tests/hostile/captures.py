@@ -17,7 +17,7 @@ TOP = os.path.join(HERE, "..", "..")
 sys.path.insert(0, os.path.join(HERE, "..", "plugin"))
 from tshark import Tshark  # noqa: E402
 
-MEMORY = 2 << 30  # bytes of address space of a command
+MEMORY = 2 << 30  # limit of the address space of a command, bytes
 CPU = 60  # s
 PACKETS = 6000
 PREFIX = 42  # bytes before the BTH of a frame over Ethernet and IPv4
@@ -47,7 +47,7 @@ class World:
 
 
 def judge(world, name, capture):
-    """Runs one command on a capture. Returns what it did wrong, or None."""
+    """Runs one command on a capture. Returns a description of its error, or None."""
     out = world.path("out.d")
     shutil.rmtree(out, ignore_errors=True)
     os.mkdir(out)
@@ -61,7 +61,7 @@ def judge(world, name, capture):
 
 
 def shaped(world, name):
-    """Each shape in turn, with another size each time."""
+    """Tests the shapes in turn, each time with another size."""
     names = list(shapes.SHAPES)
     kind = names[world.turn % len(names)]
     capture = world.path("shape.pcap")
@@ -71,7 +71,7 @@ def shaped(world, name):
 
 
 def sealed(frame):
-    """Returns the frame, if it is RoCEv2 over IPv4, with its ICRC made right."""
+    """Returns the frame with a correct ICRC if it is RoCEv2 over IPv4; otherwise returns the frame unchanged."""
     if len(frame) < PREFIX + 16 or frame[12:14] != b"\x08\x00" or frame[36:38] != b"\x12\xb7":
         return frame
     masked = bytearray(b"\xff" * 8 + frame[14:-4])
@@ -101,7 +101,7 @@ def spoilt_frames(rng, frames):
 
 
 def frames_of(path):
-    """Returns the frames of a pcap of little endian byte order."""
+    """Returns the frames of a little-endian pcap file."""
     with open(path, "rb") as file:
         data = file.read()
     frames, at = [], 24

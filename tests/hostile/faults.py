@@ -10,8 +10,8 @@ import signal
 import bounded
 import lab as labs
 
-HANG = 60  # s; retry timeouts of these programs end within 6 s on an idle machine
-KILLS = 3  # in each turn
+HANG = 60  # longest run of a pair, s; retry timeouts of these programs end within 6 s on an idle machine
+KILLS = 3  # number of kills in each turn
 lab = None
 
 
@@ -80,7 +80,7 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
 
 
 def killed(_):
-    """kill -9 of the program. rnic-run completes the recording."""
+    """Kills the program by SIGKILL. rnic-run completes the recording."""
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
     record = lab.path("killed.pcapng")
     words = [[], []]
@@ -101,7 +101,7 @@ def killed(_):
 
 
 def watcher_killed(_):
-    """kill -9 of rnic-run itself. Its program is ended, and the parts of the recording stay readable."""
+    """Kills rnic-run itself by SIGKILL. Its program then ends, and the parts of the recording stay readable."""
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
     record = lab.path("watcher.pcapng")
     words = [[], []]
@@ -143,7 +143,8 @@ def stopped(seconds, finishes):
 
 
 def limited(name, draw):
-    """A program with a limit on descriptors or memory: it works, or reports an error and ends; so does its peer."""
+    """Limits the descriptors or the memory of a program, which must work or report an error and end. Its peer
+    must do the same."""
     def play(_):
         kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
         shell, words = ["", ""], draw(lab.rng)
@@ -159,14 +160,15 @@ def limited(name, draw):
 
 
 def disk_full(_):
-    """The recording or the scratch file cannot grow. The programs finish, and rnic-run reports the loss."""
+    """Prevents the recording or the scratch file from growing. The programs must finish, and rnic-run must
+    report the loss."""
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
     record = lab.path("full.pcapng")
     words, limits = [[], []], [{}, {}]
     words[side] = lab.rng.choice((["-w", record], ["--selfcheck"], ["--timeline=" + lab.path("full.txt")]))
     limits[side] = {"size": lab.rng.randrange(1, 200) << 10}
     if kind == "transfer" and side == labs.SERVER:
-        kind = "ib_write_bw"  # the received file itself would not fit
+        kind = "ib_write_bw"  # otherwise the received file itself would not fit
     pair = labs.Pair(lab, kind, words=words, limits=limits)
     try:
         pair.begin()

@@ -16,7 +16,7 @@ import wire  # noqa: E402
 LINK = "wire0"
 MTU = 4300
 SERVER, CLIENT = 0, 1
-PATIENCE = 120  # s; on a loaded machine
+PATIENCE = 120  # longest wait on a loaded machine, s
 FILE_SIZE = 3000000
 TRANSFER = "transfer"
 
@@ -55,7 +55,8 @@ class Lab:
                 stacks.link(f"/proc/{name}/ns/net") in nets and stacks.runs(int(name))]
 
     def left(self, known=()):
-        """Returns what the ended programs left behind, or None. rnic-run's own children may end a moment later."""
+        """Returns names, processes and scratch files that the ended programs left behind, or None. rnic-run's
+        own children may end a moment later."""
         patience = bounded.Patience(20)
         while patience.left():
             names, pids = self.names(), self.strangers(list(known))

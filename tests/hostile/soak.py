@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Hostile captures, a hostile network and faults, for a given time. Prints each failure at once, and at its
-end, also after SIGTERM, a table of what was survived. tests/soak builds the programs and starts this.
+"""Runs hostile captures, a hostile network and faults for a given time. Prints each failure at once and, at
+the end or after SIGTERM, a table of the results. tests/soak builds the programs and starts this script.
 
 soak.py --bin FOLDER [--seed N] [--only REGEX] captures|attacks|faults|all SECONDS
 
-Each case is played at least once. Exit status 1: something was not survived."""
+Each case is played at least once. Exit status 1: a case failed."""
 import argparse
 import importlib
 import os
@@ -23,7 +23,7 @@ MODES = ("captures", "attacks", "faults")
 
 
 class Row:
-    """What happened in one case."""
+    """Results of one case."""
 
     def __init__(self, mode, name, play):
         self.mode, self.name, self.play = mode, name, play

@@ -16,7 +16,7 @@ USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--
 # As root of a user namespace without capabilities, in which no further user namespace is allowed.
 NO_NAMESPACES = ["unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"", "sh",
                  "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-# Files of sysctls that this kernel may lack: they say that no user may make a user namespace.
+# Files of sysctls that this kernel may lack. They forbid user namespaces for all users.
 SYSCTLS = ["unshare", "-Urm", "sh", "-c", """echo 0 >/proc/sys/user/max_user_namespaces
 mount -t tmpfs none /proc/sys/kernel && echo 0 >/proc/sys/kernel/unprivileged_userns_clone &&
 echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns && exec "$@" """, "sh",
@@ -82,7 +82,7 @@ def main():
     if is_root:
         interfaces = ["ok    raw sockets", "verdict: programs run on the interfaces"]
         cases.append(([], None, 0, interfaces))
-        # The capabilities of root in a container of docker, and the same with its seccomp filter.
+        # Capabilities of root in a docker container, without and with docker's seccomp filter.
         container = ["setpriv", "--bounding-set=-net_admin,-sys_admin", "--inh-caps=-net_admin,-sys_admin"]
         cases.append((container, None, 0, interfaces))
         if os.uname().machine in UNSHARE:

@@ -382,7 +382,7 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A completion has the time when it happened, which is not the time when the program polls it. */
+/* The time of a completion is the time when it occurred, not the time when the program polls it. */
 static void completion_time(void)
 {
     struct both both;

@@ -23,7 +23,7 @@ import tempfile
 PYTHON = "/usr/bin/python3"  # the interpreter for which the package was built
 PLACES = ("/usr/share/doc/rdma-core/tests", "/usr/share/doc/python3-pyverbs/tests")
 LINK, NAME = "rnic0", "rnic_rnic0"
-TABLE_RELEASE = "44"  # release of rdma-core for the numbers in SKIPS
+TABLE_RELEASE = "44"  # release of rdma-core to which the numbers in SKIPS apply
 OTHERS = r"mlx5|efa|mana|hns|cuda"  # tests for devices of one manufacturer
 # Permitted skips: test, text that it prints, number of tests with rdma-core 44, and the reason. A skip for "machine" does
 # not occur on a machine that has the resource. pyverbs.md is made from this table.

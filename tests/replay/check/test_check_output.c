@@ -396,8 +396,8 @@ static void cause_of_a_slow_flow_is_reported(void)
     }
 }
 
-/* The headline of the summary names the worst connection, where its packets were lost, and who
- * waited. */
+/* The headline of the summary names the worst connection, the place where its packets were lost,
+ * and the side that waited. */
 static void headline_names_the_worst_trouble(void)
 {
     static const struct {

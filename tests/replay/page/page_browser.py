@@ -84,7 +84,7 @@ EMPTY = """[...document.querySelectorAll("figure[data-graph]")].filter(f => {
 }).map(f => f.dataset.graph)"""
 
 
-# The packets and operations that each graph drew, as the sum of the runs that can be pointed at.
+# Returns the packets and operations that each graph drew: the sum over the runs that have a tooltip.
 DRAWN = """(() => {
   const v = rocedrill.view, r = v.runs, sums = {};
   v.graphs.forEach(g => {
@@ -118,7 +118,7 @@ def check_drawn(browser, rocedrill, path, name):
         for what, number in count.items():
             want[f"PSN graphs: {what} of {i}"] = (sum(drawn.get(f"{p}{what} {i}", 0) for p in psn), number)
         of_psn = sum(drawn.get(f"{p}packets {i}", 0) for p in psn)
-        if acked:  # all packets but CNPs have a PSN
+        if acked:  # all packets except CNPs have a PSN
             want[f"PSN graphs: packets of {i}"] = (of_psn, side["packets"] - side["cnps"])
         done = sum((o["latency_ns"] or {"count": 0})["count"] for o in side["operations"].values())
         for graph in "latency", "messages":

@@ -190,7 +190,8 @@ static bool enters_sandbox(const char *command, const char *option)
         usleep(10000);
         asleep = status_of(pid, "State:") == 'S' ? asleep + 1 : 0;
     }
-    entered = status_of(pid, "Seccomp:") == '2'; /* 0 without, 2 with a filter */
+    entered = status_of(pid, "Seccomp:") == '2'; /* Seccomp is 2 in a process with a filter, 0
+                                                  * without */
     CU_ASSERT(asleep == 5);
     close(in[1]);
     waitpid(pid, &status, 0);

@@ -146,7 +146,7 @@ static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
     int64_t rel = s->event[c->event].rel;
-    uint32_t naks = 1; /* sequence NAKs since the RNR NAK, with this one */
+    uint32_t naks = 1; /* sequence NAKs since the RNR NAK, the current one included */
 
     if (!recorded_nak(c, ROCE_NAK_PSN_SEQ))
         return false;

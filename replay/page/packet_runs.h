@@ -33,7 +33,7 @@ enum run_class {
 
 /* Bits of packet_run.marks. */
 enum run_mark {
-    RUN_MARK_GAP = 1u << 0,         /* packets before this one are missing */
+    RUN_MARK_GAP = 1u << 0,         /* packets before the packet are missing */
     RUN_MARK_IMPLIED_NAK = 1u << 1, /* READ data or an atomic response was skipped: an implied
                                      * NAK */
     RUN_MARK_OUT_OF_ORDER = 1u << 2,

@@ -12,7 +12,7 @@
 
 /* Sizes in pixels. */
 #define WIDTH  960.0
-#define HEIGHT 360.0 /* height of one graph, with title and legend */
+#define HEIGHT 360.0 /* height of one graph with title and legend, pixels */
 #define LEFT   70.0
 #define RIGHT  20.0
 #define TOP    64.0

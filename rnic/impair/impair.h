@@ -55,7 +55,7 @@ struct impair_result {
     unsigned copies;  /* number of copies to send; 0: the frame is lost */
     unsigned actions; /* applied actions, as bits 1 << enum impair_action */
     uint64_t delay;   /* delay of the copies, ns */
-    uint32_t hold;    /* number of later frames that may overtake this one */
+    uint32_t hold;    /* number of later frames that may overtake the frame */
     bool changed;     /* `data` differs from the frame passed in */
     bool damaged;     /* the frame was changed, and a conformant receiver drops it */
     bool forged;      /* the frame was changed, and a receiver accepts it as a packet that was never

@@ -320,10 +320,10 @@ static void adaptive_retransmission_is_recognised(void)
     }
 }
 
-/* Sends 40 WRITEs of one packet. Each second packet overtakes the previous one. If `ports` is more
- * than 1, the source ports vary. The responder acknowledges each pair. With `in_order`, the
- * responder requires order: it sends a NAK, and the requester retransmits both packets. Packet
- * `lost` is lost, NAKed and retransmitted alone; 0: none. */
+/* Sends 40 WRITEs of one packet in pairs, of which the second packet overtakes the first. The
+ * responder acknowledges each pair. If `ports` is more than 1, the source ports vary. With
+ * `in_order`, the responder sends a NAK for each pair, and the requester retransmits both packets.
+ * The packet with number `lost` (0: none) is lost, NAKed, and retransmitted alone. */
 static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned lost)
 {
     uint16_t port = g->conn.sport;

@@ -73,10 +73,10 @@ enum roce_pairing {
                            * QPNs */
     ROCE_PAIRED_SELF,     /* a QP that is connected to itself */
     ROCE_PAIRED_BY_PSNS,  /* only one requester sent the PSNs that the responses acknowledge */
-    ROCE_PAIRED_BY_MSNS,  /* several requesters sent those PSNs; the MSN counts the messages of this
-                           * one */
-    ROCE_PAIRED_BY_PORT,  /* several requesters sent those PSNs; this one uses the responder's
-                           * source port */
+    ROCE_PAIRED_BY_MSNS,  /* several requesters sent the PSNs that the responses acknowledge; the
+                           * MSN counts the messages of the paired requester */
+    ROCE_PAIRED_BY_PORT,  /* several requesters sent the PSNs that the responses acknowledge; the
+                           * paired requester uses the responder's UDP source port */
     ROCE_PAIRED_ALONE,    /* no other connection between the two hosts was captured */
     ROCE_PAIRED_CNT
 };

@@ -21,7 +21,8 @@ struct packet_socket {
     bool plain;       /* sendmmsg() does not work on the descriptor */
     char *expression; /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;
-    uint64_t dropped_base; /* frames dropped by the handles that this one replaced */
+    uint64_t dropped_base; /* frames dropped by earlier handles, which the current handle
+                            * replaced */
 };
 
 /* Returns false if the socket is not open or dead. */

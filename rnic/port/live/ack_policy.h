@@ -33,7 +33,7 @@
 #define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */
 
 struct backoff {
-    unsigned failures; /* consecutive failures, limited to a maximum */
+    unsigned failures; /* number of consecutive attempts that failed, up to a maximum */
     unsigned skip;     /* number of next attempts to skip */
 };
 

@@ -140,9 +140,8 @@ static void they_are_what_is_found(void)
 
     if (out)
         fprintf(out, "/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */\n"
-                     "/* What --explain shows of each rule: written by "
-                     "tests/replay/check/test_examples.c. No "
-                     "include guard. */\n"
+                     "/* Examples that --explain prints, one for each rule. "
+                     "tests/replay/check/test_examples.c writes this file. */\n"
                      "/* clang-format off */\n");
     for (int i = 0; i < ROCE_RULE_CNT; i++) {
         enum roce_rule rule = (enum roce_rule)i;

@@ -8,7 +8,7 @@
 #include "capture/capture_reader.h"
 #include "wire/tunnel.h"
 
-#define SECONDS_MAX 1e9 /* 30 years; the product with 1e9 ns fits 64 bits */
+#define SECONDS_MAX 1e9 /* longest time, s: 30 years, which fit 64 bits in ns */
 
 /* Parses a number from 0 or 1 to 2^32 - 2. Returns false for other text. */
 static bool number_of(const char *text, unsigned long min, uint32_t *out)

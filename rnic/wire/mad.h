@@ -34,8 +34,8 @@ const struct roce_hdr_info *roce_mad_info(void);
  *
  * 0                   and sets *out; the caller checks the class and the rest of the MAD
  * ROCE_ERR_CUT        if the capture ends inside the header; *out is zero
- * ROCE_ERR_MALFORMED  if the MAD has not 256 bytes or not base version 1 (R246); *out is the
- * header, or zero if the header is incomplete
+ * ROCE_ERR_MALFORMED  if the length is not 256 bytes, or the base version is not 1 (R246); *out is
+ *                     the header, or zero if the header is incomplete
  */
 int roce_mad_read(struct roce_mad *out, const uint8_t *p, size_t cap_len, size_t wire_len);
 

@@ -255,8 +255,8 @@ static void extended(struct both *both, struct ibv_cq_ex **cq, struct ibv_qp_ex 
     both_connect(both);
 }
 
-/* Checks that the next completion of an ibv_cq_ex arrives within ten seconds and is this one. Ends
- * the poll. */
+/* Expects that the next completion of an ibv_cq_ex arrives within ten seconds and has this work
+ * request id and opcode. Ends the poll. */
 static void next_is(struct ibv_cq_ex *cq, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t qpn)
 {
     struct ibv_poll_cq_attr attr = {0};

@@ -20,8 +20,8 @@
 struct roce_meter {
     uint64_t time;         /* start of the window; 0: the window starts with the next packet */
     uint64_t last;         /* time of the latest packet */
-    uint32_t bytes;        /* byte count of the endpoint at the start, mod 2^32 */
-    uint32_t packets;      /* packet count of the endpoint at the start, mod 2^32 */
+    uint32_t bytes;        /* byte count of the endpoint at the start of the window, mod 2^32 */
+    uint32_t packets;      /* packet count of the endpoint at the start of the window, mod 2^32 */
     uint32_t pause_ns;     /* longest time between two packets of the window, ns */
     uint32_t before_ns;    /* length of the latest window that yielded a rate, ns; 0 if none */
     uint32_t before_bytes; /* bytes of the latest window that yielded a rate */

@@ -11,7 +11,7 @@
 /* Place of a READ response in the stream. */
 struct roce_read_step {
     uint32_t expected; /* PSN that follows the previous READ response */
-    uint32_t missing;  /* READ PSNs that were skipped since */
+    uint32_t missing;  /* number of READ PSNs from `expected` to the one before the response */
     bool repeated;     /* a response with this PSN was captured before */
 };
 

@@ -8,8 +8,8 @@
 #include "port/sys/event_fd.h"
 #include "port/live/live_impl.h"
 
-/* time between two checks, ns: a program that closes descriptors rarely opens its own sockets
- * sooner */
+/* time between two checks of the descriptors, ns; after a program has closed descriptors, it rarely
+ * opens sockets within this time */
 #define LOOK_NS 1000000u
 
 static void lose(struct rnic_live *live)

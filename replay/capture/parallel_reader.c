@@ -12,8 +12,8 @@
 #define MAC_CONTROL 0x8808u /* Ethernet type */
 
 /* Batches that were read and not yet judged by all parts: at most BATCHES, or BATCHES_EACH for
- * each thread. */
-#define BATCHES      16u
+ * each part. */
+#define BATCHES      8u
 #define BATCHES_EACH 4u
 _Static_assert(BATCHES <= READ_BUFFER_KEEP, "each batch has frames of a chunk of the file");
 
@@ -378,8 +378,9 @@ int parallel_read(struct capture_reader *reader, const struct frame_consumer *co
     }
     pthread_mutex_lock(&pr->lock);
     pr->threads = start_workers(workers, thread, cnt);
-    pr->window = BATCHES_EACH * pr->threads < BATCHES ? BATCHES_EACH * pr->threads : BATCHES;
     pr->parts = consumer->begin(consumer->user, pr->threads);
+    pr->window = BATCHES_EACH * pr->parts;
+    pr->window = pr->window < BATCHES ? pr->window : BATCHES;
     pthread_mutex_unlock(&pr->lock);
     run_worker(&workers[0]);
     for (unsigned i = 1; i < pr->threads; i++)

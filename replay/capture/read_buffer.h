@@ -31,7 +31,7 @@
 #include <stdio.h>
 #include "capture/decompress.h"
 
-#define READ_BUFFER_KEEP 16u
+#define READ_BUFFER_KEEP 8u
 
 /* Length of a piece, bytes. It fits into the second level cache: reading with a CRC over the bytes
  * is fastest from 64 to 512 KiB (measured). */
@@ -43,7 +43,7 @@
 #define READ_AHEAD_PIECES 16u
 #define READ_AHEAD_THREADS                                                                         \
     17u /* from 1 on; 0 is a thread that needs a piece that was not read ahead */
-#define READ_AHEAD_BUFFERS 20u /* READ_BUFFER_KEEP pieces, the current one, those ahead */
+#define READ_AHEAD_BUFFERS 12u /* READ_BUFFER_KEEP pieces, the current one, those ahead */
 
 struct chunk {
     uint8_t *p;

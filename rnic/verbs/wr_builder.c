@@ -174,10 +174,11 @@ static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t 
                      uint8_t level)
 {
     if (level == RNIC_FLUSH_RANGE && len > RNIC_MESSAGE_MAX) {
-        refuse(of(ex)->build, EINVAL);
+        set_build_error(vqp_of_ex(ex)->builder, EINVAL);
         return;
     }
-    add(ex, &(struct rnic_send_wr){.opcode = RNIC_WR_FLUSH,
+    add_request(
+        ex, &(struct rnic_send_wr){.opcode = RNIC_WR_FLUSH,
                                    .remote_addr = addr,
                                    .rkey = rkey,
                                    .flush = {(uint32_t)len, type, (enum rnic_flush_level)level}});

@@ -19,7 +19,7 @@ if(TARGET roce_plugin)
 endif()
 add_custom_command(OUTPUT ${manuals}.made
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/manuals ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${manuals} ${extcap}
-    COMMAND sh -c "gzip -9n ${manuals}/man1/*.1"
+    COMMAND sh -c "gzip -9n \"$1\"/man1/*.1" sh ${manuals}
     COMMAND ${CMAKE_COMMAND} -E touch ${manuals}.made
     DEPENDS ${programs} ${extcap} ${CMAKE_CURRENT_LIST_DIR}/manuals ${CMAKE_CURRENT_LIST_DIR}/man.awk
             ${CMAKE_CURRENT_LIST_DIR}/completion.awk ${CMAKE_CURRENT_LIST_DIR}/changelog VERBATIM)

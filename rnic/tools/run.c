@@ -238,11 +238,13 @@ static int set_environment(const struct options *options, const char *library, c
         complain("LD_LIBRARY_PATH", "too long");
         return 2;
     }
-    /* Our library is last, because the runtime of a sanitizer has to be first. */
+    /* Our library is last, because the runtime of a sanitizer has to be first. A space separates
+     * the names, so the dynamic linker must find a library behind a space in LD_LIBRARY_PATH. */
     char preload[2 * PATH_MAX];
+    bool by_name = strchr(library, ' ') != NULL;
     old = getenv("LD_PRELOAD");
-    len = snprintf(preload, sizeof preload, "%s%s%s/librnic-rdmacm.so", old ? old : "",
-                   old && *old ? ":" : "", library);
+    len = snprintf(preload, sizeof preload, "%s%s%s%slibrnic-rdmacm.so", old ? old : "",
+                   old && *old ? ":" : "", by_name ? "" : library, by_name ? "" : "/");
     if (len < 0 || (size_t)len >= sizeof preload) {
         complain("LD_PRELOAD", "too long");
         return 2;

@@ -33,7 +33,7 @@ COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--j"], "
 # Headers that another header includes, and that cannot be compiled alone.
 PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]
 # The version contains the commit if the sources are a git checkout.
-VERSION = r"[a-z-]+ \d+\.\d+\.\d+( \([0-9a-f]{7,}\))?\nCRC-32: [a-z ]+\nlibpcap(:| version) .+\n"
+VERSION = r"[a-z-]+ \d+\.\d+\.\d+( \([0-9a-f]{7,}\))?\nCRC-32: [a-z ]+\nlibpcap(:| version) .+\n(libseccomp: .+\n)?"
 PROGRAMS = ["rocedrill", "rocedrill-agent", "rnic-run", "rnic-info"]
 
 
@@ -52,7 +52,7 @@ class Place:
     def __init__(self, args):
         self.build, self.source = args.build, args.source
         self.dir = tempfile.mkdtemp(prefix="rocedrill-install-")
-        self.home = os.path.join(self.dir, "home")
+        self.home = os.path.join(self.dir, "home of a user")
         os.mkdir(self.home)
         self.capture = os.path.join(self.dir, "demo.pcap")
         shutil.copy(os.path.join(args.source, "traces/captures/demo-conversation.pcap"), self.capture)
@@ -121,7 +121,7 @@ def use_programs(place, prefix):
         if not re.fullmatch(VERSION, said):
             wrong.append(f"{name} --version prints {said}")
     devices = place.run_as_user([os.path.join(prefix, "bin/rnic-run"), "--net", "--", "ibv_devices"])
-    if "rnic_" not in devices:
+    if "rnic_" not in devices or "ERROR" in devices:
         wrong.append(f"ibv_devices on the installed rnic-run lists no device: {devices}")
     return wrong
 

@@ -28,7 +28,7 @@ FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
 COMMANDS = ["agent", "check", "decode", "drill", "edit", "import", "plot", "replay"]
 PAGES = ["rocedump", "rocedrill", "rnic-info", "rnic-run"] + ["rocedrill-" + command for command in COMMANDS]
 # Command lines, each with the expected completion of its last word in bash.
-COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--j"], "--json --junit"),
+COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--js"], "--json"),
              (["rnic-run", "--tim"], "--timeline"), (["rocedrill", "check", "capt"], "")]
 # Headers that another header includes, and that cannot be compiled alone.
 PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]

@@ -130,9 +130,12 @@ static int compare_frames(const void *a, const void *b)
 
 static void write_joined(struct join *join, FILE *out)
 {
-    uint8_t section[64], iface[4];
+    uint8_t section[64], unused[64], iface[4];
 
     fwrite(section, 1, pcapng_section(section, sizeof(section), "RoCEdrill"), out);
+    if (join->ifaces.cnt == 0) /* libpcap refuses a file without an interface */
+        fwrite(unused, 1,
+               pcapng_interface(unused, sizeof(unused), "none", PCAPNG_LINKTYPE_ETHERNET, 0), out);
     for (uint32_t i = 0; i < join->ifaces.cnt; i++)
         fwrite(join->ifaces.block[i], 1, roce_le32_get(join->ifaces.block[i] + 4), out);
     for (size_t i = 0; i < join->frame_cnt; i++) {
@@ -164,7 +167,7 @@ int pcapng_join(FILE *out, char *const *path, unsigned cnt, struct error *error)
         error_set(error, "%s: %s", done ? path[done - 1] : "recording", strerror(-rc));
     if (rc == 0 && join.frame_cnt)
         qsort(join.frame, join.frame_cnt, sizeof(*join.frame), compare_frames);
-    if (rc == 0 && join.ifaces.cnt)
+    if (rc == 0)
         write_joined(&join, out);
     for (unsigned i = 0; join.file && i < done; i++) {
         if (join.file[i].p)

@@ -16,7 +16,8 @@
 /*
  * Writes a section, the interfaces of the `cnt` files at `path`, and their frames to `out`. Frames
  * with equal times stay in the order of the files. Interfaces that are equal in two files become
- * one. A file may be empty. Its last block may be cut off, if its process was killed while writing.
+ * one. Without any interface, `out` gets one named "none", so that it is a capture without frames.
+ * A file may be empty. Its last block may be cut off, if its process was killed while writing.
  * Files are mapped, so they may be larger than memory.
  *
  * Returns 0. Returns -1 with an error that names the file, if a file cannot be read or is not a

@@ -457,8 +457,33 @@ static void full_memory_port_reports_room(void)
     rnic_port_close(pair[0]);
 }
 
+/* A program that was killed before it opened its device, or that opened none. */
+static void recording_without_a_device_is_a_capture_without_frames(void)
+{
+    char empty[sizeof(folder) + 16], why[PCAP_ERRBUF_SIZE];
+    struct pcap_pkthdr *hdr;
+    const uint8_t *data;
+    struct error error;
+    pcap_t *in;
+    FILE *out;
+
+    make_folder();
+    snprintf(empty, sizeof(empty), "%s/1.pcapng", folder);
+    out = fopen(empty, "we");
+    CU_ASSERT_FATAL(out != NULL && fclose(out) == 0);
+    EXPECT_EQ(join_folder(&error), 0);
+    in = pcap_open_offline(path, why);
+    CU_ASSERT_FATAL(in != NULL);
+    EXPECT_EQ(pcap_datalink(in), DLT_EN10MB);
+    EXPECT_EQ(pcap_next_ex(in, &hdr, &data), PCAP_ERROR_BREAK);
+    pcap_close(in);
+    remove_folder();
+}
+
 SUITE("port.record", TEST(every_frame_is_recorded_byte_for_byte),
       TEST(frames_the_port_refused_are_not_recorded), TEST(several_writers_share_interfaces),
-      TEST(joined_file_is_sorted_by_time), TEST(file_in_place_of_the_folder_is_refused),
-      TEST(damaged_recordings_are_read_in_bounds), TEST(file_port_replays_frames_with_their_times),
-      TEST(missing_file_is_named), TEST(full_memory_port_reports_room))
+      TEST(joined_file_is_sorted_by_time),
+      TEST(recording_without_a_device_is_a_capture_without_frames),
+      TEST(file_in_place_of_the_folder_is_refused), TEST(damaged_recordings_are_read_in_bounds),
+      TEST(file_port_replays_frames_with_their_times), TEST(missing_file_is_named),
+      TEST(full_memory_port_reports_room))

@@ -34,13 +34,20 @@ static struct rnic_port *open_port(void)
     return tap;
 }
 
-/* Opens a socket at the far end of the tap's link. */
+/* Makes the link t0 - t1, and opens a socket at its far end t1. The kernel drops frames until it
+ * has seen the carrier of both ends. */
 static int open_far_end(void)
 {
-    struct sockaddr_ll addr = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex("t1")};
+    struct sockaddr_ll addr = {.sll_family = AF_PACKET};
     const struct timeval patience = {.tv_sec = 60};
-    int fd = socket(AF_PACKET, SOCK_RAW, 0); /* bind() selects the EtherType */
+    int fd;
 
+    CU_ASSERT_FATAL(netns_sh("ip link add t0 mtu 4500 type veth peer name t1 mtu 4500 && "
+                             "ip link set t0 up && ip link set t1 up && for i in $(seq 600); do "
+                             "ip link show t0 | grep -q 'state UP' && exit 0; sleep 0.1; done; "
+                             "exit 1"));
+    addr.sll_ifindex = (int)if_nametoindex("t1");
+    fd = socket(AF_PACKET, SOCK_RAW, 0); /* bind() selects the EtherType */
     roce_be_put((uint8_t *)&addr.sll_protocol, sizeof(addr.sll_protocol), ROCE_ETHERTYPE_IP4);
     CU_ASSERT_FATAL(fd >= 0 && bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) == 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -63,8 +70,6 @@ static void sent_frame_is_copied_once(void)
     unsigned got = 0;
     int far_end;
 
-    CU_ASSERT_FATAL(netns_sh("ip link add t0 mtu 4500 type veth peer name t1 mtu 4500 && "
-                             "ip link set t0 up && ip link set t1 up"));
     far_end = open_far_end();
     port = open_port();
     for (unsigned i = 0; i < 10; i++) {
@@ -111,8 +116,6 @@ static void frame_that_must_wait_is_copied_once(void)
     struct error why;
     int far_end;
 
-    CU_ASSERT_FATAL(netns_sh("ip link add t0 mtu 4500 type veth peer name t1 mtu 4500 && "
-                             "ip link set t0 up && ip link set t1 up"));
     far_end = open_far_end();
     CU_ASSERT_FATAL(rnic_tap_port_open("t0", &slow, &tap, &why) == 0);
     for (unsigned i = 0; i < 4; i++) {

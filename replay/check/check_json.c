@@ -261,6 +261,8 @@ static json_t *side_json(const struct check_conn *c, unsigned i)
         {"responses", s->responses},
         {"acks", s->acks},
         {"missing_psns", s->missing_psns},
+        {"missing_repeats", s->missing_repeats},
+        {"unheeded_naks", s->unheeded_naks},
         {"unseen_acked", s->unseen_acked},
         {"out_of_order", s->out_of_order},
         {"accepted_early", s->accepted_early},

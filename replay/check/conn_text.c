@@ -160,6 +160,8 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
     check_text_list(&t, &sep, s->late_responses, "response out of order", "responses out of order");
     if (s->missing_psns > s->out_of_order) /* late packets are not missing */
         check_text_list(&t, &sep, s->missing_psns - s->out_of_order, "PSN missing", "PSNs missing");
+    check_text_list(&t, &sep, s->missing_repeats, "retransmission missing",
+                    "retransmissions missing");
     check_text_list(&t, &sep, s->unseen_acked, "acknowledged but not captured",
                     "acknowledged but not captured");
     check_text_list(&t, &sep, s->bad_icrc, "wrong ICRC", "wrong ICRCs");

@@ -21,7 +21,8 @@ struct direction {
     const struct roce_conn_facts *facts;
     uint64_t ns;   /* duration of the connection, ns */
     uint64_t naks; /* number of go-back-N retransmissions after a sequence NAK */
-    uint64_t gone; /* number of packets that never reached the capture point */
+    uint64_t gone; /* number of packets that never reached the capture point, retransmissions
+                    * excluded */
 };
 
 static uint64_t go_back_cnt(const struct direction *w, enum roce_cause cause)
@@ -114,9 +115,16 @@ static void say_lost(struct strbuf *t, const struct direction *w)
     add_addr(t, w->its);
     strbuf_addf(t, " sent %" PRIu64 " sequence NAK%s; ", w->its->psn_naks,
                 w->its->psn_naks == 1 ? "" : "s");
-    if (w->gone)
-        strbuf_addf(t, "%" PRIu64 " packet%s never reached the capture point", w->gone,
-                    w->gone == 1 ? "" : "s");
+    if (w->gone && w->mine->missing_repeats)
+        strbuf_addf(t,
+                    "%" PRIu64 " packet%s and %" PRIu64
+                    " retransmission%s never reached the capture point",
+                    w->gone, w->gone == 1 ? "" : "s", w->mine->missing_repeats,
+                    w->mine->missing_repeats == 1 ? "" : "s");
+    else if (w->gone || w->mine->missing_repeats)
+        strbuf_addf(t, "%" PRIu64 " %s%s never reached the capture point",
+                    w->gone + w->mine->missing_repeats, w->gone ? "packet" : "retransmission",
+                    w->gone + w->mine->missing_repeats == 1 ? "" : "s");
     else
         strbuf_addf(t, "all lost packets passed the capture point");
 }
@@ -124,7 +132,7 @@ static void say_lost(struct strbuf *t, const struct direction *w)
 static void look_lost(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
-    if (w->gone * 2 >= w->naks) {
+    if ((w->gone + w->mine->missing_repeats) * 2 >= w->naks) {
         strbuf_addf(t, "from ");
         add_addr(t, w->mine);
         strbuf_addf(t, " to the capture point");
@@ -249,15 +257,29 @@ static void say_late(struct strbuf *t, const struct direction *w)
 
 static void look_late(struct strbuf *t, const struct direction *w)
 {
+    uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_TIMEOUT);
     uint64_t known = w->mine->read_restarts.captured + w->mine->read_restarts.missing;
+    uint64_t unheeded = w->mine->unheeded_naks;
+    const char *sep = "";
 
-    if (known)
-        add_missing_response(t, w, &w->mine->read_restarts, go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
-    if (known && known < go_back_cnt(w, ROCE_CAUSE_TIMEOUT))
-        strbuf_addf(t, "\n       otherwise ");
-    if (known < go_back_cnt(w, ROCE_CAUSE_TIMEOUT))
-        strbuf_addf(t, "the last packets before a pause, or their responses, were lost: the "
-                       "requester detects this loss only by its timeout");
+    if (known) {
+        add_missing_response(t, w, &w->mine->read_restarts, cnt);
+        sep = "\n       ";
+    }
+    if (unheeded) {
+        strbuf_addf(t,
+                    "%s%" PRIu64 "× a sequence NAK that asked for this PSN was captured before: "
+                    "it was lost from the capture point to ",
+                    sep, unheeded);
+        add_addr(t, w->mine);
+        strbuf_addf(t, ", or ignored");
+        sep = "\n       ";
+    }
+    if (known + unheeded < cnt)
+        strbuf_addf(t,
+                    "%s%sthe last packets before a pause, or their responses, were lost: the "
+                    "requester detects this loss only by its timeout",
+                    sep, *sep ? "otherwise " : "");
 }
 
 /* Returns whether the requester chooses the wait before a retransmission itself. */

@@ -155,7 +155,7 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
 
         if (dir == DIRECTIONS_MAX)
             continue;
-        at->losses[dir].before += s->missing_responses;
+        at->losses[dir].before += s->missing_responses + s->missing_repeats;
         if (s->missing_psns > s->out_of_order)
             at->losses[dir].before += s->missing_psns - s->out_of_order;
         at->losses[dir].behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;

@@ -224,14 +224,15 @@ static void cause_of_a_go_back(void)
 {
     static const struct {
         const char *name, *steps;
-        uint64_t naks, timeouts, out_of_order;
+        uint64_t naks, timeouts, out_of_order, missing_repeats, unheeded_naks;
     } rows[] = {
-        {"packets of a go-back are lost before the capture point", "01234 !1 12,4", 1, 0, 0},
-        {"the first packet of a go-back is lost", "01234 !1 234", 1, 0, 0},
-        {"nothing follows a NAK that was obeyed", "01234 !1 1234 . 1234", 1, 1, 0},
-        {"the NAK is lost on its way", "01234 !1 . 1234", 0, 1, 0},
-        {"the retransmission is lost too", "0234 !1 234 , 1234", 1, 1, 0},
-        {"a packet is overtaken", "02341", 0, 0, 1},
+        {"packets of a go-back are lost before the capture point", "01234 !1 12,4", 1, 0, 0, 1, 0},
+        {"the first packet of a go-back is lost", "01234 !1 234", 1, 0, 0, 1, 0},
+        {"nothing follows a NAK that was obeyed", "01234 !1 1234 . 1234", 1, 1, 0, 0, 0},
+        {"the NAK is lost on its way", "01234 !1 . 1234", 0, 1, 0, 0, 1},
+        {"new requests follow the lost NAK", "01234 !1 567 . 1234567", 0, 1, 0, 0, 1},
+        {"the retransmission is lost too", "0234 !1 234 , 1234", 1, 1, 0, 1, 0},
+        {"a packet is overtaken", "02341", 0, 0, 1, 0, 0},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -245,12 +246,17 @@ static void cause_of_a_go_back(void)
         judge_end(&g, &v);
         if (a->retx[ROCE_CAUSE_SEQ_NAK].go_backs != rows[i].naks ||
             a->retx[ROCE_CAUSE_TIMEOUT].go_backs != rows[i].timeouts ||
-            a->retx[ROCE_CAUSE_UNKNOWN].go_backs || a->out_of_order != rows[i].out_of_order)
-            suite_fail(__FILE__, __LINE__, "%s: %llu NAKs, %llu timeouts, %llu unknown, %llu late",
+            a->retx[ROCE_CAUSE_UNKNOWN].go_backs || a->out_of_order != rows[i].out_of_order ||
+            a->missing_repeats != rows[i].missing_repeats ||
+            a->unheeded_naks != rows[i].unheeded_naks)
+            suite_fail(__FILE__, __LINE__,
+                       "%s: %llu NAKs, %llu timeouts, %llu unknown, %llu late, %llu missing, "
+                       "%llu unheeded",
                        rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_SEQ_NAK].go_backs,
                        (unsigned long long)a->retx[ROCE_CAUSE_TIMEOUT].go_backs,
                        (unsigned long long)a->retx[ROCE_CAUSE_UNKNOWN].go_backs,
-                       (unsigned long long)a->out_of_order);
+                       (unsigned long long)a->out_of_order, (unsigned long long)a->missing_repeats,
+                       (unsigned long long)a->unheeded_naks);
     }
 }
 

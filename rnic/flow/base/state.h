@@ -201,7 +201,7 @@ struct roce_cold_counters {
         uint16_t id;
     } recent_nak[ROCE_RECENT_NAKS];
     uint8_t recent_nak_next;
-    uint64_t missing_psns, unseen_acked;
+    uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
     uint64_t out_of_order, copies, duplicates;
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];

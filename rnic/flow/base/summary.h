@@ -185,7 +185,13 @@ struct roce_endpoint_summary {
     uint64_t responses, acks; /* responses and ACKs that the endpoint sent */
     uint64_t missing_psns;    /* PSNs of requests missing in the capture: lost before the capture
                                * point, or not captured */
-    uint64_t unseen_acked;    /* requests that the peer acknowledged but that were not captured */
+    uint64_t
+        missing_repeats;    /* retransmissions that are missing in go-backs: lost before the capture
+                             * point, or not captured; 0 if requests are out of order, because the
+                             * observer cannot separate a missing retransmission from a late one */
+    uint64_t unheeded_naks; /* timeouts before which a sequence NAK of the peer was captured: it was
+                             * lost behind the capture point, or the endpoint ignored it */
+    uint64_t unseen_acked;  /* requests that the peer acknowledged but that were not captured */
     uint64_t out_of_order, copies, duplicates;
     uint64_t accepted_early; /* requests captured before an earlier PSN, transmitted once, and
                               * acknowledged */

@@ -186,6 +186,20 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
     return true;
 }
 
+/* Counts the retransmissions from `from` to before `psn` that a go-back lacks. A requester leaves
+ * out PSNs that were acknowledged meanwhile. */
+static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    int32_t missing;
+
+    if (req->una_known && roce_diff(req->una, from) > 0)
+        from = req->una;
+    missing = roce_diff(psn, from);
+    if (missing > 0)
+        roce_cold(ctx->flow, ctx->sender)->missing_repeats += (uint32_t)missing;
+}
+
 /* Counts timeouts after a fatal NAK. A requester that received the NAK retransmits nothing. */
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
@@ -278,6 +292,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         if (req->timeouts < 255)
             req->timeouts++;
         count_timeout_after_nak(ctx);
+        sum->unheeded_naks += rsp->nak && rsp->nak_psn == psn;
         count_read_restart(ctx, sum, e, psn, cause);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
@@ -290,8 +305,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         sum->rnr_advertised_ns += rsp->rnr_wait;
         sum->rnr_waited_ns += waited;
         ctx->result->rnr_waited = waited;
-    } else if (cause == ROCE_CAUSE_SEQ_NAK && req->naks < 255) {
-        req->naks++;
+    } else if (cause == ROCE_CAUSE_SEQ_NAK) {
+        req->naks += req->naks < 255;
+        if (rsp->nak)
+            count_missing_repeats(ctx, rsp->nak_psn, psn);
     } else if (cause == ROCE_CAUSE_READ_GAP || cause == ROCE_CAUSE_IMPLIED_NAK) {
         count_read_restart(ctx, sum, e, psn, cause);
     }
@@ -316,6 +333,8 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
 
     if (begins)
         begin_retransmission(ctx, e, psn);
+    else
+        count_missing_repeats(ctx, req->retx.next, psn);
     req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
     sum->retx[req->retx.cause].packets++;
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;

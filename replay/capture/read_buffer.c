@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Unused bytes before a piece that was read ahead, for the beginning of a record that ends in the
- * piece. A longer beginning ends the read-ahead. */
+/* Free space before each piece of the file that was read ahead. A record may begin in one piece and
+ * end in the next one: its first part is copied to this space. After a longer first part, the rest
+ * of the file is read in order, without read-ahead. */
 #define HEADROOM ((size_t)64 << 10)
 #define PAGE     ((size_t)4 << 10)
 

@@ -144,7 +144,8 @@ static bool parse_let(struct parser *p)
     return true;
 }
 
-/* Sets the chosen value of each variant. `number` is the number of the combination. */
+/* A variant is a name with several values, such as `mtu = 1024, 4096`. Selects one value of each
+ * variant. `number` is the index of the combination of values. */
 static void choose_values(struct script *s, unsigned number)
 {
     for (unsigned i = s->variant_cnt; i-- > 0;) {

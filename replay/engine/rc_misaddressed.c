@@ -8,7 +8,8 @@
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
-/* Returns whether the direction has a recorded response with PSN `rel`. */
+/* Returns whether the capture has a response with the relative PSN `rel` to the requests of the
+ * direction. */
 static bool is_answered(const struct inferred_setup *s, int64_t rel)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++)

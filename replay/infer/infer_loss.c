@@ -409,9 +409,9 @@ static bool find_lost(struct inferred_setup *s)
         }
         e = request_at(s, event->rel);
         naked |= e && (size_t)(e - s->req) == next;
-        /* A responder sends either a sequence NAK or an RNR NAK for a request. This sequence NAK
-         * shows that the copy did not find an empty receive queue: it was lost, and a later request
-         * caused the NAK. */
+        /* If the retransmitted request had arrived at an empty receive queue, the responder would
+         * have sent an RNR NAK. It sent a sequence NAK, so the retransmitted request was lost, and
+         * a later request caused the NAK. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
             s->event[waiting].lost = true;

@@ -40,8 +40,8 @@ static int clone_memory(struct shadow_memory *to, const struct shadow_memory *fr
     return 0;
 }
 
-/* Returns a copy of the memory of each host, on which connections are played, or NULL if out of
- * memory. */
+/* Copies the inferred memory of each host. The simulated connections read and write the copies.
+ * Returns NULL if out of memory. */
 static struct shadow_memory *clone_memories(const struct session *d)
 {
     struct shadow_memory *memory = calloc(d->host_cnt + 1, sizeof(*memory));

@@ -190,7 +190,8 @@ struct roce_flow_result {
     uint32_t findings;   /* number of findings about this frame */
     uint32_t src_qpn;    /* QPN of the sender; ROCE_QPN_UNKNOWN if no packet names it */
 
-    uint32_t rel_psn;  /* PSN relative to the first PSN of its requester, from CM or captured */
+    uint32_t rel_psn;  /* PSN minus the first PSN of the requester, which is from CM, or the first
+                        * captured PSN */
     uint32_t next_psn; /* request: PSN of the next request; a READ advances by the number of its
                         * responses */
     uint32_t gap;      /* number of missing PSNs before this request */

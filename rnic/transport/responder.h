@@ -5,10 +5,11 @@
  *
  * Who calls it, in this order (the device, device/qp_io.c):
  *   1. rnic_responder_init() when the QP is created, rnic_responder_start() at RTR.
- *   2. rnic_responder_input() for each request packet. The packet passes the steps below in the
- *      order of the specification (R071). A bad packet causes a NAK and a completion or event,
- *      never an error code.
- *   3. ops->ready() reports that responses wait; rnic_responder_output() builds them one by one.
+ *   2. rnic_responder_input() for each request packet. The packet passes the steps of
+ *      RNIC_RESP_STEPS in the order of the specification (R071). A bad packet causes a NAK and
+ *      a completion or event, never an error code.
+ *   3. rnic_responder_output() for each response packet, after the responder has called
+ *      ops->ready() because responses wait.
  *   4. rnic_responder_posted() after a receive WQE was posted.
  *   5. rnic_responder_flush() in the error state, rnic_responder_reset() and rnic_responder_free()
  *      at the end.
@@ -29,10 +30,10 @@
  *     event that hns_roce and qedr report (R180).
  *   - Reserved opcodes, and those that this device lacks, cause NAK 0x61 (R031, R126; as hfi1
  *     does).
- *   - Atomic ACK and READ response carry the MSN of their own request; replays carry the current
- *     one (R103).
+ *   - Atomic ACK and READ response carry the MSN of their own request. The response to a duplicate
+ *     carries the current MSN (R103).
  *   - A sequence NAK still in the queue is updated when the missing request arrives: it then names
- *     the next missing one, or becomes an ACK (R067; hfi1 drops such a NAK, too).
+ *     the next missing one, or becomes an ACK (R067). hfi1 drops such a NAK instead.
  */
 #ifndef RNIC_RESPONDER_H
 #define RNIC_RESPONDER_H

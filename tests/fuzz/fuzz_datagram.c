@@ -30,7 +30,7 @@ struct queue {
     struct rnic_qp *qp;
     uint64_t posted, done;           /* counts of send work requests */
     uint64_t recv_posted, recv_done; /* counts of receive work requests; wr_id is the count */
-    bool bad_buffer;                 /* the memory of a posted receive may not be written */
+    bool bad_buffer; /* a receive was posted whose buffer the device has no permission to write */
 };
 
 struct fuzz {

@@ -13,7 +13,7 @@
 
 /* Packet of the recorded device, whose frame number becomes the comment of an expected line. */
 struct recorded_packet {
-    int qp; /* number of the QP in the drill, or -1 for a CM message */
+    int qp; /* number of the QP in the written drill, or -1 for a CM message */
     uint8_t opcode;
     uint32_t psn; /* PSN, or kind of the CM message */
     uint32_t frame;

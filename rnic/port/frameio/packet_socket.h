@@ -25,7 +25,7 @@ struct packet_socket {
                             * replaced */
 };
 
-/* Returns false if the socket is not open or dead. */
+/* Returns whether the socket is open and has had no fatal error. */
 static inline bool packet_socket_works(const struct packet_socket *side)
 {
     return side->pcap && !side->dead;

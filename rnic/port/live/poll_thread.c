@@ -181,8 +181,8 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
     if (!open) /* while the gate is shut, the polling program expires the timers */
         until = now + thread->nap;
     else if (now < live->gate.polled_at + DOZE_NS && until > now + LIVE_NAP_MAX_NS)
-        /* sleeps briefly, so that a program that shuts the gate meanwhile need not wake this thread
-         */
+        /* A short sleep: a program that begins to poll, and so receives the frames itself, need not
+         * wake this thread. */
         until = now + LIVE_NAP_MAX_NS;
     else if (now < thread->moved_at + DOZE_NS && until > now + DOZE_NS)
         until = now + DOZE_NS;

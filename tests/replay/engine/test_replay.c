@@ -212,9 +212,10 @@ static void every_altered_answer_is_named(void)
         alter(&t, cases[i].frame, cases[i].change, false);
         talk_expect_diff(&t, NULL, cases[i].frame, cases[i].field);
         talk_free(&t);
-        /* The test repeats with the old ICRC: the replay names the altered field and the ICRC.
-         * Exception: a requester may drop a damaged ACK that later ACKs cover or that no request
-         * follows. */
+        /* The same alteration with an ICRC that is now wrong: the replay reports the altered field
+         * and the ICRC. Exception: it passes if the altered packet is an ACK that a later ACK
+         * covers or that no request follows, because a requester may drop such an ACK as damaged.
+         */
         whole(&t, 5);
         alter(&t, cases[i].frame, cases[i].change, true);
         if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18 ||

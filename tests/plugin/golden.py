@@ -4,28 +4,26 @@
 
     golden.py [--write] --plugins DIR CAPTURE...
 
-NAME.wireshark.txt    one line per frame: selected fields (-T fields, two passes), and digests of the frame's
-                      tree (-V) and JSON, of our protocol
-NAME.wireshark-v.txt  the trees, for the captures in FULL
-NAME.wireshark.json   the JSON, for the captures in FULL
+NAME.wireshark.txt    one line per frame, from sharkd: selected fields, the Info column, and digests of the texts and
+                      of the values in the tree of our protocol
+NAME.wireshark-v.txt  the trees (tshark -V), for the captures in FULL
+NAME.wireshark.json   the JSON (tshark -T json), for the captures in FULL
 
 --write writes the files instead. Exit status 1 if a file differs.
 """
 import argparse
-import concurrent.futures
 import difflib
 import hashlib
-import json
 import os
 import re
 import sys
 
-from tshark import Tshark
+from tshark import Sharkd, Tshark
 
-FIELDS = ["frame.number", "roce.stream", "roce.icrc.status", "roce.analysis.psn_rel",
+FIELDS = ["roce.stream", "roce.icrc.status", "roce.analysis.psn_rel",
           "roce.analysis.acked_in", "roce.analysis.acks_frame", "roce.analysis.request_in",
           "roce.analysis.response_in", "roce.analysis.last_response_in", "roce.analysis.rto_frame",
-          "roce.cm.stream", "_ws.col.Info", "roce.rule"]
+          "roce.cm.stream", "roce.rule"]
 FULL = ["cm-reject", "cm-connect-disconnect", "ipv6-cm", "rc-rnr-then-success", "rc-retry-exhausted",
         "rc-bad-rkey-read", "rc-recv-too-short", "uc-loss", "ud-multicast", "rc-atomics", "rc-flush",
         "rc-loss-request-last"]
@@ -41,18 +39,39 @@ def same_cut(line):
     return re.sub(r"( \[…\]| \[truncated\])?: ([0-9a-f]{72})[0-9a-f]*…?$", r": \2…", line)
 
 
+def same_value(value):
+    """Writes truth values and hexadecimal numbers in one form: Wireshark's versions differ."""
+    if re.fullmatch("0x[0-9a-f]{1,16}", value):
+        return hex(int(value, 16))
+    return {"True": "1", "False": "0"}.get(value, same_cut(value))
+
+
 def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
-def outputs(shark, capture):
-    """Returns {path: text} for one capture."""
-    name = os.path.basename(capture)[:-len(".pcap")]
-    path = shark.file(capture)
-    args = ["-2", "-r", path, "-T", "fields", "-E", "separator=|", "-E", "aggregator=,"]
-    for field in FIELDS:
-        args += ["-e", field]
-    lines = shark.out(args).splitlines()
+def nodes(tree, depth=0):
+    """Yields the depth, the text and the filter of each node of a tree of sharkd."""
+    for node in tree:
+        yield depth, node["l"], node.get("f", "")
+        yield from nodes(node.get("n", []), depth + 1)
+
+
+def row(number, info, tree):
+    """Returns the line of a frame."""
+    lines, values, fields = [], [], {field: [] for field in FIELDS}
+    for depth, text, condition in nodes(top for top in tree if top.get("f") == "roce"):
+        lines.append(same_cut("    " * depth + text))
+        field, _, value = condition.partition(" == ")
+        values.append(field + " " + same_value(value))
+        if field in fields:
+            fields[field].append(value.strip('"'))
+    cells = [str(number)] + [",".join(fields[field]) for field in FIELDS]
+    return "|".join(cells + [info, digest("\n".join(lines)), digest("\n".join(values))])
+
+
+def full(shark, path):
+    """Returns tshark's trees and JSON of a capture."""
     # Only the tree of our protocol: others contain times of the local time zone.
     keep, on = [], False
     for line in shark.out(["-2", "-r", path, "-V", "-O", "roce"]).splitlines():
@@ -60,18 +79,20 @@ def outputs(shark, capture):
             on = line.startswith("RDMA over Converged") or line.startswith("Frame ")
         if on:
             keep.append(same_cut(line))
-    tree = "\n".join(keep) + "\n"
-    trees = re.split(r"^(?=Frame \d+:)", tree, flags=re.M)[1:]
     # Up to 4.4, the JSON has a line for Elasticsearch.
     text = shark.out(["-2", "-r", path, "-T", "json", "-J", "roce", "--no-duplicate-keys"])
-    text = HIDDEN.sub("", text.replace('    "_type": "doc",\n', ""))
-    layers = [json.dumps(frame["_source"]["layers"]) for frame in json.loads(text)]
-    if not len(lines) == len(trees) == len(layers):
-        raise SystemExit(f"{capture}: {len(lines)} lines, {len(trees)} trees, {len(layers)} in JSON")
-    rows = ["|".join([line, digest(tree), digest(layer)]) for line, tree, layer in zip(lines, trees, layers)]
-    out = {".wireshark.txt": "#" + "|".join(FIELDS + ["tree", "json"]) + "\n" + "\n".join(rows) + "\n"}
+    return {".wireshark-v.txt": "\n".join(keep) + "\n",
+            ".wireshark.json": HIDDEN.sub("", text.replace('    "_type": "doc",\n', ""))}
+
+
+def outputs(shark, sharkd, capture):
+    """Returns {path: text} for one capture."""
+    name = os.path.basename(capture)[:-len(".pcap")]
+    path = shark.file(capture)
+    rows = [row(number, info, tree) for number, (info, tree) in enumerate(sharkd.frames(path), 1)]
+    out = {".wireshark.txt": "#" + "|".join(["frame"] + FIELDS + ["info", "texts", "values"]) + "\n" + "\n".join(rows) + "\n"}
     if name in FULL:
-        out |= {".wireshark-v.txt": tree, ".wireshark.json": text}
+        out |= full(shark, path)
     return {capture[:-len(".pcap")] + suffix: text for suffix, text in out.items()}
 
 
@@ -97,9 +118,9 @@ def main():
     args.add_argument("captures", nargs="+")
     args = args.parse_args()
     differ = files = 0
-    with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for result in pool.map(lambda capture: outputs(shark, capture), args.captures):
-            for path, text in result.items():
+    with Tshark(args.plugins) as shark, Sharkd(shark) as sharkd:
+        for capture in args.captures:
+            for path, text in outputs(shark, sharkd, capture).items():
                 files += 1
                 if args.write:
                     with open(path, "w", encoding="utf-8") as golden:

@@ -6,6 +6,7 @@ With a sanitizer build of the plugin, `preload` is the sanitizer's runtime. Wire
 (manufacturers, services, enterprises) are disabled, because reading them takes a third of a short run.
 """
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -56,14 +57,16 @@ class Tshark:
         os.chmod(path, 0o644)
         return path
 
-    def command(self, args, plugin=True):
+    def command(self, args, plugin=True, program="tshark"):
         env = ["env", "HOME=" + self.home, "XDG_CONFIG_HOME=" + self.home, "TZ=UTC",
                "LC_ALL=C.UTF-8", "WIRESHARK_PLUGIN_DIR=" + self.dirs[plugin],
                "WIRESHARK_DATA_DIR=" + self.names]
         if plugin and self.preload:
             env += ["LD_PRELOAD=" + self.preload, "ASAN_OPTIONS=detect_leaks=0:abort_on_error=0",
                     "UBSAN_OPTIONS=print_stacktrace=1"]
-        return (NOBODY if os.getuid() == 0 else []) + env + ["tshark"] + (args if "-G" in args else ["-n"] + args)
+        if program == "tshark" and "-G" not in args:
+            args = ["-n"] + args
+        return (NOBODY if os.getuid() == 0 else []) + env + [program] + args
 
     def run(self, args, plugin=True):
         """Returns (exit status, standard output, standard error)."""
@@ -77,3 +80,35 @@ class Tshark:
         if status or "Dissector bug, protocol RoCE" in err:
             raise SystemExit(f"tshark {' '.join(args)}: exit status {status}: {err.strip()[:2000]}")
         return out
+
+
+class Sharkd:
+    """sharkd with the same plugins. It reads many captures without a new start, which takes 0.4 s in tshark."""
+
+    def __init__(self, shark):
+        self.process = subprocess.Popen(shark.command(["-"], program="sharkd"), text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def call(self, method, **params):
+        """Returns the result of a request of sharkd's protocol."""
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        reply = json.loads(line) if line else {"error": "sharkd ended"}
+        if "error" in reply:
+            raise SystemExit(f"sharkd: {method} {params}: {reply['error']}")
+        return reply["result"]
+
+    def frames(self, path):
+        """Loads a capture. Yields the Info column and the tree of each frame, after a pass over all frames."""
+        self.call("load", file=path)
+        for row in self.call("frames"):
+            yield row["c"][-1], self.call("frame", frame=row["num"], proto=True)["tree"]

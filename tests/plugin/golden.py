@@ -18,7 +18,7 @@ import os
 import re
 import sys
 
-from tshark import Sharkd, Tshark
+from tshark import Sharkd, Tshark, nodes, values
 
 FIELDS = ["roce.stream", "roce.icrc.status", "roce.analysis.psn_rel",
           "roce.analysis.acked_in", "roce.analysis.acks_frame", "roce.analysis.request_in",
@@ -50,24 +50,15 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
-def nodes(tree, depth=0):
-    """Yields the depth, the text and the filter of each node of a tree of sharkd."""
-    for node in tree:
-        yield depth, node["l"], node.get("f", "")
-        yield from nodes(node.get("n", []), depth + 1)
-
-
 def row(number, info, tree):
     """Returns the line of a frame."""
-    lines, values, fields = [], [], {field: [] for field in FIELDS}
-    for depth, text, condition in nodes(top for top in tree if top.get("f") == "roce"):
+    ours = [top for top in tree if top.get("f") == "roce"]
+    lines, fields = [], []
+    for depth, text, name, value in nodes(ours):
         lines.append(same_cut("    " * depth + text))
-        field, _, value = condition.partition(" == ")
-        values.append(field + " " + same_value(value))
-        if field in fields:
-            fields[field].append(value.strip('"'))
-    cells = [str(number)] + [",".join(fields[field]) for field in FIELDS]
-    return "|".join(cells + [info, digest("\n".join(lines)), digest("\n".join(values))])
+        fields.append(name + " " + same_value(value))
+    cells = [str(number)] + values(ours, FIELDS)
+    return "|".join(cells + [info, digest("\n".join(lines)), digest("\n".join(fields))])
 
 
 def full(shark, path):
@@ -89,7 +80,7 @@ def outputs(shark, sharkd, capture):
     """Returns {path: text} for one capture."""
     name = os.path.basename(capture)[:-len(".pcap")]
     path = shark.file(capture)
-    rows = [row(number, info, tree) for number, (info, tree) in enumerate(sharkd.frames(path), 1)]
+    rows = [row(*frame) for frame in sharkd.frames(path)]
     out = {".wireshark.txt": "#" + "|".join(["frame"] + FIELDS + ["info", "texts", "values"]) + "\n" + "\n".join(rows) + "\n"}
     if name in FULL:
         out |= full(shark, path)

@@ -108,7 +108,24 @@ class Sharkd:
         return reply["result"]
 
     def frames(self, path):
-        """Loads a capture. Yields the Info column and the tree of each frame, after a pass over all frames."""
+        """Loads a capture. Yields the number, the Info column and the tree of each frame, after a pass over all."""
         self.call("load", file=path)
         for row in self.call("frames"):
-            yield row["c"][-1], self.call("frame", frame=row["num"], proto=True)["tree"]
+            yield row["num"], row["c"][-1], self.call("frame", frame=row["num"], proto=True)["tree"]
+
+
+def nodes(tree, depth=0):
+    """Yields the depth, the text and the field's name and value of each node of a tree of sharkd."""
+    for node in tree:
+        name, _, value = node.get("f", "").partition(" == ")
+        yield depth, node["l"], name, value.strip('"')
+        yield from nodes(node.get("n", []), depth + 1)
+
+
+def values(tree, fields):
+    """Returns the values of each of the fields in a tree of sharkd, joined by commas."""
+    found = {field: [] for field in fields}
+    for _, _, name, value in nodes(tree):
+        if name in found:
+            found[name].append(value)
+    return [",".join(found[field]) for field in fields]

@@ -9,6 +9,12 @@
 
 #define SIZES "$C/rc-send-sizes.pcap"
 
+#ifdef TEST_SANITIZED
+#define TURNS(count) " --repeat 2 "
+#else
+#define TURNS(count) " --repeat " count " "
+#endif
+
 static void says_what_is_wrong_in_one_line(void)
 {
     CHECKRUN_EXPECT("$R replay --live lo --target 127.0.0.2 --topspeed " SIZES, 2, "",
@@ -35,17 +41,16 @@ static void every_capture_passes_without_impairments(void)
  * when the specification demands. */
 static void every_capture_holds_on_bad_links(void)
 {
-    CHECKRUN_EXPECT("$R replay --impair drop@p=0.05 --repeat 20 " TRACES_DIR, 0, "all as expected",
+    CHECKRUN_EXPECT("$R replay --impair drop@p=0.05" TURNS("20") TRACES_DIR, 0, "all as expected",
                     "");
-    CHECKRUN_EXPECT(
-        "$R replay --impair dup@p=0.1 --impair delay=50us@p=0.1 --repeat 10 " TRACES_DIR, 0,
-        "all as expected", "");
-    CHECKRUN_EXPECT(
-        "$R replay --impair corrupt@p=0.05 --impair corrupt=icrc@p=0.02 --repeat 10 " TRACES_DIR, 0,
-        "all as expected", "");
-    CHECKRUN_EXPECT(
-        "$R replay --impair delay=100ms@p=0.02 --impair ce@p=0.1 --repeat 10 " TRACES_DIR, 0,
-        "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --impair dup@p=0.1 --impair delay=50us@p=0.1" TURNS("10") TRACES_DIR,
+                    0, "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --impair corrupt@p=0.05 --impair corrupt=icrc@p=0.02" TURNS("10")
+                        TRACES_DIR,
+                    0, "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --impair delay=100ms@p=0.02 --impair ce@p=0.1" TURNS("10")
+                        TRACES_DIR,
+                    0, "all as expected", "");
 }
 
 static void one_loss_causes_one_retransmission(void)
@@ -95,11 +100,11 @@ static void giving_up_passes_if_all_requests_are_lost(void)
 
 static void play_with_forged_packets_ends(void)
 {
-    CHECKRUN_EXPECT("$R replay --impair corrupt=header@p=0.05,icrc=fix --repeat 20 " TRACES_DIR, 0,
+    CHECKRUN_EXPECT("$R replay --impair corrupt=header@p=0.05,icrc=fix" TURNS("20") TRACES_DIR, 0,
                     "all as expected", "");
-    CHECKRUN_EXPECT(
-        "$R replay --impair set=aeth.syndrome=0x60@dir=response,p=0.1 --repeat 10 " TRACES_DIR, 0,
-        "all as expected", "");
+    CHECKRUN_EXPECT("$R replay --impair set=aeth.syndrome=0x60@dir=response,p=0.1" TURNS("10")
+                        TRACES_DIR,
+                    0, "all as expected", "");
 }
 
 static void equal_seeds_give_equal_plays(void)

@@ -15,9 +15,10 @@
 
 static void every_capture_is_the_same_test_in_its_folder(void)
 {
-    CHECKRUN_EXPECT(ADD_ALL("plain", ""), 0, "all as expected\nall there", "");
     CHECKRUN_EXPECT(ADD_ALL("anonymous", "--anonymize addresses,payload"), 0,
                     "all as expected\nall there", "");
+#ifndef TEST_SANITIZED /* the code of a plain import is a part of that of an anonymous one */
+    CHECKRUN_EXPECT(ADD_ALL("plain", ""), 0, "all as expected\nall there", "");
     /* The imported capture has the packets of the original, and check finds the same verdict. */
     CHECKRUN_EXPECT("for c in $C/*.pcap; do n=${c##*/}; n=${n%.pcap}; "
                     "$R decode $c >$T/a; $R decode $T/plain/captures/$n.pcap >$T/b; "
@@ -26,6 +27,7 @@ static void every_capture_is_the_same_test_in_its_folder(void)
                     "cmp -s $C/$n.verdict.txt $T/plain/captures/$n.verdict.txt || "
                     "case $n in *multicast*) ;; *) echo verdict $n;; esac; done; echo done",
                     0, "done", "");
+#endif
 }
 
 /* --connection imports one of several connections, together with its CM exchange. */

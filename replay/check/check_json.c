@@ -375,6 +375,8 @@ static json_t *end_json(const struct roce_conn_summary *sum)
     put_number(o, "psn", sum->facts.end_psn);
     json_object_set_new(o, "frame", number_or_null(sum->facts.end_frame, 0));
     json_object_set_new(o, "request_frame", number_or_null(sum->facts.end_request_frame, 0));
+    json_object_set_new(o, "altered_retransmission_frame",
+                        number_or_null(sum->side[sum->facts.end_side & 1].altered_frame, 0));
     put_number(o, "tries", sum->facts.end_tries);
     json_object_set_new(o, "text", json_lossy_string(buf));
     return o;

@@ -370,6 +370,14 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
 {
     switch (sum->facts.end) {
     case ROCE_END_NAK:
+        if (sum->side[sum->facts.end_side & 1].altered_frame) {
+            strbuf_addf(t,
+                        "the requester's retransmission before the NAK contains other packets than "
+                        "the original, first in frame %u (RC-REQ-153): check the requester's "
+                        "device and firmware",
+                        sum->side[sum->facts.end_side & 1].altered_frame);
+            break;
+        }
         switch (roce_syndrome_code(sum->facts.end_syndrome)) {
         case ROCE_NAK_INVALID_REQ: hint_invalid(t, sum, request); break;
         case ROCE_NAK_REMOTE_ACCESS:

@@ -223,6 +223,7 @@ struct roce_cold_counters {
     /* Requests with a wrong ICRC since the latest correct one: time, PSN, first and last frame,
      * count. */
     uint64_t bad_time;
+    uint32_t altered_frame; /* as in the summary */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;

@@ -123,6 +123,15 @@ void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e)
                .rel = ROCE_REL_AT_MOST);
 }
 
+/* Remembers the first packet of a retransmission that is another packet than the original, until a
+ * message is retransmitted rightly again. */
+static void note_altered(struct roce_ctx *ctx, bool altered)
+{
+    if (altered != (roce_cold_of(ctx->sender)->altered_frame != 0) &&
+        (altered || roce_opcode_starts(ctx->pkt->op)))
+        roce_cold(ctx->flow, ctx->sender)->altered_frame = altered ? ctx->frame : 0;
+}
+
 void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now)
 {
@@ -130,6 +139,7 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
 
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
+    note_altered(ctx, now->op != e->op || now->len != e->len);
     if (now->op != e->op) {
         REPORT(ctx, RETRY_DIFFERS, "bth.opcode", e->op, now->op, e->last_frame, ROCE_VALUE_OPCODE);
         return;

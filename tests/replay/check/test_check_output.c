@@ -333,6 +333,40 @@ static void end_of_a_failed_requester_is_reported(void)
     }
 }
 
+/* The responder refuses a request after a retransmission with other packets than the original, as
+ * Linux Soft-RoCE 7.2 sent it (D41). The report names the requester as the cause, not the access
+ * rights. A later retransmission that equals the original clears the requester. */
+static void altered_retransmission_is_the_cause_of_a_nak(void)
+{
+    for (unsigned rightly = 0; rightly < 2; rightly++) {
+        struct flowgen g;
+        struct roce_pkt p, empty;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        empty = p;
+        empty.bth.opcode = ROCE_OP_RC_SEND_ONLY;
+        empty.payload_len = 0;
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 10000000);
+        flowgen_put(&g, 0, &empty);
+        if (rightly)
+            flowgen_put(&g, 0, &p);
+        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+        keep(&g, "altered.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/altered.pcap");
+        EXPECT_EQ(strstr(r.out, "contains other packets than the original, first in frame 5 "
+                                "(RC-REQ-153)") != NULL,
+                  !rightly);
+        EXPECT_EQ(strstr(r.out, "check whether the QP allows remote writes") != NULL, rightly);
+        checkrun_free(&r);
+    }
+}
+
 /* A request without response that may still succeed is reported as stuck, not as failed. */
 static void unanswered_request_is_reported_as_stuck(void)
 {
@@ -799,6 +833,7 @@ SUITE("replay.check_output", TEST(peer_is_recognised_by_migreq_and_port),
       TEST(text_answers_why_it_failed_first), TEST(control_bytes_are_escaped),
       TEST(text_is_a_summary_unless_verbose), TEST(json_totals_equal_the_findings),
       TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
+      TEST(altered_retransmission_is_the_cause_of_a_nak),
       TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
       TEST(end_of_a_failed_requester_is_reported), TEST(unanswered_cm_request_is_reported),
       TEST(cause_of_a_slow_flow_is_reported), TEST(headline_names_the_worst_trouble),

@@ -139,7 +139,7 @@ static void print_head(FILE *out, const struct check_report *r)
         strbuf_addf(&t, "  the ICRC was not checked\n");
     if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
         strbuf_addf(&t,
-                    "  memory limit reached: %" PRIu64 " connections were closed early, %" PRIu64
+                    "  limit reached: %" PRIu64 " connections were closed early, %" PRIu64
                     " idle connections lost their history, %" PRIu64
                     " request packets were forgotten early, %" PRIu64 " packets were not tracked\n",
                     sum->evicted, sum->forgotten, sum->overflown, sum->untracked);

@@ -23,6 +23,9 @@
     63u /* UC entries stored to detect copies; UC has no acknowledgements that remove them */
 #define DMA_MAX       UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
+/* Window entries that insertions may move for each captured packet of the requester. A requester
+ * that goes back over a window of 8192 packets because of a loss of 3 % needs fewer. */
+#define HOLE_MOVES_PER_PACKET 256u
 
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
@@ -154,6 +157,22 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
         rsp->msn_ref_cum++;
 }
 
+/* Returns whether the requester's packets so far allow an insertion before `later` window entries,
+ * each of which the insertion moves and may renumber. Otherwise a requester that fills holes far
+ * behind its newest packet would cost time proportional to the window for each packet. */
+static bool may_fill(struct roce_ctx *ctx, uint32_t later)
+{
+    struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
+
+    if (sum->hole_moves + later > (uint64_t)ctx->sender->counts.packets * HOLE_MOVES_PER_PACKET) {
+        ctx->conn->facts.truncated = true;
+        ctx->flow->totals.overflown++;
+        return false;
+    }
+    sum->hole_moves += later;
+    return true;
+}
+
 /* Inserts a packet that fills a PSN gap, and checks it against its neighbours. */
 static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_packet *now)
 {
@@ -161,8 +180,9 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     struct roce_window *w = &req->win;
     bool last = at == w->acked && req->una_known && roce_diff(roce_sent_end(now), req->una) <= 0;
     bool acked = at < w->acked || last;
-    struct roce_sent_packet *e = roce_sent_room(ctx, &at), *prev;
+    struct roce_sent_packet *e, *prev;
 
+    e = may_fill(ctx, w->cnt - at) ? roce_sent_room(ctx, &at) : NULL;
     if (acked)
         uncount_unseen(ctx, now->psn_cnt);
     if (!e)

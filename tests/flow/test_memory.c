@@ -157,6 +157,39 @@ static void windows_stay_below_the_limit(void)
     EXPECT_EQ(judge_errors(&v, "limited windows"), 0);
 }
 
+/* A requester jumps ahead by `hole` PSNs, and then fills the hole from its end. */
+static void fill_backwards(uint32_t hole)
+{
+    struct flowgen g;
+    struct roce_pkt pkt;
+    uint32_t last;
+
+    flowgen_begin(&g);
+    for (int i = 0; i < 8; i++)
+        flowgen_write(&g, 0, 64);
+    last = g.conn.psn[0] + hole;
+    for (uint32_t i = 0; i <= hole; i++) {
+        g.conn.psn[0] = (last - i) & ROCE_PSN_MASK;
+        pkt = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        flowgen_put(&g, 0, &pkt);
+    }
+    g.conn.msn[0] += hole + 1;
+    flowgen_ack(&g, 1, last & ROCE_PSN_MASK, 0x1F);
+    g.conn.psn[0] = (last + 1) & ROCE_PSN_MASK;
+    flowgen_write(&g, 0, 64);
+    judge_end(&g, &v);
+}
+
+static void holes_filled_far_behind_cost_no_quadratic_time(void)
+{
+    fill_backwards(500);
+    EXPECT_EQ(v.totals.overflown, 0);
+    EXPECT_EQ(judge_errors(&v, "a hole of 500"), 0);
+    fill_backwards(7000);
+    CU_ASSERT(v.totals.overflown > 4000 && v.totals.overflown < 7000);
+    EXPECT_EQ(judge_errors(&v, "a hole of 7000"), 0);
+}
+
 static void hundred_thousand_connections_fit(void)
 {
     struct flowgen g;
@@ -197,5 +230,5 @@ static void creation_fails_without_memory(void)
 
 SUITE("flow.memory", TEST(connections_stay_below_the_limit), TEST(memory_stays_below_the_limit),
       TEST(allocation_evicts_and_reports_nothing), TEST(windows_stay_below_the_limit),
-      TEST(hundred_thousand_connections_fit), TEST(idle_time_takes_no_memory),
-      TEST(creation_fails_without_memory))
+      TEST(holes_filled_far_behind_cost_no_quadratic_time), TEST(hundred_thousand_connections_fit),
+      TEST(idle_time_takes_no_memory), TEST(creation_fails_without_memory))

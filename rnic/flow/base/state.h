@@ -203,6 +203,7 @@ struct roce_cold_counters {
     uint8_t recent_nak_next;
     uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
     uint64_t out_of_order, copies, duplicates;
+    uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;

@@ -78,9 +78,8 @@ static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t di
 {
     if (dev->state[dir_idx].dir->setup.peer_qpn == dest_qp)
         return &dev->state[dir_idx];
-    for (size_t i = 0; i < dev->session->dir_cnt; i++)
-        if (dev->state[i].qp && dev->state[i].dir->host == dev->state[dir_idx].dir->host &&
-            dev->state[i].dir->setup.peer_qpn == dest_qp)
+    for (uint32_t i = dev->host->first_dir; i != KEYMAP_NONE; i = dev->state[i].dir->next_of_host)
+        if (dev->state[i].qp && dev->state[i].dir->setup.peer_qpn == dest_qp)
             return &dev->state[i];
     return &dev->state[dir_idx];
 }
@@ -304,7 +303,8 @@ static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *s
 
     while (again) {
         again = false;
-        for (size_t i = 0; i < dev->session->dir_cnt && dev->held_cnt > 0; i++) {
+        for (uint32_t i = dev->host->first_dir; i != KEYMAP_NONE && dev->held_cnt > 0;
+             i = dev->session->dir[i].next_of_host) {
             struct dir_state *state = &dev->state[i];
 
             while (state->held != NOT_HELD && (all || !must_wait(dev, &sched[state->held]))) {
@@ -380,16 +380,17 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
                                                  size_t *cnt)
 {
     struct scheduled_packet *sched;
+    uint32_t first = session->host[host].first_dir;
     size_t cap = 0;
 
-    for (size_t i = 0; i < session->dir_cnt; i++)
+    for (uint32_t i = first; i != KEYMAP_NONE; i = session->dir[i].next_of_host)
         cap += session->dir[i].setup.event_cnt + session->dir[i].setup.executed_unseen_cnt;
     sched = malloc((cap + 1) * sizeof(*sched));
     *cnt = 0;
-    for (uint32_t i = 0; sched && i < session->dir_cnt; i++) {
+    for (uint32_t i = first; sched && i != KEYMAP_NONE; i = session->dir[i].next_of_host) {
         const struct inferred_setup *s = &session->dir[i].setup;
 
-        if (s->skip || session->dir[i].host != host)
+        if (s->skip)
             continue;
         for (uint32_t k = 0; k < s->event_cnt; k++)
             if (!s->event[k].response && !s->event[k].before_first && !s->event[k].lost)
@@ -408,32 +409,83 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
     return sched;
 }
 
-/* Notes requests that the responder's own program sent. When it sent them, the program was active
- * and may have changed memory. */
-static void note_events(struct rc_responder_dev *dev, uint32_t *from, uint32_t to)
-{
-    for (; *from < to; ++*from) {
-        const struct trace_packet *p = &dev->session->trace->pkt[*from];
+/* The requests that each responder's own program sent, in capture order. */
+struct own_requests {
+    struct keymap addrs; /* addresses of the responders */
+    size_t *end;         /* for each address: end of its requests in `pkt` */
+    uint32_t *pkt;       /* trace packets */
+};
 
-        if (!p->dropped && roce_opcode_is_request(roce_opcode(p->opcode)) &&
-            memcmp(dev->session->trace->flow[p->flow].src, dev->host->addr, 16) == 0)
-            dev->app_active = *from;
+/* Returns the number of the responders' address that sent the packet, if it is a request that
+ * arrived; otherwise returns KEYMAP_NONE. */
+static uint32_t sender_of(const struct own_requests *own, const struct trace *trace,
+                          const struct trace_packet *p)
+{
+    return p->dropped || !roce_opcode_is_request(roce_opcode(p->opcode))
+               ? KEYMAP_NONE
+               : keymap_get(&own->addrs, trace->flow[p->flow].src);
+}
+
+/* Finds the requests of all responders. Returns false if out of memory. */
+static bool find_own_requests(struct own_requests *own, const struct session *session)
+{
+    const struct trace *trace = session->trace;
+    uint32_t from;
+    size_t sum = 0;
+
+    keymap_init(&own->addrs, sizeof(session->host[0].addr));
+    for (size_t i = 0; i < session->host_cnt; i++)
+        if (keymap_add(&own->addrs, session->host[i].addr) == KEYMAP_NONE)
+            return false;
+    own->end = calloc(own->addrs.cnt + 1, sizeof(*own->end));
+    own->pkt = malloc((trace->cnt + 1) * sizeof(*own->pkt));
+    if (!own->end || !own->pkt)
+        return false;
+    for (uint32_t i = 0; i < trace->cnt; i++)
+        if ((from = sender_of(own, trace, &trace->pkt[i])) != KEYMAP_NONE)
+            own->end[from]++;
+    for (uint32_t i = 0; i < own->addrs.cnt; i++) {
+        size_t cnt = own->end[i];
+
+        own->end[i] = sum;
+        sum += cnt;
     }
+    for (uint32_t i = 0; i < trace->cnt; i++)
+        if ((from = sender_of(own, trace, &trace->pkt[i])) != KEYMAP_NONE)
+            own->pkt[own->end[from]++] = i;
+    return true;
+}
+
+static void own_requests_free(struct own_requests *own)
+{
+    keymap_free(&own->addrs);
+    free(own->end);
+    free(own->pkt);
+}
+
+/* Notes the requests before packet `to` that the responder's own program sent. When it sent them,
+ * the program was active and may have changed memory. */
+static void note_own_requests(struct rc_responder_dev *dev, const struct own_requests *own,
+                              size_t *from, size_t end, uint32_t to)
+{
+    for (; *from < end && own->pkt[*from] < to; ++*from)
+        dev->app_active = own->pkt[*from];
 }
 
 static int play_device(struct session *session, uint32_t host, struct dir_state *state,
-                       struct error *error)
+                       const struct own_requests *own, struct error *error)
 {
     struct rc_responder_dev dev = {
         .session = session, .host = &session->host[host], .state = state};
     const struct rc_direction *any = NULL;
     struct scheduled_packet *sched;
-    size_t cnt;
-    uint32_t from = 0;
+    uint32_t sender = keymap_get(&own->addrs, session->host[host].addr);
+    size_t cnt, from = sender ? own->end[sender - 1] : 0;
     int rc = 0;
 
-    for (size_t i = 0; i < session->dir_cnt; i++) {
-        if (session->dir[i].setup.skip || session->dir[i].host != host)
+    for (uint32_t i = session->host[host].first_dir; i != KEYMAP_NONE;
+         i = session->dir[i].next_of_host) {
+        if (session->dir[i].setup.skip)
             continue;
         any = &session->dir[i];
         if (any->setup.max_recv > dev.recv_len)
@@ -452,7 +504,7 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
         rnic_time now =
             session->trace->pkt[sched[i].pkt].time - session->trace->pkt[0].time + 1000000000;
 
-        note_events(&dev, &from, sched[i].pkt);
+        note_own_requests(&dev, own, &from, own->end[sender], sched[i].pkt);
         if (!drain_timers(&dev, sched[i].dir, now) || play_or_hold(&dev, sched, i, now) != 0)
             rc = error_set(error, "%s: frame %u: %s", session->trace->name,
                            session->trace->pkt[sched[i].pkt].frame,
@@ -477,11 +529,12 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
 
 int rc_responder_play(struct session *session, struct error *error)
 {
+    struct own_requests own = {.pkt = NULL};
     struct dir_state *state;
     int rc = 0;
 
     state = calloc(session->dir_cnt + 1, sizeof(*state));
-    if (!state)
+    if (!state || !find_own_requests(&own, session))
         rc = -1;
     for (size_t i = 0; rc == 0 && i < session->dir_cnt; i++) {
         state[i].dir = &session->dir[i];
@@ -492,7 +545,7 @@ int rc_responder_play(struct session *session, struct error *error)
     if (rc != 0)
         error_set(error, "%s: no memory", session->trace->name);
     for (uint32_t i = 0; rc == 0 && i < session->host_cnt; i++)
-        rc = play_device(session, i, state, error);
+        rc = play_device(session, i, state, &own, error);
     for (size_t i = 0; state && i < session->dir_cnt; i++) {
         struct rc_direction *dir = &session->dir[i];
 
@@ -500,6 +553,7 @@ int rc_responder_play(struct session *session, struct error *error)
         if (rc == 0 && !dir->failed)
             dir->failed = session->host[dir->host].failed;
     }
+    own_requests_free(&own);
     free(state);
     return rc;
 }

@@ -116,11 +116,10 @@ struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, 
 
     if (state->qp || state->over || state->dir->failed)
         return state->qp;
-    for (size_t i = 0; i < dev->session->dir_cnt; i++) {
+    for (uint32_t i = dev->host->first_dir; i != KEYMAP_NONE; i = dev->state[i].dir->next_of_host) {
         struct dir_state *other = &dev->state[i];
 
-        if (other->qp && other->dir->host == state->dir->host &&
-            other->dir->setup.qpn == state->dir->setup.qpn) {
+        if (other->qp && other->dir->setup.qpn == state->dir->setup.qpn) {
             rnic_qp_del(other->qp);
             other->qp = NULL;
             other->over = true;

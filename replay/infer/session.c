@@ -38,6 +38,19 @@ uint64_t payload_hash(const uint8_t *p, size_t len)
     return (uint64_t)len << 32 | roce_crc32(0, p, len);
 }
 
+/* Links the directions of each host, in the order of their indices. */
+static void list_directions(struct session *session)
+{
+    for (size_t i = 0; i < session->host_cnt; i++)
+        session->host[i].first_dir = KEYMAP_NONE;
+    for (size_t i = session->dir_cnt; i-- > 0;) {
+        struct responder_host *host = &session->host[session->dir[i].host];
+
+        session->dir[i].next_of_host = host->first_dir;
+        host->first_dir = (uint32_t)i;
+    }
+}
+
 int session_infer(struct session *session, const struct trace *trace,
                   const struct connections *connections, const struct session_options *options,
                   struct error *error)
@@ -50,7 +63,10 @@ int session_infer(struct session *session, const struct trace *trace,
     session->memory_log = options->memory_log;
     for (size_t i = 0; rc == 0 && i < connections->dir_cnt; i++)
         rc = split_runs_add(session, &connections->dir[i]);
-    return rc == 0 ? 0 : error_set(error, "%s: no memory", trace->name);
+    if (rc != 0)
+        return error_set(error, "%s: no memory", trace->name);
+    list_directions(session);
+    return 0;
 }
 
 void session_free(struct session *session)

@@ -54,6 +54,7 @@ struct rc_direction {
     const char *failed;                 /* reason why our RNIC could not be set up as inferred, or
                                          * NULL */
     uint32_t host;                      /* index into session.host */
+    uint32_t next_of_host;              /* index of the host's next direction, or KEYMAP_NONE */
     struct tx_response *response;       /* responses in the order sent */
     size_t response_cnt;
     size_t response_cap;
@@ -69,6 +70,7 @@ struct responder_host {
     uint8_t addr[16];
     enum roce_encap encap;
     struct shadow_memory memory;
+    uint32_t first_dir; /* index of the host's first direction, or KEYMAP_NONE */
     const char *failed; /* reason why our RNIC could not be set up as inferred, or NULL */
 };
 

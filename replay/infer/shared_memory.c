@@ -320,17 +320,17 @@ static void sort_turns(struct shared_memory *sh)
 int shared_memory_find(struct shared_memory *sh, const struct session *session, uint32_t host)
 {
     struct atomic_word *words = NULL;
+    uint32_t first = session->host[host].first_dir;
     size_t runs = 0, word_cnt = 0;
     bool ok;
 
     *sh = (struct shared_memory){.session = session};
-    for (uint32_t i = 0; i < session->dir_cnt; i++)
-        runs += session->dir[i].host == host && !session->dir[i].setup.skip;
+    for (uint32_t i = first; i != KEYMAP_NONE; i = session->dir[i].next_of_host)
+        runs += !session->dir[i].setup.skip;
     if (runs < 2)
         return 0;
-    for (uint32_t i = 0; i < session->dir_cnt; i++)
-        if (session->dir[i].host == host && !session->dir[i].setup.skip &&
-            !add_direction_writes(sh, i))
+    for (uint32_t i = first; i != KEYMAP_NONE; i = session->dir[i].next_of_host)
+        if (!session->dir[i].setup.skip && !add_direction_writes(sh, i))
             return -1;
     if (sh->write_cnt)
         qsort(sh->write, sh->write_cnt, sizeof(*sh->write), write_cmp);

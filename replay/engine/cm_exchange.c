@@ -159,10 +159,8 @@ int cm_exchange_report(struct cm_exchanges *xs, uint32_t idx, enum cm_role role,
         if (!VEC_GROW(xs->diff, xs->diff_cnt, xs->diff_cap))
             return -1;
         diff = &xs->diff[xs->diff_cnt++];
-        *diff = (struct diff){.dir = idx, .pkt = pkt, .request = role, .field = d->at[i].field};
-        memcpy(diff->recorded, d->at[i].recorded, sizeof(diff->recorded));
-        memcpy(diff->replayed, d->at[i].replayed, sizeof(diff->replayed));
-        snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
+        *diff = (struct diff){.dir = idx, .pkt = pkt, .request = role};
+        field_diff_report(&d->at[i], reason, diff);
     }
     return 0;
 }

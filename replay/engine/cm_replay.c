@@ -349,7 +349,7 @@ static void compare_field(const struct cm_replay_dev *dev, const struct roce_fie
         want = want == dev->x->id[dev->role] && want && dev->id ? rnic_cm_id_local(dev->id) : want;
     if (strcmp(field->name, "request_id") == 0 && dev->role == CM_ACTIVE && dev->id)
         want = rnic_cm_id_local(dev->id);
-    field_diff_add_num(d, field->name, "%x", want, is);
+    field_diff_add_num(d, field->name, FIELD_HEX, want, is);
 }
 
 static void compare_message(struct cm_replay_dev *dev, const struct roce_cm_msg *want,
@@ -363,11 +363,11 @@ static void compare_message(struct cm_replay_dev *dev, const struct roce_cm_msg 
     for (unsigned i = 0; i < info->field_cnt; i++)
         if (!begins_with(info->fields[i].name, "resv"))
             compare_field(dev, &info->fields[i], mad + ROCE_MAD_LEN, ours->bytes + ROCE_MAD_LEN, d);
-    field_diff_add_num(d, "mad.attr_id", "%x", want->mad.attr_id, ours->msg.mad.attr_id);
+    field_diff_add_num(d, "mad.attr_id", FIELD_HEX, want->mad.attr_id, ours->msg.mad.attr_id);
     if (want->kind == ROCE_CM_REQ || want->kind == ROCE_CM_DREQ || want->kind == ROCE_CM_SIDR_REQ)
         rebind(dev, want->mad.tid, ours->msg.mad.tid);
     else
-        field_diff_add_num(d, "mad.tid", "%x", rebound(dev, want->mad.tid), ours->msg.mad.tid);
+        field_diff_add_num(d, "mad.tid", FIELD_HEX, rebound(dev, want->mad.tid), ours->msg.mad.tid);
 }
 
 static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct field_diffs *d,

@@ -179,16 +179,16 @@ static void compare_completion(const struct dgram_stream *s, const struct roce_p
         field_diff_add(d, "completion", "SUCCESS", rnic_wc_status_name(wc->status));
         return;
     }
-    field_diff_add_num(d, "wc.opcode", "%u",
+    field_diff_add_num(d, "wc.opcode", FIELD_NUMBER,
                        want->write ? RNIC_WC_RECV_RDMA_WITH_IMM : RNIC_WC_RECV, wc->opcode);
-    field_diff_add_num(d, "wc.flags", "%x", flags, wc->flags);
-    field_diff_add_num(d, "wc.byte_len", "%u", want->byte_len, wc->byte_len);
+    field_diff_add_num(d, "wc.flags", FIELD_HEX, flags, wc->flags);
+    field_diff_add_num(d, "wc.byte_len", FIELD_NUMBER, want->byte_len, wc->byte_len);
     if (imm)
-        field_diff_add_num(d, "wc.imm", "%x", pkt->immdt.imm, wc->imm);
-    field_diff_add_num(d, "wc.qpn", "%x", rnic_qp_qpn(qp), wc->qpn);
-    field_diff_add_num(d, "wc.solicited", "%u", pkt->bth.se, wc->solicited);
+        field_diff_add_num(d, "wc.imm", FIELD_HEX, pkt->immdt.imm, wc->imm);
+    field_diff_add_num(d, "wc.qpn", FIELD_HEX, rnic_qp_qpn(qp), wc->qpn);
+    field_diff_add_num(d, "wc.solicited", FIELD_NUMBER, pkt->bth.se, wc->solicited);
     if (ud)
-        field_diff_add_num(d, "wc.src_qp", "%x", pkt->deth.src_qp, wc->src_qp);
+        field_diff_add_num(d, "wc.src_qp", FIELD_HEX, pkt->deth.src_qp, wc->src_qp);
 }
 
 /* Returns the address where our RNIC must have stored the packet's payload, or NULL if the packet

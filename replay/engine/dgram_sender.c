@@ -170,22 +170,23 @@ static void compare_packet(const struct trace_packet *p, const struct roce_pkt *
         field_diff_add(d, "addresses", "as captured", "others");
     if (pkt.bth.opcode != o->bth.opcode)
         field_diff_add(d, "bth.opcode", pkt.op->name, o->op->name);
-    field_diff_add_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, o->bth.dest_qp);
-    field_diff_add_num(d, "bth.pkey", "%x", pkt.bth.pkey, o->bth.pkey);
+    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, pkt.bth.dest_qp, o->bth.dest_qp);
+    field_diff_add_num(d, "bth.pkey", FIELD_HEX, pkt.bth.pkey, o->bth.pkey);
     if (roce_opcode_ends(pkt.op))
-        field_diff_add_num(d, "bth.se", "%u", pkt.bth.se, o->bth.se);
+        field_diff_add_num(d, "bth.se", FIELD_NUMBER, pkt.bth.se, o->bth.se);
     if (roce_pkt_has(&pkt, ROCE_HDR_DETH)) {
-        field_diff_add_num(d, "deth.qkey", "%x", pkt.deth.qkey, o->deth.qkey);
-        field_diff_add_num(d, "deth.src_qp", "%x", pkt.deth.src_qp, o->deth.src_qp);
+        field_diff_add_num(d, "deth.qkey", FIELD_HEX, pkt.deth.qkey, o->deth.qkey);
+        field_diff_add_num(d, "deth.src_qp", FIELD_HEX, pkt.deth.src_qp, o->deth.src_qp);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
-        field_diff_add_num(d, "reth.va", "%x", pkt.reth.va, o->reth.va);
-        field_diff_add_num(d, "reth.rkey", "%x", pkt.reth.rkey, o->reth.rkey);
-        field_diff_add_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, o->reth.dma_len + cut);
+        field_diff_add_num(d, "reth.va", FIELD_HEX, pkt.reth.va, o->reth.va);
+        field_diff_add_num(d, "reth.rkey", FIELD_HEX, pkt.reth.rkey, o->reth.rkey);
+        field_diff_add_num(d, "reth.dma_len", FIELD_NUMBER, pkt.reth.dma_len,
+                           o->reth.dma_len + cut);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_IMMDT))
-        field_diff_add_num(d, "immdt.imm", "%x", pkt.immdt.imm, o->immdt.imm);
-    field_diff_add_num(d, "payload length", "%u", pkt.payload_len, o->payload_len);
+        field_diff_add_num(d, "immdt.imm", FIELD_HEX, pkt.immdt.imm, o->immdt.imm);
+    field_diff_add_num(d, "payload length", FIELD_NUMBER, pkt.payload_len, o->payload_len);
     if (!p->zero_filled && pkt.payload_len && pkt.payload_len == o->payload_len &&
         memcmp(pkt.payload, o->payload, pkt.payload_len) != 0)
         field_diff_add(d, "payload", "as captured", "other bytes");

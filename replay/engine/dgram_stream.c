@@ -214,14 +214,8 @@ int dgram_streams_report_known(struct dgram_streams *streams, uint32_t stream, u
         if (!VEC_GROW(streams->diff, streams->diff_cnt, streams->diff_cap))
             return -1;
         d = &streams->diff[streams->diff_cnt++];
-        *d = (struct diff){.dir = stream,
-                           .pkt = pkt,
-                           .request = EVENT_NONE,
-                           .field = diffs->at[i].field,
-                           .known = known};
-        memcpy(d->recorded, diffs->at[i].recorded, sizeof(d->recorded));
-        memcpy(d->replayed, diffs->at[i].replayed, sizeof(d->replayed));
-        snprintf(d->reason, sizeof(d->reason), "%s", reason);
+        *d = (struct diff){.dir = stream, .pkt = pkt, .request = EVENT_NONE, .known = known};
+        field_diff_report(&diffs->at[i], reason, d);
     }
     return 0;
 }

@@ -6,15 +6,28 @@
 #include <string.h>
 #include "wire/codes.h"
 
+/* Adds a difference without its values. Returns NULL if *d is full. */
+static struct field_diff *append_diff(struct field_diffs *d, const char *field,
+                                      enum field_form form)
+{
+    struct field_diff *at = d->cnt == FIELD_DIFFS_MAX ? NULL : &d->at[d->cnt++];
+
+    if (at) {
+        at->field = field;
+        at->form = form;
+    }
+    return at;
+}
+
 void field_diff_add(struct field_diffs *d, const char *field, const char *recorded,
                     const char *replayed)
 {
-    if (d->cnt == FIELD_DIFFS_MAX)
+    struct field_diff *at = append_diff(d, field, FIELD_TEXT);
+
+    if (!at)
         return;
-    d->at[d->cnt].field = field;
-    snprintf(d->at[d->cnt].recorded, sizeof(d->at[0].recorded), "%s", recorded);
-    snprintf(d->at[d->cnt].replayed, sizeof(d->at[0].replayed), "%s", replayed);
-    d->cnt++;
+    snprintf(at->text[0], sizeof(at->text[0]), "%s", recorded);
+    snprintf(at->text[1], sizeof(at->text[1]), "%s", replayed);
 }
 
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field)
@@ -25,27 +38,20 @@ const struct field_diff *field_diff_find(const struct field_diffs *d, const char
     return NULL;
 }
 
-void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
+void field_diff_add_num(struct field_diffs *d, const char *field, enum field_form form,
                         uint64_t recorded, uint64_t replayed)
 {
-    char e[32], a[32];
+    struct field_diff *at = recorded == replayed ? NULL : append_diff(d, field, form);
 
-    if (recorded == replayed)
+    if (!at)
         return;
-    snprintf(e, sizeof(e), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, recorded);
-    snprintf(a, sizeof(a), fmt[1] == 'x' ? "0x%" PRIx64 : "%" PRIu64, replayed);
-    field_diff_add(d, field, e, a);
+    at->number[0] = recorded;
+    at->number[1] = replayed;
 }
 
 void field_diff_add_opcode(struct field_diffs *d, uint8_t recorded, uint8_t replayed)
 {
-    char e[96], a[96];
-
-    if (recorded == replayed)
-        return;
-    snprintf(e, sizeof(e), "0x%02x (%s)", recorded, roce_opcode(recorded)->name);
-    snprintf(a, sizeof(a), "0x%02x (%s)", replayed, roce_opcode(replayed)->name);
-    field_diff_add(d, "bth.opcode", e, a);
+    field_diff_add_num(d, "bth.opcode", FIELD_OPCODE, recorded, replayed);
 }
 
 void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p)
@@ -56,11 +62,35 @@ void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p)
     field_diff_add(d, FIELD_DIFF_FORM, trace_form_defect(&pkt), "a valid form");
 }
 
-static void syndrome_text(uint8_t syndrome, char *out, size_t cap)
+/* Writes one value of a difference: 0 is the recorded one. */
+static void value_text(const struct field_diff *at, unsigned which, char *out, size_t cap)
 {
+    uint64_t number = at->form == FIELD_TEXT ? 0 : at->number[which];
     char buf[64];
 
-    snprintf(out, cap, "0x%02x (%s)", syndrome, roce_syndrome_text(syndrome, buf, sizeof(buf)));
+    switch (at->form) {
+    case FIELD_TEXT: snprintf(out, cap, "%s", at->text[which]); break;
+    case FIELD_NUMBER: snprintf(out, cap, "%" PRIu64, number); break;
+    case FIELD_HEX: snprintf(out, cap, "0x%" PRIx64, number); break;
+    case FIELD_OPCODE:
+        snprintf(out, cap, "0x%02" PRIx64 " (%s)", number, roce_opcode((uint8_t)number)->name);
+        break;
+    case FIELD_SYNDROME:
+        snprintf(out, cap, "0x%02" PRIx64 " (%s)", number,
+                 roce_syndrome_text((uint8_t)number, buf, sizeof(buf)));
+        break;
+    case FIELD_BYTE:
+        snprintf(out, cap, "0x%02" PRIx64 " at byte %" PRIu64, number & 0xFF, number >> 8);
+        break;
+    }
+}
+
+void field_diff_report(const struct field_diff *at, const char *reason, struct diff *out)
+{
+    out->field = at->field;
+    value_text(at, 0, out->recorded, sizeof(out->recorded));
+    value_text(at, 1, out->replayed, sizeof(out->replayed));
+    snprintf(out->reason, sizeof(out->reason), "%s", reason);
 }
 
 /* Returns whether two AETH syndromes are equal. The credits of an ACK may differ, because the
@@ -78,10 +108,9 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
 {
     const uint8_t *bytes = trace_payload(p);
     uint32_t off = 0;
-    char e[96], a[96];
 
     if (p->payload_len != ours->payload_len) {
-        field_diff_add_num(d, "payload length", "%u", p->payload_len, ours->payload_len);
+        field_diff_add_num(d, "payload length", FIELD_NUMBER, p->payload_len, ours->payload_len);
         d->payload = true;
         return;
     }
@@ -97,9 +126,8 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
     while (off < p->payload_len && bytes[off] == ours->payload[off])
         off++;
     d->payload_off = off;
-    snprintf(e, sizeof(e), "0x%02x at byte %u", bytes[off], off);
-    snprintf(a, sizeof(a), "0x%02x at byte %u", ours->payload[off], off);
-    field_diff_add(d, "payload", e, a);
+    field_diff_add_num(d, "payload", FIELD_BYTE, (uint64_t)off << 8 | bytes[off],
+                       (uint64_t)off << 8 | ours->payload[off]);
 }
 
 /* Returns whether the MSN of a recorded READ response First is allowed by R103 and agrees with the
@@ -120,26 +148,24 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
     const struct roce_opcode *our = roce_opcode(ours->opcode);
     bool aeth = roce_opcode_has(op, ROCE_HDR_AETH) && roce_opcode_has(our, ROCE_HDR_AETH);
     struct roce_pkt pkt;
-    char e[96], a[96];
 
     trace_parse(p, &pkt);
-    memset(d, 0, sizeof(*d));
+    d->cnt = 0;
+    d->payload = false;
+    d->payload_off = 0;
     field_diff_add_opcode(d, p->opcode, ours->opcode);
-    field_diff_add_num(d, "bth.psn", "%u", p->psn, ours->psn);
-    if (aeth && !same_syndrome(p->syndrome, ours->syndrome)) {
-        syndrome_text(p->syndrome, e, sizeof(e));
-        syndrome_text(ours->syndrome, a, sizeof(a));
-        field_diff_add(d, "aeth.syndrome", e, a);
-    }
+    field_diff_add_num(d, "bth.psn", FIELD_NUMBER, p->psn, ours->psn);
+    if (aeth && !same_syndrome(p->syndrome, ours->syndrome))
+        field_diff_add_num(d, "aeth.syndrome", FIELD_SYNDROME, p->syndrome, ours->syndrome);
     if (aeth && (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST
                      ? !read_first_msn_fits(style, p->msn, ours->msn)
                      : p->msn != ours->msn))
-        field_diff_add_num(d, "aeth.msn", "%u", p->msn, ours->msn);
+        field_diff_add_num(d, "aeth.msn", FIELD_NUMBER, p->msn, ours->msn);
     if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && our->kind == ROCE_KIND_ATOMIC_ACK)
-        field_diff_add_num(d, "atomicacketh.orig", "%x", pkt.atomicacketh.orig, ours->orig);
+        field_diff_add_num(d, "atomicacketh.orig", FIELD_HEX, pkt.atomicacketh.orig, ours->orig);
     compare_payload(d, p, ours);
-    field_diff_add_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
-    field_diff_add_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
-    field_diff_add_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
-    field_diff_add_num(d, "bth.ackreq", "%u", pkt.bth.ackreq, ours->ackreq);
+    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, pkt.bth.dest_qp, ours->dest_qp);
+    field_diff_add_num(d, "bth.pkey", FIELD_HEX, pkt.bth.pkey, ours->pkey);
+    field_diff_add_num(d, "bth.se", FIELD_NUMBER, pkt.bth.se, ours->se);
+    field_diff_add_num(d, "bth.ackreq", FIELD_NUMBER, pkt.bth.ackreq, ours->ackreq);
 }

@@ -6,16 +6,25 @@
 #ifndef REPLAY_ENGINE_FIELD_DIFF_H
 #define REPLAY_ENGINE_FIELD_DIFF_H
 
+#include "engine/diff.h"
 #include "engine/rc_responder.h"
 
 #define FIELD_DIFFS_MAX 12
 
 #define FIELD_DIFF_FORM "form"
 
+/* How the two values of a difference are stored. */
+enum field_form { FIELD_TEXT, FIELD_NUMBER, FIELD_HEX, FIELD_OPCODE, FIELD_SYNDROME, FIELD_BYTE };
+
+/* One difference: first the recorded value, then the value of our RNIC. Texts of numbers are
+ * composed only for a report, because most comparisons serve the search of a response. */
 struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
-    char recorded[96];
-    char replayed[96];
+    enum field_form form;
+    union {
+        uint64_t number[2]; /* FIELD_BYTE: offset of the byte << 8 | value */
+        char text[2][96];   /* FIELD_TEXT */
+    };
 };
 
 struct field_diffs {
@@ -33,14 +42,17 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
 /* Returns the difference in `field`, or NULL if the field has none. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
+/* Sets the field, the texts and the reason of *out. */
+void field_diff_report(const struct field_diff *at, const char *reason, struct diff *out);
+
 /* Adds a difference to *d. */
 void field_diff_add(struct field_diffs *d, const char *field, const char *recorded,
                     const char *replayed);
 /* Adds the difference "form": the packet's form is invalid although its ICRC is correct. */
 void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p);
-/* Add a difference to *d, unless both values are equal. `fmt` contains "%x" or "%u". */
+/* Add a difference to *d, unless both values are equal. `form` is not FIELD_TEXT. */
 void field_diff_add_opcode(struct field_diffs *d, uint8_t recorded, uint8_t replayed);
-void field_diff_add_num(struct field_diffs *d, const char *field, const char *fmt,
+void field_diff_add_num(struct field_diffs *d, const char *field, enum field_form form,
                         uint64_t recorded, uint64_t replayed);
 
 #endif

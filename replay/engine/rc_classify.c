@@ -106,12 +106,9 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         struct diff diff = {.dir = cmp->dir_idx,
                             .pkt = s->event[event].pkt,
                             .request = request_of(cmp, event),
-                            .field = d->at[i].field,
                             .known = known};
 
-        memcpy(diff.recorded, d->at[i].recorded, sizeof(diff.recorded));
-        memcpy(diff.replayed, d->at[i].replayed, sizeof(diff.replayed));
-        snprintf(diff.reason, sizeof(diff.reason), "%s", reason);
+        field_diff_report(&d->at[i], reason, &diff);
         if (diff_append(&cmp->all->diff, &cmp->all->diff_cnt, &cmp->all->diff_cap, &diff) != 0)
             return -1;
     }
@@ -129,7 +126,7 @@ static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct fiel
         return;
     trace_parse(event_packet(&cmp->dir->setup, event), &pkt);
     if (roce_pkt_icrc_check(&pkt, &computed) == ROCE_ICRC_BAD)
-        field_diff_add_num(d, "icrc", "%x", pkt.icrc, computed);
+        field_diff_add_num(d, "icrc", FIELD_HEX, pkt.icrc, computed);
 }
 
 static const char *damage_reason(const struct response_cmp *cmp, uint32_t event, const char *other)

@@ -65,11 +65,8 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
         *diff = (struct diff){.dir = cmp->idx,
                               .pkt = cmp->setup->event[event].pkt,
                               .request = EVENT_NONE,
-                              .field = d->at[i].field,
                               .known = known};
-        memcpy(diff->recorded, d->at[i].recorded, sizeof(diff->recorded));
-        memcpy(diff->replayed, d->at[i].replayed, sizeof(diff->replayed));
-        snprintf(diff->reason, sizeof(diff->reason), "%s", reason);
+        field_diff_report(&d->at[i], reason, diff);
     }
     return 0;
 }
@@ -163,36 +160,38 @@ static void compare_request(const struct trace_packet *p, const struct tx_reques
     trace_parse(p, &pkt);
     memset(d, 0, sizeof(*d));
     field_diff_add_opcode(d, p->opcode, ours->opcode);
-    field_diff_add_num(d, "bth.psn", "%u", p->psn, ours->psn);
-    field_diff_add_num(d, "bth.dest_qp", "%x", pkt.bth.dest_qp, ours->dest_qp);
-    field_diff_add_num(d, "bth.pkey", "%x", pkt.bth.pkey, ours->pkey);
+    field_diff_add_num(d, "bth.psn", FIELD_NUMBER, p->psn, ours->psn);
+    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, pkt.bth.dest_qp, ours->dest_qp);
+    field_diff_add_num(d, "bth.pkey", FIELD_HEX, pkt.bth.pkey, ours->pkey);
     if (roce_opcode_ends(op))
-        field_diff_add_num(d, "bth.se", "%u", pkt.bth.se, ours->se);
+        field_diff_add_num(d, "bth.se", FIELD_NUMBER, pkt.bth.se, ours->se);
     if (roce_pkt_has(&pkt, ROCE_HDR_XRCETH))
-        field_diff_add_num(d, "xrceth.srqn", "%x", pkt.xrceth.srqn, ours->srqn);
+        field_diff_add_num(d, "xrceth.srqn", FIELD_HEX, pkt.xrceth.srqn, ours->srqn);
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
         if (!program || pkt.reth.dma_len || ours->dma_len) {
-            field_diff_add_num(d, "reth.va", "%x", pkt.reth.va, ours->va);
-            field_diff_add_num(d, "reth.rkey", "%x", pkt.reth.rkey, ours->rkey);
+            field_diff_add_num(d, "reth.va", FIELD_HEX, pkt.reth.va, ours->va);
+            field_diff_add_num(d, "reth.rkey", FIELD_HEX, pkt.reth.rkey, ours->rkey);
         }
-        field_diff_add_num(d, "reth.dma_len", "%u", pkt.reth.dma_len, ours->dma_len);
+        field_diff_add_num(d, "reth.dma_len", FIELD_NUMBER, pkt.reth.dma_len, ours->dma_len);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH)) {
-        field_diff_add_num(d, "atomiceth.va", "%x", pkt.atomiceth.va, ours->va);
-        field_diff_add_num(d, "atomiceth.rkey", "%x", pkt.atomiceth.rkey, ours->rkey);
-        field_diff_add_num(d, "atomiceth.swap_add", "%x", pkt.atomiceth.swap_add, ours->swap_add);
+        field_diff_add_num(d, "atomiceth.va", FIELD_HEX, pkt.atomiceth.va, ours->va);
+        field_diff_add_num(d, "atomiceth.rkey", FIELD_HEX, pkt.atomiceth.rkey, ours->rkey);
+        field_diff_add_num(d, "atomiceth.swap_add", FIELD_HEX, pkt.atomiceth.swap_add,
+                           ours->swap_add);
         if (op->kind == ROCE_KIND_CMP_SWAP)
-            field_diff_add_num(d, "atomiceth.compare", "%x", pkt.atomiceth.compare, ours->compare);
+            field_diff_add_num(d, "atomiceth.compare", FIELD_HEX, pkt.atomiceth.compare,
+                               ours->compare);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_FETH)) {
-        field_diff_add_num(d, "feth.plt", "%x", pkt.feth.plt, ours->flush_type);
-        field_diff_add_num(d, "feth.sel", "%u", pkt.feth.sel, ours->flush_level);
+        field_diff_add_num(d, "feth.plt", FIELD_HEX, pkt.feth.plt, ours->flush_type);
+        field_diff_add_num(d, "feth.sel", FIELD_NUMBER, pkt.feth.sel, ours->flush_level);
     }
     if (roce_pkt_has(&pkt, ROCE_HDR_IMMDT))
-        field_diff_add_num(d, "immdt.imm", "%x", pkt.immdt.imm, ours->imm);
+        field_diff_add_num(d, "immdt.imm", FIELD_HEX, pkt.immdt.imm, ours->imm);
     if (roce_pkt_has(&pkt, ROCE_HDR_IETH))
-        field_diff_add_num(d, "ieth.rkey", "%x", pkt.ieth.rkey, ours->imm);
-    field_diff_add_num(d, "payload length", "%u", p->payload_len, ours->payload_len);
+        field_diff_add_num(d, "ieth.rkey", FIELD_HEX, pkt.ieth.rkey, ours->imm);
+    field_diff_add_num(d, "payload length", FIELD_NUMBER, p->payload_len, ours->payload_len);
     if (!p->zero_filled && p->payload_len && p->payload_len == ours->payload_len &&
         payload_hash(trace_payload(p), p->payload_len) != ours->hash)
         field_diff_add(d, "payload", "as captured", "other bytes");

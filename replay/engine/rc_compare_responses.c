@@ -261,7 +261,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             d = recent; /* only the PSN of the ACK is wrong */
             ours = last;
         } else {
-            field_diff_add_num(&d, "aeth.msn", "%u", p->msn, msn);
+            field_diff_add_num(&d, "aeth.msn", FIELD_NUMBER, p->msn, msn);
         }
     }
     /* Without an AckReq bit, our RNIC may delay its ACK (R099, R110). */
@@ -540,6 +540,27 @@ static uint32_t count_reordered(const struct session *session)
     return cnt;
 }
 
+static bool list_by_hosts(struct response_comparison *all)
+{
+    const struct session *session = all->session;
+    size_t pairs = session->trace->hosts.cnt;
+
+    all->first_of_hosts = malloc((pairs + 1) * sizeof(*all->first_of_hosts));
+    all->next_of_hosts = malloc((session->dir_cnt + 1) * sizeof(*all->next_of_hosts));
+    if (!all->first_of_hosts || !all->next_of_hosts)
+        return false;
+    for (size_t i = 0; i < pairs; i++)
+        all->first_of_hosts[i] = KEYMAP_NONE;
+    for (size_t r = session->dir_cnt; r-- > 0;) {
+        uint32_t flow = session->dir[r].setup.recorded->resp_flow;
+        uint32_t *first = &all->first_of_hosts[session->trace->flow[flow].hosts];
+
+        all->next_of_hosts[r] = *first;
+        *first = (uint32_t)r;
+    }
+    return true;
+}
+
 int rc_compare_responses(struct response_comparison *all, struct session *session,
                          const struct connections *connections, const char *quirks)
 {
@@ -548,7 +569,7 @@ int rc_compare_responses(struct response_comparison *all, struct session *sessio
     *all = (struct response_comparison){
         .session = session, .connections = connections, .quirks = quirks};
     all->result = calloc(session->dir_cnt + 1, sizeof(*all->result));
-    if (!all->result)
+    if (!all->result || !list_by_hosts(all))
         return -1;
     all->reordered = count_reordered(session);
     for (uint32_t i = 0; i < session->dir_cnt && rc == 0; i++)
@@ -565,6 +586,8 @@ void response_comparison_free(struct response_comparison *all)
 {
     for (size_t i = 0; all->result && i < all->session->dir_cnt; i++)
         free(all->result[i].mark);
+    free(all->first_of_hosts);
+    free(all->next_of_hosts);
     free(all->result);
     free(all->diff);
     memset(all, 0, sizeof(*all));

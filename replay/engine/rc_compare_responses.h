@@ -76,6 +76,9 @@ struct response_comparison {
     size_t diff_cnt;
     size_t diff_cap;
     uint32_t reordered; /* number of ACKs of all directions that the network reordered */
+    /* Directions by the host pair of their responses (trace_flow.hosts): index of the first
+     * direction of each pair, and of the next direction after each; KEYMAP_NONE ends a list. */
+    uint32_t *first_of_hosts, *next_of_hosts;
 };
 
 /* Compares all directions. Returns 0, or -1 if out of memory. Call response_comparison_free() in

@@ -351,8 +351,8 @@ static bool was_overtaken(const struct response_case *c)
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            counts_messages(s, i) && request_table_msn_fits(s, i) &&
-            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0)
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0 && counts_messages(s, i) &&
+            request_table_msn_fits(s, i))
             return true;
     return false;
 }
@@ -413,7 +413,7 @@ static bool was_overtaken_nak(const struct response_case *c)
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            event_executed_to(s, i) >= rel && request_table_msn_fits(s, i))
+            event_executed(s, i, rel) && request_table_msn_fits(s, i))
             return true;
     return false;
 }
@@ -477,7 +477,7 @@ static bool refuses_rest(const struct response_case *c)
      * nothing more. */
     for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
         if (s->event[i].usable &&
-            (s->event[i].response ? event_executed_to(s, i) >= e->rel : s->event[i].rel <= e->rel))
+            (s->event[i].response ? event_executed(s, i, e->rel) : s->event[i].rel <= e->rel))
             return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && !event_is_nak(s, i) &&

@@ -128,8 +128,8 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         const struct tx_response *a = &cmp->dir->response[i];
         struct field_diffs d;
 
-        if (a->matched)
-            continue;
+        if (a->matched || a->psn == p->psn || a->opcode != p->opcode)
+            continue; /* not the only difference */
         rc_match_fields(cmp, p, a, &d);
         if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !comes_later(cmp, event, a))
             return true;

@@ -81,12 +81,10 @@ static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trac
 static int report_misaddressed(struct response_comparison *all, struct diff *diff,
                                const struct field_diff *which)
 {
-    diff->field = which->field;
-    memcpy(diff->recorded, which->recorded, sizeof(diff->recorded));
-    memcpy(diff->replayed, which->replayed, sizeof(diff->replayed));
-    snprintf(diff->reason, sizeof(diff->reason),
-             "the response belongs to no connection, but equals a response of our RNIC except for "
-             "this field");
+    field_diff_report(which,
+                      "the response belongs to no connection, but equals a response of our RNIC "
+                      "except for this field",
+                      diff);
     all->result[diff->dir].diff_frames++;
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
@@ -103,15 +101,14 @@ int match_misaddressed(struct response_comparison *all, struct session *session,
 
     if (p->dropped)
         return 0; /* the packet was damaged on the wire */
-    for (uint32_t r = 0; r < session->dir_cnt; r++) {
+    for (uint32_t r = all->first_of_hosts[flow->hosts]; r != KEYMAP_NONE;
+         r = all->next_of_hosts[r]) {
         struct rc_direction *dir = &session->dir[r];
         struct diff diff = {.dir = r, .pkt = idx, .request = EVENT_NONE};
-        struct field_diffs d = {.cnt = 0};
+        struct field_diffs d;
         struct tx_response *ours;
 
-        if (all->result[r].skip ||
-            trace->flow[dir->setup.recorded->resp_flow].hosts != flow->hosts ||
-            (!response && flow->dest_qp != dir->setup.peer_qpn))
+        if (all->result[r].skip || (!response && flow->dest_qp != dir->setup.peer_qpn))
             continue;
         ours = find_like(all, dir, idx, response, &d);
         if (ours) {
@@ -123,7 +120,7 @@ int match_misaddressed(struct response_comparison *all, struct session *session,
         if (!response || !is_lone_ack(dir, trace, idx))
             continue;
         d.cnt = 0;
-        field_diff_add_num(&d, "bth.dest_qp", "%x", flow->dest_qp, dir->setup.peer_qpn);
+        field_diff_add_num(&d, "bth.dest_qp", FIELD_HEX, flow->dest_qp, dir->setup.peer_qpn);
         return report_misaddressed(all, &diff, &d.at[0]);
     }
     return 0;

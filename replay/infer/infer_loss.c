@@ -93,7 +93,7 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
             return EVENT_NONE;
         if (s->event[i].response && event_is_syndrome(s, i, ROCE_SYN_RNR) && s->event[i].rel == rel)
             return EVENT_NONE;
-        if (s->event[i].response && event_executed_to(s, i) >= rel && request_table_msn_fits(s, i))
+        if (s->event[i].response && event_executed(s, i, rel) && request_table_msn_fits(s, i))
             return latest;
     }
     return EVENT_NONE;
@@ -174,7 +174,7 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
     if (back != EVENT_NONE)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
     for (uint32_t i = nak + 1; i < s->event_cnt && i - nak < LOST_WINDOW; i++)
-        if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) >= rel)
+        if (s->event[i].response && s->event[i].usable && event_executed(s, i, rel))
             return false;
     return true;
 }
@@ -282,7 +282,7 @@ static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to,
                                 (i < to || (!before && !event_in_time(s, i, to)));
          i++)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            event_executed_to(s, i) >= rel && request_table_msn_fits(s, i))
+            event_executed(s, i, rel) && request_table_msn_fits(s, i))
             return true;
     return false;
 }

@@ -149,6 +149,11 @@ bool event_is_nak(const struct inferred_setup *setup, uint32_t event);
 
 /* Returns the relative PSN of the last request that the response shows as executed. */
 int64_t event_executed_to(const struct inferred_setup *setup, uint32_t event);
+/* Returns whether the response shows request `rel` as executed. */
+static inline bool event_executed(const struct inferred_setup *setup, uint32_t event, int64_t rel)
+{
+    return setup->event[event].rel >= rel && event_executed_to(setup, event) >= rel;
+}
 
 /* Returns whether a response followed the request at event `request` late enough to answer it. */
 bool event_in_time(const struct inferred_setup *setup, uint32_t response, uint32_t request);

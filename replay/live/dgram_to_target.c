@@ -201,7 +201,7 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
     if (strcmp(e, a) != 0)
         field_diff_add(d, "completion", e, a);
     else if (r->stream->svc == ROCE_SVC_UD)
-        field_diff_add_num(d, "wc.src_qp", "%x", w->src_qpn, json_u32(c, "src_qpn"));
+        field_diff_add_num(d, "wc.src_qp", FIELD_HEX, w->src_qpn, json_u32(c, "src_qpn"));
 }
 
 /* Compares the next completion of a receiver. `c` is NULL if there is no completion. A target of

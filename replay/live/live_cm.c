@@ -379,12 +379,12 @@ static void compare_fields(const struct live_cm *cm, const struct live_cm_exchan
         expected = roce_field_get(field, recorded + ROCE_MAD_LEN);
         if (field->name[0] == 's')
             expected = live_service(cm, expected);
-        field_diff_add_num(d, field->name, field->name[0] == 's' ? "%x" : "%u", expected,
-                           roce_field_get(field, live + ROCE_MAD_LEN));
+        field_diff_add_num(d, field->name, field->name[0] == 's' ? FIELD_HEX : FIELD_NUMBER,
+                           expected, roce_field_get(field, live + ROCE_MAD_LEN));
     }
     /* Our packets have the recorded path MTU, so the target must accept it. */
     if (want->kind == ROCE_CM_REQ && exch->mtu_matters)
-        field_diff_add_num(d, "mtu", "%u", want->req.mtu, is->req.mtu);
+        field_diff_add_num(d, "mtu", FIELD_NUMBER, want->req.mtu, is->req.mtu);
 }
 
 /* Learns R_Keys from the private data and compares the other bytes. */

@@ -32,8 +32,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_packet(s, cmp->latest)->time;
-    if (late->event >= cmp->latest) /* the responses are in order: sent back to back, or the MSN
-                                     * does not decrease */
+    /* Responses in order came right after the previous one, or their MSN does not decrease. */
+    if (late->event >= cmp->latest)
         return p->time - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
                 roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(cmp->high_msn)) >= 0);

@@ -6,8 +6,8 @@
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-/* Parts are merged when they use 1/CROWDED of a limit. The packets that are judged until then must
- * not reach the limit. */
+/* The parts of a flow, one for each thread, are merged when they use 1/CROWDED of the limit of
+ * memory or connections. The rest is for the packets that the threads judge until the merge. */
 #define CROWDED 2u
 
 uint32_t roce_flow_group(const struct roce_packet_digest *digest)

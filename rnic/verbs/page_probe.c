@@ -217,7 +217,8 @@ static void handle_fault(unsigned level, int sig, siginfo_t *info, void *context
             call_previous_handler(&before[i][level], sig, info, context);
 }
 
-/* Signal handlers, one for each level, so that the installed handler identifies its level. */
+/* One signal handler for each time that this file installed a handler over one of another library.
+ * The address of the called handler shows which entry of `before` it must call. */
 #define TAKE(n)                                                                                    \
     static void take_##n(int sig, siginfo_t *info, void *context)                                  \
     {                                                                                              \

@@ -197,7 +197,8 @@ bool live_drive(struct rnic_live *live, uint64_t now);         /* Drives the dev
                                                                 * sends delayed ACKs. */
 bool live_drive_polling(struct rnic_live *live, uint64_t now); /* Drives the device for a program
                                                                 * that polls. */
-/* Sends the requests that the program posted; ACKs may be delayed while it polls. */
+/* Sends the requests that the program posted, and returns whether it sent any. While the program
+ * polls its CQs, the port may hold ACKs back. */
 bool live_send_posted(struct rnic_live *live, uint64_t now);
 bool live_receive(struct rnic_live *live, uint64_t *now); /* Receives frames and expires timers. */
 /* Sends frames. Also sends the delayed ACKs if `holds` is false or their delay has ended. */

@@ -51,7 +51,7 @@ static enum run_class class_of(const struct roce_pkt *pkt, const struct roce_flo
     return RUN_OTHER;
 }
 
-static uint8_t marks_of(const struct roce_flow_result *r)
+static uint8_t marks_of(const struct roce_opcode *op, const struct roce_flow_result *r)
 {
     static const struct {
         uint32_t flag;
@@ -66,6 +66,8 @@ static uint8_t marks_of(const struct roce_flow_result *r)
     };
     uint8_t marks = r->findings ? RUN_MARK_FINDING : 0;
 
+    if (r->flags & (ROCE_AN_DROPPED | ROCE_AN_COPY) && roce_opcode_is_response(op))
+        marks |= RUN_MARK_OF_RESPONSE;
     if (r->flags & ~(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |
                      ROCE_AN_MSG_END | ROCE_AN_REGION))
         for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -76,6 +78,14 @@ static uint8_t marks_of(const struct roce_flow_result *r)
 static uint64_t known_ns(uint64_t ns)
 {
     return ns == ROCE_NEVER_NS ? 0 : ns;
+}
+
+unsigned packet_run_direction(const struct packet_run *run)
+{
+    bool response = (run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK) ||
+                    run->marks & RUN_MARK_OF_RESPONSE;
+
+    return response ? !run->side : run->side;
 }
 
 struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
@@ -99,7 +109,7 @@ struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce
         .side = r->side,
         .class = (uint8_t)class_of(pkt, r),
         .kind = (uint8_t)pkt->op->kind,
-        .marks = marks_of(r),
+        .marks = marks_of(pkt->op, r),
     };
 
     if (r->flags & ROCE_AN_REQUEST && run.class <= RUN_REPEATED_REQUEST)

@@ -41,6 +41,7 @@ enum run_mark {
     RUN_MARK_ACKED_BEFORE = 1u << 4, /* retransmitted although it was already acknowledged */
     RUN_MARK_REUSED = 1u << 5,       /* first packet of a new use of the QP pair */
     RUN_MARK_FINDING = 1u << 6,
+    RUN_MARK_OF_RESPONSE = 1u << 7, /* dropped packet or copy: it is a response */
 };
 
 struct packet_run {
@@ -70,6 +71,10 @@ struct packet_runs {
                       * packet */
     uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
 };
+
+/* Returns the side whose requests use the PSNs of the run: that of the sender, or for responses the
+ * other one. */
+unsigned packet_run_direction(const struct packet_run *run);
 
 /* Prefetches the memory that the next packet_runs_add() reads. */
 static inline void packet_runs_prefetch(const struct packet_runs *runs)

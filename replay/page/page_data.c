@@ -176,12 +176,6 @@ static int64_t unwrap_psn(struct psn_axis *axis, unsigned direction, uint32_t ps
     return axis->last[direction];
 }
 
-/* Returns the requester of the run's PSN. */
-static unsigned direction_of(const struct packet_run *run)
-{
-    return run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK ? !run->side : run->side;
-}
-
 enum column {
     COLUMN_TIME,     /* time since the previous run, ns */
     COLUMN_DURATION, /* ns */
@@ -232,7 +226,7 @@ static int64_t column_value(struct column_state *state, enum column column,
     case COLUMN_FRAMES: return (int64_t)run->last_frame - run->first_frame;
     case COLUMN_CNT: return run->cnt;
     case COLUMN_PSN: {
-        unsigned d = direction_of(run);
+        unsigned d = packet_run_direction(run);
 
         if (run->class == RUN_CNP || run->class == RUN_OTHER)
             return 0;

@@ -32,10 +32,8 @@ struct psn_graph {
 
 static bool run_is_in(const struct psn_graph *g, const struct packet_run *run)
 {
-    bool response = run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK;
-
     return run->class != RUN_CNP && run->class != RUN_OTHER &&
-           (response ? !run->side : run->side) == g->direction;
+           packet_run_direction(run) == g->direction;
 }
 
 /* Returns the PSN relative to the base. Continues from `*last`, so that the graph may be longer
@@ -54,10 +52,12 @@ static double x_of(const struct psn_graph *g, uint64_t time)
     return LEFT + (WIDTH - LEFT - RIGHT) * (all > 0 ? at / all : 0.5);
 }
 
+/* Returns the height of a PSN. A PSN outside of the range, of a dropped packet, is at the edge. */
 static double y_of(const struct psn_graph *g, double psn)
 {
     double share = (psn - (double)g->low) / (double)(g->high - g->low);
 
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
     return g->top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share;
 }
 
@@ -84,13 +84,17 @@ static bool find_ranges(struct psn_graph *g)
             any = true;
         }
         psn = relative_psn(g, run, &last);
+        if (run->last_time > g->last_time)
+            g->last_time = run->last_time;
+        if (run->class == RUN_DROPPED) /* its PSN may be damaged */
+            continue;
         if (psn - run->gap < g->low)
             g->low = psn - run->gap;
         if (psn + run->span > g->high)
             g->high = psn + run->span;
-        if (run->last_time > g->last_time)
-            g->last_time = run->last_time;
     }
+    if (g->high == g->low)
+        g->high++; /* all packets were dropped */
     return any;
 }
 

@@ -4,7 +4,7 @@
 
 const RoceData = (function () {
   // Bits of a run's marks: enum run_mark in packet_runs.h.
-  const MARK = { gap: 1, impliedNak: 2, outOfOrder: 4, duplicateAck: 8, ackedBefore: 16, reused: 32, finding: 64 };
+  const MARK = { gap: 1, impliedNak: 2, outOfOrder: 4, duplicateAck: 8, ackedBefore: 16, reused: 32, finding: 64, ofResponse: 128 };
   const RESPONSES = new Set(["response", "repeated response", "ack", "nak", "rnr nak"]);
   const PSN_RANGE = 1 << 24;
 
@@ -45,7 +45,7 @@ const RoceData = (function () {
     if (!c) return null;
     const n = c.time.length, styles = c.styles.map((s) => ({
       side: s[0], class: s[1], kind: s[2], cause: s[3], marks: s[4], sport: s[5], syndrome: s[6] }));
-    styles.forEach((s) => { s.direction = RESPONSES.has(s.class) ? 1 - s.side : s.side; });
+    styles.forEach((s) => { s.direction = RESPONSES.has(s.class) || s.marks & MARK.ofResponse ? 1 - s.side : s.side; });
     const time = sums(c.time, 1e-9), frame = sums(c.frame, 1), relative = relativePsns(c, styles, conn);
     const end = new Float64Array(n), lastFrame = new Float64Array(n);
     for (let i = 0; i < n; i++) {

@@ -239,7 +239,7 @@ const RoceGraph = (function () {
     psn: (direction) => ({
       paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? String(v) : "",
       range: (view, t0, t1) => padded(visible(view, t0, t1, (i) => view.runs.psn[i] - view.runs.gap[i],
-        (i) => view.runs.psn[i] + view.runs.span[i], (s) => s.direction === direction && s.class !== "cnp" && s.class !== "other"), 0.06) }),
+        (i) => view.runs.psn[i] + view.runs.span[i], (s) => s.direction === direction && s.class !== "cnp" && s.class !== "other" && s.class !== "dropped"), 0.06) }),
     flight: () => ({ paint: paintFlight, tick: D.size,
       range: (view, t0, t1) => [0, 1.1 * Math.max(1, (visible(view, t0, t1, () => 0, (i) => view.runs.flight[i], () => true) || [0, 1])[1])] }),
     data: () => ({ paint: paintData, tick: D.rate,

@@ -42,7 +42,29 @@ def drawn(conn, side, value, *classes, kind=None):
                kind in (None, s[2]))
 
 
+RESPONSES = ("response", "repeated response", "ack", "nak", "rnr nak")
+OF_RESPONSE = 128  # RUN_MARK_OF_RESPONSE
+
+
+def check_copies(name, conn):
+    """A copy is drawn among the packets of its direction: a copied response among those of the other side."""
+    at, psns = [0, 0], {}
+    runs = conn.get("runs", {"style": [], "psn": []})
+    for style, psn in zip(runs["style"], runs["psn"]):
+        side, kind, *_, marks, _, _ = runs["styles"][style]
+        if kind in ("cnp", "other"):
+            continue
+        direction = 1 - side if kind in RESPONSES or marks & OF_RESPONSE else side
+        at[direction] += psn
+        psns.setdefault((direction, kind == "copy"), []).append(at[direction])
+    for (direction, copy), found in psns.items():
+        others = psns.get((direction, False), [])
+        if copy and others and not all(min(others) <= psn <= max(others) for psn in found):
+            fail(name, f"copies with PSNs {min(found)} to {max(found)} among packets with {min(others)} to {max(others)}")
+
+
 def check_conn(name, line, conn):
+    check_copies(name, conn)
     for key, value in without_empty(line).items():
         if conn.get(key) != value:
             fail(name, f"connection {line['connection']}: {key}: page {conn.get(key)}, JSON {value}")

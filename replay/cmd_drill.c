@@ -62,11 +62,14 @@ static const struct cli_option rows[] = {
     {"from", KEY_FROM, "CAPTURE",
      "play nothing; write a drill of a connection, UC or UD stream or CM exchange of this capture"},
     {"connection", KEY_CONNECTION, "N",
-     "from: number of the connection (default: the first that can be replayed)"},
-    {"stream", KEY_STREAM, "N", "from: number of a UC or UD stream, as replay prints it"},
-    {"exchange", KEY_EXCHANGE, "N", "from: number of a CM exchange, as replay prints it"},
-    {"role", KEY_ROLE, "ROLE", "from: the device is the responder (default) or requester"},
-    {"timeout", KEY_TIMEOUT, "S", "pipe: maximum time for a reply of the program (default: 10)"},
+     "with --from: number of the connection (default: the first that can be replayed)"},
+    {"stream", KEY_STREAM, "N",
+     "with --from: number of a UC or UD stream, as rocedrill replay prints it"},
+    {"exchange", KEY_EXCHANGE, "N",
+     "with --from: number of a CM exchange, as rocedrill replay prints it"},
+    {"role", KEY_ROLE, "ROLE", "with --from: the device is the responder (default) or requester"},
+    {"timeout", KEY_TIMEOUT, "S",
+     "with --pipe: maximum time for a reply of the program (default: 10)"},
     {"so", KEY_SO, "LIBRARY",
      "the device is a shared library with the functions of rnic/device/rnic.h"},
     {"live", KEY_LIVE, "IFACE", "the device is reachable through this interface; time is real"},
@@ -90,7 +93,7 @@ static const struct cli_option rows[] = {
     {"html", KEY_HTML, "OUT", "write a page with the differences, for a browser; - is stdout"},
 #endif
     {"record", KEY_RECORD, "FOLDER",
-     "write a pcapng of each drill, with the line as comment at each packet"},
+     "write a pcapng of each drill; the comment of a packet is FILE:LINE of the drill"},
     {"device", KEY_DEVICE, "NAME", "name of the device in the JSON report"},
     {"matrix", KEY_MATRIX, "FILE",
      "play nothing; write a table of the JSON reports that are given, as HTML or Markdown"},
@@ -278,7 +281,7 @@ static int read_from_option(int key, const char *value, struct drill_args *args)
                    : cli_error("drill: --role %s: neither responder nor requester", value);
     }
     if (!parse_whole(value, key == KEY_CONNECTION ? 0 : 1, UINT32_MAX - 1, &number))
-        return cli_error("drill: --%s %s: not a number that replay prints",
+        return cli_error("drill: --%s %s: not a number, as rocedrill replay prints it",
                          key == KEY_CONNECTION ? "connection"
                          : key == KEY_STREAM   ? "stream"
                                                : "exchange",

@@ -90,9 +90,10 @@ static int read_options(int argc, char **argv, struct import_options *options, b
         case OPT_NAME: options->name = optarg; break;
         case OPT_CONNECTION:
             if (!read_connection(optarg, options))
-                return cli_error(
-                    "import: --connection %s: not a number, or more than %u connections", optarg,
-                    SELECT_MAX);
+                return cli_error("import: --connection %s: not the number of a connection, or "
+                                 "--connection is given "
+                                 "more than %u times",
+                                 optarg, SELECT_MAX);
             break;
         case OPT_ANONYMIZE:
             if (!read_anonymize(optarg, options))

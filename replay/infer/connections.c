@@ -477,7 +477,7 @@ static const char *reason_of(const struct trace_flow *flow, bool responses)
         return responses
                    ? "the requests of these responses were not captured: no request to play"
                    : "the responses to these requests were not captured: no response to compare";
-    case ROCE_SVC_RD: return "our RNIC does not implement RD and NVIDIA's DC";
+    case ROCE_SVC_RD: return "our RNIC does not implement RD or NVIDIA's DC";
     case ROCE_SVC_CNP: return "congestion notification: replay does not compare CNPs";
     default: return "vendor-specific opcodes";
     }

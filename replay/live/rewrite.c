@@ -16,7 +16,8 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     bool ip4 = roce_gid_is_ip4(path->target);
     struct roce_pkt fresh;
 
-    /* Create new IP and UDP headers, but keep the fields that a capture may test. */
+    /* Create new IP and UDP headers. They keep DSCP, ECN, TTL, identification, flow label and
+     * source port, because a recorded packet may test how the target treats these fields. */
     roce_pkt_init(&fresh, ip4 ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, recorded->bth.opcode);
     *out = *recorded;
     out->frame = NULL;

@@ -48,9 +48,9 @@ static struct shadow_memory *clone_memories(const struct session *d)
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
         if (!d->host[i].failed)
-            clone_memory(&memory[i], &d->host[i].memory); /* ignore the result of a failed host
-                                                           * without regions: its connections are
-                                                           * skipped */
+            /* The result is ignored: if the copy fails, memory[i] has no regions, and the
+             * connections of the host are skipped. */
+            clone_memory(&memory[i], &d->host[i].memory);
     return memory;
 }
 

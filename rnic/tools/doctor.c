@@ -123,9 +123,9 @@ static const char *no_raw_sockets(void)
     if (file)
         fclose(file);
     return effective >> CAP_NET_RAW & 1
-               ? "the system call is forbidden, as by a seccomp filter: programs get a separate "
-                 "network"
-               : "CAP_NET_RAW is missing: programs get a separate network";
+               ? "raw sockets are forbidden, for example by a seccomp filter: rnic-run gives "
+                 "programs a network of their own"
+               : "CAP_NET_RAW is missing: rnic-run gives programs a network of their own";
 }
 
 int doctor(const char *library)

@@ -256,9 +256,10 @@ static void type_2_life(void)
     life_of(TYPE_2A);
 }
 
-/* Invalidating a key out of reach fails (R204, R213, o10-37.2.26): locally with "memory management
- * operation error", for the peer with NAK 0x62 and REM_ACCESS_ERR. An unbound window stays unbound.
- */
+/* A QP may not invalidate a key that belongs to another PD or another QP, has an old tag, or is not
+ * bound (R204, R213, o10-37.2.26). A local invalidate then fails with "memory management operation
+ * error". A SEND with Invalidate of the peer gets NAK 0x62, and the peer's program REM_ACCESS_ERR.
+ * An unbound window stays unbound. */
 static void r213_key_out_of_reach_is_not_invalidated(void)
 {
     enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };

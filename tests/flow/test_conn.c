@@ -363,7 +363,7 @@ static void nak_before_pairing_explains_the_go_back(void)
         g.conn = flowgen_conn_of(1, 0, 0);
         for (unsigned k = 0; k < 4; k++) {
             p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-            if (k != 1 || i == 1) /* the packet is lost, or finds no receive WQE */
+            if (k != 1 || i == 1) /* packet 1 is lost in row 0, and finds no receive WQE in row 1 */
                 flowgen_put(&g, 0, &p[k]);
         }
         flowgen_ack(&g, 1, p[1].bth.psn, rows[i].syndrome);

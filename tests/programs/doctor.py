@@ -88,7 +88,7 @@ def main():
         if os.uname().machine in UNSHARE:
             cases.append((container, forbid_unshare, 0, interfaces + ["no    separate network",
                                                                       "a seccomp filter is active"]))
-            cases.append(([], forbid_raw_sockets, 1, ["no    raw sockets       the system call is forbidden", "fails separate network",
+            cases.append(([], forbid_raw_sockets, 1, ["no    raw sockets       raw sockets are forbidden", "fails separate network",
                                                       "verdict: rnic-run cannot run programs here"]))
     for prefix, filtered, status, expected in cases:
         done = run(prefix + [rnic_run, "--doctor"], filtered)

@@ -97,7 +97,9 @@ void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requeste
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
 
-    for (uint32_t i = 0; i < w->acked; i++) /* implicitly NAKed, but not retransmitted */
+    /* READs that a later response skipped (implied NAK). The requester did not retransmit them.
+     * They are done if all their responses were captured since. */
+    for (uint32_t i = 0; i < w->acked; i++)
         if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));
     for (; w->acked < w->cnt; w->acked++) {

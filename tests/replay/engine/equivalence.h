@@ -52,7 +52,7 @@ enum equivalence {
 struct subject {
     const char *name, *peer;
     struct capture capture, original;
-    json_t *setup; /* equivalence_setup() of the original */
+    json_t *setup; /* what equivalence_setup() returned for `original` */
     bool *lost;    /* result of equivalence_lost() for the original, one element for each frame */
 };
 

@@ -26,14 +26,31 @@ static uint64_t pages_of(const struct shadow_region *region)
     return region->span / MEMORY_PAGE + 1;
 }
 
+/* Returns `len` zero bytes. Many captures access a few bytes of each of many regions, so less than
+ * a page comes from the heap. Larger memory is reserved, and its pages are allocated on access. */
+static void *reserve_bytes(uint64_t len)
+{
+    void *p;
+
+    if (len < MEMORY_PAGE)
+        return calloc(1, len);
+    p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static void release_bytes(void *p, uint64_t len)
+{
+    if (len < MEMORY_PAGE)
+        free(p);
+    else if (p)
+        munmap(p, len);
+}
+
 static void unmap_region(struct shadow_region *region)
 {
-    if (region->image)
-        munmap(region->image, region->span);
-    if (region->state)
-        munmap(region->state, region->span);
-    if (region->touched)
-        munmap(region->touched, pages_of(region));
+    release_bytes(region->image, region->span);
+    release_bytes(region->state, region->span);
+    release_bytes(region->touched, pages_of(region));
 }
 
 void shadow_free(struct shadow_memory *memory)
@@ -107,14 +124,6 @@ int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey)
     return 0;
 }
 
-static void *reserve_pages(uint64_t len)
-{
-    void *p =
-        mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    return p == MAP_FAILED ? NULL : p;
-}
-
 const char *shadow_map(struct shadow_memory *memory)
 {
     uint64_t span = 0;
@@ -127,9 +136,9 @@ const char *shadow_map(struct shadow_memory *memory)
         if (region->span > MEMORY_SPAN_MAX - span)
             return "the memory accesses span more address space than replay can reserve";
         span += region->span;
-        region->image = reserve_pages(region->span);
-        region->state = reserve_pages(region->span);
-        region->touched = reserve_pages(pages_of(region));
+        region->image = reserve_bytes(region->span);
+        region->state = reserve_bytes(region->span);
+        region->touched = reserve_bytes(pages_of(region));
         if (!region->image || !region->state || !region->touched)
             return "no memory for the regions of the responder";
     }

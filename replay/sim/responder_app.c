@@ -26,6 +26,7 @@ int responder_app_init(struct responder_app *app, const struct work_requests *wr
 {
     *app =
         (struct responder_app){.works = wrs, .setup = wrs->setup, .memory = memory, .host = host};
+    keymap_init(&app->srqns, sizeof(uint32_t));
     app->starve = calloc(wrs->cnt + 1, sizeof(*app->starve));
     app->invalidated = calloc(memory->keys.cnt + 1, 1);
     app->recv_buf = calloc(1, (size_t)wrs->setup->max_recv + 1);
@@ -41,6 +42,7 @@ void responder_app_free(struct responder_app *app)
     free(app->invalidated);
     free(app->recv_buf);
     free(app->srq);
+    keymap_free(&app->srqns);
     memset(app, 0, sizeof(*app));
 }
 
@@ -49,17 +51,17 @@ void responder_app_free(struct responder_app *app)
 
 static struct responder_app_srq *find_srq(const struct responder_app *app, uint32_t srqn)
 {
-    for (size_t i = 0; i < app->srq_cnt; i++)
-        if (app->srq[i].srqn == srqn)
-            return &app->srq[i];
-    return NULL;
+    uint32_t i = keymap_get(&app->srqns, &srqn);
+
+    return i == KEYMAP_NONE ? NULL : &app->srq[i];
 }
 
 /* Creates the SRQs whose numbers the recorded XRC requests contain. Returns 0, or -1 if out of
  * memory. */
 static int open_srqs(struct responder_app *app)
 {
-    struct rnic_srq_init init = {.max_wr = 1024, .max_sge = 1, .cq = app->host->cq};
+    /* A receive WQE is posted only when the SRQ has none, so a few entries are enough. */
+    struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .cq = app->host->cq};
     int rc = rnic_xrcd_new(app->host->rnic, &app->xrcd);
 
     init.xrcd = app->xrcd;
@@ -69,12 +71,13 @@ static int open_srqs(struct responder_app *app)
         trace_parse(event_packet(app->setup, app->works->wr[i].event), &pkt);
         if (find_srq(app, pkt.xrceth.srqn))
             continue;
-        if (!VEC_GROW(app->srq, app->srq_cnt, app->srq_cap))
+        if (!VEC_GROW(app->srq, app->srqns.cnt, app->srq_cap))
             return RNIC_ERR_NOMEM;
         init.srqn = pkt.xrceth.srqn;
-        app->srq[app->srq_cnt] = (struct responder_app_srq){.srqn = init.srqn};
-        rc = rnic_srq_new(app->host->pd, &init, &app->srq[app->srq_cnt].srq);
-        app->srq_cnt += rc == 0;
+        app->srq[app->srqns.cnt] = (struct responder_app_srq){.spare = 0};
+        rc = rnic_srq_new(app->host->pd, &init, &app->srq[app->srqns.cnt].srq);
+        if (rc == 0 && keymap_add(&app->srqns, &init.srqn) == KEYMAP_NONE)
+            rc = RNIC_ERR_NOMEM;
     }
     return rc;
 }

@@ -24,7 +24,6 @@
 
 /* Shared receive queue that XRC requests use. */
 struct responder_app_srq {
-    uint32_t srqn;
     struct rnic_srq *srq;
     uint32_t spare; /* number of posted receive WQEs that no message has consumed */
 };
@@ -41,8 +40,9 @@ struct responder_app {
     uint32_t recv_key;
     uint32_t recv_cnt;
     struct rnic_xrcd *xrcd; /* XRC domain, only for XRC */
+    struct keymap srqns;    /* SRQ numbers; the SRQ with number i of the map is srq[i] */
     struct responder_app_srq *srq;
-    size_t srq_cnt, srq_cap;
+    size_t srq_cap;
 };
 
 /* State of a request during its delivery to the RNIC. */

@@ -3,9 +3,9 @@
 """Runs hostile captures, a hostile network and faults for a given time. Prints each failure at once and, at
 the end or after SIGTERM, a table of the results. tests/soak builds the programs and starts this script.
 
-soak.py --bin FOLDER [--seed N] [--only REGEX] captures|attacks|faults|all SECONDS
+soak.py --bin FOLDER [--seed N] [--only REGEX] [--most N] captures|attacks|faults|all SECONDS
 
-Each case is played at least once. Exit status 1: a case failed."""
+Each case is played at least once. With --most, no case is played more than N times (kill -9: 5 N kills). Exit status 1: a case failed."""
 import argparse
 import importlib
 import os
@@ -29,6 +29,10 @@ class Row:
         self.mode, self.name, self.play = mode, name, play
         self.turns = self.failed = self.units = 0
         self.seconds = 0.0
+
+    def has_played(self, most):
+        """Returns whether the case was played often enough."""
+        return (self.units if self.mode == "faults" else self.turns) >= most * (5 if "kill -9" in self.name else 1)
 
     def turn(self):
         begin = time.monotonic()
@@ -61,6 +65,7 @@ def main():
     parser.add_argument("--bin", required=True)
     add_seed_option(parser)
     parser.add_argument("--only", default="")
+    parser.add_argument("--most", type=int, default=sys.maxsize)
     parser.add_argument("mode", choices=(*MODES, "all"))
     parser.add_argument("seconds", type=float)
     args = parser.parse_args()
@@ -77,8 +82,10 @@ def main():
                 cases = module.cases(os.path.abspath(args.bin), folder, args.seed)
                 rows += [Row(mode, name, play) for name, play in cases.items() if re.search(args.only, name)]
             first = True
-            while first or time.monotonic() - begin < args.seconds:
-                for row in rows:
+            left = rows
+            while left and (first or time.monotonic() - begin < args.seconds):
+                left = [row for row in rows if not row.has_played(args.most)]
+                for row in left:
                     if first or time.monotonic() - begin < args.seconds:
                         row.turn()
                 first = False

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Searches captures that cost much more for each packet than ordinary traffic, and prints the worst of each
+command with its cost relative to ordinary traffic.
+
+cost.py --bin FOLDER [--seed N] [--only REGEX] [--limit RATIO] [--packets N] [--seconds S]
+
+The search begins with all shapes (shapes.py). For the given time it then changes the worst captures so far, and
+keeps each change that costs more. It measures CPU time. Instructions decide (valgrind): they do not depend on
+the load of the machine. Exit status 1: a capture costs more than RATIO times ordinary traffic."""
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import bounded
+import captures
+import shapes
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from seed import add_seed_option  # noqa: E402
+
+ENGINES = {
+    "check": ["check", "-q"],
+    "decode": ["decode", "-q"],
+    "replay": ["replay", "-q"],
+    "closed loop": ["replay", "-q", "--closed-loop"],
+    "drill --from": ["drill", "--from"],
+}
+LATE = 300  # longest run, s
+SUSPECT = 0.7  # part of the limit from which instructions are counted
+EMPTY = 2  # packets of the capture whose cost is that of starting the program
+
+
+class Engine:
+    """One command, and the cost of ordinary traffic."""
+
+    def __init__(self, rocedrill, name, folder):
+        self.command = [rocedrill, *ENGINES[name]]
+        self.name, self.folder = name, folder
+        self.start, self.each = {}, {}
+
+    def seconds(self, path):
+        return min(bounded.run([*self.command, path], LATE).cpu for _ in range(2))
+
+    def instructions(self, path):
+        out = os.path.join(self.folder, "callgrind")
+        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *self.command, path],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
+                              check=False)
+        found = re.search(r"Collected : (\d+)", done.stderr)
+        assert found and done.returncode in (0, 1, 2), done.stderr[-2000:]
+        return int(found[1])
+
+    def ratio(self, path, cnt, count):
+        """Returns the cost of each packet relative to ordinary traffic. `count` is a method above."""
+        if count not in self.each:
+            small, ordinary = os.path.join(self.folder, "small.pcap"), os.path.join(self.folder, "ordinary.pcap")
+            shapes.write(small, shapes.ordinary(EMPTY))
+            number = shapes.write(ordinary, shapes.ordinary(cnt))
+            self.start[count] = count(small)
+            self.each[count] = max((count(ordinary) - self.start[count]) / number, 1e-9)
+        return (count(path) - self.start[count]) / cnt / self.each[count]
+
+
+def changed(rng, frames):
+    """Returns the frames with a few frames changed, or with a part repeated, moved or reversed."""
+    frames = captures.spoilt_frames(rng, frames)
+    for _ in range(rng.randrange(3)):
+        begin, end = sorted(rng.randrange(len(frames) + 1) for _ in range(2))
+        part = frames[begin:end]
+        kind = rng.randrange(3)
+        if kind == 0:
+            frames[begin:end] = part[::-1]
+        elif kind == 1:
+            del frames[begin:end]
+            at = rng.randrange(len(frames) + 1)
+            frames[at:at] = part
+        else:
+            at = rng.randrange(max(1, len(frames) - len(part)))
+            frames[at:at + len(part)] = part
+    return frames
+
+
+class Worst:
+    """The most expensive captures of one engine."""
+
+    def __init__(self, engine):
+        self.engine, self.found = engine, []
+
+    def add(self, ratio, name, frames):
+        self.found = sorted(self.found + [(ratio, name, frames)], key=lambda one: -one[0])[:8]
+
+
+def search(worst, args, rng, folder):
+    path = os.path.join(folder, "turn.pcap")
+    for name, shape in shapes.SHAPES.items():
+        cnt = shapes.write(path, shape(args.packets))
+        for one in worst:
+            one.add(one.engine.ratio(path, cnt, one.engine.seconds), name, captures.frames_of(path))
+    begin, turns = time.monotonic(), 0
+    while time.monotonic() - begin < args.seconds:
+        one = rng.choice(worst)
+        _, name, frames = rng.choice(one.found)
+        cnt = shapes.write(path, changed(rng, frames))
+        ratio = one.engine.ratio(path, cnt, one.engine.seconds)
+        if ratio > one.found[-1][0]:
+            one.add(ratio, name.split(" ")[0] + " changed", captures.frames_of(path))
+        turns += 1
+    return turns
+
+
+def judge(worst, args, folder):
+    """Prints the worst captures. Returns whether all are within the limit."""
+    path, good = os.path.join(folder, "worst.pcap"), True
+    print(f"{'command':14} {'capture':34} {'packets':>8} {'CPU time':>9} {'instructions':>13}")
+    for one in worst:
+        shown = 0
+        for ratio, name, frames in one.found:
+            if shown and ratio < SUSPECT * args.limit:
+                continue
+            cnt = shapes.write(path, frames)
+            sure = one.engine.ratio(path, cnt, one.engine.instructions)
+            good = good and sure <= args.limit
+            print(f"{one.engine.name:14} {name:34} {cnt:8} {ratio:8.1f}x {sure:12.1f}x"
+                  f"{'  ABOVE THE LIMIT' if sure > args.limit else ''}", flush=True)
+            shown += 1
+    return good
+
+
+def judge_shapes(engines, args, folder):
+    """Counts the instructions of the shapes whose names match --only. Returns whether all are within the limit."""
+    path, good = os.path.join(folder, "shape.pcap"), True
+    for engine in engines:
+        for name, shape in shapes.SHAPES.items():
+            if re.search(args.only, f"{engine.name}: {name}$"):
+                cnt = shapes.write(path, shape(args.packets))
+                ratio = engine.ratio(path, cnt, engine.instructions)
+                good = good and ratio <= args.limit
+                print(f"{engine.name:14} {name:34} {cnt:8} {ratio:12.1f}x"
+                      f"{'  ABOVE THE LIMIT' if ratio > args.limit else ''}", flush=True)
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    add_seed_option(parser)
+    parser.add_argument("--only", help="count the instructions of these shapes only, as 'ENGINE: SHAPE'")
+    parser.add_argument("--limit", type=float, default=10)
+    parser.add_argument("--packets", type=int, default=4000)
+    parser.add_argument("--seconds", type=float, default=0)
+    args = parser.parse_args()
+    rng = random.Random(args.seed)
+    with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder:
+        engines = [Engine(os.path.join(args.bin, "rocedrill"), name, folder) for name in ENGINES]
+        if args.only:
+            return int(not judge_shapes(engines, args, folder))
+        worst = [Worst(engine) for engine in engines]
+        turns = search(worst, args, rng, folder)
+        good = judge(worst, args, folder)
+        print(f"seed {args.seed}, {len(shapes.SHAPES)} shapes and {turns} changed captures of {args.packets} packets")
+    return int(not good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -175,6 +175,10 @@ static int report_rules(const struct edit *edit, const struct edit_args *args, F
 {
     const struct impair_rules *rules = &args->rules;
 
+    for (size_t i = 0; i < rules->cnt; i++)
+        if (edit->impair.applied[i] == 0 && rules->rule[i].chance == IMPAIR_ALWAYS)
+            return cli_error("edit: --impair %s: changes none of the %" PRIu64 " frames of %s",
+                             rules->rule[i].text, edit->frames, name);
     if (out) {
         fprintf(out, "%" PRIu64 " frames read, %" PRIu64 " written\n", edit->frames, edit->written);
         for (size_t i = 0; i < rules->cnt; i++)
@@ -184,10 +188,6 @@ static int report_rules(const struct edit *edit, const struct edit_args *args, F
             fprintf(out, "not altered: %" PRIu64 " frame%s cut by the snaplen\n", edit->cut,
                     edit->cut == 1 ? "" : "s");
     }
-    for (size_t i = 0; i < rules->cnt; i++)
-        if (edit->impair.applied[i] == 0 && rules->rule[i].chance == IMPAIR_ALWAYS)
-            return cli_error("edit: --impair %s: changes no frame of %s", rules->rule[i].text,
-                             name);
     return EXIT_HOLDS;
 }
 
@@ -216,7 +216,9 @@ static int run_edit(const char *in, const char *out, const struct edit_args *arg
             status = report_rules(edit, args, args->quiet || file == stdout ? NULL : stdout,
                                   reader_name(reader));
         edit_free(edit);
-        if (outfile_close(file, out) != 0)
+        if (status != EXIT_HOLDS)
+            outfile_discard(file, out);
+        else if (outfile_close(file, out) != 0)
             status = EXIT_UNUSABLE;
     }
     reader_close(reader);

@@ -105,3 +105,14 @@ int outfile_close(FILE *file, const char *path)
         return cli_error("%s: %s", path, strerror(errno));
     return failed ? cli_error("%s: cannot be written", path) : 0;
 }
+
+void outfile_discard(FILE *file, const char *path)
+{
+    struct stat st;
+
+    if (!file || file == stdout)
+        return;
+    if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode))
+        (void)unlink(path);
+    (void)fclose(file);
+}

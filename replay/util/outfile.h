@@ -38,4 +38,8 @@ bool outfile_failed(FILE *file);
  * has failed. */
 int outfile_close(FILE *file, const char *path);
 
+/* Closes the file after an error, and removes it if it is a regular file. Does nothing for standard
+ * output and NULL. */
+void outfile_discard(FILE *file, const char *path);
+
 #endif

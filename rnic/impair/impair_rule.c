@@ -58,6 +58,7 @@ const char impair_help[] =
 struct item {
     char text[IMPAIR_RULE_TEXT_MAX];
     const char *expected; /* description of the expected syntax; NULL: no error so far */
+    char names[400];      /* list of names in `expected` */
 };
 
 /* Sets the expected syntax for the error message. Returns false. */
@@ -213,6 +214,29 @@ static bool read_field_bytes(const struct roce_field *field, const char *text, u
     return *text == '\0';
 }
 
+/* Sets the expected syntax to the list of the header's fields. Returns false. */
+static bool want_field(struct item *item, const struct roce_hdr_info *info)
+{
+    size_t len =
+        (size_t)snprintf(item->names, sizeof(item->names), "a field of %s, which has", info->id);
+
+    for (unsigned i = 0; i < info->field_cnt && len < sizeof(item->names); i++)
+        len += (size_t)snprintf(item->names + len, sizeof(item->names) - len, "%s %s", i ? "," : "",
+                                info->fields[i].name);
+    return want(item, item->names);
+}
+
+/* Sets the expected syntax to the list of all headers. Returns false. */
+static bool want_header(struct item *item)
+{
+    size_t len = (size_t)snprintf(item->names, sizeof(item->names), "one of the headers");
+
+    for (unsigned h = 0; h < ROCE_HDR_CNT && len < sizeof(item->names); h++)
+        len += (size_t)snprintf(item->names + len, sizeof(item->names) - len, "%s %s", h ? "," : "",
+                                roce_hdr_info((enum roce_hdr)h)->id);
+    return want(item, item->names);
+}
+
 /* Reads HEADER.FIELD=VALUE. Returns false on an error. */
 static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
 {
@@ -220,8 +244,8 @@ static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
     char *name = strncmp(arg, "roce.", 5) == 0 ? arg + 5 : arg;
     char *dot = strchr(name, '.');
     const struct roce_field *field = NULL;
+    const struct roce_hdr_info *known = NULL;
     const char *end;
-    bool known = false;
 
     if (!value || !dot || dot > value)
         return want(item, "set=HEADER.FIELD=VALUE");
@@ -232,14 +256,14 @@ static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
 
         if (strcmp(info->id, name) != 0)
             continue;
-        known = true;
+        known = info;
         rule->hdr = (enum roce_hdr)h;
         field = roce_field_find(info, dot);
     }
     if (!known)
-        return want(item, "the name of a header, for example bth, reth or aeth");
+        return want_header(item);
     if (!field)
-        return want(item, "the name of a field of this header");
+        return want_field(item, known);
     rule->field = field;
     if (field->fmt == ROCE_FMT_MAC || field->fmt == ROCE_FMT_IP4 || field->width > 64)
         return (field->width <= 8 * sizeof(rule->bytes) &&
@@ -536,7 +560,7 @@ int impair_rules_add(struct impair_rules *rules, const char *text, enum impair_u
     const char *at = text, *where = text;
     unsigned kinds = IMPAIR_ANY, sides = 0;
     size_t cnt = rules->cnt;
-    struct item item = {"", NULL};
+    struct item item = {.expected = NULL};
 
     while (at && *at) {
         where = at;

@@ -64,8 +64,14 @@ static void wrong_use_is_one_error(void)
                     "at \"frame=0\": expected the number of a frame");
     CHECKRUN_EXPECT("$R edit --impair drop@conn=1 " READS " $T/e.pcapng", 2, "",
                     "valid only for rocedrill replay --closed-loop");
-    CHECKRUN_EXPECT("$R edit --impair drop@frame=99 " READS " $T/e.pcapng", 2, "27 frames read",
-                    "--impair drop@frame=99: changes no frame of ");
+    CHECKRUN_EXPECT("$R edit --impair drop@frame=99 " READS " $T/no.pcapng >$T/out; "
+                    "s=$?; wc -c <$T/out; exit $s",
+                    2, "0\n", "--impair drop@frame=99: changes none of the 27 frames of ");
+    CHECKRUN_EXPECT("$R edit --impair set=aeth.syndrom=1 " READS " $T/no.pcapng", 2, "",
+                    "expected a field of aeth, which has syndrome, msn");
+    CHECKRUN_EXPECT("$R edit --impair set=aet.msn=1 " READS " $T/no.pcapng", 2, "",
+                    "expected one of the headers eth,");
+    CHECKRUN_EXPECT("test -e $T/no.pcapng", 1, "", "");
     CHECKRUN_EXPECT("cp " READS " $T/in.pcap; $R edit --impair drop@frame=1 $T/in.pcap $T/in.pcap",
                     2, "", "in.pcap");
     CHECKRUN_EXPECT("$R edit --impair drop@frame=1 $T/none.pcap $T/e.pcapng", 2, "", "none.pcap");

@@ -13,7 +13,7 @@
 enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTION };
 
 static const struct cli_option rows[] = {
-    {"to", OPT_TO, "FOLDER", "import into FOLDER, which is created if necessary (default: traces)"},
+    {"to", OPT_TO, "FOLDER", "import into FOLDER, which is created if necessary; required"},
     {"name", OPT_NAME, "NAME", "file name of the imported capture (default: unchanged)"},
     {"connection", OPT_CONNECTION, "N",
      "import only this connection, numbered as by rocedrill replay; may be repeated"},
@@ -30,7 +30,7 @@ static void print_usage(FILE *out)
 {
     fprintf(
         out,
-        "usage: rocedrill import [options] CAPTURE\n"
+        "usage: rocedrill import --to FOLDER [options] CAPTURE\n"
         "Adds a capture to a folder of regression tests (run them with rocedrill replay FOLDER). "
         "Keeps only\nRoCE frames: those of the first connection that fails or of --connection, "
         "with their CM messages,\nelse all. Writes its golden outputs and a row in manifest.tsv "
@@ -133,7 +133,7 @@ static void print_result(const struct import_options *options, const struct impo
 
 int cmd_import(int argc, char **argv)
 {
-    struct import_options options = {.folder = "traces"};
+    struct import_options options = {.folder = NULL};
     struct error error = {""};
     struct import_result added;
     bool quiet = false;
@@ -144,6 +144,9 @@ int cmd_import(int argc, char **argv)
     if (argc - optind != 1)
         return cli_error(argc == optind ? "import: no capture given (see --help)"
                                         : "import: only one capture can be imported");
+    if (!options.folder)
+        return cli_error("import: --to FOLDER is required: the folder of regression tests, which "
+                         "is created if necessary");
     if (import_capture(argv[optind], &options, &added, &error) != 0)
         return cli_error("%s", error.text);
     if (!quiet)

@@ -39,6 +39,7 @@ static void selected_connection_is_imported(void)
     CHECKRUN_EXPECT("$R import --to $T/f --connection 1 --name ping $C/rping.pcap", 0,
                     "ping.pcap: ", "");
     CHECKRUN_EXPECT("$R replay $T/f/captures/ping.pcap", 0, "1 exchange passed", "");
+    CHECKRUN_EXPECT("cd $T && $R import $C/rping.pcap", 2, "", "--to FOLDER is required");
     CHECKRUN_EXPECT("$R import --to $T/f --connection 99 --name x $C/rping.pcap", 2, "",
                     "no connection #99 (rocedrill replay lists");
     CHECKRUN_EXPECT("$R replay $T/f; cut -f1,5 $T/f/manifest.tsv", 0,
@@ -121,11 +122,12 @@ static void existing_files_are_not_replaced(void)
                     "--anonymize all: not addresses");
     CHECKRUN_EXPECT("$R import --connection -1 $C/ipv6.pcap", 2, "",
                     "--connection -1: not a number");
-    CHECKRUN_EXPECT("$R import --name ../x $C/ipv6.pcap", 2, "", "--name ../x: not a name");
+    CHECKRUN_EXPECT("$R import --to $T/x --name ../x $C/ipv6.pcap", 2, "",
+                    "--name ../x: not a name");
     CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "",
                     "only one capture can be imported");
     CHECKRUN_EXPECT("$R import", 2, "", "no capture given");
-    CHECKRUN_EXPECT("$R import -", 2, "", "standard input cannot be read twice");
+    CHECKRUN_EXPECT("$R import --to $T/x -", 2, "", "standard input cannot be read twice");
     /* A failed import leaves no files behind. */
     CHECKRUN_EXPECT("ls -a $T/j $T/j/captures | grep -c 'add-\\|cut\\|none'", 1, "0", "");
 }

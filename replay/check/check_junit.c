@@ -15,7 +15,6 @@ static void put_group(FILE *out, const struct finding_group *g)
         fprintf(out, " (%" PRIu64 " times)", g->cnt);
     fputs(": ", out);
     xml_escape(out, roce_finding_text(&g->first, buf, sizeof(buf)));
-    fputc('\n', out);
 }
 
 static bool conn_fails(const struct finding_group *g)
@@ -29,7 +28,6 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
     uint32_t cnt;
     const struct finding_group *g = finding_groups_of(&r->groups, stream, &cnt);
     bool any = false;
-    char buf[1024];
 
     for (uint32_t i = 0; i < cnt; i++) {
         if (!conn_fails(&g[i])) {
@@ -37,17 +35,17 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
             continue;
         }
         fprintf(out, "      <failure type=\"%s\" message=\"", roce_rule_info(g[i].first.rule)->id);
-        xml_escape(out, roce_finding_text(&g[i].first, buf, sizeof(buf)));
-        fputs("\">", out);
         put_group(out, &g[i]);
-        fputs("</failure>\n", out);
+        fputs("\"/>\n", out);
     }
     if (!any)
         return;
     fputs("      <system-out>", out);
     for (uint32_t i = 0; i < cnt; i++)
-        if (!conn_fails(&g[i]))
+        if (!conn_fails(&g[i])) {
             put_group(out, &g[i]);
+            fputc('\n', out);
+        }
     fputs("</system-out>\n", out);
 }
 

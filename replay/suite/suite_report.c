@@ -128,6 +128,8 @@ static void put_diff(FILE *out, const json_t *diff)
                               text_of_member(diff, "replayed")));
     fputs("; ", out);
     xml_escape(out, text_of_member(diff, "reason"));
+    if (*text_of_member(diff, "rule"))
+        fprintf(out, " [%s]", text_of_member(diff, "rule"));
 }
 
 /* Writes each difference of the connection or stream `what` as a failure, and known deviations as
@@ -146,10 +148,8 @@ static void put_diffs(FILE *out, const struct job *job, const char *what, size_t
             continue;
         }
         fputs("      <failure type=\"difference\" message=\"", out);
-        xml_escape(out, text_of_member(diff, "field"));
-        fputs("\">", out);
         put_diff(out, diff);
-        fputs("</failure>\n", out);
+        fputs("\"/>\n", out);
     }
     if (!known)
         return;

@@ -588,7 +588,8 @@ static void junit_is_well_formed(void)
     CU_ASSERT_TRUE(well_formed(r.out));
     EXPECT_EQ(occurrences(r.out, "<testsuite "), 3);
     EXPECT_EQ(occurrences(r.out, "<error "), 1);
-    EXPECT_EQ(occurrences(r.out, "<failure type=\"RC-REQ-153\""), 1);
+    EXPECT_EQ(occurrences(r.out, "<failure type=\"RC-REQ-153\" message=\"frame "), 1);
+    EXPECT_EQ(occurrences(r.out, ": ERROR RC-REQ-153: "), 1);
     EXPECT_EQ(occurrences(r.out, "failures=\"1\""), 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "a&lt;b&gt;&amp;"));
     checkrun_free(&r);

@@ -109,6 +109,9 @@ static void junit_has_a_suite_a_group(void)
                     "");
     CHECKRUN_EXPECT("$R drill --junit - $T/d", 1,
                     "<testcase classname=\"drill\" name=\"g/1-pass ip=4\"/>", "");
+    CHECKRUN_EXPECT("$R drill --junit - $T/d", 1,
+                    "<failure message=\"line 7: aeth.msn: expected 7, ", "");
+    CHECKRUN_EXPECT("$R drill --junit - $T/d", 1, " (RC-RSP-102)\"/>", "");
     CHECKRUN_EXPECT("$R drill --junit - $T/d", 1, "<skipped message=\"known: ", "");
     CHECKRUN_EXPECT("$R drill --junit - $T/bad.drill", 2, "<error message=\"", "");
 }

@@ -206,7 +206,7 @@ static void junit_is_well_formed_and_counts_right(void)
     CHECKRUN_EXPECT(
         "head -c 3000 " DIFFERS " >$T/junit/cut.pcap; "
         "$R replay -q --quirks none --junit $T/junit.xml $T/junit; test $? = 2 && python3 -c '\n"
-        "import sys, xml.etree.ElementTree as E\n"
+        "import re, sys, xml.etree.ElementTree as E\n"
         "root = E.parse(sys.argv[1]).getroot()\n"
         "n = {k: len(root.findall(\".//\" + k)) for k in (\"testcase\", \"error\")}\n"
         "failed = len([c for c in root.iter(\"testcase\") if c.find(\"failure\") is not "
@@ -214,6 +214,9 @@ static void junit_is_well_formed_and_counts_right(void)
         "assert n[\"testcase\"] == int(root.get(\"tests\")) == 6, n\n"
         "assert n[\"error\"] == int(root.get(\"errors\")) == 2, n\n"
         "assert failed == int(root.get(\"failures\")) == 1, failed\n"
+        "for f in root.iter(\"failure\"):\n"
+        "    assert re.match(r\"frame \\d+: \\w+[.]\\w+: recorded .+, replayed .+; .+ "
+        "\\[[A-Z]+-[A-Z]+-\\d+\\]$\", f.get(\"message\")), f.get(\"message\")\n"
         "print(\"well\")' $T/junit.xml",
         0, "well", "");
 }

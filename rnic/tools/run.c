@@ -483,6 +483,11 @@ int main(int argc, char **argv)
             complain("a separate network", why);
             return 2;
         }
+        if (!options.own_net)
+            fputs("rnic-run: no permission to open interfaces: the program runs in a separate "
+                  "network, which only its child processes share (start both sides in one "
+                  "command: rnic-run -n -- sh -c 'SERVER & CLIENT'; -n omits this line)\n",
+                  stderr);
         if (!options.ifaces)
             options.ifaces =
                 "!" NETNS_LINK "-peer"; /* the peer end of the veth link gets no device */

@@ -98,6 +98,10 @@ def main():
             assert text in done.stdout, f"{prefix}: no '{text}'"
         said = run(prefix + [rnic_run, "--"] + PINGPONG, filtered)
         works = said.returncode == 0
+        separate = said.stdout.count("runs in a separate network")
+        assert separate == int("verdict: programs run in a separate" in done.stdout), f"{prefix}: {said.stdout}"
+        silent = run(prefix + [rnic_run, "-n", "--", "true"], filtered)
+        assert not works or silent.stdout == "" or silent.returncode, f"{prefix}: rnic-run -n: {silent.stdout}"
         shared = run(prefix + [rnic_run, "--wire", "shm", "--", "true"], filtered)
         assert shared.returncode == 0, f"{prefix}: --wire shm: {shared.stdout}"
         assert works == (status == 0), f"{prefix}: rnic-run {'works' if works else 'fails'}: {said.stdout}"

@@ -315,6 +315,84 @@ static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
     }
 }
 
+/* If the transmit queue of Linux refuses the response to a READ, Linux drops the requests after the
+ * READ. Then it sends an RNR NAK with the PSN of a later request and the MSN of the READ. */
+static void rnr_nak_beyond_a_read_is_a_known_deviation(void)
+{
+    static const struct {
+        enum roce_profile profile;
+        const char *known;
+    } rows[] = {{ROCE_PROFILE_LINUX_RXE_6_1, "S12"},
+                {ROCE_PROFILE_LINUX_RXE_6_12, "S12"},
+                {ROCE_PROFILE_NONE, NULL}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_flow_opts opts = {.profile = rows[i].profile};
+        const struct roce_finding *f;
+        struct flowgen g;
+        uint32_t psn;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 0, 64);
+        put(&g, ROCE_OP_RC_READ_REQUEST, 0);
+        put(&g, ROCE_OP_RC_READ_REQUEST, 0);
+        put(&g, ROCE_OP_RC_READ_REQUEST, 0);
+        psn = put(&g, ROCE_OP_RC_READ_REQUEST, 0);
+        g.conn.msn[0] -= 3;
+        flowgen_ack(&g, 1, psn, RNR_1MS);
+        judge(&g, &opts, NULL, &v);
+        flowgen_free(&g);
+        f = finding_of(ROCE_RULE_MSN);
+        CU_ASSERT_STRING_EQUAL(f->known ? f->known : "", rows[i].known ? rows[i].known : "");
+    }
+}
+
+/* After a go-back, Linux may send an empty Only packet instead of a retransmission, and then its
+ * later requests with higher PSNs than before. */
+static void empty_only_that_shifts_psns_is_a_known_deviation(void)
+{
+    static const struct {
+        uint16_t len; /* payload of the packet that replaces the first retransmission */
+        enum roce_profile profile;
+        const char *known;
+    } rows[] = {{0, ROCE_PROFILE_LINUX_RXE_6_1, "D41"},
+                {0, ROCE_PROFILE_LINUX_RXE_6_12, "D41"},
+                {0, ROCE_PROFILE_NONE, NULL},
+                {32, ROCE_PROFILE_LINUX_RXE_6_12, NULL}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_flow_opts opts = {.profile = rows[i].profile};
+        struct flowgen g;
+        struct roce_pkt first, second;
+        unsigned cnt = 0;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        first = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &first);
+        second = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 48);
+        second.reth.dma_len = 48;
+        flowgen_put(&g, 0, &second);
+        flowgen_wait(&g, 5000000);
+        first.payload_len = rows[i].len;
+        flowgen_put(&g, 0, &first);
+        first.payload_len = 64;
+        first.bth.psn = second.bth.psn; /* the request that had the PSN before */
+        flowgen_put(&g, 0, &first);
+        judge(&g, &opts, NULL, &v);
+        flowgen_free(&g);
+        for (uint32_t k = 0; k < v.finding_cnt; k++) {
+            if (v.finding[k].rule != ROCE_RULE_RETRY_DIFFERS)
+                continue;
+            cnt++;
+            CU_ASSERT_STRING_EQUAL(v.finding[k].known ? v.finding[k].known : "",
+                                   rows[i].known ? rows[i].known : "");
+        }
+        EXPECT_EQ(cnt, 2);
+    }
+}
+
 /* If Linux could not send the response to a READ of 0 bytes, it later sends a Last without payload,
  * which is a known deviation. An empty First is not. */
 static void empty_last_read_response_is_a_known_deviation(void)
@@ -506,6 +584,8 @@ SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_a
       TEST(first_psn_needs_the_first_packet), TEST(sequence_nak_after_an_rnr_nak_is_reported),
       TEST(rnr_nak_inside_a_message_is_reported), TEST(nak_of_an_uncaptured_request_is_accepted),
       TEST(second_sequence_nak_is_reported), TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
+      TEST(rnr_nak_beyond_a_read_is_a_known_deviation),
+      TEST(empty_only_that_shifts_psns_is_a_known_deviation),
       TEST(empty_last_read_response_is_a_known_deviation),
       TEST(msn_of_a_first_read_shows_the_start), TEST(msn_above_the_messages_sent_is_reported),
       TEST(msn_ahead_of_its_psn_is_reported), TEST(one_probe_without_credits_is_allowed),

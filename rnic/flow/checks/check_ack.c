@@ -211,7 +211,9 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         if (fresh && (low & ROCE_PSN_MASK) > since_answer(req, e))
             roce_reuse_on_low_msn(ctx, roce_peer(ctx->sender), since_answer(req, e));
         REPORT(ctx, MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
-               .weak = !sure);
+               .weak = !sure,
+               .condition =
+                   nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR ? "rnr" : NULL);
     } else if (below > 0 && nak && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR)
         REPORT(ctx, RNR_MSN, "aeth.msn", low & ROCE_PSN_MASK, pkt->aeth.msn, e->last_frame,
                .weak = !sure || is_paged(req, pkt->bth.psn),

@@ -61,7 +61,8 @@ static void check_lengths(struct roce_ctx *ctx, struct roce_sent_packet *e,
     if (sum > e->dma_len || (roce_opcode_ends(op) && sum != e->dma_len)) {
         if (sum - e->len <= e->dma_len) /* reports each message only once */
             REPORT(ctx, DMA_LEN, "reth.dma_len", e->dma_len, sum,
-                   e->msg_frame != ctx->frame ? e->msg_frame : 0);
+                   e->msg_frame != ctx->frame ? e->msg_frame : 0,
+                   .condition = ctx->sender->req.shifted ? "empty" : NULL);
         must_refuse(e, ROCE_RULE_ACK_DMA_LEN);
     }
 }

@@ -132,32 +132,53 @@ static void note_altered(struct roce_ctx *ctx, bool altered)
         roce_cold(ctx->flow, ctx->sender)->altered_frame = altered ? ctx->frame : 0;
 }
 
+/* Returns the condition under which a retransmission that differs from its original `e` is a known
+ * deviation, or NULL. */
+static const char *differs_condition(struct roce_req *req, const struct roce_opcode *op,
+                                     const struct roce_sent_packet *e,
+                                     const struct roce_sent_packet *now)
+{
+    if ((op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) && op->pos == ROCE_POS_ONLY &&
+        now->len == 0 && now->dma_len == 0 && (now->op != e->op || e->len > 0))
+        req->shifted = true;
+    if (req->shifted)
+        return "empty";
+    return now->op == e->op && now->va != e->va &&
+                   (op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH)
+               ? "a19"
+               : NULL;
+}
+
 void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now)
 {
     const struct roce_opcode *op = ctx->pkt->op;
+    const char *condition;
 
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return;
     note_altered(ctx, now->op != e->op || now->len != e->len);
+    condition = differs_condition(&ctx->sender->req, op, e, now);
     if (now->op != e->op) {
-        REPORT(ctx, RETRY_DIFFERS, "bth.opcode", e->op, now->op, e->last_frame, ROCE_VALUE_OPCODE);
+        REPORT(ctx, RETRY_DIFFERS, "bth.opcode", e->op, now->op, e->last_frame, ROCE_VALUE_OPCODE,
+               .condition = condition);
         return;
     }
     if ((roce_opcode_has(op, ROCE_HDR_RETH) || roce_opcode_has(op, ROCE_HDR_ATOMICETH)) &&
         e->dma_len != ROCE_LEN_UNKNOWN && now->dma_len != ROCE_LEN_UNKNOWN) {
         if (now->va != e->va)
             REPORT(ctx, RETRY_DIFFERS, "va", e->va, now->va, e->last_frame, ROCE_VALUE_HEX,
-                   .condition = op->kind == ROCE_KIND_ATOMIC_WRITE || op->kind == ROCE_KIND_FLUSH
-                                    ? "a19"
-                                    : NULL);
+                   .condition = condition);
         else if (now->rkey != e->rkey)
-            REPORT(ctx, RETRY_DIFFERS, "rkey", e->rkey, now->rkey, e->last_frame, ROCE_VALUE_HEX);
+            REPORT(ctx, RETRY_DIFFERS, "rkey", e->rkey, now->rkey, e->last_frame, ROCE_VALUE_HEX,
+                   .condition = condition);
         else if (now->dma_len != e->dma_len)
-            REPORT(ctx, RETRY_DIFFERS, "dma_len", e->dma_len, now->dma_len, e->last_frame);
+            REPORT(ctx, RETRY_DIFFERS, "dma_len", e->dma_len, now->dma_len, e->last_frame,
+                   .condition = condition);
     }
     if (now->len != e->len)
-        REPORT(ctx, RETRY_DIFFERS, "payload length", e->len, now->len, e->last_frame);
+        REPORT(ctx, RETRY_DIFFERS, "payload length", e->len, now->len, e->last_frame,
+               .condition = condition);
     else if ((now->marks & e->marks & ROCE_MARK_SAMPLED) && now->sample != e->sample)
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }

@@ -180,7 +180,7 @@ static void choose_codes(struct inferred_setup *s)
 
     if (t->waits && (t->sure || t->timeout_min > s->timeout))
         s->timeout = t->timeout_max;
-    if (t->exhausted && t->retries <= COUNT_MAX)
+    if (t->exhausted)
         s->retry_cnt = (uint8_t)t->retries;
     if (t->rnr_exhausted && t->rnr_retries < COUNT_MAX)
         s->rnr_retry = (uint8_t)t->rnr_retries;
@@ -217,10 +217,15 @@ void infer_timers(struct inferred_setup *s)
     s->timers.sure = w.again.cnt > 0;
     find_codes(&s->timers, w.again.cnt ? &w.again : &w.first);
     if (w.naked && w.rnr) {
-        s->timers.rnr_exhausted = gave_up(&w, roce_rnr_ns(s->rnr_code));
+        /* If an earlier PSN was retried more often, the requester does not count the RNR NAKs of
+         * one PSN, so its RNR retry count is unknown. */
+        s->timers.rnr_exhausted =
+            w.rnr_cnt > s->timers.rnr_retries && gave_up(&w, roce_rnr_ns(s->rnr_code));
         if (s->timers.rnr_exhausted)
             s->timers.rnr_retries = w.rnr_cnt - 1;
-    } else if (w.waited && w.tries == s->timers.retries) {
+    } else if (w.waited && w.tries == s->timers.retries && w.tries == w.restarts &&
+               w.tries <= COUNT_MAX) {
+        /* With a go-back that is not certainly a retry, the retry count is unknown. */
         s->timers.exhausted = gave_up(&w, w.again.cnt ? w.again.most : w.first.most);
     }
     choose_codes(s);

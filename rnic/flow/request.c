@@ -255,6 +255,20 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
             (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
 }
 
+/* Notes an empty Only packet instead of another request that is not the first one of a use. The
+ * later requests then have other PSNs than before, so the state of the connection is uncertain. */
+static void note_shift(struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                       const struct roce_sent_packet *now)
+{
+    const struct roce_opcode *op = ctx->pkt->op;
+    struct roce_req *req = &ctx->sender->req;
+
+    req->shifted |= ctx->conn->facts.svc != ROCE_SVC_UC && now->psn != req->base &&
+                    (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
+                    op->pos == ROCE_POS_ONLY && now->len == 0 && now->dma_len == 0 &&
+                    (now->op != e->op || e->len > 0);
+}
+
 /* Processes a request whose PSN belongs to the entry at `at`. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
@@ -263,8 +277,9 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
+    note_shift(ctx, e, now);
     if (skip && !(read && is_read_tail(e, now, skip))) {
-        if (req->maybe_reused && roce_opcode_starts(ctx->pkt->op)) {
+        if (req->maybe_reused && !req->shifted && roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);
             append_request_copy(ctx, now);
             return;
@@ -302,6 +317,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     roce_reuse_compare(ctx, e, now);
     if (!read || skip == 0)
         roce_check_retry_same(ctx, e, now);
+    ctx->conn->inconsistent |= req->shifted;
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
@@ -369,7 +385,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
           ((roce_qp_was_refused(ctx) && roce_opcode_starts(ctx->pkt->op)) ||
            (overlaps_next(now, next) && !whole))) ||
          (roce_opcode_starts(ctx->pkt->op) && req->una_known &&
-          roce_diff(req->una, req->nxt) >= 0 && !req->retx.active &&
+          roce_diff(req->una, req->nxt) >= 0 && (!req->retx.active || req->retx.next == req->nxt) &&
           ((now->psn == req->base && roce_reuse_is_unannounced(ctx) &&
             digest_of(now) != req->base_digest) ||
            roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS)))) {

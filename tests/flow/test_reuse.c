@@ -91,6 +91,41 @@ static void reuse_is_reported_once(void)
     EXPECT_EQ(v.conn[0].facts.qp_uses, 2);
 }
 
+/* The old use ends with a go-back to its last request, and is longer than the observer's window.
+ * The new use begins with the same PSN. */
+static void reuse_after_a_go_back_begins_with_its_first_packet(void)
+{
+    enum { PACKETS = 75, AGAIN = 29 };
+    const struct roce_flow_opts opts = {.window_max = 64};
+    struct roce_pkt p[PACKETS];
+    struct flowgen g;
+    struct flowgen_conn first;
+    uint32_t frame = 0;
+
+    flowgen_begin(&g);
+    first = g.conn;
+    for (unsigned i = 0; i < PACKETS; i++) {
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p[i]);
+    }
+    flowgen_wait(&g, 5000000);
+    for (unsigned i = PACKETS - AGAIN; i < PACKETS; i++)
+        flowgen_put(&g, 0, &p[i]);
+    flowgen_ack_all(&g, 1);
+    flowgen_wait(&g, 50000000);
+    g.conn = first;
+    for (int i = 0; i < 6; i++)
+        flowgen_message(&g, 0, ROCE_KIND_WRITE, 12000);
+    flowgen_ack_all(&g, 1);
+    judge(&g, &opts, NULL, &v);
+    flowgen_free(&g);
+    EXPECT_EQ(judge_errors(&v, "a new use after a go-back"), 0);
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == ROCE_RULE_QP_REUSED)
+            frame = v.finding[i].frame;
+    EXPECT_EQ(frame, PACKETS + AGAIN + 2); /* the ACK precedes it */
+}
+
 /* ---- the first packets of the new use are not in the capture --------------------------------- */
 
 /* Kind of the first captured packet of the second use. Both uses have the same PSNs. */
@@ -329,6 +364,7 @@ static void reuse_from_close_psns_causes_no_error(void)
 }
 
 SUITE("flow.reuse", TEST(reuse_by_another_program_is_detected), TEST(reuse_is_reported_once),
+      TEST(reuse_after_a_go_back_begins_with_its_first_packet),
       TEST(reuse_without_first_packets_causes_no_error),
       TEST(reuse_with_one_packet_causes_no_error), TEST(reuse_from_the_same_psns_causes_no_error),
       TEST(reuse_from_random_psns_causes_no_error), TEST(reuse_from_close_psns_causes_no_error))

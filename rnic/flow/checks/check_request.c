@@ -134,13 +134,10 @@ static void note_altered(struct roce_ctx *ctx, bool altered)
 
 /* Returns the condition under which a retransmission that differs from its original `e` is a known
  * deviation, or NULL. */
-static const char *differs_condition(struct roce_req *req, const struct roce_opcode *op,
+static const char *differs_condition(const struct roce_req *req, const struct roce_opcode *op,
                                      const struct roce_sent_packet *e,
                                      const struct roce_sent_packet *now)
 {
-    if ((op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) && op->pos == ROCE_POS_ONLY &&
-        now->len == 0 && now->dma_len == 0 && (now->op != e->op || e->len > 0))
-        req->shifted = true;
     if (req->shifted)
         return "empty";
     return now->op == e->op && now->va != e->va &&

@@ -260,7 +260,8 @@ void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     bool alike = now->psn == e->psn && !request_differs(ctx, e, now);
     struct roce_reuse_candidate *cand;
 
-    if (!alike && roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_OLDER_PSN, now->psn))
+    if (!alike && !ctx->sender->req.shifted &&
+        roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_OLDER_PSN, now->psn))
         roce_reuse_on_request(ctx, now->psn, now->psn_cnt,
                               (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
     if (!roce_reuse_is_pending(&ctx->sender->req))

@@ -164,9 +164,39 @@ static bool seq_nak_after_rnr(const struct response_case *c)
            roce_syndrome_kind(c->ours->syndrome) == ROCE_SYN_RNR;
 }
 
+/* Returns whether request `i` is acknowledged after an event only if it is retransmitted. */
+static bool is_dropped(const struct inferred_setup *s, uint32_t event, uint32_t i)
+{
+    for (uint32_t k = event + 1; k < s->event_cnt && k - event <= FOLLOW_MAX; k++) {
+        if (!s->event[k].response && s->event[k].rel == s->event[i].rel)
+            return true;
+        if (s->event[k].response && s->event[k].usable &&
+            event_executed_to(s, k) >= s->event[i].rel)
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether the responder may have received a request after READ `e` and dropped it, because
+ * it sent the response to the READ then instead. */
+static bool drops_next(const struct response_case *c, const struct request_pkt *e)
+{
+    const struct inferred_setup *s = &c->dir->setup;
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= FOLLOW_MAX;) {
+        if (s->event[i].response || !s->event[i].usable)
+            continue;
+        if (s->event[i].rel >= e->rel && s->event[i].rel < e->rel + e->cnt)
+            return false;
+        if (s->event[i].rel > e->rel && is_dropped(s, c->event, i))
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether the responder may have sent the first packets of a READ response before, and its
  * transmit queue refused them. The responder then sends an RNR NAK, or the requester retransmits
- * the READ. */
+ * the READ, or the responder drops the next request. */
 static bool may_be_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -179,7 +209,7 @@ static bool may_be_refused(const struct response_case *c)
         if (s->event[i].response ? event_is_syndrome(s, i, ROCE_SYN_RNR) : ++copies > 1)
             return true;
     }
-    return false;
+    return e && drops_next(c, e);
 }
 
 /* Returns whether the recorded response to a READ lacks the beginning: Middle or Last instead of
@@ -191,14 +221,29 @@ static bool read_without_first(const struct response_case *c)
 
     return our && op->kind == ROCE_KIND_READ_RESP && our->kind == ROCE_KIND_READ_RESP &&
            op->pos == (roce_opcode_ends(our) ? ROCE_POS_LAST : ROCE_POS_MIDDLE) &&
-           roce_opcode_starts(our) && c->opcode && may_be_refused(c);
+           roce_opcode_starts(our) &&
+           (c->opcode || (c->opcode_msn && request_table_msn_fits(&c->dir->setup, c->event))) &&
+           may_be_refused(c);
 }
 
+/* Returns whether a READ was captured before an event, in its neighbourhood. */
+static bool follows_read(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;)
+        if (!s->event[i].response && event_opcode(s, i)->kind == ROCE_KIND_READ)
+            return true;
+    return false;
+}
+
+/* Returns whether an RNR NAK refuses a READ, or a request that was acknowledged before and follows
+ * a READ. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
-    return kind_of(c) == ROCE_KIND_ACK &&
-           roce_syndrome_kind(recorded(c)->syndrome) == ROCE_SYN_RNR &&
-           request_is(c, ROCE_KIND_READ);
+    const struct inferred_setup *s = &c->dir->setup;
+
+    return event_is_syndrome(s, c->event, ROCE_SYN_RNR) &&
+           (request_is(c, ROCE_KIND_READ) ||
+            (c->recorded_acked >= s->event[c->event].rel && follows_read(s, c->event)));
 }
 
 static bool no_read_limit(const struct response_case *c)
@@ -234,7 +279,7 @@ static bool is_empty_only(const struct request_case *c)
     return c->retransmit && !c->beyond && op->pos == ROCE_POS_ONLY &&
            (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
            c->pkt->payload_len == 0 && pkt.reth.dma_len == 0 &&
-           field_diff_find(c->diffs, "payload length");
+           (field_diff_find(c->diffs, "payload length") || field_diff_find(c->diffs, "bth.opcode"));
 }
 
 bool peer_quirk_shifts_psns(const struct peer_quirk *quirk)

@@ -30,6 +30,7 @@ struct response_case {
                        * other recorded responses */
     bool replaces;    /* a response of our RNIC that is not matched differs only in the PSN */
     bool opcode;      /* the recorded response differs from `ours` in the opcode only */
+    bool opcode_msn;  /* the recorded response differs from `ours` in opcode and MSN only */
     bool counts;      /* the recorded response differs from `ours` in the MSN only */
     bool payload;     /* the payloads of the two responses differ */
     bool data;        /* only the payload or the value of an Atomic ACK differs */

@@ -66,6 +66,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .matched = rc_match_is_used_up(cmp, event),
         .replaces = rc_match_has_other_psn(cmp, event),
         .opcode = d->cnt == 1 && field_diff_find(d, "bth.opcode"),
+        .opcode_msn =
+            d->cnt == 2 && field_diff_find(d, "bth.opcode") && field_diff_find(d, "aeth.msn"),
         .counts = d->cnt == 1 && field_diff_find(d, "aeth.msn"),
         .payload = d->payload,
         .reorders = cmp->all->reordered > REORDERED_SURE,

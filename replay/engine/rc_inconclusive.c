@@ -275,6 +275,31 @@ static bool follows_lost_data(const struct response_case *c)
     return false;
 }
 
+/* Returns whether an ACK has the PSN of data that was captured only later. The ACK answers a
+ * duplicate, and the network reordered the two responses. */
+static bool overtook_data(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel >= c->epsn ||
+        !event_fetches(s, e->event) || e->rel + e->cnt - 1 != rel ||
+        !request_table_msn_fits(s, c->event))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) >= rel)
+            return false;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++) {
+        if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
+            return false;
+        if (s->event[i].response && s->event[i].usable && s->event[i].rel == rel &&
+            event_opcode(s, i)->kind != ROCE_KIND_ACK)
+            return event_packet(s, i)->msn == event_packet(s, c->event)->msn;
+    }
+    return false;
+}
+
 /* Returns whether the MSN of a response must be exactly the number of complete messages (R103). */
 static bool counts_messages(const struct inferred_setup *s, uint32_t event)
 {
@@ -487,6 +512,25 @@ static bool refuses_rest(const struct response_case *c)
     return false;
 }
 
+/* Returns whether an earlier request differs in its opcode from the first copy with its PSN. Which
+ * of the two the responder executed is unknown, and so are its responses from this PSN on. */
+static bool follows_other_request(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        const struct request_pkt *e;
+
+        if (s->event[i].response || !s->event[i].usable || s->event[i].damaged ||
+            s->event[i].rel > s->event[c->event].rel)
+            continue;
+        e = request_at(s, s->event[i].rel);
+        if (e && e->event < i && event_opcode(s, i)->kind != event_opcode(s, e->event)->kind)
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether only data differs, another connection wrote some of that memory, and the capture
  * lacks some of the executed requests. */
 static bool other_wrote(const struct response_case *c)
@@ -514,6 +558,7 @@ static const struct {
     {naks_lost,           true,  "lacks the out-of-order request of this NAK"},
     {answers_unseen,      true,  "lacks the request of this response"},
     {follows_lost_data,   true,  "lacks the READ response before this ACK"},
+    {overtook_data,       true,  "shows responses that the network reordered"},
     {answers_restart,     true,  "lacks the retransmitted READ of this response"},
     {counts_what_arrived, true,  "does not show which of the retransmitted requests arrived"},
     {answers_swapped,     true,  "shows responses that the network reordered"},
@@ -522,6 +567,7 @@ static const struct {
     {naks_reordered,      true,  "does not show which requests the network reordered behind it"},
     {refuses_repeated,    true,  "does not show when the program deregistered the memory"},
     {refuses_rest,        true,  "does not show when the program deregistered the memory"},
+    {follows_other_request, true, "does not show which of two requests with one PSN was executed"},
     {other_wrote,         false, "does not show in which order connections wrote this memory"},
     {may_be_divided,      true,  "has no packet that shows the path MTU"},
     {may_be_tail,         true,  "may have begun after the READ of this response"},

@@ -8,6 +8,7 @@
 #include "check/check.h"
 #include "check/check_json.h"
 #include "check/check_junit.h"
+#include "check/check_text.h"
 #include "check/connection_frames.h"
 #include "check/explain.h"
 #include "check/two_points.h"
@@ -17,6 +18,7 @@
 #include "util/cli_opts.h"
 #include "util/colour.h"
 #include "util/outfile.h"
+#include "util/shard.h"
 #include "util/sandbox.h"
 #include "capture/capture_reader.h"
 #include "capture/narrow.h"
@@ -91,6 +93,7 @@ static const struct cli_option rows[] = {
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
     {"quiet", 'q', NULL, "do not print text on standard output or progress"},
     COLOUR_OPTION,
+    SHARD_OPTION("captures"),
     SANDBOX_OPTION,
     {"rules", OPT_RULES, NULL, "list the rules and exit"},
     {"explain", OPT_EXPLAIN, "RULE",
@@ -120,6 +123,7 @@ struct check_args {
     struct export_paths paths;
     struct export *export; /* outputs for other tools; NULL if no path in `paths` is set */
     struct capture_set captures;
+    struct shard shard;
     struct narrow narrow;
     struct session_options monitor;
     const char *other_end;         /* capture at the other end, or NULL */
@@ -194,11 +198,37 @@ static enum roce_profile profile_of(const struct capture_item *item, const struc
     return args->profile != ROCE_PROFILE_AUTO || named == ROCE_PROFILE_CNT ? args->profile : named;
 }
 
+/* Writes the line that rocedrill merge needs, with the text and the JUnit of the capture. */
+static void put_part(struct check_args *args, const struct capture_item *item,
+                     const struct check_report *report, int status, const char *fault)
+{
+    struct check_part part = {
+        .file = report->name, .position = item->position, .status = status, .error = fault};
+    char *text = NULL, *junit = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    if (out && report->frames > 0)
+        check_text(out, report, args->verbose);
+    if (out)
+        fclose(out);
+    out = open_memstream(&junit, &len);
+    if (out) {
+        check_junit_add(out, report);
+        fclose(out);
+    }
+    part.text = text;
+    part.junit = junit;
+    (void)check_json_part(args->json, &part);
+    free(text);
+    free(junit);
+}
+
 static int check_one(const struct capture_item *item, struct check_args *args, bool *stop)
 {
     enum roce_profile profile = profile_of(item, args);
     const char *path = item->path;
-    bool text = args->text;
+    bool part = args->shard.count && args->json, text = args->text || part;
     const char *name = name_capture(path, args);
     struct page_capture *capture = args->html ? page_capture_new(name) : NULL;
     struct check_watch watch[WATCHES_MAX];
@@ -206,9 +236,9 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
     const struct check_options options = {
         .keep_findings = text && args->verbose,
         .keep_history = text,
-        .conn_max = args->junit || (text && args->verbose) ? CONNS_LONG
-                    : text || capture                      ? CONNS_SHORT
-                                                           : 0,
+        .conn_max = args->junit || part || (text && args->verbose) ? CONNS_LONG
+                    : text || capture                              ? CONNS_SHORT
+                                                                   : 0,
         .no_icrc = args->no_icrc,
         .progress = !args->quiet && !args->immediate && !args->session,
         .immediate = args->immediate,
@@ -239,7 +269,7 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
                                                     : EXIT_HOLDS;
     if (report.name) {
-        if (text && report.frames > 0)
+        if (args->text && report.frames > 0)
             check_text(args->text, &report, args->verbose);
         if (args->junit)
             check_junit_add(args->junit, &report);
@@ -253,6 +283,9 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
         export_end(args->export, &report);
     if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
         rc = error_set(&error, "%s: cannot write the JSON", args->json_path);
+    if (part)
+        put_part(args, item, &report, rc != 0 ? EXIT_UNUSABLE : status,
+                 rc != 0 ? error.text : NULL);
     if (capture && report.frames > 0 && add_to_page(args, capture, &report, status, &error) != 0)
         rc = -1;
     *stop = report.interrupted;
@@ -327,6 +360,10 @@ static int read_options(int argc, char **argv, struct check_args *args)
             if (!args->jobs)
                 return cli_error("check: --jobs %s: not a number from 1 to %u", optarg,
                                  CLI_JOBS_MAX);
+            break;
+        case SHARD_KEY:
+            if (shard_option(&args->shard, table.command, optarg) != 0)
+                return EXIT_UNUSABLE;
             break;
         case OPT_IMMEDIATE: args->immediate = true; break;
         case 'v': args->verbose = true; break;
@@ -411,22 +448,12 @@ static int read_captures(int cnt, char **files, struct check_args *args)
     if (!args->monitor.interface &&
         connection_frames(args->captures.item[0].path, &args->narrow, &error) != 0)
         return cli_error("%s", error.text);
+    if (args->shard.count && (args->monitor.interface || args->html_path))
+        return cli_error("check: --shard and --%s cannot be combined",
+                         args->html_path ? "html" : "live");
+    if (capture_set_shard(&args->captures, &args->shard, &error) != 0)
+        return cli_error("check: %s", error.text);
     return check_outputs(args);
-}
-
-/* Prints the last line of a report on several captures. */
-static void print_sum(FILE *out, const unsigned cnt[EXIT_UNUSABLE + 1], size_t captures)
-{
-    static const char *const words[] = {"passed", "failed", "unusable"};
-    const char *sep = "";
-
-    fprintf(out, "\n%zu captures:", captures);
-    for (int i = EXIT_HOLDS; i <= EXIT_UNUSABLE; i++)
-        if (cnt[i]) {
-            fprintf(out, "%s %u %s", sep, cnt[i], words[i]);
-            sep = ",";
-        }
-    fprintf(out, "\n");
 }
 
 static bool has_export(const struct export_paths *paths)
@@ -525,7 +552,7 @@ static int run_check(struct check_args *args)
 {
     size_t cnt = args->captures.cnt;
     int status = EXIT_HOLDS, rc;
-    unsigned cnts[EXIT_UNUSABLE + 1] = {0};
+    size_t cnts[EXIT_UNUSABLE + 1] = {0};
     bool stop = false;
 
     rc = open_check_outputs(args);
@@ -535,6 +562,8 @@ static int run_check(struct check_args *args)
         !outfile_is_stdout(args->annotate_path) && !outfile_is_stdout(args->paths.events) &&
         !outfile_is_stdout(args->paths.perfetto))
         args->text = colour_open(args->colour);
+    if (rc == 0 && args->json && args->shard.count)
+        (void)check_json_shard(args->json, &args->shard);
     args->summed_up = args->text && cnt > 1;
     if (rc == 0 && (rc = start_session(args)) != 0)
         status = rc;
@@ -562,7 +591,7 @@ static int run_check(struct check_args *args)
             status = one;
     }
     if (args->summed_up && rc == 0)
-        print_sum(args->text, cnts, cnt);
+        check_text_sum(args->text, cnts, cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
     if (args->html && rc == 0)

@@ -21,6 +21,7 @@
 #include "util/cli_opts.h"
 #include "util/colour.h"
 #include "util/outfile.h"
+#include "util/shard.h"
 
 #define PIPE_TIMEOUT 10 /* default of --timeout, s */
 
@@ -99,6 +100,7 @@ static const struct cli_option rows[] = {
      "play nothing; write a table of the JSON reports that are given, as HTML or Markdown"},
     {"jobs", 'J', "N", "number of drills played in parallel (default: number of processors)"},
     {"quiet", 'q', NULL, "print only drills that did not pass, and the table"},
+    SHARD_OPTION("drills"),
     COLOUR_OPTION,
     {"help", 'h', NULL, "print this"},
 };
@@ -114,6 +116,7 @@ struct drill_live_args {
 
 struct drill_args {
     bool quiet, strict;
+    struct shard shard;
     const char *tap_path, *junit_path, *json_path, *html_path, *device, *matrix_path;
     enum colour_mode colour;
     const char *from; /* capture of --from, or NULL */
@@ -357,6 +360,10 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             if (colour_option(table.command, optarg, &args->colour) != 0)
                 return EXIT_UNUSABLE;
             break;
+        case SHARD_KEY:
+            if (shard_option(&args->shard, table.command, optarg) != 0)
+                return EXIT_UNUSABLE;
+            break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         default: return EXIT_UNUSABLE;
         }
@@ -366,6 +373,11 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     if (args->from)
         return optind < argc ? cli_error("drill: --from plays no drills: %s", argv[optind])
                              : write_from(args);
+    if (args->shard.count && (args->tap_path || args->html_path || args->live.any))
+        return cli_error("drill: --shard cannot be used with --%s",
+                         args->live.any   ? "live"
+                         : args->tap_path ? "tap; rocedrill merge writes it"
+                                          : "html; rocedrill merge writes the page");
     if (optind >= argc)
         return cli_error("drill: no drill given (see --help)");
     return choose_device(args);
@@ -419,6 +431,11 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
         drill_page_write(html, suite, device, args->strict);
     if (json) {
         object = drill_json(suite, device);
+        if (object && args->shard.count)
+            drill_json_shard(
+                object, &args->shard, suite,
+                (struct drill_report_style){.quiet = args->quiet, .strict = args->strict},
+                drill_page_section);
         if (!object || json_dumpf(object, json, JSON_INDENT(2)) != 0)
             status = cli_error("drill: %s: cannot be written", args->json_path);
         fputc('\n', json);
@@ -479,8 +496,10 @@ int cmd_drill(int argc, char **argv)
             return cli_error("drill: %s", error.text);
         }
     }
-    if (begin_live(&args, suite.cnt, &error) != 0 ||
-        drill_suite_run(&suite, &args.options, &error) != 0)
+    if (drill_suite_shard(&suite, &args.shard, &error) != 0)
+        status = cli_error("drill: %s", error.text);
+    else if (begin_live(&args, suite.cnt, &error) != 0 ||
+             drill_suite_run(&suite, &args.options, &error) != 0)
         status = cli_error("drill: %s", error.text);
     else if (args.options.check_only)
         status = report_check(&suite);

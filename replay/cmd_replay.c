@@ -17,6 +17,7 @@
 #include "util/colour.h"
 #include "replay_page.h"
 #include "util/outfile.h"
+#include "util/shard.h"
 
 #define REPEAT_MAX 1000000u
 
@@ -68,6 +69,7 @@ static const struct cli_option rows[] = {
         "verbose", 'v', NULL,
         "print memory regions; for a folder, print the report of every capture"},
     {"quiet", 'q', NULL, "do not print text on standard output or progress"},
+    SHARD_OPTION("captures"),
     COLOUR_OPTION,
     {"help", 'h', NULL, "print this"},
 };
@@ -86,6 +88,7 @@ struct replay_args {
     FILE *text; /* stream of the reports; NULL with --quiet */
     FILE *json, *junit, *html;
     struct capture_set captures;
+    struct shard shard;
     struct narrow narrow;
     struct live_args live;
 };
@@ -213,6 +216,10 @@ static int read_options(int argc, char **argv, struct replay_args *args)
             if (colour_option(table.command, optarg, &args->colour) != 0)
                 return EXIT_UNUSABLE;
             break;
+        case SHARD_KEY:
+            if (shard_option(&args->shard, table.command, optarg) != 0)
+                return EXIT_UNUSABLE;
+            break;
         case 'h': print_usage(stdout); return EXIT_HOLDS;
         case CLI_BAD: return EXIT_UNUSABLE;
         case NARROW_FIRST:
@@ -235,6 +242,9 @@ static int read_options(int argc, char **argv, struct replay_args *args)
     if (args->html_path && (args->closed || args->live.load))
         return cli_error("replay: --html cannot be used with --%s",
                          args->closed ? "closed-loop" : "load");
+    if (args->shard.count && (args->live.options.iface || args->html_path))
+        return cli_error("replay: --shard cannot be used with --%s",
+                         args->html_path ? "html; rocedrill merge writes the page" : "live");
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
@@ -287,6 +297,8 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
         return cli_error("%s", error.text);
     if (stdins > 1)
         return cli_error("replay: standard input can be read only once");
+    if (capture_set_shard(&args->captures, &args->shard, &error) != 0)
+        return cli_error("replay: %s", error.text);
     return check_outputs(args);
 }
 
@@ -342,6 +354,10 @@ static int write_reports(const struct replay_args *args, const struct suite_tota
     if (!args->json)
         return 0;
     all = suite_json(totals, jobs, cnt);
+    if (args->shard.count)
+        suite_json_shard(
+            all, &args->shard, jobs,
+            (struct suite_text){.folder = args->captures.has_folder, .verbose = args->verbose});
     fine = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0;
     json_decref(all);
     fputc('\n', args->json);
@@ -360,8 +376,8 @@ static int run_replay(struct replay_args *args)
         .closed = args->closed ? &args->loop : NULL,
         .dump_path = args->dump_path,
         .live = args->live.options.iface ? &args->live.options : NULL,
-        .text = !args->quiet,
-        .ladders = args->html != NULL,
+        .text = !args->quiet || args->shard.count,
+        .ladders = args->html || (args->json && args->shard.count),
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
     bool gated = args->captures.has_folder;
     struct job_watcher watcher = {.done = gated ? NULL : print_job, .ctx = args};

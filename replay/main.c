@@ -13,6 +13,7 @@
 #include "cmd_decode.h"
 #include "cmd_drill.h"
 #include "cmd_edit.h"
+#include "cmd_merge.h"
 #include "cmd_plot.h"
 #include "util/cli_opts.h"
 #include "util/sandbox.h"
@@ -30,6 +31,7 @@ static const struct command {
      cmd_import},
     {"agent", "let replay --live on another host use an RDMA device of this host", agent_exec},
     {"drill", "play drills: scripts that test an RDMA device against the specification", cmd_drill},
+    {"merge", "make one report from the JSON reports of all shards (--shard)", cmd_merge},
     {"edit", "write a copy of a capture with altered, lost, copied or delayed frames", cmd_edit},
     {"plot", "draw the packets of a capture", cmd_plot},
     {"decode", "print the RoCE frames of captures as text", cmd_decode},

@@ -546,3 +546,27 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "schema_version", CHECK_JSON_VERSION);
     return put_line(out, o);
 }
+
+/* ---- shards ------------------------------------------------------------------------------------
+ */
+
+int check_json_shard(FILE *out, const struct shard *shard)
+{
+    json_t *o = shard_json(shard);
+
+    if (o)
+        json_object_set_new(o, "type", json_string("shard"));
+    return put_line(out, o);
+}
+
+int check_json_part(FILE *out, const struct check_part *part)
+{
+    json_t *o = begin_line("part", part->file);
+
+    put_number(o, "position", part->position);
+    put_number(o, "exit_status", (uint64_t)part->status);
+    json_object_set_new(o, "error", part->error ? json_lossy_string(part->error) : json_null());
+    json_object_set_new(o, "text", json_lossy_string(part->text ? part->text : ""));
+    json_object_set_new(o, "junit", json_lossy_string(part->junit ? part->junit : ""));
+    return put_line(out, o);
+}

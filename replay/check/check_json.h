@@ -8,6 +8,7 @@
 #define REPLAY_CHECK_CHECK_JSON_H
 
 #include "check/check_report.h"
+#include "util/shard.h"
 
 /* Each function writes one line. Returns 0, or -1 if the line could not be written. */
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding);
@@ -21,5 +22,18 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 
 int check_json_summary(FILE *out, const struct check_report *report, int status);
+
+/* What rocedrill merge needs of one capture besides the other lines. */
+struct check_part {
+    const char *file;
+    size_t position; /* number of the capture among those of all shards, from 0 */
+    int status;
+    const char *error; /* message on standard error, or NULL */
+    const char *text, *junit;
+};
+
+/* Print the first line of the output of a shard, and the line after the summary of a capture. */
+int check_json_shard(FILE *out, const struct shard *shard);
+int check_json_part(FILE *out, const struct check_part *part);
 
 #endif

@@ -600,3 +600,17 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
         print_known(&page);
     print_verdict(out, r);
 }
+
+void check_text_sum(FILE *out, const size_t cnt[EXIT_UNUSABLE + 1], size_t captures)
+{
+    static const char *const words[] = {"passed", "failed", "unusable"};
+    const char *sep = "";
+
+    fprintf(out, "\n%zu captures:", captures);
+    for (int i = EXIT_HOLDS; i <= EXIT_UNUSABLE; i++)
+        if (cnt[i]) {
+            fprintf(out, "%s %zu %s", sep, cnt[i], words[i]);
+            sep = ",";
+        }
+    fprintf(out, "\n");
+}

@@ -4,6 +4,7 @@
 #define REPLAY_CHECK_CHECK_TEXT_H
 
 #include "check/check_report.h"
+#include "util/cli_opts.h"
 #include "util/strbuf.h"
 
 /* Returns the arrow that marks packets sent by a side. */
@@ -20,5 +21,9 @@ void check_text_severities(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT]);
 /* Prints a connection: one line for the connection, then lines for each side. `verbose` adds the
  * memory regions. */
 void check_text_conn(FILE *out, const struct check_conn *c, bool verbose);
+
+/* Prints the last line of the text on several captures. cnt: number of captures with each exit
+ * status. */
+void check_text_sum(FILE *out, const size_t cnt[EXIT_UNUSABLE + 1], size_t captures);
 
 #endif

@@ -68,6 +68,13 @@ static void add_lead(struct strbuf *t, const struct drill_suite *suite, const ch
     add_problem(t, bad);
 }
 
+static const char *purpose_of(const struct drill_case *c)
+{
+    const char *text = json_string_value(json_object_get(c->json, "purpose"));
+
+    return c->json ? (text ? text : "") : c->script.purpose;
+}
+
 static void write_results(FILE *out, const struct drill_suite *suite, bool strict)
 {
     results_begin(out, "Drill");
@@ -79,7 +86,7 @@ static void write_results(FILE *out, const struct drill_suite *suite, bool stric
         add_name(&t, c);
         add_problem(&a, c);
         results_row(out, drill_case_verdict(c), is_good(c, strict), name,
-                    a.len ? about : c->script.purpose, has_section(c) ? i + 1 : 0);
+                    a.len ? about : purpose_of(c), has_section(c) ? i + 1 : 0);
     }
     results_end(out);
 }
@@ -153,17 +160,18 @@ static void write_command(FILE *out, const struct drill_case *c)
     free(text);
 }
 
-static void write_section(FILE *out, const struct drill_case *c, size_t number)
+void drill_page_section(FILE *out, const struct drill_case *c)
 {
     const struct drill_result *r = &c->result;
-    char name[400];
-    struct strbuf t = strbuf_of(name, sizeof(name));
 
-    add_name(&t, c);
-    section_begin(out, number, drill_case_verdict(c), name);
+    if (!has_section(c))
+        return;
+    if (c->section) {
+        fputs(c->section, out);
+        return;
+    }
     if (c->unusable) {
         section_text(out, c->error.text);
-        section_end(out);
         return;
     }
     section_text(out, c->script.purpose);
@@ -172,6 +180,16 @@ static void write_section(FILE *out, const struct drill_case *c, size_t number)
     write_difference(out, c);
     write_ladder(out, r);
     write_command(out, c);
+}
+
+static void write_section(FILE *out, const struct drill_case *c, size_t number)
+{
+    char name[400];
+    struct strbuf t = strbuf_of(name, sizeof(name));
+
+    add_name(&t, c);
+    section_begin(out, number, drill_case_verdict(c), name);
+    drill_page_section(out, c);
     section_end(out);
 }
 

@@ -11,4 +11,7 @@
  * stay in the stream. */
 void drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict);
 
+/* Writes the body of the section of a case; nothing for a case without a section. */
+void drill_page_section(FILE *out, const struct drill_case *c);
+
 #endif

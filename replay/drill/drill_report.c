@@ -136,6 +136,10 @@ static void print_problem(FILE *out, const struct drill_case *c, const char *com
 {
     const struct drill_result *r = &c->result;
 
+    if (c->ladder) {
+        fputs(c->ladder, out);
+        return;
+    }
     fprintf(out, "  ");
     put_escaped(out, c->path);
     if (r->line)
@@ -366,9 +370,12 @@ static json_t *id_list(const char (*list)[SCRIPT_NAME_MAX], unsigned cnt)
 static json_t *case_json(const struct drill_case *c)
 {
     const struct drill_result *r = &c->result;
-    json_t *json = json_object();
+    json_t *json;
     char name[400];
 
+    if (c->json)
+        return json_incref(c->json);
+    json = json_object();
     snprintf(name, sizeof(name), "%.*s", (int)c->name_len, c->name);
     json_object_set_new(json, "name", json_lossy_string(name));
     json_object_set_new(json, "file", json_lossy_string(c->path));
@@ -425,4 +432,47 @@ json_t *drill_json(const struct drill_suite *suite, const char *device)
     json_object_set_new(json, "totals", sums);
     json_object_set_new(json, "drills", drills);
     return json;
+}
+
+/* Returns what `print` writes for a case, as a JSON string. */
+static json_t *printed(const struct drill_case *c,
+                       void print(FILE *out, const struct drill_case *c))
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    json_t *json;
+
+    if (!out)
+        return NULL;
+    print(out, c);
+    fclose(out);
+    json = json_lossy_string(text ? text : "");
+    free(text);
+    return json;
+}
+
+static void print_ladder_part(FILE *out, const struct drill_case *c)
+{
+    if (!c->unusable && c->result.verdict != DRILL_PASS)
+        print_problem(out, c, "");
+}
+
+void drill_json_shard(json_t *json, const struct shard *shard, const struct drill_suite *suite,
+                      struct drill_report_style style,
+                      void sections(FILE *out, const struct drill_case *c))
+{
+    json_t *drills = json_object_get(json, "drills"), *head = shard_json(shard);
+
+    json_object_set_new(head, "quiet", json_boolean(style.quiet));
+    json_object_set_new(head, "strict", json_boolean(style.strict));
+    json_object_set_new(json, "shard", head);
+    for (size_t i = 0; i < suite->cnt; i++) {
+        const struct drill_case *c = &suite->at[i];
+
+        json_object_set_new(json_array_get(drills, i), "merge",
+                            json_pack("{s:I, s:o, s:o}", "position", (json_int_t)c->position,
+                                      "text", printed(c, print_ladder_part), "section",
+                                      printed(c, sections)));
+    }
 }

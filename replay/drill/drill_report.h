@@ -28,6 +28,17 @@ void drill_repeat_command(FILE *out, const struct drill_case *c, const char *com
  * named the device, for the command that repeats a case. */
 void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const char *command);
 
+/* How a run prints its reports; a merge does the same. */
+struct drill_report_style {
+    bool quiet, strict;
+};
+
+/* Adds to drill_json() of a shard what a merge needs. `sections` prints the body of the section of
+ * a case on a page. */
+void drill_json_shard(json_t *json, const struct shard *shard, const struct drill_suite *suite,
+                      struct drill_report_style style,
+                      void sections(FILE *out, const struct drill_case *c));
+
 /* Prints KTAP version 1, the format of the selftests of the Linux kernel. Each case is a test. */
 void drill_tap(FILE *out, const struct drill_suite *suite);
 

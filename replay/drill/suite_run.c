@@ -119,6 +119,37 @@ bool drill_suite_find(const char *name, char *path, size_t cap)
     return false;
 }
 
+int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct error *error)
+{
+    uint64_t *size;
+    bool *chosen;
+    size_t cnt = 0;
+    int rc = 0;
+
+    if (!shard->count)
+        return 0;
+    size = calloc(suite->path_cnt + 1, sizeof(*size));
+    chosen = calloc(suite->path_cnt + 1, sizeof(*chosen));
+    suite->position = calloc(suite->path_cnt + 1, sizeof(*suite->position));
+    for (size_t i = 0; size && i < suite->path_cnt; i++)
+        size[i] = shard_file_size(suite->path[i]);
+    if (!size || !chosen || !suite->position ||
+        shard_choose(shard, size, suite->path_cnt, chosen) != 0)
+        rc = error_set(error, "no memory for %zu drills", suite->path_cnt);
+    for (size_t i = 0; rc == 0 && i < suite->path_cnt; i++) {
+        if (!chosen[i]) {
+            free(suite->path[i]);
+            continue;
+        }
+        suite->position[cnt] = i;
+        suite->path[cnt++] = suite->path[i];
+    }
+    suite->path_cnt = rc == 0 ? cnt : suite->path_cnt;
+    free(size);
+    free(chosen);
+    return rc;
+}
+
 /* ---- cases ----------------------------------------------------------------------------------- */
 
 /* Sets the name of a case: the last folder and the file name, without suffix. */
@@ -137,8 +168,8 @@ static void set_name(struct drill_case *c)
         c->name_len -= (unsigned)strlen(SUFFIX);
 }
 
-static struct drill_case *add_case(struct drill_suite *suite, const char *path,
-                                   unsigned combination)
+struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
+                                    unsigned combination)
 {
     struct drill_case *c;
 
@@ -181,10 +212,11 @@ static int make_cases(struct drill_suite *suite, const char *only, struct error 
 
             if (rc == 0 && only && !is_wanted(suite->path[i], k, only))
                 continue;
-            c = add_case(suite, suite->path[i], k);
+            c = drill_suite_case(suite, suite->path[i], k);
 
             if (!c)
                 return error_set(error, "%s: no memory", suite->path[i]);
+            c->position = suite->position ? suite->position[i] : i;
             c->unusable = rc != 0;
             c->error = problem;
         }
@@ -297,10 +329,13 @@ void drill_suite_free(struct drill_suite *suite)
         drill_result_free(&suite->at[i].result);
         script_free(&suite->at[i].script);
         free(suite->at[i].recorded);
+        json_decref(suite->at[i].json);
+        json_decref(suite->at[i].merge);
     }
     free(suite->at);
     for (size_t i = 0; i < suite->path_cnt; i++)
         free(suite->path[i]);
     free(suite->path);
+    free(suite->position);
     memset(suite, 0, sizeof(*suite));
 }

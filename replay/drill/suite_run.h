@@ -12,7 +12,9 @@
 #ifndef REPLAY_DRILL_SUITE_RUN_H
 #define REPLAY_DRILL_SUITE_RUN_H
 
+#include <jansson.h>
 #include "drill/engine.h"
+#include "util/shard.h"
 
 /* One drill with one combination of its variants. */
 struct drill_case {
@@ -25,12 +27,20 @@ struct drill_case {
     struct error error;   /* the reason */
     struct script script; /* parsed drill; all zero if the drill cannot be parsed */
     struct drill_result result;
-    char *recorded; /* path of the recording, or NULL */
+    char *recorded;  /* path of the recording, or NULL */
+    size_t position; /* number of the drill among those of all shards, from 0 */
+    /* Case that was played by another process (rocedrill merge); all NULL otherwise. */
+    json_t *json;        /* its case in the JSON report, without `merge` */
+    json_t *merge;       /* texts of the other reports */
+    const char *ladder;  /* what drill_text() prints, part of `merge` */
+    const char *section; /* body of the section of the page, part of `merge` */
 };
 
 struct drill_suite {
     char **path;
     size_t path_cnt, path_cap;
+    size_t
+        *position; /* position of each path among those of all shards; NULL: all paths are here */
     struct drill_case *at;
     size_t cnt, cap;
 };
@@ -55,6 +65,14 @@ bool drill_suite_find(const char *name, char *path, size_t cap);
 /* Adds a drill, or all files *.drill of a folder and its subfolders in the order of their names.
  * Returns 0, or -1 and an error. */
 int drill_suite_add(struct drill_suite *suite, const char *path, struct error *error);
+
+/* Keeps the drills of one shard. Does nothing if shard->count is 0. Returns 0, or -1 and an error.
+ */
+int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct error *error);
+
+/* Adds a case. `path` must live as long as the suite. Returns NULL if out of memory. */
+struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
+                                    unsigned combination);
 
 /* Plays all drills. Returns 0. Returns -1 and an error if out of memory or if a recording cannot be
  * written. A drill that cannot be parsed is one case, which is unusable. */

@@ -42,7 +42,7 @@ bool is_capture_name(const char *name)
 static int add_item(struct capture_set *c, const char *path, const struct manifest_row *row,
                     struct error *error)
 {
-    struct capture_item item = {.expected = row ? row->expected : OUTCOME_PASS};
+    struct capture_item item = {.expected = row ? row->expected : OUTCOME_PASS, .position = c->cnt};
 
     if (c->cnt == c->cap) {
         size_t cap = c->cap ? 2 * c->cap : 64;
@@ -157,12 +157,46 @@ int capture_set_add(struct capture_set *c, const char *path, struct error *error
     return add_item(c, path, NULL, error);
 }
 
+static void free_item(struct capture_item *item)
+{
+    free(item->path);
+    free(item->peer);
+}
+
+int capture_set_shard(struct capture_set *c, struct shard *shard, struct error *error)
+{
+    uint64_t *size;
+    bool *chosen;
+    size_t cnt = 0;
+    int rc = 0;
+
+    if (!shard->count)
+        return 0;
+    for (size_t i = 0; i < c->cnt; i++)
+        if (strcmp(c->item[i].path, "-") == 0)
+            return error_set(error, "--shard requires files, not standard input");
+    size = calloc(c->cnt + 1, sizeof(*size));
+    chosen = calloc(c->cnt + 1, sizeof(*chosen));
+    for (size_t i = 0; size && i < c->cnt; i++)
+        size[i] = shard_file_size(c->item[i].path);
+    if (!size || !chosen || shard_choose(shard, size, c->cnt, chosen) != 0)
+        rc = error_set(error, "no memory for %zu captures", c->cnt);
+    for (size_t i = 0; rc == 0 && i < c->cnt; i++) {
+        if (chosen[i])
+            c->item[cnt++] = c->item[i];
+        else
+            free_item(&c->item[i]);
+    }
+    c->cnt = rc == 0 ? cnt : c->cnt;
+    free(size);
+    free(chosen);
+    return rc;
+}
+
 void capture_set_free(struct capture_set *c)
 {
-    for (size_t i = 0; i < c->cnt; i++) {
-        free(c->item[i].path);
-        free(c->item[i].peer);
-    }
+    for (size_t i = 0; i < c->cnt; i++)
+        free_item(&c->item[i]);
     free(c->item);
     memset(c, 0, sizeof(*c));
 }

@@ -10,11 +10,13 @@
 
 #include "base/error.h"
 #include "suite/manifest.h"
+#include "util/shard.h"
 
 struct capture_item {
     char *path; /* path to open; "-" is standard input */
     char *peer; /* peer of the manifest, or NULL */
     enum outcome expected;
+    size_t position; /* number in the list of all captures, before capture_set_shard() */
 };
 
 struct capture_set {
@@ -28,6 +30,10 @@ struct capture_set {
  * an error: a folder that cannot be read or has no capture, or a manifest that is malformed or
  * names a missing capture. Call capture_set_free() in both cases. */
 int capture_set_add(struct capture_set *captures, const char *path, struct error *error);
+
+/* Keeps the captures of one shard. Does nothing if shard->count is 0. Returns 0, or -1 and an
+ * error. */
+int capture_set_shard(struct capture_set *captures, struct shard *shard, struct error *error);
 void capture_set_free(struct capture_set *captures);
 
 /* Returns whether a file name has the ending of a capture: .pcap, .pcapng, .cap or .erf, optionally

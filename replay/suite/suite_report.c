@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "engine/diff.h"
+#include "util/json_util.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 
@@ -308,4 +309,26 @@ json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, si
         json_array_append(captures, jobs[i].json);
     }
     return json_pack("{s:o, s:o}", "summary", summary, "captures", captures);
+}
+
+void suite_json_shard(json_t *all, const struct shard *shard, const struct job *jobs,
+                      struct suite_text how)
+{
+    json_t *captures = json_object_get(all, "captures"), *head = shard_json(shard);
+
+    json_object_set_new(head, "folder", json_boolean(how.folder));
+    json_object_set_new(head, "verbose", json_boolean(how.verbose));
+    json_object_set_new(all, "shard", head);
+    for (size_t i = 0; i < json_array_size(captures); i++) {
+        const struct job *job = &jobs[i];
+        bool shown = !how.folder || how.verbose || !job_as_expected(job);
+        json_t *part = json_pack("{s:I, s:o}", "position", (json_int_t)job->item->position, "text",
+                                 json_lossy_string(shown && job->text ? job->text : ""));
+
+        if (job->error)
+            json_object_set_new(part, "error", json_lossy_string(job->error));
+        if (job->ladders)
+            json_object_set_new(part, "ladders", json_lossy_string(job->ladders));
+        json_object_set_new(json_array_get(captures, i), "merge", part);
+    }
 }

@@ -39,4 +39,14 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
  * memory. */
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
+/* How a single run prints the text report of a suite. */
+struct suite_text {
+    bool folder;  /* suite_text(); otherwise the text of each capture, one after the other */
+    bool verbose; /* the texts of all captures */
+};
+
+/* Adds to suite_json() of a shard what a merge needs. */
+void suite_json_shard(json_t *all, const struct shard *shard, const struct job *jobs,
+                      struct suite_text how);
+
 #endif

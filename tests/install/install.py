@@ -25,7 +25,7 @@ import tempfile
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
-COMMANDS = ["agent", "check", "decode", "drill", "edit", "import", "plot", "replay"]
+COMMANDS = ["agent", "check", "decode", "drill", "edit", "import", "merge", "plot", "replay"]
 PAGES = ["rocedump", "rocedrill", "rnic-info", "rnic-run"] + ["rocedrill-" + command for command in COMMANDS]
 # Command lines, each with the expected completion of its last word in bash.
 COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--js"], "--json"),

@@ -122,6 +122,7 @@ def main():
             out.write(congested())
         runs = [[capture] for capture in args.captures + [cut, none, slowed]] + [[none, args.captures[0]]]
         runs += [["--no-icrc", args.captures[0]], ["--quirks", "linux-rxe-6.1"] + args.captures]
+        runs += [["--shard", "1/2", args.captures[0], none]]
         runs += [["--other-end", capture, capture] for capture in args.captures[:3]]
         for run in runs:
             found, status = lines(args.rocedrill, run)
@@ -129,7 +130,7 @@ def main():
                 met[line["type"]] += 1
                 for error in kinds[line["type"]].iter_errors(line):
                     wrong.append(f"{run[-1]}: {line['type']}: {'/'.join(map(str, error.path))}: {error.message[:200]}")
-            last = "comparison" if "--other-end" in run else "summary"
+            last = "comparison" if "--other-end" in run else "part" if "--shard" in run else "summary"
             if not found or found[-1]["type"] != last or (len(run) == 1 and found[-1]["exit_status"] != status):
                 wrong.append(f"{run[-1]}: no {last} at the end, or another exit status than {status}")
         report = os.path.join(folder, "report.xml")

@@ -39,7 +39,7 @@ def main():
         for name, text in DRILLS.items():
             with open(f"{tmp}/g/{name}.drill", "w", encoding="utf-8") as file:
                 file.write(text)
-        for args in ([folder], ["--record", f"{tmp}/rec", f"{tmp}/g"]):
+        for args in ([folder], ["--record", f"{tmp}/rec", f"{tmp}/g"], ["--shard", "1/1", f"{tmp}/g"]):
             done = subprocess.run([program, "drill", "--json", "-"] + args, capture_output=True, text=True)
             report = json.loads(done.stdout)
             jsonschema.validate(report, schema)

@@ -50,7 +50,8 @@ def main():
         with open(text, "w", encoding="utf-8") as out:
             out.write("not a capture\n")
         loop = [name for name in captures if os.path.basename(name).startswith("rc-loss-both")]
-        for args in ([*captures, text], ["--quirks", "linux-rxe-6.1", *captures], ["--closed-loop", "both", "--impair", "loss=5%", "--seed", "1", *loop],
+        for args in ([*captures, text], ["--quirks", "linux-rxe-6.1", *captures],
+                     ["--shard", "1/1", "--quirks", "none", *captures, text], ["--closed-loop", "both", "--impair", "loss=5%", "--seed", "1", *loop],
                      ["--closed-loop", "both", "--impair", "corrupt=20%", "--seed", "1", *captures[:12]]):
             done = subprocess.run([program, "replay", "--quiet", "--json", "-", *args], capture_output=True, text=True)
             if not done.stdout:

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* `rocedrill merge`: arguments and exit status. */
+#ifndef REPLAY_CMD_MERGE_H
+#define REPLAY_CMD_MERGE_H
+
+/* Runs the command; argv[0] is the program. Returns the exit status. */
+int cmd_merge(int argc, char **argv);
+
+#endif

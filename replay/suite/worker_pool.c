@@ -255,7 +255,7 @@ static void collect_result(struct job *job, struct worker *w, int status)
     w->done = true;
 }
 
-/* Waits until at least one of the first `cnt` jobs is done, and returns the number of jobs that are
+/* Waits until at least one of the `cnt` jobs is done, and returns the number of jobs that are
  * done. */
 static size_t wait_for_workers(struct job *jobs, struct worker *workers, size_t cnt,
                                const struct job_options *options)
@@ -297,24 +297,46 @@ static void notify_watcher(struct job_batch *batch, size_t done)
             batch->watcher->done(batch->watcher->ctx, &batch->jobs[batch->told]);
 }
 
+/* Sets the order in which jobs start: the biggest captures first, so that none of them runs alone
+ * at the end. */
+static int set_order(const struct job_batch *batch, size_t *order)
+{
+    uint64_t *size = calloc(batch->cnt + 1, sizeof(*size));
+    int rc = -1;
+
+    for (size_t i = 0; size && i < batch->cnt; i++)
+        size[i] = shard_file_size(batch->jobs[i].item->path);
+    if (size)
+        rc = shard_order(size, batch->cnt, order);
+    free(size);
+    return rc;
+}
+
 static int run_in_workers(struct job_batch *batch, unsigned at_a_time,
                           const struct job_options *options, struct error *error)
 {
-    size_t started = 0, running = 0;
+    size_t started = 0, running = 0, *order = calloc(batch->cnt + 1, sizeof(*order));
     int rc = 0;
+
+    if (!order || set_order(batch, order) != 0) {
+        free(order);
+        return error_set(error, "no memory for %zu captures", batch->cnt);
+    }
 
     while (running || (rc == 0 && started < batch->cnt)) {
         if (rc == 0 && started < batch->cnt && running < at_a_time) {
-            rc = start_worker(&batch->jobs[started], &batch->workers[started], options, error);
+            size_t at = order[started++];
+
+            rc = start_worker(&batch->jobs[at], &batch->workers[at], options, error);
             running += rc == 0;
-            started++;
             continue;
         }
-        size_t done = wait_for_workers(batch->jobs, batch->workers, started, options);
+        size_t done = wait_for_workers(batch->jobs, batch->workers, batch->cnt, options);
 
         running -= done;
         notify_watcher(batch, done);
     }
+    free(order);
     return rc;
 }
 

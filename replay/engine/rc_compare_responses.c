@@ -517,8 +517,8 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
 
 /* ---- All directions -------------------------------------------------------------------------- */
 
-/* Returns the number of ACKs of all directions whose MSN is lower than that of the previous ACK.
- * The MSN of a responder never decreases, so the network reordered these ACKs. */
+/* Returns the number of ACKs and Atomic ACKs of all directions whose MSN is lower than that of the
+ * previous one. The MSN of a responder never decreases, so the network reordered them. */
 static uint32_t count_reordered(const struct session *session)
 {
     uint32_t cnt = 0;
@@ -529,7 +529,8 @@ static uint32_t count_reordered(const struct session *session)
 
         for (uint32_t i = 0; i < s->event_cnt && !s->skip; i++) {
             if (!s->event[i].response || !s->event[i].usable ||
-                !event_is_syndrome(s, i, ROCE_SYN_ACK) || event_opcode(s, i)->kind != ROCE_KIND_ACK)
+                (!event_is_syndrome(s, i, ROCE_SYN_ACK) &&
+                 event_opcode(s, i)->kind != ROCE_KIND_ATOMIC_ACK))
                 continue;
             cnt += before != EVENT_NONE &&
                    roce_psn_diff(roce_psn_of(event_packet(s, i)->msn),

@@ -487,8 +487,8 @@ static bool refuses_repeated(const struct response_case *c)
     return copies > 1;
 }
 
-/* Returns whether a NAK refuses a WRITE packet after the first of its message, although a response
- * shows that the first was executed. The responder's program deregistered the region in between. */
+/* Returns whether a NAK refuses a WRITE packet after the first of its message, as the last response
+ * of the connection. The responder's program deregistered the region in between. */
 static bool refuses_rest(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -504,12 +504,7 @@ static bool refuses_rest(const struct response_case *c)
         if (s->event[i].usable &&
             (s->event[i].response ? event_executed(s, i, e->rel) : s->event[i].rel <= e->rel))
             return false;
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
-        if (s->event[i].response && s->event[i].usable && !event_is_nak(s, i) &&
-            s->event[i].rel >= s->req[e->msg_first].rel && s->event[i].rel < e->rel &&
-            request_table_msn_fits(s, i))
-            return true;
-    return false;
+    return true;
 }
 
 /* Returns whether an earlier request differs in its opcode from the first copy with its PSN. Which
@@ -526,6 +521,27 @@ static bool follows_other_request(const struct response_case *c)
             continue;
         e = request_at(s, s->event[i].rel);
         if (e && e->event < i && event_opcode(s, i)->kind != event_opcode(s, e->event)->kind)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether only the data of a READ response differs, and a later WRITE to the same memory
+ * was captured before the response. The capture then does not show what the memory contained at the
+ * READ. */
+static bool overwritten_meanwhile(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+
+    if (!c->data || !e || event_opcode(s, e->event)->kind != ROCE_KIND_READ)
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        const struct request_pkt *w = request_at(s, s->event[i].rel);
+
+        if (!s->event[i].response && w && w->rel > e->rel && w->rkey == e->rkey &&
+            w->va < e->va + e->len && e->va < w->va + w->len &&
+            event_opcode(s, w->event)->kind == ROCE_KIND_WRITE)
             return true;
     }
     return false;
@@ -568,6 +584,7 @@ static const struct {
     {refuses_repeated,    true,  "does not show when the program deregistered the memory"},
     {refuses_rest,        true,  "does not show when the program deregistered the memory"},
     {follows_other_request, true, "does not show which of two requests with one PSN was executed"},
+    {overwritten_meanwhile, false, "has a later WRITE to this memory before the READ response"},
     {other_wrote,         false, "does not show in which order connections wrote this memory"},
     {may_be_divided,      true,  "has no packet that shows the path MTU"},
     {may_be_tail,         true,  "may have begun after the READ of this response"},

@@ -18,6 +18,14 @@ static bool is_answered(const struct inferred_setup *s, int64_t rel)
     return false;
 }
 
+/* Returns whether the headers and the padded payload of a packet are as long as those of a response
+ * of our RNIC. An alteration of the opcode keeps the length of a packet. */
+static bool has_length_of(const struct trace_packet *p, const struct tx_response *a)
+{
+    return roce_opcode(p->opcode)->len + (p->payload_len + 3) / 4 * 4 ==
+           roce_opcode(a->opcode)->len + (a->payload_len + 3) / 4 * 4;
+}
+
 /* Returns a response of our RNIC that equals the packet except for its destination QP or its
  * opcode, or NULL. */
 static struct tx_response *find_like(const struct response_comparison *all,
@@ -50,7 +58,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
          * or if a response with its PSN was captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
-            !(!response && (p->ackreq || is_answered(&dir->setup, a->rel))) &&
+            !(!response &&
+              (p->ackreq || !has_length_of(p, a) || is_answered(&dir->setup, a->rel))) &&
             !(response && d->cnt > 1 &&
               ((d->cnt > 2 && flow->cnt > 1) || is_answered(&dir->setup, a->rel))))
             return a;

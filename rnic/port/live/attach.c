@@ -312,9 +312,13 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
     int error =
         rnic_qpn_alloc_init(&live->qpns, live->iface.name, live->given_port, &live->entropy);
 
-    if (error)
-        error_set(why, "other processes use all QPN ranges of %s: %s", live->iface.name,
-                  strerror(-error));
+    if (error == -ENOSPC)
+        error_set(why,
+                  "other processes have claimed all QPN ranges of %s (@rnic/%s/qpnblk/ in "
+                  "/proc/net/unix)",
+                  live->iface.name, live->iface.name);
+    else if (error)
+        error_set(why, "cannot claim a QPN range of %s: %s", live->iface.name, strerror(-error));
     if (!error) {
         mix_block(live);
         error = new_device(live, attr, why);

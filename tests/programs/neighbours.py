@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Tests that users of one network namespace do not disturb each other: a user sees neither the devices nor the
+recordings of another one, false names delay nobody for long, and claimed names are reported at once.
+
+neighbours.py --bin FOLDER      exit status 77: only root can run processes of several users"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import wire
+
+USERS = (65533, 65534)
+FALSE_NAMES = 200
+BLOCKS = 4094
+# Claims names until its standard input ends: the QPN ranges, or processes that never answer.
+SQUATTER = """
+import socket, sys
+kept = []
+for number in range(1, int(sys.argv[2]) + 1):
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if sys.argv[1] == "qpnblk" else socket.SOCK_STREAM)
+    one.bind("\\0rnic/wire0/" + sys.argv[1] + "/%d" % number + sys.argv[3])
+    if sys.argv[1] == "proc":
+        one.listen(16)
+    kept.append(one)
+print("claimed", flush=True)
+sys.stdin.read()
+"""
+
+
+def as_user(uid, *command, raw=False):
+    caps = ["--inh-caps=+net_raw,+net_admin", "--ambient-caps=+net_raw,+net_admin"] if raw else ["--inh-caps=-all"]
+    return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *caps, *command]
+
+
+class World:
+    def __init__(self, bin_dir, folder):
+        self.bin, self.folder = os.path.abspath(bin_dir), folder
+        self.space, self.other = wire.link(1500)
+
+    def start(self, *command, **how):
+        return subprocess.Popen(self.space.command(*command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, **how)
+
+    def info(self, uid):
+        """Returns the text that rnic-info prints for a user, and the seconds that it needs."""
+        begin = time.monotonic()
+        done = subprocess.run(self.space.command(*as_user(uid, os.path.join(self.bin, "rnic-info"))), check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, COLUMNS="200"))
+        return done.stdout, time.monotonic() - begin
+
+    def squat(self, kind, cnt, end=""):
+        squatter = self.start(*as_user(USERS[1], sys.executable, "-c", SQUATTER, kind, str(cnt), end))
+        assert squatter.stdout.readline() == "claimed\n", squatter.communicate()
+        return squatter
+
+
+def users_do_not_see_each_other(world):
+    programs, records = [], []
+    for number, uid in enumerate(USERS):
+        home = os.path.join(world.folder, str(uid))
+        os.mkdir(home)
+        os.chown(home, uid, uid)
+        os.chmod(home, 0o755)
+        records.append(os.path.join(home, "record.pcapng"))
+        programs.append(world.start(*as_user(
+            uid, "env", "TMPDIR=" + home, "HOME=" + home, os.path.join(world.bin, "rnic-run"), "-i", "wire0", "-w",
+            records[-1], "--", "rping", "-s", "-P", "-a", wire.ADDRESSES[0][0], "-p", str(7300 + number), raw=True)))
+    for number in range(2):
+        while not world.space.ready(f"cm/106/{7300 + number}"):
+            assert programs[number].poll() is None, programs[number].communicate()
+            time.sleep(0.05)
+    seen = [world.info(uid)[0].decode() for uid in (*USERS, 0)]
+    print("\n----\n".join(seen))
+    pids = [re.findall(r"\bpid (\d+)", text) for text in seen]
+    assert len(pids[0]) == len(pids[1]) == 1 and pids[0] != pids[1] and sorted(pids[2]) == sorted(pids[0] + pids[1]), pids
+    for number, uid in enumerate(USERS):
+        for path in (records[1 - number], *(os.path.join(at, file) for at, _, files in os.walk(
+                os.path.dirname(records[1 - number])) for file in files)):
+            done = subprocess.run(as_user(uid, "cat", path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  check=False)
+            assert not os.path.exists(path) or done.returncode, f"user {uid} can read {path}"
+    for program in programs:
+        wire.stacks.end(program.pid)
+        program.communicate()
+
+
+def false_names_delay_only_briefly(world):
+    squatter = world.squat("proc", FALSE_NAMES, ".\x1b[31m\x07")
+    text, seconds = world.info(USERS[0])
+    assert seconds < 1.5, f"another user's names delay rnic-info by {seconds:.1f} s"
+    text, seconds = world.info(0)
+    assert seconds < 4, f"{seconds:.1f} s for {FALSE_NAMES} processes that never answer"
+    assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), text
+    squatter.communicate("")
+
+
+def claimed_names_are_reported_at_once(world):
+    squatter = world.squat("qpnblk", BLOCKS)
+    begin = time.monotonic()
+    done = world.start(os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "ibv_devinfo", "-v")
+    out = done.communicate()[0]
+    assert time.monotonic() - begin < 10 and done.returncode, out
+    assert "have claimed all QPN ranges of wire0" in out and "@rnic/wire0/qpnblk/" in out, out
+    squatter.communicate("")
+    done = world.start(os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "ibv_devinfo")
+    out = done.communicate()[0]
+    assert done.returncode == 0, out
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    args = parser.parse_args()
+    if os.geteuid() != 0 or subprocess.run(as_user(USERS[0], "true"), check=False).returncode:
+        print("only root can run processes of several users")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="rnic-neighbours-") as folder:
+        os.chmod(folder, 0o755)
+        world = World(args.bin, folder)
+        try:
+            for test in (claimed_names_are_reported_at_once, false_names_delay_only_briefly,
+                         users_do_not_see_each_other):
+                test(world)
+                print(test.__name__, flush=True)
+        finally:
+            world.space.close()
+            world.other.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -52,12 +52,15 @@ enum {
     KEY_PATIENCE,
     KEY_ACK_TIMEOUT,
     KEY_REALLY,
+    KEY_RESUME,
 };
 
 static const struct cli_option rows[] = {
     {"grammar", KEY_GRAMMAR, NULL, "print the grammar of the drills"},
     {"check", KEY_CHECK, NULL, "parse the drills with all their variants, and run none"},
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
+    {"resume", KEY_RESUME, "REPORT.json",
+     "play only the drills that a run which stopped names as not run in this report"},
     {"pipe", KEY_PIPE, "COMMAND",
      "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
     {"from", KEY_FROM, "CAPTURE",
@@ -318,6 +321,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_RECORD: args->options.record_dir = optarg; break;
         case KEY_LACKS: args->options.lacking = optarg; break;
         case KEY_ONLY: args->options.only = optarg; break;
+        case KEY_RESUME: args->options.resume = optarg; break;
         case KEY_DEVICE: args->device = optarg; break;
         case KEY_STRICT: args->strict = true; break;
         case KEY_PIPE: args->pipe.command = optarg; break;
@@ -498,13 +502,18 @@ int cmd_drill(int argc, char **argv)
     }
     if (drill_suite_shard(&suite, &args.shard, &error) != 0)
         status = cli_error("drill: %s", error.text);
-    else if (begin_live(&args, suite.cnt, &error) != 0 ||
+    else if (begin_live(&args, suite.path_cnt, &error) != 0 ||
              drill_suite_run(&suite, &args.options, &error) != 0)
         status = cli_error("drill: %s", error.text);
     else if (args.options.check_only)
         status = report_check(&suite);
     else if ((status = write_reports(&suite, &args)) == 0)
         status = drill_suite_status(&suite, args.strict);
+    if (suite.left && suite.cnt == 0)
+        cli_error("drill: %s", suite.stopped.text);
+    else if (suite.left)
+        cli_error("drill: the run stopped: %s; %zu of %zu cases were not played",
+                  suite.stopped.text, suite.left, suite.cnt + suite.left);
     drill_suite_free(&suite);
     return status;
 }

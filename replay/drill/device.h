@@ -73,6 +73,7 @@ struct drill_async {
 struct drill_device;
 
 #define DRILL_UNSUPPORTED_TEXT "the device has no "
+#define DRILL_GONE_TEXT        "the device cannot be reached: "
 #define DRILL_VERB_UNSUPPORTED (-1000)
 
 struct drill_device_ops {
@@ -80,7 +81,8 @@ struct drill_device_ops {
     bool (*supports)(const char *need);
     /* Creates the device. `config` belongs to the kind of device. Returns NULL and an error if the
      * device cannot be created. An error that begins with DRILL_UNSUPPORTED_TEXT names what the
-     * device lacks. A device in real time replaces the addresses and QPNs of `net`. */
+     * device lacks, and one that begins with DRILL_GONE_TEXT ends the whole run. A device in real
+     * time replaces the addresses and QPNs of `net`. */
     struct drill_device *(*open)(const void *config, const struct script *script,
                                  struct drill_net *net, struct error *error);
     void (*close)(struct drill_device *dev);
@@ -129,6 +131,9 @@ struct drill_device_ops {
      * to the device, or DRILL_UNSUPPORTED_TEXT and an operation that the device lacks. May be NULL.
      */
     const char *(*failure)(const struct drill_device *dev);
+    /* Returns 0 if a drill can be played, or -1 and an error if the device cannot be reached at
+     * all. Called after a drill that lost its device. May be NULL. */
+    int (*reach)(const void *config, struct error *error);
     /* Returns whether the guard bytes before and after each memory region are unchanged. NULL: the
      * regions have no guard bytes. */
     bool (*guards_intact)(const struct drill_device *dev);

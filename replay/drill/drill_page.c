@@ -49,6 +49,9 @@ static void add_lead(struct strbuf *t, const struct drill_suite *suite, const ch
     const struct drill_case *bad = NULL;
     size_t cnt = 0, passed = 0;
 
+    if (suite->left)
+        strbuf_addf(t, "%s: the run stopped, %zu cases were not played: %s; ", device, suite->left,
+                    suite->stopped.text);
     for (size_t i = 0; i < suite->cnt; i++) {
         const struct drill_case *c = &suite->at[i];
 

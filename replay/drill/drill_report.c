@@ -25,7 +25,7 @@ int drill_case_status(const struct drill_case *c, bool strict)
 
 int drill_suite_status(const struct drill_suite *suite, bool strict)
 {
-    int status = EXIT_HOLDS;
+    int status = suite->left ? EXIT_UNUSABLE : EXIT_HOLDS;
 
     for (size_t i = 0; i < suite->cnt && status != EXIT_UNUSABLE; i++) {
         int one = drill_case_status(&suite->at[i], strict);
@@ -195,6 +195,15 @@ static const struct drill_case *worst_case(const struct drill_case *c, size_t cn
     return worst;
 }
 
+static size_t failed_cases(const struct drill_case *c, size_t cnt)
+{
+    size_t failed = 0;
+
+    for (size_t i = 0; i < cnt; i++)
+        failed += !c[i].unusable && c[i].result.verdict == DRILL_FAIL;
+    return failed;
+}
+
 struct group_row {
     const char *name;
     unsigned len;
@@ -246,14 +255,16 @@ void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const ch
     unsigned group_cnt = 0;
 
     for (size_t i = 0; i < suite->cnt;) {
-        size_t cnt = drill_cases(suite, i);
+        size_t cnt = drill_cases(suite, i), failed = failed_cases(&suite->at[i], cnt);
         const struct drill_case *c = worst_case(&suite->at[i], cnt);
         struct group_row *row = find_group(group, &group_cnt, c);
 
         row->cnt[c->unusable ? DRILL_VERDICT_CNT : (unsigned)c->result.verdict]++;
         if (!quiet || c->unusable || c->result.verdict != DRILL_PASS) {
             fprintf(out, "%-12s %.*s", drill_case_verdict(c), (int)c->name_len, c->name);
-            if (cnt > 1)
+            if (cnt > 1 && failed)
+                fprintf(out, " (%zu of %zu variants failed)", failed, cnt);
+            else if (cnt > 1)
                 fprintf(out, " (%zu variants)", cnt);
             fputc('\n', out);
         }
@@ -263,6 +274,9 @@ void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const ch
             print_problem(out, c, command);
         i += cnt;
     }
+    for (size_t i = suite->cnt; i < suite->cnt + suite->left && suite->cnt; i++)
+        fprintf(out, "not run      %.*s%s%s\n", (int)suite->at[i].name_len, suite->at[i].name,
+                *suite->at[i].variant ? " " : "", suite->at[i].variant);
     if (group_cnt)
         print_table(out, group, group_cnt);
 }
@@ -273,7 +287,7 @@ void drill_tap(FILE *out, const struct drill_suite *suite)
 {
     char problem[1400];
 
-    fprintf(out, "KTAP version 1\n1..%zu\n", suite->cnt);
+    fprintf(out, "KTAP version 1\n1..%zu\n", suite->cnt + suite->left);
     for (size_t i = 0; i < suite->cnt; i++) {
         const struct drill_case *c = &suite->at[i];
         enum drill_verdict v = c->result.verdict;
@@ -289,6 +303,8 @@ void drill_tap(FILE *out, const struct drill_suite *suite)
                     problem);
         fputc('\n', out);
     }
+    if (suite->left)
+        fprintf(out, "Bail out! %s\n", suite->stopped.text);
 }
 
 /* ---- JUnit ----------------------------------------------------------------------------------- */
@@ -318,6 +334,26 @@ static void print_junit_case(FILE *out, const struct drill_case *c)
         fputs("\"/>\n", out);
     }
     fputs("    </testcase>\n", out);
+}
+
+/* Prints the cases that were not played as errors. */
+static void print_junit_left(FILE *out, const struct drill_suite *suite)
+{
+    fprintf(out, "  <testsuite name=\"not run\" tests=\"%zu\" failures=\"0\" errors=\"%zu\">\n",
+            suite->left, suite->left);
+    for (size_t i = suite->cnt; i < suite->cnt + suite->left; i++) {
+        const struct drill_case *c = &suite->at[i];
+        char name[400];
+
+        snprintf(name, sizeof(name), "%.*s%s%s", (int)c->name_len, c->name, *c->variant ? " " : "",
+                 c->variant);
+        fprintf(out, "    <testcase classname=\"drill\" name=\"");
+        xml_escape_name(out, name);
+        fputs("\"><error message=\"not run: ", out);
+        xml_escape_name(out, suite->stopped.text);
+        fputs("\"/></testcase>\n", out);
+    }
+    fputs("  </testsuite>\n", out);
 }
 
 void drill_junit(FILE *out, const struct drill_suite *suite)
@@ -353,6 +389,8 @@ void drill_junit(FILE *out, const struct drill_suite *suite)
             print_junit_case(out, &suite->at[i]);
         fputs("  </testsuite>\n", out);
     }
+    if (suite->left)
+        print_junit_left(out, suite);
     fputs("</testsuites>\n", out);
 }
 
@@ -406,6 +444,24 @@ static json_t *case_json(const struct drill_case *c)
     return json;
 }
 
+/* Returns why the run stopped, and the cases that were not played. */
+static json_t *stopped_json(const struct drill_suite *suite)
+{
+    json_t *list = json_array();
+
+    for (size_t i = suite->cnt; i < suite->cnt + suite->left; i++) {
+        const struct drill_case *c = &suite->at[i];
+        char name[400];
+
+        snprintf(name, sizeof(name), "%.*s", (int)c->name_len, c->name);
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:s}", "name", json_lossy_string(name), "file",
+                                        json_lossy_string(c->path), "variant", c->variant));
+    }
+    return json_pack("{s:o, s:o}", "problem", json_lossy_string(suite->stopped.text), "not_run",
+                     list);
+}
+
 json_t *drill_json(const struct drill_suite *suite, const char *device)
 {
     unsigned totals[DRILL_VERDICT_CNT] = {0}, unusable = 0;
@@ -431,6 +487,8 @@ json_t *drill_json(const struct drill_suite *suite, const char *device)
     json_object_set_new(json, "device", json_lossy_string(device));
     json_object_set_new(json, "totals", sums);
     json_object_set_new(json, "drills", drills);
+    if (suite->left)
+        json_object_set_new(json, "stopped", stopped_json(suite));
     return json;
 }
 

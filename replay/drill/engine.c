@@ -180,6 +180,21 @@ static void comp_text(struct drill_engine *e, const struct drill_comp *comp)
              words_name(words_status, comp->status), text);
 }
 
+/* Returns whether a text is the error of a device that lacks a capability. */
+static bool is_unsupported(const char *text)
+{
+    return strncmp(text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0;
+}
+
+/* Ends the drill if its device cannot go on. */
+static void note_failure(struct drill_engine *e)
+{
+    const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
+
+    e->endless |= failure != NULL;
+    e->gone |= failure && !is_unsupported(failure);
+}
+
 /* Fetches all frames, completions and events that the device has ready at this time. */
 static void drain_device(struct drill_engine *e)
 {
@@ -190,7 +205,7 @@ static void drain_device(struct drill_engine *e)
     size_t len;
     int cq;
 
-    e->endless |= e->ops->failure && e->ops->failure(e->ctx.dev);
+    note_failure(e);
     while ((len = e->ops->output(e->ctx.dev, buf, sizeof(buf), e->now)) != 0) {
         if (e->result->log_cnt > FRAMES_MAX) {
             e->endless = true;
@@ -295,6 +310,15 @@ static void add_known(struct drill_result *r, const char *id)
     snprintf(r->known + len, sizeof(r->known) - len, "%s%s", len ? " " : "", id);
 }
 
+/* Sets the reason for a drill that would never end. */
+static void note_endless(struct drill_engine *e)
+{
+    const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
+
+    match_fail(e, "%s", failure ? failure : "the device does not stop sending");
+    e->unsupported = failure && is_unsupported(failure);
+}
+
 /* Ends a step with the alternative that the device met. Returns false if the drill ends with this
  * alternative. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
@@ -313,22 +337,12 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
         e->result->line = event->line;
         add_known(e->result, event->known);
     }
+    if (event->kind == SCRIPT_GONE) {
+        note_endless(e);
+        stop_at(e, step, event, DRILL_KNOWN);
+        return false;
+    }
     return true;
-}
-
-/* Returns whether a text is the error of a device that lacks a capability. */
-static bool is_unsupported(const char *text)
-{
-    return strncmp(text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0;
-}
-
-/* Sets the reason for a drill that would never end. */
-static void note_endless(struct drill_engine *e)
-{
-    const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
-
-    match_fail(e, "%s", failure ? failure : "the device does not stop sending");
-    e->unsupported = failure && is_unsupported(failure);
 }
 
 /* Returns the start of the window of an alternative whose window begins later than the window of
@@ -723,7 +737,8 @@ static void judge_delays(struct drill_engine *e)
     char text[32], problem[sizeof(e->result->problem)];
     struct strbuf t = strbuf_of(text, sizeof(text));
 
-    if (!e->ops->wait || e->result->verdict != DRILL_FAIL || delay <= permitted_delay(e->script))
+    if (!e->ops->wait || e->gone || e->result->verdict != DRILL_FAIL ||
+        delay <= permitted_delay(e->script))
         return;
     strbuf_add_duration(&t, delay);
     memcpy(problem, e->result->problem, sizeof(problem));
@@ -755,6 +770,7 @@ static void run_script(struct drill_engine *e)
         on = check_whole_events(e) && check_rest(e);
     judge_end(e);
     judge_delays(e);
+    e->result->gone = e->gone;
     e->result->end = e->now - DRILL_TIME_BASE;
 }
 
@@ -797,6 +813,7 @@ void drill_run(const struct script *script, const struct drill_device_ops *ops, 
             snprintf(result->problem, sizeof(result->problem), "%.300s", error.text);
             if (is_unsupported(error.text))
                 result->verdict = DRILL_UNSUPPORTED;
+            result->gone = result->not_opened = !is_unsupported(error.text);
         }
     }
     free(e->ctx.own);

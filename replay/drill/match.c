@@ -367,6 +367,9 @@ enum outcome_of_try match_event(struct drill_engine *e, const struct script_even
     case SCRIPT_NOTIFIED: return try_notified(e, event);
     case SCRIPT_NO_NOTIFY: return try_none(e, event, e->notified_cnt ? "a notification" : NULL);
     case SCRIPT_CM_EVENT: return try_cm_event(e, event);
+    case SCRIPT_GONE:
+        e->met = e->now;
+        return e->gone ? TRY_MET : wait_for(e, event, "end of the device");
     default: return match_fail(e, "not an expectation");
     }
 }

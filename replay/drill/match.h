@@ -40,6 +40,7 @@ struct drill_engine {
     uint64_t stalled;  /* value of ops->stalled at `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
     unsigned timers;
+    bool gone; /* the connection to the device ended */
     bool endless;
     bool unsupported;     /* the device lacks a verb or an operation */
     size_t first_pending; /* rows of the log before this index are consumed, or are not frames of

@@ -368,8 +368,8 @@ static bool parse_verb(struct parser *p, unsigned row, struct script_event *even
 
 static bool parse_body(struct parser *p, struct script_event *event)
 {
-    static const char *const others[] = {"comp",  "no", "event",   "notified",
-                                         "check", "qp", "counter", "cm-event"};
+    static const char *const others[] = {"comp", "no",      "event",    "notified", "check",
+                                         "qp",   "counter", "cm-event", "gone"};
     struct lexer *l = &p->lexer;
     const char *words[VERB_CNT];
     int at;
@@ -386,7 +386,7 @@ static bool parse_body(struct parser *p, struct script_event *event)
     at = lexer_phrase(l, words, VERB_CNT);
     if (at >= 0)
         return parse_verb(p, (unsigned)at, event);
-    switch (lexer_phrase(l, others, 8)) {
+    switch (lexer_phrase(l, others, 9)) {
     case 0: return parse_comp(p, event);
     case 1: return parse_no(p, event);
     case 2:
@@ -398,6 +398,7 @@ static bool parse_body(struct parser *p, struct script_event *event)
     case 5: return parse_state(p, event);
     case 6: return parse_counter(p, event);
     case 7: event->kind = SCRIPT_CM_EVENT; return parse_code(p, words_cm_event, &event->code);
+    case 8: event->kind = SCRIPT_GONE; return !l->failed;
     default: break;
     }
     return lexer_expected(l, "'<', '>', '>?', comp, no, event, notified, check, qp, counter, "
@@ -418,7 +419,8 @@ static bool is_expectation(const struct script_event *event)
     case SCRIPT_NO_ASYNC:
     case SCRIPT_NOTIFIED:
     case SCRIPT_NO_NOTIFY:
-    case SCRIPT_CM_EVENT: return true;
+    case SCRIPT_CM_EVENT:
+    case SCRIPT_GONE: return true;
     default: return false;
     }
 }
@@ -465,6 +467,8 @@ bool parse_event(struct parser *p)
         return false;
     if (!parse_time(p, &event->time) || !parse_body(p, event) || !check_time(p, event))
         return false;
+    if (event->kind == SCRIPT_GONE)
+        return lexer_fail(&p->lexer, "gone is only an alternative, as 'else gone known ID'");
     if (!VEC_GROW(s->step, s->step_cnt, s->step_cap))
         return lexer_fail(&p->lexer, "no memory");
     step = &s->step[s->step_cnt++];
@@ -517,6 +521,8 @@ bool parse_alternative(struct parser *p)
     s->step[s->step_cnt - 1].cnt++;
     if (!check_time(p, event) || !parse_outcome(p, event))
         return false;
+    if (event->kind == SCRIPT_GONE && !*event->known)
+        return lexer_fail(l, "gone needs the id of a known deviation");
     if (kind == SCRIPT_VERB && !*event->known && !event->inconclusive)
         return lexer_fail(l, "an alternative of a verb is known or inconclusive");
     return parse_rules(p, &s->step[s->step_cnt - 1]);

@@ -246,6 +246,7 @@ enum script_event_kind {
     SCRIPT_STATE,     /* qp NAME is STATE */
     SCRIPT_COUNTER,   /* counter */
     SCRIPT_CM_EVENT,  /* cm-event */
+    SCRIPT_GONE,      /* gone */
     SCRIPT_VERB,      /* a call of the DUT's program */
 };
 

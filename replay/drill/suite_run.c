@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct suite_runner {
     const struct drill_suite_options *options;
     pthread_mutex_t lock;
     size_t next;
-    bool failed;
+    bool stopped, failed;
     struct error error; /* error of the first recording that failed */
 };
 
@@ -183,22 +184,41 @@ struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
     return c;
 }
 
-/* Returns whether the variants of a combination, as text, equal `only`. */
-static bool is_wanted(const char *path, unsigned combination, const char *only)
+/* The cases that the options choose. */
+struct wanted_cases {
+    const char *only;
+    const json_t *not_run; /* array of the report to resume, or NULL */
+};
+
+/* Returns whether the options choose a combination of the variants. */
+static bool is_wanted(const char *path, unsigned combination, const struct wanted_cases *wanted)
 {
     struct script script;
     struct error error;
     char text[96] = "";
+    const json_t *item;
+    size_t at;
 
     if (script_read(&script, path, combination, &error) == 0)
         script_variant_text(&script, text, sizeof(text));
     script_free(&script);
-    return strcmp(text, only) == 0;
+    if (wanted->only && strcmp(text, wanted->only) != 0)
+        return false;
+    json_array_foreach(wanted->not_run, at, item)
+    {
+        const char *file = json_string_value(json_object_get(item, "file"));
+        const char *variant = json_string_value(json_object_get(item, "variant"));
+
+        if (file && variant && strcmp(file, path) == 0 && strcmp(variant, text) == 0)
+            return true;
+    }
+    return !wanted->not_run;
 }
 
-/* Adds a case for each combination of each drill. If `only` is set, adds only the combination with
- * these variants. Returns 0, or -1 and an error. */
-static int make_cases(struct drill_suite *suite, const char *only, struct error *error)
+/* Adds a case for each combination of each drill that the options choose. Returns 0, or -1 and an
+ * error. */
+static int make_cases(struct drill_suite *suite, const struct wanted_cases *wanted,
+                      struct error *error)
 {
     for (size_t i = 0; i < suite->path_cnt; i++) {
         struct script script;
@@ -210,7 +230,8 @@ static int make_cases(struct drill_suite *suite, const char *only, struct error 
         for (unsigned k = 0; k < cnt; k++) {
             struct drill_case *c;
 
-            if (rc == 0 && only && !is_wanted(suite->path[i], k, only))
+            if (rc == 0 && (wanted->only || wanted->not_run) &&
+                !is_wanted(suite->path[i], k, wanted))
                 continue;
             c = drill_suite_case(suite, suite->path[i], k);
 
@@ -251,11 +272,25 @@ static int check_rules(const struct script *script, struct error *error)
     return 0;
 }
 
+/* Returns 0, or -1 and an error if the device cannot be reached after a drill that lost it. */
+static int check_device(const struct drill_suite_options *options,
+                        const struct drill_result *result, struct error *error)
+{
+    size_t len = strlen(DRILL_GONE_TEXT);
+
+    if (!result->gone)
+        return 0;
+    if (result->not_opened && strncmp(result->problem, DRILL_GONE_TEXT, len) == 0)
+        return error_set(error, "%s", result->problem + len);
+    return options->ops->reach ? options->ops->reach(options->config, error) : 0;
+}
+
 static void run_case(struct suite_runner *runner, struct drill_case *c)
 {
     const struct drill_suite_options *options = runner->options;
     struct error error;
 
+    c->played = true;
     if (c->unusable)
         return;
     if (script_read(&c->script, c->path, c->combination, &c->error) != 0) {
@@ -268,6 +303,16 @@ static void run_case(struct suite_runner *runner, struct drill_case *c)
         return;
     }
     drill_run(&c->script, options->ops, options->config, options->lacking, &c->result);
+    if (check_device(options, &c->result, &error) != 0) {
+        c->played = !c->result.not_opened;
+        pthread_mutex_lock(&runner->lock);
+        if (!runner->stopped)
+            runner->suite->stopped = error;
+        runner->stopped = true;
+        pthread_mutex_unlock(&runner->lock);
+        if (!c->played)
+            return;
+    }
     if (options->record_dir && drill_record(c, options->record_dir, &error) != 0) {
         pthread_mutex_lock(&runner->lock);
         if (!runner->failed)
@@ -287,12 +332,63 @@ static void *run_cases(void *arg)
         size_t at;
 
         pthread_mutex_lock(&runner->lock);
-        at = runner->next++;
+        at = runner->stopped ? runner->suite->cnt : runner->next++;
         pthread_mutex_unlock(&runner->lock);
         if (at >= runner->suite->cnt)
             return NULL;
         run_case(runner, &runner->suite->at[at]);
     }
+}
+
+/* Moves the cases that were not played behind the others. Returns 0, or -1 if out of memory. */
+static int set_apart(struct drill_suite *suite)
+{
+    struct error error;
+    struct drill_case *sorted = calloc(suite->cnt + 1, sizeof(*sorted));
+    size_t cnt = 0, played;
+
+    if (!sorted)
+        return -1;
+    for (size_t i = 0; i < suite->cnt; i++)
+        if (suite->at[i].played)
+            sorted[cnt++] = suite->at[i];
+    played = cnt;
+    for (size_t i = 0; i < suite->cnt; i++) {
+        struct drill_case *c = &suite->at[i];
+
+        if (c->played)
+            continue;
+        if (c->script.line_cnt > 0 || script_read(&c->script, c->path, c->combination, &error) == 0)
+            script_variant_text(&c->script, c->variant, sizeof(c->variant));
+        sorted[cnt++] = *c;
+    }
+    free(suite->at);
+    suite->at = sorted;
+    suite->cnt = played;
+    suite->left = cnt - played;
+    return 0;
+}
+
+/* Makes the cases that the options choose. Returns 0, or -1 and an error. */
+static int choose_cases(struct drill_suite *suite, const struct drill_suite_options *options,
+                        struct error *error)
+{
+    struct wanted_cases wanted = {.only = options->only};
+    json_t *report = NULL;
+    int rc;
+
+    if (options->resume) {
+        report = json_load_file(options->resume, 0, NULL);
+        wanted.not_run = json_object_get(json_object_get(report, "stopped"), "not_run");
+        if (!json_is_array(wanted.not_run)) {
+            json_decref(report);
+            return error_set(error, "--resume %s: not the report of a run that stopped",
+                             options->resume);
+        }
+    }
+    rc = make_cases(suite, &wanted, error);
+    json_decref(report);
+    return rc;
 }
 
 int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options *options,
@@ -306,7 +402,7 @@ int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options 
     pthread_t thread[THREADS_MAX];
     unsigned started = 0;
 
-    if (make_cases(suite, options->only, error) != 0)
+    if (choose_cases(suite, options, error) != 0)
         return -1;
     pthread_mutex_init(&runner.lock, NULL);
     threads = threads > THREADS_MAX ? THREADS_MAX : threads;
@@ -317,6 +413,8 @@ int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options 
     while (started > 0)
         pthread_join(thread[--started], NULL);
     pthread_mutex_destroy(&runner.lock);
+    if (runner.stopped && set_apart(suite) != 0)
+        return error_set(error, "no memory");
     if (!runner.failed)
         return 0;
     *error = runner.error;
@@ -325,7 +423,7 @@ int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options 
 
 void drill_suite_free(struct drill_suite *suite)
 {
-    for (size_t i = 0; i < suite->cnt; i++) {
+    for (size_t i = 0; i < suite->cnt + suite->left; i++) {
         drill_result_free(&suite->at[i].result);
         script_free(&suite->at[i].script);
         free(suite->at[i].recorded);

@@ -24,6 +24,7 @@ struct drill_case {
     unsigned combination; /* number of the combination of the variants */
     char variant[96];     /* "mtu=1024 ip=4", or "" */
     bool unusable;        /* the file cannot be parsed */
+    bool played;
     struct error error;   /* the reason */
     struct script script; /* parsed drill; all zero if the drill cannot be parsed */
     struct drill_result result;
@@ -41,8 +42,10 @@ struct drill_suite {
     size_t path_cnt, path_cap;
     size_t
         *position; /* position of each path among those of all shards; NULL: all paths are here */
-    struct drill_case *at;
-    size_t cnt, cap;
+    struct drill_case *at; /* the cases that were played, then those that were not */
+    size_t cnt, cap;       /* number of cases that were played */
+    size_t left;           /* number of cases that were not played */
+    struct error stopped;  /* the reason if `left` is not 0: the device cannot be reached */
 };
 
 struct drill_suite_options {
@@ -51,9 +54,11 @@ struct drill_suite_options {
     const char *lacking;    /* capabilities that the device is treated as lacking (drill_run());
                              * NULL: none */
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
-    const char *only; /* variants of the only combination to play; NULL: play all combinations */
-    unsigned threads; /* number of threads; 0: number of processors */
-    bool check_only;  /* only parse the drills, and check the ids of their rules */
+    const char *only;   /* variants of the only combination to play; NULL: play all combinations */
+    const char *resume; /* JSON report of a run that stopped: play only the cases that it names as
+                         * not run; NULL: play all */
+    unsigned threads;   /* number of threads; 0: number of processors */
+    bool check_only;    /* only parse the drills, and check the ids of their rules */
 };
 
 /* Finds the file of a drill by the name that reports print, for example
@@ -74,8 +79,9 @@ int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct err
 struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
                                     unsigned combination);
 
-/* Plays all drills. Returns 0. Returns -1 and an error if out of memory or if a recording cannot be
- * written. A drill that cannot be parsed is one case, which is unusable. */
+/* Plays all drills, or stops when the device cannot be reached any more. Returns 0. Returns -1 and
+ * an error if out of memory, if a recording cannot be written, or if the report to resume is not
+ * usable. A drill that cannot be parsed is one case, which is unusable. */
 int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options *options,
                     struct error *error);
 void drill_suite_free(struct drill_suite *suite);

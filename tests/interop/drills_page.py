@@ -25,11 +25,16 @@ def version(text):
 
 
 def read_runs(folder):
-    """Returns for each kernel the reports of its runs, in order."""
+    """Returns for each kernel the reports of its runs, in order. KERNEL-RUN.PART.json continues a run that stopped."""
     runs = collections.defaultdict(dict)
-    for path in folder.glob("*-*.json"):
+    for path in sorted(folder.glob("*-*.json"), key=lambda path: version(path.stem)):
         kernel, _, run = path.stem.rpartition("-")
-        runs[kernel][int(run)] = json.loads(path.read_text())
+        report = json.loads(path.read_text())
+        first = runs[kernel].setdefault(version(run)[0], report)
+        if first is not report:
+            first["drills"] += report["drills"]
+            for name in first["totals"]:
+                first["totals"][name] += report["totals"][name]
     return {kernel: [runs[kernel][run] for run in sorted(runs[kernel])] for kernel in sorted(runs, key=version)}
 
 

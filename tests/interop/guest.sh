@@ -68,6 +68,7 @@ guest_boot() {
         -netdev tap,id=wire,ifname=tap0,script=no,downscript=no \
         -device "virtio-net-pci,netdev=wire,mac=02:52:6f:43:45:02,host_mtu=$mtu,$card" \
         >"$tmp/qemu" 2>&1 &
+    guest_pid=$!
     read -r -t $boot_seconds line <&9 || {
         cat "$tmp/qemu"
         tail -5 "$tmp/console"
@@ -75,6 +76,15 @@ guest_boot() {
     }
     say "$line"
     version=$(echo "$line" | cut -d' ' -f3)
+}
+
+# guest_end: ends the guest and its network, so that guest_boot can start another.
+guest_end() {
+    kill -9 "$guest_pid" 2>/dev/null
+    wait "$guest_pid" 2>/dev/null
+    exec 8>&- 9>&-
+    ip link del tap0
+    rm -rf "$tmp"
 }
 
 # guest_pair_end: ends the guests and their network, so that guest_pair can start others.

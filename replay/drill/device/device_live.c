@@ -223,7 +223,9 @@ static int open_port(struct drill_device *dev, const struct device_live_config *
     return live_port_open(&dev->port, config->iface, to, own ? from : NULL, config->really, error);
 }
 
-int device_live_check(const struct device_live_config *config, size_t cnt, struct error *error)
+/* Connects to the device and its agent, for both IP versions. If `cnt` > 0, announces the packets.
+ */
+static int try_device(const struct device_live_config *config, size_t cnt, struct error *error)
 {
     for (unsigned ip = 4; ip <= 6; ip += 2) {
         struct drill_device dev = {.agent = {.client.fd = -1}};
@@ -235,15 +237,24 @@ int device_live_check(const struct device_live_config *config, size_t cnt, struc
         rc = open_port(&dev, config, &net, error);
         if (rc == 0)
             rc = agent_client_open(&dev.agent.client, config->agent, dev.port.target, error);
-        if (rc == 0)
-            live_port_announce(&dev.port, "the packets of %zu drill run%s", cnt,
-                               cnt == 1 ? "" : "s");
+        if (rc == 0 && cnt > 0)
+            live_port_announce(&dev.port, "the packets of %zu drill%s", cnt, cnt == 1 ? "" : "s");
         agent_client_close(&dev.agent.client);
         live_port_close(&dev.port);
         if (rc != 0)
             return -1;
     }
     return 0;
+}
+
+int device_live_check(const struct device_live_config *config, size_t cnt, struct error *error)
+{
+    return try_device(config, cnt, error);
+}
+
+static int device_reach(const void *config, struct error *error)
+{
+    return try_device(config, 0, error);
 }
 
 static struct drill_device *device_open(const void *config, const struct script *script,
@@ -364,4 +375,5 @@ const struct drill_device_ops device_live_ops = {
     .patience = device_patience,
     .stalled = device_stalled,
     .failure = device_failure,
+    .reach = device_reach,
 };

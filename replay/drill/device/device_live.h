@@ -34,7 +34,7 @@ int device_live_address(struct device_live_config *config, const char *text, boo
                         struct error *error);
 
 /* Checks that the interface, the device and the agent can be reached, and announces that the
- * packets of `cnt` runs of drills are about to be transmitted. Returns 0, or -1 and an error. */
+ * packets of `cnt` drills are about to be transmitted. Returns 0, or -1 and an error. */
 int device_live_check(const struct device_live_config *config, size_t cnt, struct error *error);
 
 extern const struct drill_device_ops device_live_ops;

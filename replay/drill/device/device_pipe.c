@@ -250,6 +250,21 @@ static json_t *describe_object(const struct script *script, const struct drill_n
     return json;
 }
 
+/* Describes why the first reply did not come. The shell ends with 126 or 127 if it cannot start the
+ * program. */
+static void describe_end(struct drill_device *dev, struct error *error)
+{
+    int status = 0;
+
+    error_set(error, "%s", dev->failure);
+    if (dev->late || waitpid(dev->pid, &status, 0) != dev->pid)
+        return;
+    dev->pid = 0;
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
+        error_set(error, DRILL_GONE_TEXT "--pipe %s: the program cannot be started",
+                  dev->config->command);
+}
+
 /* Starts the program with a socket as its standard input and output. */
 static bool start_program(struct drill_device *dev, const char *command)
 {
@@ -331,7 +346,7 @@ static struct drill_device *device_open(const void *config, const struct script 
     if (!start_program(dev, dev->config->command))
         error_set(error, "%s: %s", dev->config->command, strerror(errno));
     else if (!(reply = call(dev, open_request(script, net))))
-        error_set(error, "%s", dev->failure);
+        describe_end(dev, error);
     else if (*get_text(reply, "unsupported"))
         error_set(error, DRILL_UNSUPPORTED_TEXT "%s", get_text(reply, "unsupported"));
     else if (!json_is_true(json_object_get(reply, "ok")))

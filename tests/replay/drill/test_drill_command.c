@@ -146,6 +146,8 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
     CHECKRUN_EXPECT("$R drill --timeout 1 --pipe \"trap '' TERM; read x; echo '{\\\"ok\\\":true}'; "
                     "sleep 600\" $T/d/g/1-pass.drill",
                     1, "no reply within 1 s", "");
+    CHECKRUN_EXPECT("$R drill --pipe $T/nothing $T/d 2>&1 | grep -c 'drill: --pipe'", 0, "1", "");
+    CHECKRUN_EXPECT("$R drill --pipe $T/nothing $T/d 2>$T/err", 2, "", "");
     CHECKRUN_EXPECT("$R drill --timeout 0 --pipe false $T/d", 2, "", "--timeout 0");
     CHECKRUN_EXPECT("$R drill --timeout 5 $T/d", 2, "", "--timeout requires --pipe");
 }

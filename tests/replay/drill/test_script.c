@@ -290,6 +290,7 @@ static void what_the_device_does(void)
     expect_bad_line("+0 qp Q is UP", 12, "RESET, INIT");
     expect_bad_line("+0 counter 5 is 5", 12, "the name of a counter");
     expect_bad_line("+0 cm-event party", 13, "request, response");
+    expect_bad_line("+0 gone", 8, "gone is only an alternative");
     expect_bad_line("+0 comp Q id 1 success [5]", 25, "the id of a rule, or ']'");
     expect_bad_line("+0 dance", 4, "'<', '>', '>?', comp");
 }

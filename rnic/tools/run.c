@@ -486,7 +486,8 @@ int main(int argc, char **argv)
         if (!options.own_net)
             fputs("rnic-run: no permission to open interfaces: the program runs in a separate "
                   "network, which only its child processes share (start both sides in one "
-                  "command: rnic-run -n -- sh -c 'SERVER & CLIENT'; -n omits this line)\n",
+                  "command: rnic-run -n -- sh -c 'SERVER & until CLIENT; do sleep 1; done; wait'; "
+                  "-n omits this line)\n",
                   stderr);
         if (!options.ifaces)
             options.ifaces =

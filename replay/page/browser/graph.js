@@ -95,7 +95,7 @@ const RoceGraph = (function () {
       else if (color) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && s.class !== "copy") line(ctx, x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0, colors.missing, 3, [3, 2]);
       if (r.wait[i] && s.class === "repeated request" && s.cause !== "RNR NAK" && r.time[i] - r.wait[i] * 1e-9 > waitedTo - 1e-9) { // the first packet of a go-back
-        band(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : colors.nak, "waited " + D.duration(r.wait[i]));
+        band(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : colors.nak, D.duration(r.wait[i]) + " since first sent");
         waitedTo = r.time[i];
       }
       if (s.class === "rnr nak" && r.wait[i]) band(ctx, x0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, "not ready");

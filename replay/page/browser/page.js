@@ -201,8 +201,8 @@
         ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
       if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
-      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: waited for a timeout"]);
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. Between packets nothing was sent: a coloured band marks waiting, other gaps are idle time.", legend);
+      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: from the first transmission to the one after a timeout"]);
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
     if (v.runs.flight.some((f) => f)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", both);

@@ -202,6 +202,8 @@
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
       if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
       if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: from the first transmission to the one after a timeout"]);
+      if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
+        legend.push(["nak", "band: from the first transmission to the next, not after a timeout"]);
       addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);

@@ -108,6 +108,11 @@ static int read_report(struct shard_report *r, const char *path, struct error *e
     r->shard = r->kind ? json_object_get(r->json, "shard") : r->json;
     if (!number_of(r->shard, "count") || !number_of(r->shard, "index"))
         return error_set(error, "%s: not the report of a run with --shard I/N --json", path);
+    if (json_object_get(r->json, "stopped"))
+        return error_set(error,
+                         "%s: the device could not be reached any more, so drills were not run: "
+                         "run the shard again",
+                         path);
     return 0;
 }
 

@@ -135,7 +135,12 @@ def test_errors(folder, reports):
         file.write("".join(line + "\n" for line in read(reports[0]).splitlines()[:-1]))
     other = os.path.join(folder, "other.json")
     run("replay", "--shard", "2/3", "--json", other, "traces/captures")
+    stopped = os.path.join(folder, "stopped.json")
+    with open(stopped, "w", encoding="utf-8") as file:
+        json.dump({"drills": [], "shard": {"index": 1, "count": 1, "files": 1},
+                   "stopped": {"problem": "the interface is down", "not_run": []}}, file)
     for words, reason in (
+            ([stopped], "so drills were not run: run the shard again"),
             ([*reports[1:]], "shard 1 of 3 is missing"),
             ([reports[0], *reports], "is given twice"),
             ([plain], "not the report of a run with --shard"),

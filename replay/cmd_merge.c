@@ -531,11 +531,12 @@ static int merge_drill(const struct merge_args *args, const struct shard_report 
         for (size_t k = 0; k < json_array_size(list); k++) {
             json_t *json = json_array_get(list, k);
 
-            placed[at++] = (struct placed_case){
+            placed[at] = (struct placed_case){
                 .position = number_of(json_object_get(json, "merge"), "position"),
                 .order = at,
                 .path = r[i].path,
                 .json = json};
+            at++;
         }
     }
     if (rc == 0)

@@ -189,7 +189,7 @@ struct roce_endpoint_summary {
         missing_repeats;    /* retransmissions that are missing in go-backs: lost before the capture
                              * point, or not captured; 0 if requests are out of order, because the
                              * observer cannot separate a missing retransmission from a late one */
-    uint32_t altered_frame; /* first packet of the latest retransmission that is another packet than
+    uint64_t altered_frame; /* first packet of the latest retransmission that is another packet than
                              * the original; 0 if it equals the original */
     uint64_t unheeded_naks; /* timeouts before which a sequence NAK of the peer was captured: it was
                              * lost behind the capture point, or the endpoint ignored it */

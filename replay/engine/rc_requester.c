@@ -18,7 +18,7 @@
  * fixed number for the direction. Each NAK makes our RNIC retransmit all PSNs in flight, so without
  * a limit N requests and N NAKs cost N² packets. */
 #define TX_PER_EVENT 16u
-#define TX_FREE      16384u
+#define TX_FREE      32768u
 
 /* Maximum number of packets searched back for the restart of a READ. */
 #define RESTART_LOOK_BACK 1024u

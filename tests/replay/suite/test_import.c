@@ -121,7 +121,7 @@ static void existing_files_are_not_replaced(void)
     CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "",
                     "--anonymize all: not addresses");
     CHECKRUN_EXPECT("$R import --connection -1 $C/ipv6.pcap", 2, "",
-                    "--connection -1: not a number");
+                    "--connection -1: not the number");
     CHECKRUN_EXPECT("$R import --to $T/x --name ../x $C/ipv6.pcap", 2, "",
                     "--name ../x: not a name");
     CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "",

@@ -120,24 +120,24 @@ bool drill_suite_find(const char *name, char *path, size_t cap)
     return false;
 }
 
+static const char *path_of_drill(const void *paths, size_t i)
+{
+    return ((char *const *)paths)[i];
+}
+
 int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct error *error)
 {
-    uint64_t *size;
     bool *chosen;
     size_t cnt = 0;
-    int rc = 0;
 
     if (!shard->count)
         return 0;
-    size = calloc(suite->path_cnt + 1, sizeof(*size));
-    chosen = calloc(suite->path_cnt + 1, sizeof(*chosen));
     suite->position = calloc(suite->path_cnt + 1, sizeof(*suite->position));
-    for (size_t i = 0; size && i < suite->path_cnt; i++)
-        size[i] = shard_file_size(suite->path[i]);
-    if (!size || !chosen || !suite->position ||
-        shard_choose(shard, size, suite->path_cnt, chosen) != 0)
-        rc = error_set(error, "no memory for %zu drills", suite->path_cnt);
-    for (size_t i = 0; rc == 0 && i < suite->path_cnt; i++) {
+    chosen =
+        suite->position ? shard_choose(shard, path_of_drill, suite->path, suite->path_cnt) : NULL;
+    if (!chosen)
+        return error_set(error, "no memory for %zu drills", suite->path_cnt);
+    for (size_t i = 0; i < suite->path_cnt; i++) {
         if (!chosen[i]) {
             free(suite->path[i]);
             continue;
@@ -145,10 +145,9 @@ int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct err
         suite->position[cnt] = i;
         suite->path[cnt++] = suite->path[i];
     }
-    suite->path_cnt = rc == 0 ? cnt : suite->path_cnt;
-    free(size);
+    suite->path_cnt = cnt;
     free(chosen);
-    return rc;
+    return 0;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------- */

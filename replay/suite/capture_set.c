@@ -163,34 +163,33 @@ static void free_item(struct capture_item *item)
     free(item->peer);
 }
 
+static const char *path_of_item(const void *list, size_t i)
+{
+    return ((const struct capture_item *)list)[i].path;
+}
+
 int capture_set_shard(struct capture_set *c, struct shard *shard, struct error *error)
 {
-    uint64_t *size;
     bool *chosen;
     size_t cnt = 0;
-    int rc = 0;
 
     if (!shard->count)
         return 0;
     for (size_t i = 0; i < c->cnt; i++)
         if (strcmp(c->item[i].path, "-") == 0)
             return error_set(error, "--shard requires files, not standard input");
-    size = calloc(c->cnt + 1, sizeof(*size));
-    chosen = calloc(c->cnt + 1, sizeof(*chosen));
-    for (size_t i = 0; size && i < c->cnt; i++)
-        size[i] = shard_file_size(c->item[i].path);
-    if (!size || !chosen || shard_choose(shard, size, c->cnt, chosen) != 0)
-        rc = error_set(error, "no memory for %zu captures", c->cnt);
-    for (size_t i = 0; rc == 0 && i < c->cnt; i++) {
+    chosen = shard_choose(shard, path_of_item, c->item, c->cnt);
+    if (!chosen)
+        return error_set(error, "no memory for %zu captures", c->cnt);
+    for (size_t i = 0; i < c->cnt; i++) {
         if (chosen[i])
             c->item[cnt++] = c->item[i];
         else
             free_item(&c->item[i]);
     }
-    c->cnt = rc == 0 ? cnt : c->cnt;
-    free(size);
+    c->cnt = cnt;
     free(chosen);
-    return rc;
+    return 0;
 }
 
 void capture_set_free(struct capture_set *c)

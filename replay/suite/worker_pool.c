@@ -297,32 +297,20 @@ static void notify_watcher(struct job_batch *batch, size_t done)
             batch->watcher->done(batch->watcher->ctx, &batch->jobs[batch->told]);
 }
 
-/* Sets the order in which jobs start: the biggest captures first, so that none of them runs alone
- * at the end. */
-static int set_order(const struct job_batch *batch, size_t *order)
+static const char *path_of_job(const void *jobs, size_t i)
 {
-    uint64_t *size = calloc(batch->cnt + 1, sizeof(*size));
-    int rc = -1;
-
-    for (size_t i = 0; size && i < batch->cnt; i++)
-        size[i] = shard_file_size(batch->jobs[i].item->path);
-    if (size)
-        rc = shard_order(size, batch->cnt, order);
-    free(size);
-    return rc;
+    return ((const struct job *)jobs)[i].item->path;
 }
 
 static int run_in_workers(struct job_batch *batch, unsigned at_a_time,
                           const struct job_options *options, struct error *error)
 {
-    size_t started = 0, running = 0, *order = calloc(batch->cnt + 1, sizeof(*order));
+    /* The biggest captures start first, so that none of them runs alone at the end. */
+    size_t started = 0, running = 0, *order = shard_order(path_of_job, batch->jobs, batch->cnt);
     int rc = 0;
 
-    if (!order || set_order(batch, order) != 0) {
-        free(order);
+    if (!order)
         return error_set(error, "no memory for %zu captures", batch->cnt);
-    }
-
     while (running || (rc == 0 && started < batch->cnt)) {
         if (rc == 0 && started < batch->cnt && running < at_a_time) {
             size_t at = order[started++];

@@ -20,13 +20,6 @@ int shard_option(struct shard *shard, const char *command, const char *text)
     return 0;
 }
 
-uint64_t shard_file_size(const char *path)
-{
-    struct stat st;
-
-    return FILE_COST + (stat(path, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0);
-}
-
 struct sized_file {
     uint64_t size;
     size_t at;
@@ -41,40 +34,56 @@ static int bigger_first(const void *a, const void *b)
     return x->at < y->at ? -1 : 1;
 }
 
-int shard_order(const uint64_t *size, size_t cnt, size_t *order)
+/* Returns the files from the biggest to the smallest, or NULL if out of memory. */
+static struct sized_file *sort_files(shard_path path, const void *list, size_t cnt)
 {
     struct sized_file *file = calloc(cnt + 1, sizeof(*file));
+    struct stat st;
 
-    if (!file)
-        return -1;
-    for (size_t i = 0; i < cnt; i++)
-        file[i] = (struct sized_file){.size = size[i], .at = i};
-    qsort(file, cnt, sizeof(*file), bigger_first);
-    for (size_t i = 0; i < cnt; i++)
-        order[i] = file[i].at;
-    free(file);
-    return 0;
+    for (size_t i = 0; file && i < cnt; i++) {
+        bool known = stat(path(list, i), &st) == 0 && st.st_size > 0;
+
+        file[i] = (struct sized_file){FILE_COST + (known ? (uint64_t)st.st_size : 0), i};
+    }
+    if (file)
+        qsort(file, cnt, sizeof(*file), bigger_first);
+    return file;
 }
 
-int shard_choose(struct shard *shard, const uint64_t *size, size_t cnt, bool *chosen)
+size_t *shard_order(shard_path path, const void *list, size_t cnt)
 {
+    struct sized_file *file = sort_files(path, list, cnt);
     size_t *order = calloc(cnt + 1, sizeof(*order));
+
+    for (size_t i = 0; file && order && i < cnt; i++)
+        order[i] = file[i].at;
+    if (!file) {
+        free(order);
+        order = NULL;
+    }
+    free(file);
+    return order;
+}
+
+bool *shard_choose(struct shard *shard, shard_path path, const void *list, size_t cnt)
+{
+    struct sized_file *file = sort_files(path, list, cnt);
     uint64_t *load = calloc(shard->count, sizeof(*load));
-    int rc = order && load ? shard_order(size, cnt, order) : -1;
+    bool *chosen = file && load ? calloc(cnt + 1, sizeof(*chosen)) : NULL;
 
     shard->files = cnt;
-    for (size_t i = 0; rc == 0 && i < cnt; i++) {
+    for (size_t i = 0; chosen && i < cnt; i++) {
         unsigned least = 0;
 
         for (unsigned k = 1; k < shard->count; k++)
             if (load[k] < load[least])
                 least = k;
-        load[least] += size[order[i]];
-        chosen[order[i]] = least + 1 == shard->index;
+        load[least] += file[i].size;
+        chosen[file[i].at] = least + 1 == shard->index;
     }
-    free(order);
+    free(file);
     free(load);
-    return rc;
+    return chosen;
 }
 
 json_t *shard_json(const struct shard *shard)

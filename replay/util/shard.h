@@ -29,15 +29,16 @@ struct shard {
  */
 int shard_option(struct shard *shard, const char *command, const char *text);
 
-/* Returns the size of a file for shard_choose() and shard_order(). */
-uint64_t shard_file_size(const char *path);
+/* Returns the path of file `i` of a list. */
+typedef const char *(*shard_path)(const void *list, size_t i);
 
-/* Sets chosen[i] for each of the `cnt` files in the part. Returns 0, or -1 if out of memory. */
-int shard_choose(struct shard *shard, const uint64_t *size, size_t cnt, bool *chosen);
+/* Returns an array that is true for each of the `cnt` files in the part, or NULL if out of memory.
+ * The caller frees it. */
+bool *shard_choose(struct shard *shard, shard_path path, const void *list, size_t cnt);
 
-/* Sets order[0] to order[cnt - 1] to the numbers of the files, from the biggest to the smallest.
- * Returns 0, or -1 if out of memory. */
-int shard_order(const uint64_t *size, size_t cnt, size_t *order);
+/* Returns the numbers of the `cnt` files, from the biggest file to the smallest, or NULL if out of
+ * memory. The caller frees them. */
+size_t *shard_order(shard_path path, const void *list, size_t cnt);
 
 /* Returns {index, count, files}, or NULL if out of memory. */
 json_t *shard_json(const struct shard *shard);

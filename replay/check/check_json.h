@@ -23,7 +23,7 @@ int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 
 int check_json_summary(FILE *out, const struct check_report *report, int status);
 
-/* What rocedrill merge needs of one capture besides the other lines. */
+/* One capture of a shard, for rocedrill merge: its place, its status and its texts. */
 struct check_part {
     const char *file;
     size_t position; /* number of the capture among those of all shards, from 0 */

@@ -33,8 +33,8 @@ struct drill_case {
     /* Case that was played by another process (rocedrill merge); all NULL otherwise. */
     json_t *json;        /* its case in the JSON report, without `merge` */
     json_t *merge;       /* texts of the other reports */
-    const char *ladder;  /* what drill_text() prints, part of `merge` */
-    const char *section; /* body of the section of the page, part of `merge` */
+    const char *ladder;  /* points into `merge`; drill_text() prints it */
+    const char *section; /* points into `merge`; body of the section of the page */
 };
 
 struct drill_suite {

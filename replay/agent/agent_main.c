@@ -236,6 +236,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "rocedrill-agent: %s\n", error.text);
         return 2;
     }
+    if (agent_device_find(options.session.device, &error) != 0) {
+        fprintf(stderr, "rocedrill-agent: %s\n", error.text);
+        return 2;
+    }
     signal(SIGPIPE, SIG_IGN);
     fd = listen_at(options.listen);
     if (fd < 0)

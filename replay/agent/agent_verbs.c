@@ -7,32 +7,57 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "util/strbuf.h"
 #include "wire/crc32.h"
 
 /* ---- opening and closing ----------------------------------------------------------------------
  */
 
+/* Returns the device of that name, or the first one if `name` is NULL. If there is none, returns
+ * NULL and an error that lists the others. */
+static struct ibv_device *find_device(struct ibv_device **list, int cnt, const char *name,
+                                      struct error *error)
+{
+    char others[512] = "";
+    struct strbuf t = strbuf_of(others, sizeof(others));
+
+    for (int i = 0; list && i < cnt; i++) {
+        const char *other = ibv_get_device_name(list[i]);
+
+        if (!name || strcmp(other, name) == 0)
+            return list[i];
+        strbuf_addf(&t, "%s %s", i ? "," : "; available:", other);
+    }
+    if (name)
+        error_set(error, "--device %s: no such RDMA device%s", name, others);
+    else
+        error_set(error, "no RDMA device found");
+    return NULL;
+}
+
 static struct ibv_context *open_named(struct agent_device *dev, const char *name)
 {
     int cnt = 0;
     struct ibv_device **list = ibv_get_device_list(&cnt);
-    struct ibv_context *ctx = NULL;
-    bool found = false;
+    struct ibv_device *device = find_device(list, cnt, name, &dev->error);
+    struct ibv_context *ctx = device ? ibv_open_device(device) : NULL;
 
-    for (int i = 0; list && i < cnt && !found; i++) {
-        found = !name || strcmp(ibv_get_device_name(list[i]), name) == 0;
-        if (found)
-            ctx = ibv_open_device(list[i]);
-    }
-    if (!found && name)
-        error_set(&dev->error, "no RDMA device named %s", name);
-    else if (!found)
-        error_set(&dev->error, "no RDMA device found");
-    else if (!ctx)
+    if (device && !ctx)
         error_set(&dev->error, "cannot open the RDMA device: %s", strerror(errno));
     if (list)
         ibv_free_device_list(list);
     return ctx;
+}
+
+int agent_device_find(const char *name, struct error *error)
+{
+    int cnt = 0;
+    struct ibv_device **list = name ? ibv_get_device_list(&cnt) : NULL;
+    int rc = !name || find_device(list, cnt, name, error) ? 0 : -1;
+
+    if (list)
+        ibv_free_device_list(list);
+    return rc;
 }
 
 int agent_device_open(struct agent_device *dev, const char *name)

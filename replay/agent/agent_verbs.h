@@ -157,6 +157,10 @@ struct agent_completion {
     uint32_t src_qpn; /* source QPN of a received datagram */
 };
 
+/* Returns 0 if the device `name` exists or `name` is NULL, or -1 and an error that lists the
+ * devices of this host. */
+int agent_device_find(const char *name, struct error *error);
+
 /* Opens the device `name`, or the first device if `name` is NULL. */
 int agent_device_open(struct agent_device *dev, const char *name);
 void agent_device_close(struct agent_device *dev);

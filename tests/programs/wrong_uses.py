@@ -59,6 +59,7 @@ rocedrill plot --svg x --connection 9 a.pcap     | a.pcap: no connection 9
 rocedrill decode --connection x a.pcap           | --connection x: not a number
 rocedrill-agent --foo                            | unrecognized option '--foo'
 rocedrill-agent --listen foo                     | foo: not [HOST:]PORT
+rocedrill-agent --device nosuch                  | --device nosuch: no such RDMA device
 rocedrill-agent extra                            | extra: unexpected argument (see --help)
 rnic-run                                         | no program given. Try 'rnic-run --help'.
 rnic-run none                                    | none: No such file or directory

@@ -15,7 +15,7 @@
 #define WCS 16384u
 #define MRS 32768u
 
-static struct ibv_device device = {.name = "fake0"};
+static struct ibv_device device = {.name = FAKEVERBS_DEVICE};
 static struct ibv_device *list[] = {&device, NULL};
 static unsigned live, next_number;
 static bool failing;

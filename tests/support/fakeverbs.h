@@ -13,6 +13,9 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 
+/* Name of the only device. */
+#define FAKEVERBS_DEVICE "fake0"
+
 /* Returns the number of existing devices, PDs, CQs, QPs and MRs. */
 unsigned fakeverbs_live(void);
 

@@ -323,7 +323,20 @@ static void failed_request_leaves_no_object(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(dev.error.text, "nosuch"));
 }
 
+static void device_of_another_name_is_refused_with_those_that_exist(void)
+{
+    struct error error = {""};
+
+    CU_ASSERT_EQUAL(agent_device_find(NULL, &error), 0);
+    CU_ASSERT_EQUAL(agent_device_find(FAKEVERBS_DEVICE, &error), 0);
+    CU_ASSERT_STRING_EQUAL(error.text, "");
+    CU_ASSERT_EQUAL(agent_device_find("nosuch", &error), -1);
+    CU_ASSERT_STRING_EQUAL(error.text,
+                           "--device nosuch: no such RDMA device; available: " FAKEVERBS_DEVICE);
+}
+
 SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(a_session_does_what_drills_need),
       TEST(domains_and_completion_queues), TEST(other_services), TEST(invalid_requests_are_refused),
       TEST(data_of_an_atomic_is_ignored), TEST(unknown_operation_has_an_error_message),
-      TEST(failed_request_leaves_no_object))
+      TEST(failed_request_leaves_no_object),
+      TEST(device_of_another_name_is_refused_with_those_that_exist))

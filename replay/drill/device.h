@@ -73,7 +73,6 @@ struct drill_async {
 struct drill_device;
 
 #define DRILL_UNSUPPORTED_TEXT "the device has no "
-#define DRILL_GONE_TEXT        "the device cannot be reached: "
 #define DRILL_VERB_UNSUPPORTED (-1000)
 
 struct drill_device_ops {
@@ -81,10 +80,10 @@ struct drill_device_ops {
     bool (*supports)(const char *need);
     /* Creates the device. `config` belongs to the kind of device. Returns NULL and an error if the
      * device cannot be created. An error that begins with DRILL_UNSUPPORTED_TEXT names what the
-     * device lacks, and one that begins with DRILL_GONE_TEXT ends the whole run. A device in real
-     * time replaces the addresses and QPNs of `net`. */
+     * device lacks. Sets *unreachable to true if no script can be played. A device in real time
+     * replaces the addresses and QPNs of `net`. */
     struct drill_device *(*open)(const void *config, const struct script *script,
-                                 struct drill_net *net, struct error *error);
+                                 struct drill_net *net, bool *unreachable, struct error *error);
     void (*close)(struct drill_device *dev);
 
     void (*input)(struct drill_device *dev, const uint8_t *frame, size_t len, uint64_t now);

@@ -803,7 +803,7 @@ void drill_run(const struct script *script, const struct drill_device_ops *ops, 
         .dut = calloc(SCRIPT_OBJECTS_MAX, sizeof(*e->ctx.dut)),
     };
     if (e->ctx.own && e->ctx.dut) {
-        e->ctx.dev = ops->open(config, script, &e->ctx.net, &error);
+        e->ctx.dev = ops->open(config, script, &e->ctx.net, &result->unreachable, &error);
         if (e->ctx.dev) {
             result->verdict = DRILL_PASS;
             result->problem[0] = '\0';

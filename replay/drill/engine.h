@@ -55,9 +55,10 @@ struct drill_result {
     char known[SCRIPT_NAME_MAX]; /* ids of the known deviations, separated by blanks */
     struct drill_log_row *log;
     size_t log_cnt, log_cap;
-    uint64_t end;    /* virtual time at the end of the drill, ns */
-    bool gone;       /* the connection to the device ended, or did not come up */
-    bool not_opened; /* the device could not be opened, so no line was played */
+    uint64_t end;     /* virtual time at the end of the drill, ns */
+    bool gone;        /* the connection to the device ended, or did not come up */
+    bool not_opened;  /* the device could not be opened, so no line was played */
+    bool unreachable; /* no script can be played on the device */
 };
 
 /* Plays the script. `config` is passed to open(). `lacking`: names of capabilities, separated by

@@ -275,12 +275,10 @@ static int check_rules(const struct script *script, struct error *error)
 static int check_device(const struct drill_suite_options *options,
                         const struct drill_result *result, struct error *error)
 {
-    size_t len = strlen(DRILL_GONE_TEXT);
-
     if (!result->gone)
         return 0;
-    if (result->not_opened && strncmp(result->problem, DRILL_GONE_TEXT, len) == 0)
-        return error_set(error, "%s", result->problem + len);
+    if (result->unreachable)
+        return error_set(error, "%s", result->problem);
     return options->ops->reach ? options->ops->reach(options->config, error) : 0;
 }
 

@@ -258,11 +258,13 @@ static int device_reach(const void *config, struct error *error)
 }
 
 static struct drill_device *device_open(const void *config, const struct script *script,
-                                        struct drill_net *net, struct error *error)
+                                        struct drill_net *net, bool *unreachable,
+                                        struct error *error)
 {
     const struct device_live_config *c = config;
     struct drill_device *dev = calloc(1, sizeof(*dev));
 
+    (void)unreachable; /* reach() tells it */
     if (!dev) {
         error_set(error, "no memory");
         return NULL;

@@ -2,36 +2,24 @@
 #include "drill/device/device_pipe.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 #include "device/rnic.h"
+#include "drill/device/pipe_program.h"
 #include "drill/words.h"
 #include "util/hex.h"
 #include "util/json_util.h"
 
-#define REPLY_MAX               (1u << 20) /* longest line of a reply, bytes */
 #define DEFAULT_ADDRESS(object) (UINT64_C(0x7F0000001000) + ((uint64_t)(object) << 32))
 
 struct drill_device {
     const struct script *script;
     const struct device_pipe_config *config;
-    pid_t pid;
-    FILE *out;
-    int in;    /* descriptor of the program's output; -1: none */
-    char *buf; /* bytes that the program sent, REPLY_MAX */
-    size_t len;
+    struct pipe_program program;
     bool broken;       /* the program ended, sent no JSON, or did not answer in time */
-    bool late;         /* the program did not answer in time */
-    char failure[200]; /* reason of the failure, or "" */
+    char failure[440]; /* reason of the failure, or "" */
     struct {
         uint64_t address;
         uint32_t key, number;
@@ -70,74 +58,32 @@ static void set_failure(struct drill_device *dev, const char *problem)
     dev->broken = true;
     dev->deadline = RNIC_NEVER;
     if (!*dev->failure)
-        snprintf(dev->failure, sizeof(dev->failure), "%.120s: %s", dev->config->command, problem);
-}
-
-static uint64_t monotonic_ms(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
-}
-
-/* Waits for a line of the program. Returns its length without the line end, or -1 and a failure. */
-static ssize_t read_line(struct drill_device *dev)
-{
-    uint64_t end = monotonic_ms() + (uint64_t)dev->config->timeout * 1000u;
-    char problem[64];
-
-    for (;;) {
-        char *found = memchr(dev->buf, '\n', dev->len);
-        struct pollfd wait = {.fd = dev->in, .events = POLLIN};
-        uint64_t now = monotonic_ms();
-        ssize_t cnt;
-        int rc;
-
-        if (found)
-            return found - dev->buf;
-        if (dev->len == REPLY_MAX) {
-            set_failure(dev, "the reply is too long");
-            return -1;
-        }
-        rc = now < end ? poll(&wait, 1, (int)(end - now)) : 0;
-        if (rc < 0 && errno == EINTR)
-            continue;
-        if (rc <= 0) {
-            dev->late = true;
-            snprintf(problem, sizeof(problem), "no reply within %u s", dev->config->timeout);
-            set_failure(dev, problem);
-            return -1;
-        }
-        cnt = read(dev->in, dev->buf + dev->len, REPLY_MAX - dev->len);
-        if (cnt <= 0) {
-            set_failure(dev, "the program ended");
-            return -1;
-        }
-        dev->len += (size_t)cnt;
-    }
+        snprintf(dev->failure, sizeof(dev->failure), "--pipe %.120s: %s", dev->config->command,
+                 problem);
 }
 
 /* Sends a request, which is freed, and returns the reply, or NULL if the program does not answer.
  * Frames, completions, events and the deadline of the reply are kept. */
 static json_t *call(struct drill_device *dev, json_t *request)
 {
+    char *text = dev->broken ? NULL : json_dumps(request, JSON_COMPACT);
+    const char *line = NULL;
     json_t *reply = NULL;
-    ssize_t len = -1;
+    size_t len = 0;
 
-    if (request && !dev->broken) {
-        if (json_dumpf(request, dev->out, JSON_COMPACT) != 0 || fputc('\n', dev->out) == EOF ||
-            fflush(dev->out) != 0)
-            set_failure(dev, "the program ended");
-        else
-            len = read_line(dev);
-    }
     json_decref(request);
-    if (len < 0)
+    if (text) {
+        size_t end = strlen(text);
+
+        text[end] = '\n'; /* takes the place of the zero */
+        line = pipe_program_call(&dev->program, text, end + 1, dev->config->timeout, &len);
+        free(text);
+        if (!line)
+            set_failure(dev, dev->program.problem);
+    }
+    if (!line)
         return NULL;
-    reply = json_loadb(dev->buf, (size_t)len, 0, NULL);
-    dev->len -= (size_t)len + 1;
-    memmove(dev->buf, dev->buf + len + 1, dev->len);
+    reply = json_loadb(line, len, 0, NULL);
     if (!json_is_object(reply)) {
         json_decref(reply);
         set_failure(dev, "a reply that is not a JSON object");
@@ -245,62 +191,14 @@ static json_t *describe_object(const struct script *script, const struct drill_n
                    script_given(o, SCRIPT_OPT_ZERO_BASED)
                        ? 0
                        : script_number(o, SCRIPT_OPT_IOVA, DEFAULT_ADDRESS(i)));
-        json_object_set_new(json, "bytes", fill_string(&o->fill, len < REPLY_MAX ? len : 0));
+        json_object_set_new(json, "bytes", fill_string(&o->fill, len < PIPE_LINE_MAX ? len : 0));
     }
     return json;
 }
 
-/* Describes why the first reply did not come. The shell ends with 126 or 127 if it cannot start the
- * program. */
-static void describe_end(struct drill_device *dev, struct error *error)
-{
-    int status = 0;
-
-    error_set(error, "%s", dev->failure);
-    if (dev->late || waitpid(dev->pid, &status, 0) != dev->pid)
-        return;
-    dev->pid = 0;
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
-        error_set(error, DRILL_GONE_TEXT "--pipe %s: the program cannot be started",
-                  dev->config->command);
-}
-
-/* Starts the program with a socket as its standard input and output. */
-static bool start_program(struct drill_device *dev, const char *command)
-{
-    int fd[2];
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) != 0)
-        return false;
-    dev->pid = fork();
-    if (dev->pid == 0) {
-        setpgid(0, 0); /* signals at the end must reach all processes of the command */
-        dup2(fd[1], STDIN_FILENO);
-        dup2(fd[1], STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-        _exit(127);
-    }
-    close(fd[1]);
-    dev->in = fd[0];
-    dev->out = fdopen(fcntl(fd[0], F_DUPFD_CLOEXEC, 0), "w");
-    dev->buf = malloc(REPLY_MAX);
-    return dev->pid > 0 && dev->out && dev->buf;
-}
-
 static void device_close(struct drill_device *dev)
 {
-    int status;
-
-    if (dev->out)
-        fclose(dev->out);
-    if (dev->in >= 0)
-        close(dev->in);
-    free(dev->buf);
-    if (dev->pid > 0) {
-        setpgid(dev->pid, dev->pid); /* the child may not have called setpgid() yet */
-        kill(-dev->pid, dev->late ? SIGKILL : SIGTERM);
-        waitpid(dev->pid, &status, 0);
-    }
+    pipe_program_stop(&dev->program);
     json_decref(dev->frames);
     json_decref(dev->comps);
     json_decref(dev->events);
@@ -326,7 +224,8 @@ static json_t *open_request(const struct script *script, const struct drill_net 
 }
 
 static struct drill_device *device_open(const void *config, const struct script *script,
-                                        struct drill_net *net, struct error *error)
+                                        struct drill_net *net, bool *unreachable,
+                                        struct error *error)
 {
     struct drill_device *dev = calloc(1, sizeof(*dev));
     const json_t *objects;
@@ -338,21 +237,21 @@ static struct drill_device *device_open(const void *config, const struct script 
     }
     dev->script = script;
     dev->config = config;
-    dev->in = -1;
     dev->deadline = RNIC_NEVER;
     dev->frames = json_array();
     dev->comps = json_array();
     dev->events = json_array();
-    if (!start_program(dev, dev->config->command))
-        error_set(error, "%s: %s", dev->config->command, strerror(errno));
+    if (pipe_program_start(&dev->program, dev->config->command) != 0)
+        error_set(error, "--pipe %s: %s", dev->config->command, strerror(errno));
     else if (!(reply = call(dev, open_request(script, net))))
-        describe_end(dev, error);
+        error_set(error, "%s", dev->failure);
     else if (*get_text(reply, "unsupported"))
         error_set(error, DRILL_UNSUPPORTED_TEXT "%s", get_text(reply, "unsupported"));
     else if (!json_is_true(json_object_get(reply, "ok")))
-        error_set(error, "%s: open: %s", dev->config->command, get_text(reply, "error"));
+        error_set(error, "--pipe %s: open: %s", dev->config->command, get_text(reply, "error"));
     else
         goto opened;
+    *unreachable = dev->program.not_started;
     json_decref(reply);
     device_close(dev);
     return NULL;

@@ -56,7 +56,8 @@ static void device_close(struct drill_device *dev)
 }
 
 static struct drill_device *device_open(const void *config, const struct script *script,
-                                        struct drill_net *net, struct error *error)
+                                        struct drill_net *net, bool *unreachable,
+                                        struct error *error)
 {
     /* Order of creation: an object comes after the objects that it uses. */
     static const enum script_object_kind order[] = {SCRIPT_PD, SCRIPT_CQ, SCRIPT_XRCD, SCRIPT_SRQ,
@@ -65,6 +66,7 @@ static struct drill_device *device_open(const void *config, const struct script 
     struct rnic_attr attr = {.gid_cnt = 1, .seed = 1};
     int rc;
 
+    (void)unreachable; /* every script can be played */
     if (!dev) {
         error_set(error, "%s: no memory", script->path);
         return NULL;

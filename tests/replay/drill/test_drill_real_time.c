@@ -77,13 +77,13 @@ static void advance(struct drill_device *dev, uint64_t end)
 }
 
 static struct drill_device *slow_open(const void *config, const struct script *script,
-                                      struct drill_net *net, struct error *error)
+                                      struct drill_net *net, bool *unreachable, struct error *error)
 {
     struct drill_device *dev = calloc(1, sizeof(*dev));
 
     dev->delays = *(const struct delays *)config;
     dev->clock = DRILL_TIME_BASE;
-    dev->inner = inner->open(NULL, script, net, error);
+    dev->inner = inner->open(NULL, script, net, unreachable, error);
     return dev;
 }
 

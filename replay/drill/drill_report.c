@@ -75,9 +75,23 @@ static void print_arrow_line(FILE *out, size_t cnt)
         fputs("─", out);
 }
 
-static void print_row(FILE *out, const struct drill_log_row *row)
+/* Prints the end of a row: its mark, and FILE:LINE of the drill where the row differs. */
+static void print_mark(FILE *out, const struct drill_case *c, const struct drill_log_row *row)
 {
     static const char *const marks[] = {"", " ✓", " ✗", " ≈"};
+    const char *slash = strrchr(c->path, '/');
+
+    fputs(marks[row->mark], out);
+    if (row->mark == DRILL_MARK_DIFF) {
+        fputc(' ', out);
+        put_escaped(out, slash ? slash + 1 : c->path);
+        fprintf(out, ":%u", row->line ? row->line : c->result.line);
+    }
+    fputc('\n', out);
+}
+
+static void print_row(FILE *out, const struct drill_case *c, const struct drill_log_row *row)
+{
     size_t used = columns_of(row->text) + 4;
     size_t rest = used < ARROW_WIDTH ? ARROW_WIDTH - used : 2;
     char line[16] = "";
@@ -86,11 +100,13 @@ static void print_row(FILE *out, const struct drill_log_row *row)
         snprintf(line, sizeof(line), "%u", row->line);
     fprintf(out, "  %5s %12.6f ", line, (double)row->time / 1e6);
     if (!row->frame) {
-        fprintf(out, "│ %s%s\n", row->text, marks[row->mark]);
+        fprintf(out, "│ %s", row->text);
+        print_mark(out, c, row);
     } else if (row->from_dut) {
         fputs("│◀", out);
         print_arrow_line(out, rest);
-        fprintf(out, " %s ─┤%s\n", row->text, marks[row->mark]);
+        fprintf(out, " %s ─┤", row->text);
+        print_mark(out, c, row);
     } else {
         fprintf(out, "├─ %s ", row->text);
         print_arrow_line(out, rest);
@@ -109,7 +125,7 @@ static void print_ladder(FILE *out, const struct drill_case *c)
         fprintf(out, "  %19s⋮\n", "");
     for (size_t i = from; i < cnt; i++)
         if (c->result.log[i].text)
-            print_row(out, &c->result.log[i]);
+            print_row(out, c, &c->result.log[i]);
 }
 
 void drill_repeat_command(FILE *out, const struct drill_case *c, const char *command)

@@ -40,7 +40,7 @@ struct drill_log_row {
     uint8_t *bytes;
     size_t len;
     char *text;
-    unsigned line; /* line of the script that expected this row; 0: none */
+    unsigned line; /* line of the script that expected this row or differs from it; 0: none */
     enum drill_mark mark;
     int qp;        /* index of the QP of a frame from the DUT */
     bool consumed; /* a line of the script expected this frame */

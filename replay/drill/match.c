@@ -37,6 +37,13 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
     return NULL;
 }
 
+/* Marks what differs from a line. consume_frame() replaces the mark if an alternative is met. */
+static void mark_difference(struct drill_log_row *row, const struct script_event *event)
+{
+    row->mark = DRILL_MARK_DIFF;
+    row->line = event->line;
+}
+
 static void consume_frame(struct drill_engine *e, struct drill_log_row *row, unsigned line)
 {
     row->consumed = true;
@@ -69,9 +76,12 @@ bool match_is_none(const struct script_event *event)
 
 uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event)
 {
-    uint64_t stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
+    uint64_t longer = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
 
-    return match_time_after(match_time_after(e->base, event->time.to), stalled);
+    /* A slow device must not fulfil the line because its event, an alternative, comes late. */
+    if (e->alternatives)
+        longer += e->patience < ABSENT_NS ? e->patience : ABSENT_NS;
+    return match_time_after(match_time_after(e->base, event->time.to), longer);
 }
 
 uint64_t match_least_delay(const struct drill_engine *e, const struct script_event *event)
@@ -138,12 +148,12 @@ static enum outcome_of_try try_packet(struct drill_engine *e, const struct scrip
         return TRY_MET;
     }
     if (!same) {
-        row->mark = DRILL_MARK_DIFF;
+        mark_difference(row, event);
         return match_fail(e, "%s: expected %s, actual %s; the device sent: %s", e->diff.field,
                           e->diff.expected, e->diff.actual, row->text);
     }
     if (!in_time(e, event, DRILL_TIME_BASE + row->time)) {
-        row->mark = DRILL_MARK_DIFF;
+        mark_difference(row, event);
         return TRY_FAILED;
     }
     e->met = DRILL_TIME_BASE + row->time;
@@ -161,17 +171,17 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
         if (!row)
             return wait_for(e, event, "acknowledgement");
         if (!parse_row(row, &pkt) || pkt.op->kind != ROCE_KIND_ACK || pkt.aeth.syndrome >> 5 != 0) {
-            row->mark = DRILL_MARK_DIFF;
+            mark_difference(row, event);
             return match_fail(e, "expected an ACK; the device sent: %s", row->text);
         }
         psn = drill_packet_relative(&e->ctx, event->object, true, &pkt);
         if (psn > event->psn) {
-            row->mark = DRILL_MARK_DIFF;
+            mark_difference(row, event);
             return match_fail(e, "an ACK beyond +%" PRId64 "; the device sent: %s", event->psn,
                               row->text);
         }
         if (psn == event->psn && event->has_number && pkt.aeth.msn != event->number) {
-            row->mark = DRILL_MARK_DIFF;
+            mark_difference(row, event);
             snprintf(e->diff.field, sizeof(e->diff.field), "aeth.msn");
             snprintf(e->diff.expected, sizeof(e->diff.expected), "%" PRIu64, event->number);
             snprintf(e->diff.actual, sizeof(e->diff.actual), "%u", pkt.aeth.msn);
@@ -213,7 +223,7 @@ static enum outcome_of_try try_silence(struct drill_engine *e, const struct scri
     if (row && row->time + DRILL_TIME_BASE > match_none_end(e, event))
         row = NULL;
     if (row && !event->time.whole)
-        row->mark = DRILL_MARK_DIFF;
+        mark_difference(row, event);
     return try_none(e, event, row ? row->text : NULL);
 }
 
@@ -291,11 +301,10 @@ static enum outcome_of_try try_comp(struct drill_engine *e, const struct script_
         if (queued.comp.object != event->object || queued.comp.recv != event->recv)
             continue;
         row = queued.row < e->result->log_cnt ? &e->result->log[queued.row] : &none;
-        row->mark = DRILL_MARK_DIFF;
+        mark_difference(row, event);
         if (!compare_comp(e, event, &queued.comp) || !in_time(e, event, queued.time))
             return TRY_FAILED;
         row->mark = DRILL_MARK_OK;
-        row->line = event->line;
         memmove(&e->comp[i], &e->comp[i + 1], (--e->comp_cnt - i) * sizeof(e->comp[0]));
         e->met = queued.time;
         return TRY_MET;

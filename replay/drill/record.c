@@ -34,12 +34,11 @@ int drill_record(struct drill_case *c, const char *folder, struct error *error)
 
         if (!row->frame)
             continue;
-        if (row->line)
-            snprintf(note, sizeof(note), "%.*s.drill:%u%s", (int)c->name_len, c->name, row->line,
-                     row->mark == DRILL_MARK_DIFF ? ": differs" : "");
-        else if (row->mark == DRILL_MARK_DIFF && c->result.line)
+        if (row->mark == DRILL_MARK_DIFF)
             snprintf(note, sizeof(note), "%.*s.drill:%u: %s", (int)c->name_len, c->name,
-                     c->result.line, c->result.problem);
+                     row->line ? row->line : c->result.line, c->result.problem);
+        else if (row->line)
+            snprintf(note, sizeof(note), "%.*s.drill:%u", (int)c->name_len, c->name, row->line);
         else
             note[0] = '\0';
         sim_pcap_write(&pcap, row->time, row->bytes, row->len, note);

@@ -76,6 +76,8 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
     CHECKRUN_EXPECT("$R drill $T/d", 1, "pass         g/1-pass (2 variants)", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1, "aeth.msn: expected 7, actual 1", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1, "2-fail.drill:7:4: fail [RC-RSP-102]", "");
+    CHECKRUN_EXPECT("$R drill $T/d", 1, " ─┤ ✗ 2-fail.drill:7\n", "");
+    CHECKRUN_EXPECT("$R drill $T/d | grep -c '^ *7 .*─┤ ✗'", 0, "1\n", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1, "to repeat: rocedrill drill ", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1,
                     "all                       2      1      1             0            0", "");
@@ -100,6 +102,18 @@ static void ktap_has_a_line_a_case(void)
     CHECKRUN_EXPECT("$R drill --lacks cnp --tap - $T/d", 1, "ok 4 h/3-known # XFAIL known: ", "");
     CHECKRUN_EXPECT("$R drill --lacks cnp --tap - $T/d", 1,
                     "ok 5 h/4-cnp # SKIP unsupported: ", "");
+}
+
+/* Another program that reads the format: the TAP harness of Perl. XFAIL is of KTAP only. */
+static void ktap_is_read_by_prove(void)
+{
+    CHECKRUN_EXPECT("$R drill --tap $T/tap $T/d/g/1-pass.drill $T/d/h >/dev/null; "
+                    "prove -e cat $T/tap",
+                    0, "Files=1, Tests=4,", "");
+    CHECKRUN_EXPECT("$R drill --lacks cnp --tap $T/tap $T/d >/dev/null; prove -v -e cat $T/tap", 1,
+                    "(less 1 skipped subtest: 3 okay)", "");
+    CHECKRUN_EXPECT("$R drill --tap $T/tap $T/d >/dev/null; prove -e cat $T/tap", 1,
+                    "Failed test:  3", "");
 }
 
 static void junit_has_a_suite_a_group(void)
@@ -254,5 +268,6 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(capture_becomes_a_drill), TEST(changed_drill_changes_the_device),
       TEST(text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
-      TEST(junit_has_a_suite_a_group), TEST(recording_has_the_line_at_each_frame),
+      TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
+      TEST(recording_has_the_line_at_each_frame),
       TEST(program_behind_a_pipe_that_does_not_answer_fails), TEST(matrix_has_a_column_a_device))

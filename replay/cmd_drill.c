@@ -26,6 +26,7 @@
 
 enum {
     KEY_GRAMMAR = CLI_LONG,
+    KEY_WORDS,
     KEY_CHECK,
     KEY_TAP,
     KEY_JUNIT,
@@ -56,6 +57,7 @@ enum {
 
 static const struct cli_option rows[] = {
     {"grammar", KEY_GRAMMAR, NULL, "print the grammar of the drills"},
+    {"words", KEY_WORDS, NULL, "print the verbs, opcodes, fields and other words of the drills"},
     {"check", KEY_CHECK, NULL, "parse the drills with all their variants, and run none"},
     {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
     {"resume", KEY_RESUME, "REPORT.json",
@@ -312,6 +314,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             printf("%s\n", script_grammar);
             script_print_options(stdout);
             return EXIT_HOLDS;
+        case KEY_WORDS: script_print_words(stdout); return EXIT_HOLDS;
         case KEY_CHECK: args->options.check_only = true; break;
         case KEY_TAP: args->tap_path = optarg; break;
         case KEY_JUNIT: args->junit_path = optarg; break;

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include <stdio.h>
+#include <string.h>
+#include "capture/packet_text.h"
+#include "device/rnic.h"
+#include "drill/parse_event.h"
 #include "drill/parser.h"
+#include "drill/words.h"
+#include "wire/cm_msg.h"
+#include "wire/opcode.h"
 
 /* Grammar of the language. docs/drill.md contains an equal copy, and a test compares them. */
 const char script_grammar[] =
@@ -54,3 +62,101 @@ const char script_grammar[] =
     "}\n"
     "OPTION  = \"id\" N | \"len\" N | \"from\" PLACE | \"to\" PLACE | \"access\" WORD,... | "
     "\"mtu\" N | ...\n";
+
+#define WIDTH 110u /* of a line of words, columns */
+
+/* A line of words that continues in lines that begin with blanks. */
+struct word_line {
+    FILE *out;
+    size_t used;
+};
+
+static struct word_line begin_line(FILE *out, const char *title)
+{
+    return (struct word_line){.out = out, .used = (size_t)fprintf(out, "%s:", title)};
+}
+
+static void add_word(struct word_line *line, const char *word)
+{
+    size_t len = strlen(word) + (strchr(word, ' ') ? 3 : 1);
+
+    if (line->used + len > WIDTH)
+        line->used = (size_t)fprintf(line->out, "\n ") - 1;
+    line->used += len;
+    fprintf(line->out, strchr(word, ' ') ? " \"%s\"" : " %s", word);
+}
+
+static void print_table(FILE *out, const char *title, const struct word_number *table)
+{
+    struct word_line line = begin_line(out, title);
+
+    for (; table->word; table++)
+        add_word(&line, table->word);
+    fputc('\n', out);
+}
+
+static void print_opcodes(FILE *out)
+{
+    static const struct {
+        const char *title;
+        enum roce_svc svc;
+    } rows[] = {
+        {"rc", ROCE_SVC_RC}, {"uc", ROCE_SVC_UC}, {"ud", ROCE_SVC_UD}, {"xrc", ROCE_SVC_XRC}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct word_line line = begin_line(out, rows[i].title);
+
+        for (unsigned k = 0; k < 32; k++) {
+            uint8_t opcode = (uint8_t)(rows[i].svc << 5 | k);
+
+            if (roce_opcode(opcode)->kind != ROCE_KIND_RESERVED)
+                add_word(&line, packet_text_opcode(opcode));
+        }
+        fputc('\n', out);
+    }
+    fprintf(out, "any: CNP\n");
+}
+
+/* Prints the fields of a header that a drill can name. */
+static void print_fields(FILE *out, const char *title, const struct roce_hdr_info *info)
+{
+    struct word_line line = begin_line(out, title);
+
+    for (unsigned i = 0; i < info->field_cnt; i++)
+        add_word(&line, info->fields[i].name);
+    fputc('\n', out);
+}
+
+void script_print_words(FILE *out)
+{
+    static const char *const counters[] = {
+#define X(name, text) #name,
+        RNIC_COUNTERS(X)
+#undef X
+    };
+    struct word_line line;
+
+    fprintf(out, "Verbs with their options; those in brackets may be absent:\n");
+    parse_print_verbs(out);
+    fprintf(out, "\nWords:\n");
+    print_table(out, "access", words_access);
+    print_table(out, "states of a QP", words_state);
+    print_table(out, "completion statuses", words_status);
+    print_table(out, "events", words_event);
+    print_table(out, "CM events", words_cm_event);
+    print_table(out, "errors of verbs", words_error);
+    print_table(out, "NAK reasons", words_nak);
+    print_table(out, "FLUSH levels", words_level);
+    line = begin_line(out, "counters");
+    for (unsigned i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+        add_word(&line, counters[i]);
+    fprintf(out, "\n\nOpcodes of each service (without quotes):\n");
+    print_opcodes(out);
+    fprintf(out, "\nFields of headers (HEADER.FIELD):\n");
+    for (unsigned i = 0; i < ROCE_HDR_CNT; i++)
+        print_fields(out, roce_hdr_info((enum roce_hdr)i)->id, roce_hdr_info((enum roce_hdr)i));
+    fprintf(out, "\nCM messages and their fields; mad. is the header of the MAD:\n");
+    for (unsigned i = 0; i < ROCE_CM_MSG_CNT; i++)
+        print_fields(out, roce_cm_name((enum roce_cm)i), roce_cm_info((enum roce_cm)i));
+    print_fields(out, "mad.", roce_mad_info());
+}

@@ -79,6 +79,14 @@ static const struct {
 };
 #define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
 
+void parse_print_verbs(FILE *out)
+{
+    for (unsigned i = 0; i < VERB_CNT; i++) {
+        fprintf(out, "%-17s", verbs[i].words);
+        parse_print_options(out, verbs[i].allowed, verbs[i].required);
+    }
+}
+
 /* ---- the script's lists ---------------------------------------------------------------------- */
 
 static struct script_event *add_event(struct parser *p)

@@ -12,4 +12,7 @@ bool parse_event(struct parser *p);
  * step. */
 bool parse_alternative(struct parser *p);
 
+/* Prints each verb with its options. */
+void parse_print_verbs(FILE *out);
+
 #endif

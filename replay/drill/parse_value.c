@@ -485,3 +485,14 @@ bool parse_required(struct parser *p, const struct script_options *options, uint
     return lexer_fail(&p->lexer, "%s needs %s", what,
                       parse_option_list(missing, list, sizeof(list)));
 }
+
+void parse_print_options(FILE *out, uint64_t allowed, uint64_t required)
+{
+#define X(NAME, word, type, max) word,
+    static const char *const words[] = {SCRIPT_OPTIONS(X)};
+#undef X
+    for (unsigned opt = 0; opt < SCRIPT_OPT_CNT; opt++)
+        if (allowed >> opt & 1)
+            fprintf(out, required >> opt & 1 ? " %s" : " [%s]", words[opt]);
+    fputc('\n', out);
+}

@@ -7,6 +7,7 @@
 #ifndef REPLAY_DRILL_PARSE_VALUE_H
 #define REPLAY_DRILL_PARSE_VALUE_H
 
+#include <stdio.h>
 #include "drill/lexer.h"
 #include "drill/script.h"
 #include "drill/words.h"
@@ -70,5 +71,9 @@ bool parse_required(struct parser *p, const struct script_options *options, uint
 
 /* Lists the words of an option set for a message. Returns `buf`. */
 const char *parse_option_list(uint64_t set, char *buf, size_t cap);
+
+/* Prints the words of a set of options, and the end of the line. Those that are not required are in
+ * brackets. */
+void parse_print_options(FILE *out, uint64_t allowed, uint64_t required);
 
 #endif

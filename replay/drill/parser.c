@@ -37,19 +37,10 @@ static const struct {
 
 void script_print_options(FILE *out)
 {
-#define X(NAME, word, type, max) word,
-    static const char *const words[] = {SCRIPT_OPTIONS(X)};
-#undef X
     fprintf(out, "Options of objects; those in brackets may be absent:\n");
     for (unsigned i = 0; i < OBJECT_KINDS; i++) {
         fprintf(out, "%-5s", parse_object_kind_name(object_rows[i].kind));
-        for (unsigned opt = 0; opt < SCRIPT_OPT_CNT; opt++) {
-            bool required = object_rows[i].required >> opt & 1;
-
-            if (object_rows[i].allowed >> opt & 1)
-                fprintf(out, required ? " %s" : " [%s]", words[opt]);
-        }
-        fputc('\n', out);
+        parse_print_options(out, object_rows[i].allowed, object_rows[i].required);
     }
 }
 

@@ -24,4 +24,8 @@ extern const char script_grammar[];
 /* Prints the options that each kind of object accepts. */
 void script_print_options(FILE *out);
 
+/* Prints all words of the language: verbs with their options, opcodes, fields, CM messages, and the
+ * names of statuses, events, errors and so on. */
+void script_print_words(FILE *out);
+
 #endif

@@ -101,7 +101,6 @@ static void set_av(const struct drill_device *dev, const struct script_options *
     memcpy(av->dgid, dev->net->own_addr, 16);
     av->tclass = (uint8_t)script_number(o, SCRIPT_OPT_TCLASS, 0);
     av->hop_limit = (uint8_t)script_number(o, SCRIPT_OPT_HOP_LIMIT, 64);
-    av->udp_sport = (uint16_t)script_number(o, SCRIPT_OPT_PORT, 0);
 }
 
 void device_rnic_qp_attr(const struct drill_device *dev, int i, struct rnic_qp_attr *attr)

@@ -39,7 +39,6 @@ static const char *lacking_object(const struct script_object *object)
     case SCRIPT_XRCD: return "XRC domain";
     case SCRIPT_QP:
         return object->service > SCRIPT_UD           ? "QPs of this service"
-               : script_given(o, SCRIPT_OPT_PORT)    ? "choice of the UDP port"
                : script_given(o, SCRIPT_OPT_RECV_CQ) ? "separate CQ for receives"
                : state == RNIC_QPS_SQE               ? "QP created in this state"
                                                      : NULL;

@@ -44,6 +44,8 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("$R drill --grammar", 0, "event   = TIME", "");
     CHECKRUN_EXPECT("$R drill --grammar", 0, "srq   [depth] [limit] [pd] [cq] [xrcd]\n", "");
     CHECKRUN_EXPECT("$R drill --grammar", 0, "peer  len [fill]\n", "");
+    CHECKRUN_EXPECT("$R drill --words", 0, "\nconnect           [timeout]", "");
+    CHECKRUN_EXPECT("$R drill --words", 0, "\nREJ: local_comm_id remote_comm_id message ", "");
     CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: fine\n", "");
     /* The program reports unknown rule ids in the head of a drill, in a line, and in the option of
      * the judge. */

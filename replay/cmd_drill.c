@@ -378,11 +378,13 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     if (args->from)
         return optind < argc ? cli_error("drill: --from plays no drills: %s", argv[optind])
                              : write_from(args);
-    if (args->shard.count && (args->tap_path || args->html_path || args->live.any))
+    if (args->shard.count &&
+        (args->tap_path || args->html_path || args->live.any || args->options.resume))
         return cli_error("drill: --shard cannot be used with --%s",
-                         args->live.any   ? "live"
-                         : args->tap_path ? "tap; rocedrill merge writes it"
-                                          : "html; rocedrill merge writes the page");
+                         args->live.any         ? "live"
+                         : args->options.resume ? "resume; run the whole shard again"
+                         : args->tap_path       ? "tap; rocedrill merge writes it"
+                                                : "html; rocedrill merge writes the page");
     if (optind >= argc)
         return cli_error("drill: no drill given (see --help)");
     return choose_device(args);

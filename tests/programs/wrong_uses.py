@@ -50,6 +50,7 @@ rocedrill drill none                             | none: No such file or directo
 rocedrill drill e                                | e: no file *.drill
 rocedrill drill --from a.pcap --connection 99    | connection #99 cannot become a drill
 rocedrill drill --live lo d                      | --live requires --target ADDRESS
+rocedrill drill --shard 1/2 --resume x d         | --shard cannot be used with --resume; run the whole shard again
 rocedrill edit a.pcap                            | give the capture and the file to write (see --help)
 rocedrill edit a.pcap b.pcap                     | no rule given (see --impair help)
 rocedrill edit --impair x a.pcap b.pcap          | --impair "x": at "x": expected drop,

@@ -370,6 +370,7 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
     struct drill_diff diff;
 
     e->later = e->ops->wait ? later_window(e, step) : 0;
+    e->alternatives = step->cnt > 1;
     drain_device(e);
     for (;;) {
         const struct script_event *none = NULL;

@@ -37,6 +37,7 @@ struct drill_engine {
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
     uint64_t later;    /* in real time: start of the window of a later alternative of the current
                         * step, after `base`, ns; 0: none */
+    bool alternatives; /* the current step has alternatives */
     uint64_t stalled;  /* value of ops->stalled at `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
     unsigned timers;
@@ -83,7 +84,8 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
 bool match_is_none(const struct script_event *event);
 
 /* Returns the end of the time window of a line that expects the absence of an event. In real time
- * the window is longer by the time for which the device did not run. */
+ * the window is longer by the time for which the device did not run, and if the line has
+ * alternatives. */
 uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns a time that is `delta` later, at most the end of time. */

@@ -295,6 +295,19 @@ static void late_packet_is_not_the_alternative_nothing(void)
     expect(events, &slow, DRILL_KNOWN, "");
 }
 
+/* A silence with an alternative is longer, so that a slow device takes the same way each time. */
+static void late_packet_is_the_alternative_of_a_silence(void)
+{
+    struct delays slow = {.from_device = MS(100), .patience = MS(1000)};
+    static const char events[] =
+        WRITE_ACKED "+0~+20ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n";
+
+    expect(events, &slow, DRILL_KNOWN, "");
+    slow.from_device = MS(400); /* after the longer silence: no line expects the packet */
+    expect(events, &slow, DRILL_PASS, "");
+    expect(WRITE_ACKED "+0~+20ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
+}
+
 /* The packet is within the patience of its line, but in the window of the known deviation. */
 static void packet_in_the_window_of_a_later_alternative_is_that_alternative(void)
 {
@@ -373,6 +386,7 @@ SUITE("replay.drill_real_time", TEST(packet_within_a_silence_that_is_seen_after_
       TEST(packet_after_a_silence_belongs_to_the_next_line),
       TEST(silence_is_longer_by_the_time_in_which_the_device_did_not_run),
       TEST(late_packet_is_not_the_alternative_nothing),
+      TEST(late_packet_is_the_alternative_of_a_silence),
       TEST(failure_of_a_slow_drill_is_inconclusive),
       TEST(packet_in_the_window_of_a_later_alternative_is_that_alternative),
       TEST(late_packet_passes_within_the_patience), TEST(memory_is_checked_until_the_patience_ends),

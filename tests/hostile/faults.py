@@ -56,7 +56,8 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
     do their work. `victim`: the side that is killed. Returns what was wrong, or None."""
     pair.begin()
     patience = bounded.Patience(HANG)
-    while not pair.connected() and not any([program.poll() for program in pair.programs]) and patience.left():
+    begun = pair.established if finishes else pair.connected
+    while not begun() and not any([program.poll() for program in pair.programs]) and patience.left():
         pass
     settle(lab.rng.random() ** 2 * 1.5)
     fault(pair)

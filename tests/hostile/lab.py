@@ -5,6 +5,7 @@ import glob
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 import bounded
@@ -127,6 +128,14 @@ class Pair:
                        for line in list(table)[1:]):
                     return True
         return False
+
+    def established(self):
+        """Returns whether both programs have a connection, for rping too. Before it, a link that is down ends rping's
+        client with ADDR_ERROR, and its server waits for another client, as on hardware."""
+        if self.kind != "rping":
+            return self.connected()
+        info = self.lab.spaces[CLIENT].command(os.path.join(self.lab.bin, "rnic-info"), "resource")
+        return " state RTS " in subprocess.run(info, stdout=subprocess.PIPE, text=True, check=True).stdout
 
     def pids(self, side):
         """Returns the processes of one side, the program itself last."""

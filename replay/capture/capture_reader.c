@@ -391,12 +391,12 @@ static bool is_long_file(const struct capture_reader *reader)
            ftello(reader->file) == (off_t)reader->cap.buf.len;
 }
 
-struct mmap_file *reader_map(struct capture_reader *reader)
+struct mmap_file *reader_map(struct capture_reader *reader, uint64_t max)
 {
     struct read_buffer *buf = &reader->cap.buf;
     struct mmap_file *mapped;
 
-    if (!is_long_file(reader) || reader->total > SIZE_MAX)
+    if (!is_long_file(reader) || reader->total > max || reader->total > SIZE_MAX)
         return NULL;
     mapped = mmap_file_open(fileno(reader->file), (size_t)reader->total, reader_name(reader));
     if (mapped)

@@ -106,10 +106,10 @@ bool reader_blocks(struct capture_reader *reader,
 
 /*
  * Maps the whole file. All frames then stay valid, also after reader_close(), until the caller
- * calls mmap_file_close(). For pipes, compressed files and short files returns NULL, and the reader
- * reads as before.
+ * calls mmap_file_close(). For pipes, compressed files, short files and files longer than `max`
+ * bytes returns NULL, and the reader reads as before.
  */
-struct mmap_file *reader_map(struct capture_reader *reader);
+struct mmap_file *reader_map(struct capture_reader *reader, uint64_t max);
 
 /* Selects frames (narrow.h), before the first frame. The reader ends after --first frames.
  * `narrow` must live as long as the reader; NULL selects all frames. */

@@ -352,7 +352,7 @@ int trace_read_narrowed(struct trace *trace, const char *path, const struct narr
     if (!reader)
         return -1;
     trace->name = strdup(reader_name(reader));
-    trace->mapped = reader_map(reader);
+    trace->mapped = reader_map(reader, TRACE_BYTES_MAX);
     reader_narrow(reader, narrow);
     rc = trace->name ? 0 : error_set(error, "%s: no memory", path);
     while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {

@@ -12,9 +12,10 @@
 #include "util/keymap.h"
 #include "capture/capture_reader.h"
 
-/* Limits of a capture. A replay keeps the whole capture in memory and refuses a larger one. The
- * limits also bound the memory that a hostile file can make us allocate. 1 GiB is hours of traffic
- * in captures of typical size. */
+/* Limits of the RoCE packets of a capture, which a replay keeps in memory. It refuses more. The
+ * limits also bound the memory that a hostile file can make us allocate: a longer file is not
+ * mapped, and only its RoCE frames are kept. 1 GiB is hours of traffic in captures of typical
+ * size. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 

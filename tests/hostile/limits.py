@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Tests that limited outputs report what they omit, as text and as JSON.
+"""Tests that limited outputs report what they omit, as text and as JSON, and that a long capture needs no more
+memory than its RoCE packets.
 
 limits.py --bin FOLDER"""
 import argparse
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 
+import bounded
 import shapes
 
 CONNECTIONS = 14000  # one line of some 3 KiB each
 ROOM = 64 << 20
+LONG = (1 << 30) + (64 << 20)  # length of a long capture, bytes
+FRAME = 200000
 
 
 def check(rocedrill, capture, out, *options):
@@ -28,6 +33,22 @@ def check(rocedrill, capture, out, *options):
             kind = line[9:line.index('"', 9)]
             counts[kind] = counts.get(kind, 0) + 1
     return done.stdout, counts, last
+
+
+def replay_of_a_long_capture_needs_little_memory(rocedrill, capture):
+    """Plays a few RoCE packets, which more than 1 GiB of other frames follow. The file has holes instead of them."""
+    shapes.write(capture, shapes.ordinary(100))
+    with open(capture, "r+b") as file:
+        at = file.seek(0, os.SEEK_END)
+        while at < LONG:
+            file.seek(at)
+            file.write(struct.pack("<IIII", 1700000001, 0, FRAME, FRAME))
+            at += 16 + FRAME
+        file.truncate(at)
+    done = bounded.run([rocedrill, "replay", "-q", capture], 120)
+    print(done)
+    assert done.status == 0, done
+    assert done.rss < LONG >> 12, done
 
 
 def main():
@@ -51,6 +72,7 @@ def main():
         text, counts, summary = check(rocedrill, capture, out, "-v")
         assert "size limit" not in text and counts["connection"] == CONNECTIONS, counts
         assert summary["connections_not_listed"] == summary["findings_not_listed"] == 0
+        replay_of_a_long_capture_needs_little_memory(rocedrill, os.path.join(folder, "long.pcap"))
     return 0
 
 

@@ -527,7 +527,7 @@ static void read_cut_short(const char *path, int err)
     struct capture_reader *reader = reader_open(path, &error);
 
     dup2(err, STDERR_FILENO);
-    if (!reader || !reader_map(reader) || truncate(path, 4096) != 0)
+    if (!reader || !reader_map(reader, SIZE_MAX) || truncate(path, 4096) != 0)
         _exit(100);
     while (reader_next(reader, &frame, &error) == 1)
         if (frame.cap_len && frame.data[frame.cap_len - 1])

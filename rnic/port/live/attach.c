@@ -305,9 +305,10 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     return 0;
 }
 
-/* Starts a live device whose interface is set. Returns 0, or a negative errno; on failure frees the
- * live device. */
-static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct error *why)
+/* Starts a live device whose interface is set, and stores it in *out before the thread starts,
+ * because callbacks use it. Returns 0, or a negative errno; on failure frees the live device. */
+static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct rnic_live **out,
+                 struct error *why)
 {
     int error =
         rnic_qpn_alloc_init(&live->qpns, live->iface.name, live->given_port, &live->entropy);
@@ -326,6 +327,7 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
     if (!error)
         error = attach(live, why);
     if (!error) {
+        *out = live;
         error = live_thread_start(live);
         if (error) {
             error_set(why, "cannot start a thread: %s", strerror(-error));
@@ -337,6 +339,7 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
         }
     }
     if (error) {
+        *out = NULL;
         free_live(live);
         return error;
     }
@@ -367,17 +370,13 @@ int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, st
         free_live(live);
         return error;
     }
-    error = start(live, attr, why);
-    if (!error)
-        *out = live;
-    return error;
+    return start(live, attr, out, why);
 }
 
 int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
                         struct rnic_port *port, struct rnic_live **out, struct error *why)
 {
     struct rnic_live *live = new_live(attr, false);
-    int error;
 
     if (!live) {
         error_set(why, "no memory");
@@ -386,10 +385,7 @@ int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_ifa
     live->iface = *iface;
     live->given_port = true;
     live->port = port;
-    error = start(live, attr, why);
-    if (!error)
-        *out = live;
-    return error;
+    return start(live, attr, out, why);
 }
 
 void rnic_live_close(struct rnic_live *live)

@@ -89,7 +89,7 @@ struct rnic_live_attr {
 
 /* Opens a live device on the interface `attr->iface`: port, QPN block, device, thread; for
  * RNIC_WIRE_PCAP also a UDP port reservation. RNIC_WIRE_PCAP needs CAP_NET_RAW (-EPERM). Copies all
- * strings of `attr`. */
+ * strings of `attr`. *out is valid before the first callback. */
 int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, struct error *why);
 
 /* Opens a live device on an existing port and then owns that port. Uses only mac, gid, gid_cnt and

@@ -3,6 +3,8 @@
  * of a port in memory. */
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,6 +15,7 @@
 #include "port/live/live.h"
 #include "port/netns.h"
 #include "support/port_mem.h"
+#include "port/shared/process.h"
 #include "port/shared/qpn_alloc.h"
 #include "port/wrap.h"
 #include "support/suite.h"
@@ -73,6 +76,76 @@ static void failed_open_names_the_reason(void)
     close(fd);
     rnic_live_close(open_on("lo"));
     rnic_live_close(NULL);
+}
+
+/* ---- description ----------------------------------------------------------------------------- */
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *user);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *user);
+
+static bool slow_create; /* pthread_create() returns 100 ms after the new thread began */
+
+/* The linker makes this function of pthread_create(). */
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                          void *user)
+{
+    int error = __real_pthread_create(thread, attr, run, user);
+
+    if (slow_create)
+        nap(100);
+    return error;
+}
+
+struct opening {
+    struct rnic_live *live;
+    _Atomic unsigned described, early; /* descriptions; those before `live` was set */
+    _Atomic bool ends;
+};
+
+static void count_description(void *user, struct rnic *rnic, FILE *out)
+{
+    struct opening *opening = user;
+
+    (void)rnic;
+    fputs("described\n", out);
+    opening->early += opening->live == NULL;
+    opening->described++;
+}
+
+static void *list_repeatedly(void *user)
+{
+    struct opening *opening = user;
+    struct rnic_process *list;
+    size_t cnt;
+
+    while (!opening->ends)
+        if (rnic_process_list(&list, &cnt) == 0)
+            rnic_process_free(list, cnt);
+    return NULL;
+}
+
+/* rnic-info may ask for the description as soon as the device's thread runs. */
+static void description_sees_the_open_device(void)
+{
+    struct opening opening = {0};
+    struct rnic_live_attr attr = {
+        .iface = "lo", .ring = 1u << 20, .describe = count_description, .user = &opening};
+    pthread_t thread;
+    struct error why;
+
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, list_repeatedly, &opening) == 0);
+    slow_create = true;
+    CU_ASSERT_FATAL(rnic_live_open(&attr, &opening.live, &why) == 0);
+    slow_create = false;
+    for (unsigned wait = 0; opening.described == 0 && wait < 1000; wait++)
+        nap(5);
+    opening.ends = true;
+    pthread_join(thread, NULL);
+    rnic_live_close(opening.live);
+    CU_ASSERT(opening.described > 0);
+    EXPECT_EQ(opening.early, 0);
 }
 
 /* Returns whether the kernel answers a datagram to UDP port 4791 with ICMP port unreachable. A
@@ -574,6 +647,7 @@ int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
         TEST(failed_open_names_the_reason),
+        TEST(description_sees_the_open_device),
         TEST(kernel_sends_no_icmp_for_udp_4791),
         TEST(open_without_permission_fails),
         TEST(idle_device_uses_no_cpu),

@@ -319,7 +319,7 @@ static bool parse_operand(struct parser *p, enum operand on, struct script_event
     case ON_PLACE:
         if (found == SCRIPT_NO_OBJECT || kind != SCRIPT_MR)
             return lexer_expected(&p->lexer, "a place in an mr, as M+1024");
-        return parse_place(p, "a place in an mr", true, &event->place);
+        return parse_place(p, "a place in an mr, as M+1024", true, &event->place);
     case ON_ANY:
         if (found != SCRIPT_NO_OBJECT && kind == SCRIPT_PEER)
             return lexer_expected(&p->lexer, "an object of the device");

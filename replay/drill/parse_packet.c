@@ -233,7 +233,7 @@ static bool parse_object_field(struct packet_parser *s, enum script_field_kind k
         return parse_object(s->p, SCRIPT_SRQ, &f->value.object);
     if (kind == SCRIPT_FIELD_QPN)
         return parse_object(s->p, SCRIPT_QP, &f->value.object);
-    return parse_place(s->p, "a place in memory, as M+1024", false, &f->value);
+    return parse_place(s->p, f->field->label, false, &f->value);
 }
 
 /* Adds an R_Key field for the object that an address field names, unless the line names an R_Key.

@@ -268,8 +268,7 @@ bool parse_time(struct parser *p, struct script_time *out)
         out->whole = true;
         return !l->failed;
     }
-    if (!lexer_mark(l, '+'))
-        return lexer_expected(l, "a time, as +0, +100us, +T~+4T or *");
+    lexer_mark(l, '+'); /* the caller found '+' or '*' */
     if (!parse_duration(p, &out->from))
         return false;
     out->to = out->from;

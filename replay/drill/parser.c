@@ -155,7 +155,7 @@ static bool parse_variant_values(struct parser *p)
     if (s->variant_cnt == SCRIPT_VARIANTS_MAX)
         return lexer_fail(&p->lexer, "more than %d variants", SCRIPT_VARIANTS_MAX);
     *v = (struct script_variant){0};
-    if (!parse_name(p, "the name of a variant", v->name) || !lexer_mark(&p->lexer, '='))
+    if (!parse_name(p, "a name", v->name) || !lexer_mark(&p->lexer, '='))
         return lexer_expected(&p->lexer, "'='");
     do {
         if (v->cnt == SCRIPT_VALUES_MAX)

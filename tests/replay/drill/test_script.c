@@ -28,6 +28,18 @@ static void expect_parsed(const char *text)
     script_free(&script);
 }
 
+/* Appends a message to the file that messages.py reads. */
+static void note_message(const char *text)
+{
+    const char *path = getenv("ROCEDRILL_MESSAGES");
+    FILE *file = path ? fopen(path, "a") : NULL;
+
+    if (!file)
+        return;
+    fprintf(file, "%s\n", text);
+    fclose(file);
+}
+
 /* Expects that the text is refused with "t.drill:AT: ...PROBLEM...". */
 static void expect_refused(const char *text, const char *at, const char *problem)
 {
@@ -40,6 +52,7 @@ static void expect_refused(const char *text, const char *at, const char *problem
         suite_fail(__FILE__, __LINE__, "accepted, expected %s: %s", problem, text);
     else if (strncmp(error.text, start, strlen(start)) != 0 || !strstr(error.text, problem))
         suite_fail(__FILE__, __LINE__, "expected '%s%s', actual '%s'", start, problem, error.text);
+    note_message(error.text);
     script_free(&script);
 }
 
@@ -391,6 +404,71 @@ static void a_file_that_is_no_text_is_refused(void)
     script_free(&script);
 }
 
+/* Expects that a line is refused that has `part` 25 times. */
+static void expect_repeated(const char *line, const char *part, const char *problem)
+{
+    char text[2048];
+    struct script script;
+    struct error error;
+    size_t len = (size_t)snprintf(text, sizeof(text), EVENTS "%s", line);
+
+    for (unsigned i = 0; i < 25; i++)
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", part);
+    EXPECT_EQ(parse(&script, text, 0, &error), -1);
+    if (!strstr(error.text, problem))
+        suite_fail(__FILE__, __LINE__, "expected %s, actual %s", problem, error.text);
+    note_message(error.text);
+    script_free(&script);
+}
+
+/* The messages that no other test has. messages.py finds those that are missing. */
+static void other_messages(void)
+{
+    static const struct {
+        const char *line;
+        unsigned column;
+        const char *problem;
+    } rows[] = {
+        {"+0 > Q: acks through PSN +1 MSN x", 33, "expected an MSN, found 'x'"},
+        {"+0 counter rx_packets is y", 26, "expected the value of the counter, found 'y'"},
+        {"+0 store M+x u64 1", 12, "expected an offset, found 'x'"},
+        {"+0 > Q: Acknowledge PSN +0 ACK 40000 credits", 32, "above the maximum of a number of"},
+        {"+0 < Q: Acknowledge PSN +0 ACK credits x", 40, "expected a number of credits, or: not"},
+        {"+0 < Q: Acknowledge PSN +0 NAK 32", 32, "32 is above the maximum of a NAK code, 31"},
+        {"+0 < Q: WRITE Only PSN +0 va M+0 cut x", 38, "expected a number of bytes"},
+        {"+0 < Q: WRITE Only PSN +0 va x", 30, "expected Virtual address"},
+        {"+0 < U: SEND Only PSN +0 group x", 32, "expected the number of a group"},
+        {"+0 modify Q psn (+)", 18, "a number, $VARIANT, the name of a let, or '('"},
+        {"+0 modify Q psn timeout(3", 26, "expected ')'"},
+        {"+0 store M u64 x", 16, "expected a number, found 'x'"},
+        {"+0 < Q: WRITE Only PSN +0 va M+0 fill Q", 39, "expected the name of an mr or peer"},
+        {"+0 < Q: WRITE Only PSN +0 va M fill 1 at x", 42, "the offset of the first byte"},
+        {"+0 post local-inv Q id 1 key x", 30, "the name of an mr or mw, or a key"},
+        {"+0 post write Q id 1 from Q to R len 4", 27, "a place in an mr or peer, as M+1024"},
+    };
+    struct script script;
+    struct error error;
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        expect_bad_line(rows[i].line, rows[i].column, rows[i].problem);
+    expect_refused(EVENTS "+0~+1ms > Q: Acknowledge PSN +0 ACK\nelse gone\n", "12:10",
+                   "gone needs the id of a known deviation");
+    expect_refused(HEAD "mr M len 4 access none\n+0 > acks through PSN +1\n", "5:11",
+                   "the drill has no QP");
+    expect_refused(HEAD "mr M len 4 access none\n+0 < SEND Only\n", "5:6",
+                   "expected CM, because the drill has no QP");
+    expect_line("+0ns qp Q is RTS");
+    EXPECT_EQ(parse(&script, EVENTS "+0 qp Q is RTS\n", 1, &error), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "no such combination of variants"));
+    note_message(error.text);
+    script_free(&script);
+
+    expect_repeated("+0 < Q: WRITE Only PSN +0 va M+0", " altered bth.se=1", "more than 24 fields");
+    expect_repeated("+0 < CM REQ", " pkey=1", "more than 24 fields");
+    expect_repeated("+0 qp Q is RTS [", "R ", "more than 24 rules");
+    expect_repeated("rules ", "R ", "more than 24 ids");
+}
+
 SUITE("replay.script", TEST(head_needs_purpose_rules_role_and_event),
       TEST(purpose_goes_on_in_lines_that_begin_with_a_blank),
       TEST(variants_are_combined_the_last_one_changes_first), TEST(variant_errors),
@@ -400,4 +478,5 @@ SUITE("replay.script", TEST(head_needs_purpose_rules_role_and_event),
       TEST(packets_are_written_in_the_words_of_decode), TEST(packet_errors),
       TEST(what_the_device_does), TEST(verbs_have_their_operands_and_options),
       TEST(alternatives_follow_what_the_device_must_do), TEST(limits_are_errors),
-      TEST(patterns_are_never_zero_and_differ), TEST(a_file_that_is_no_text_is_refused))
+      TEST(patterns_are_never_zero_and_differ), TEST(a_file_that_is_no_text_is_refused),
+      TEST(other_messages))

@@ -117,6 +117,49 @@ static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct t
     return NULL;
 }
 
+/* Begins a new exchange with the REQ that this REJ answers, if the REQ is a copy that the passive
+ * end received after it rejected an earlier copy and forgot the exchange. The two REJs then have
+ * different communication ids, or the later one has none because nothing listens any more. *x is
+ * the exchange of the earlier REJ. Returns 0, or -1 if out of memory. */
+static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x,
+                           const struct trace_flow *flow, uint32_t from)
+{
+    struct cm_exchange *old = *x;
+    size_t kept = 0, rej = 0, req = 0, idx = (size_t)(old - xs->at);
+    struct roce_cm_msg msg, request;
+
+    if (!between(old, flow, CM_PASSIVE) || old->id[CM_PASSIVE] == from ||
+        xs->cnt == CM_EXCHANGES_MAX)
+        return 0;
+    for (size_t i = 0; i < old->cnt; i++) {
+        cm_exchange_message(xs->trace, old->pkt[i], &msg);
+        if (msg.kind == ROCE_CM_REJ && cm_exchange_is_from(xs, old, CM_PASSIVE, i) && rej == 0)
+            rej = i;
+        if (msg.kind == ROCE_CM_REQ) {
+            req = i;
+            request = msg;
+        }
+    }
+    if (rej == 0 || req == 0)
+        return 0;
+    *x = new_exchange(xs, &xs->trace->flow[xs->trace->pkt[old->pkt[req]].flow],
+                      request.req.local_comm_id, &request);
+    if (!*x)
+        return -1;
+    old = &xs->at[idx]; /* the array may have moved */
+    for (size_t i = 0; i < old->cnt; i++) {
+        if (i != req && (i <= rej || i <= req)) {
+            old->pkt[kept++] = old->pkt[i];
+            continue;
+        }
+        if (!VEC_GROW((*x)->pkt, (*x)->cnt, (*x)->cap))
+            return -1;
+        (*x)->pkt[(*x)->cnt++] = old->pkt[i];
+    }
+    old->cnt = kept;
+    return 0;
+}
+
 static int add_message(struct cm_exchanges *xs, uint32_t idx)
 {
     const struct trace_flow *flow = &xs->trace->flow[xs->trace->pkt[idx].flow];
@@ -139,6 +182,8 @@ static int add_message(struct cm_exchanges *xs, uint32_t idx)
             return -1;
     }
     ids_of(&msg, &from, &to);
+    if (msg.kind == ROCE_CM_REJ && split_after_rej(xs, &x, flow, from) != 0)
+        return -1;
     if (x->id[CM_PASSIVE] == 0 && between(x, flow, CM_PASSIVE))
         x->id[CM_PASSIVE] = from;
     if (!VEC_GROW(x->pkt, x->cnt, x->cap))

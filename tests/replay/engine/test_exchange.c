@@ -255,5 +255,46 @@ static void a_rej_that_crosses_other_messages_holds(void)
     capture_free(&all);
 }
 
+static void other_rej_id(struct roce_cm_msg *msg)
+{
+    msg->rej.local_comm_id += 1;
+}
+
+static void no_rej_id(struct roce_cm_msg *msg)
+{
+    msg->rej.local_comm_id = 0;
+    msg->rej.reason = ROCE_CM_REJ_INVALID_SERVICE_ID;
+    memset(msg->rej.private_data, 0, sizeof(msg->rej.private_data)); /* the CM rejects */
+}
+
+/* A REJ ends the exchange at Linux: it answers a copy of the REQ as a new REQ. */
+static void a_req_copied_after_a_rej_begins_another_exchange(void)
+{
+    void (*const second[])(struct roce_cm_msg *) = {other_rej_id, no_rej_id};
+
+    for (unsigned n = 0; n < 2; n++) {
+        struct capture all, c = {0};
+        struct replay r;
+
+        if (!load(&all, "cm-reject"))
+            return;
+        for (unsigned i = 0; i < 4; i++)
+            capture_add(&c, all.frame[i % 2].data, all.frame[i % 2].len,
+                        all.frame[i % 2].time + i / 2 * 1000000);
+        alter(&c, 4, second[n]);
+        if (run(&c, &r)) {
+            EXPECT_EQ(r.cm_exchanges.cnt, 2);
+            for (unsigned i = 0; i < r.cm_exchanges.cnt * 2; i++) {
+                EXPECT_EQ(r.cm_exchanges.at[i / 2].end[i % 2].verdict, VERDICT_PASS);
+                EXPECT_EQ(r.cm_exchanges.at[i / 2].end[i % 2].compared, 1);
+            }
+        }
+        replay_free(&r);
+        capture_free(&c);
+        capture_free(&all);
+    }
+}
+
 SUITE("replay.exchange", TEST(both_ends_hold), TEST(a_rej_that_crosses_other_messages_holds),
+      TEST(a_req_copied_after_a_rej_begins_another_exchange),
       TEST(altered_messages_are_seen), TEST(missing_messages_never_differ))

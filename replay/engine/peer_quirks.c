@@ -177,19 +177,37 @@ static bool is_dropped(const struct inferred_setup *s, uint32_t event, uint32_t 
     return true;
 }
 
+/* Returns the number of ACKs after an event that answer requests before READ `e`, and whose MSN
+ * counts the READ. */
+static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t event,
+                                     const struct request_pkt *e)
+{
+    roce_psn msn = roce_psn_of(request_table_msn(s, e->rel));
+    uint32_t cnt = 0;
+
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= FOLLOW_MAX; i++)
+        cnt += s->event[i].response && s->event[i].usable && s->event[i].rel < e->rel &&
+               event_is_syndrome(s, i, ROCE_SYN_ACK) && event_opcode(s, i)->kind == ROCE_KIND_ACK &&
+               roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), msn) >= 0;
+    return cnt;
+}
+
 /* Returns whether the responder may have received a request after READ `e` and dropped it, because
- * it sent the response to the READ then instead. */
+ * it sent the response to the READ then instead. The dropped request is a later one, or a duplicate
+ * that the responder does not acknowledge. */
 static bool drops_next(const struct response_case *c, const struct request_pkt *e)
 {
     const struct inferred_setup *s = &c->dir->setup;
+    uint32_t duplicates = 0;
 
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= FOLLOW_MAX;) {
         if (s->event[i].response || !s->event[i].usable)
             continue;
         if (s->event[i].rel >= e->rel && s->event[i].rel < e->rel + e->cnt)
-            return false;
+            return duplicates > 0 && duplicates > later_duplicate_acks(s, c->event, e);
         if (s->event[i].rel > e->rel && is_dropped(s, c->event, i))
             return true;
+        duplicates += s->event[i].rel < e->rel && event_packet(s, i)->ackreq;
     }
     return false;
 }

@@ -154,8 +154,8 @@ static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t req
 
 /* Returns whether the requester retransmitted the NAKed PSN after event `nak`. If `exactly` is
  * false, also returns true in two cases. The capture lacks the copy of the NAKed PSN, and the
- * retransmission was captured from the next PSN on. Or the capture ends before the requester could
- * react. */
+ * retransmission was captured from the next PSN on. Or the requester stopped before it could
+ * retransmit the NAKed PSN. */
 static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
 {
     int64_t rel = s->event[nak].rel, high = rel;
@@ -171,7 +171,7 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
         return false; /* a retransmission of the NAKed PSN is required, or the capture has no
                        * out-of-order request that explains the NAK */
     back = goes_back(s, nak, high);
-    if (back != EVENT_NONE)
+    if (back != EVENT_NONE && s->event[back].rel > rel)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
     for (uint32_t i = nak + 1; i < s->event_cnt && i - nak < LOST_WINDOW; i++)
         if (s->event[i].response && s->event[i].usable && event_executed(s, i, rel))

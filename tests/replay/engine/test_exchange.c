@@ -296,5 +296,5 @@ static void a_req_copied_after_a_rej_begins_another_exchange(void)
 }
 
 SUITE("replay.exchange", TEST(both_ends_hold), TEST(a_rej_that_crosses_other_messages_holds),
-      TEST(a_req_copied_after_a_rej_begins_another_exchange),
-      TEST(altered_messages_are_seen), TEST(missing_messages_never_differ))
+      TEST(a_req_copied_after_a_rej_begins_another_exchange), TEST(altered_messages_are_seen),
+      TEST(missing_messages_never_differ))

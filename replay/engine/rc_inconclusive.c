@@ -341,20 +341,28 @@ static bool counts_what_arrived(const struct response_case *c)
     return copies > 1;
 }
 
-/* Returns whether the response shows that the responder executed a request which a later response
- * refuses. A responder refuses a request at its first arrival, never at a retransmission (R117). So
- * no missing packet explains both responses. */
+/* Returns whether only this response shows that the responder executed a request which a later
+ * response refuses. A responder refuses a request at its first arrival, never at a retransmission
+ * (R117). So no missing packet explains both responses. If other responses show the execution too,
+ * the later refusal is wrong, and not this response. */
 static bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t executed = event_executed_to(s, c->event);
+    int64_t shown = INT64_MIN; /* last PSN that the other responses so far show as executed */
 
     if (event_is_nak(s, c->event))
         return false;
-    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
-        if (s->event[i].response && s->event[i].usable && event_is_nak(s, i) &&
-            !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && s->event[i].rel <= executed)
+    for (uint32_t i = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
+         i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
+        if (i == c->event || !s->event[i].response || !s->event[i].usable)
+            continue;
+        if (i > c->event && event_is_nak(s, i) && !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
+            s->event[i].rel <= executed && s->event[i].rel > shown)
             return true;
+        if (event_executed_to(s, i) > shown && request_table_msn_fits(s, i))
+            shown = event_executed_to(s, i);
+    }
     return false;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "flow/base/peer.h"
 #include "flow/flow.h"
+#include "infer/reuse_start.h"
 #include "wire/codes.h"
 
 /* Memory limit of the flow observer in bytes. The largest trace needs less, so the observer
@@ -16,17 +17,6 @@
 /* Limit of the unpaired groups for which pair_alone() searches responses. Each search reads all
  * flows. */
 #define PAIR_ALONE_MAX 64u
-
-/* One use of a QP pair, from the first frame of the connection to QP reuse. */
-struct qp_use {
-    uint32_t conn_index;
-    uint32_t frame;
-    uint32_t req_frame, rep_frame;
-    bool cm; /* captured REQ and REP of the connection manager set up the QPs */
-    uint8_t active_side;
-    struct roce_cm_req req;
-    struct roce_cm_rep rep;
-};
 
 /* Packets that become one direction: the requests of one QP and the responses of the other. */
 struct group {
@@ -203,7 +193,8 @@ static bool observe_trace(struct finder *f)
     f->use_cnt = cnt;
     if (f->use_cnt)
         qsort(f->use, f->use_cnt, sizeof(*f->use), use_cmp);
-    return !f->no_memory && place_damaged(f);
+    return !f->no_memory && reuse_starts_find(f->trace, f->owner, f->use, f->use_cnt) &&
+           place_damaged(f);
 }
 
 /* Notes which flows come from Linux rxe. Returns false if out of memory. */
@@ -227,23 +218,6 @@ static bool recognise_peers(struct connections *connections, const struct finder
 
 /* ---- groups ------------------------------------------------------------------------------------
  */
-
-/* Returns the number of elements of `use` up to (conn_index, frame), including an equal one. */
-static size_t uses_to(const struct finder *f, uint32_t conn_index, uint32_t frame)
-{
-    size_t low = 0, high = f->use_cnt;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        const struct qp_use *u = &f->use[mid];
-
-        if (u->conn_index < conn_index || (u->conn_index == conn_index && u->frame <= frame))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
 
 /* Returns the group of requester `side` in one use of a connection, or NULL if out of memory. */
 static struct group *group_at(struct finder *f, struct roce_flow_owner owner, uint8_t side,
@@ -276,7 +250,7 @@ static bool group_packet(struct finder *f, uint32_t idx)
     const struct trace_packet *p = &f->trace->pkt[idx];
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_flow_owner owner = f->owner[idx];
-    size_t use = uses_to(f, owner.conn_index, p->frame);
+    size_t use = qp_uses_to(f->use, f->use_cnt, owner.conn_index, p->frame);
     bool self = owner.conn_index < f->trace->cnt && f->self[owner.conn_index];
     bool response = is_response(p);
     struct group *sent = group_at(f, owner, owner.side, use);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/reuse_start.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A QP of a connection in one use: the requests that it repeated with other content since its last
+ * true retransmission. */
+struct repeats {
+    uint32_t first; /* index into trace.pkt of the first such request */
+    bool begins;    /* one of them is another operation and has the first PSN of the use */
+    roce_psn base;  /* first PSN of the use */
+};
+
+struct starts {
+    const struct trace *trace;
+    struct keymap sides; /* {connection, number of the use, side} */
+    struct repeats *repeats;
+    size_t repeats_cap;
+    struct keymap psns; /* {number in `sides`, PSN} */
+    uint32_t *first;    /* index into trace.pkt of the first request with the PSN */
+    size_t first_cap;
+};
+
+size_t qp_uses_to(const struct qp_use *use, size_t cnt, uint32_t conn_index, uint32_t frame)
+{
+    size_t low = 0, high = cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (use[mid].conn_index < conn_index ||
+            (use[mid].conn_index == conn_index && use[mid].frame <= frame))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Returns whether two packets request different operations: their opcode or the address or length
+ * in their headers differs. */
+static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
+{
+    if (a->bth.opcode != b->bth.opcode)
+        return true;
+    if (roce_opcode_has(a->op, ROCE_HDR_RETH))
+        return a->reth.va != b->reth.va || a->reth.rkey != b->reth.rkey ||
+               a->reth.dma_len != b->reth.dma_len;
+    return roce_opcode_has(a->op, ROCE_HDR_ATOMICETH) && a->atomiceth.va != b->atomiceth.va;
+}
+
+/* Returns whether a packet is an Only packet without data. Linux rxe sends one instead of a
+ * retransmission (D41). */
+static bool is_empty_only(const struct roce_pkt *p)
+{
+    return p->op->pos == ROCE_POS_ONLY && p->payload_len == 0 &&
+           (p->op->kind == ROCE_KIND_SEND || p->op->kind == ROCE_KIND_WRITE);
+}
+
+/* Compares a request with the first one of this use that has its PSN. Returns false if out of
+ * memory. */
+static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key[3])
+{
+    uint32_t cnt = st->sides.cnt, side, psn_key[2], at;
+    struct repeats *r;
+    struct roce_pkt pkt, before;
+    roce_psn psn;
+
+    if (!VEC_GROW(st->repeats, cnt, st->repeats_cap) ||
+        (side = keymap_add(&st->sides, side_key)) == KEYMAP_NONE)
+        return false;
+    r = &st->repeats[side];
+    psn = roce_psn_of(st->trace->pkt[idx].psn);
+    if (side == cnt)
+        *r = (struct repeats){.first = UINT32_MAX, .base = psn};
+    if (roce_psn_diff(psn, r->base) < 0)
+        r->base = psn;
+    psn_key[0] = side;
+    psn_key[1] = st->trace->pkt[idx].psn;
+    cnt = st->psns.cnt;
+    if (!VEC_GROW(st->first, cnt, st->first_cap) ||
+        (at = keymap_add(&st->psns, psn_key)) == KEYMAP_NONE)
+        return false;
+    if (at == cnt) {
+        st->first[at] = idx;
+        return true;
+    }
+    trace_parse(&st->trace->pkt[idx], &pkt);
+    trace_parse(&st->trace->pkt[st->first[at]], &before);
+    if (!is_other_request(&pkt, &before) && pkt.payload_len == before.payload_len &&
+        (pkt.payload_len == 0 || memcmp(pkt.payload, before.payload, pkt.payload_len) == 0)) {
+        if (st->first[at] < r->first) /* else the new use repeats a request that only it sent */
+            *r = (struct repeats){.first = UINT32_MAX, .base = r->base};
+        return true;
+    }
+    if (r->first == UINT32_MAX)
+        r->first = idx;
+    r->begins |=
+        roce_psn_diff(psn, r->base) == 0 && is_other_request(&pkt, &before) && !is_empty_only(&pkt);
+    return true;
+}
+
+/* Searches the first requests once. Returns false if out of memory. */
+static bool search_starts(const struct trace *trace, const struct roce_flow_owner *owner,
+                          struct qp_use *use, size_t cnt)
+{
+    struct starts st = {.trace = trace};
+    bool ok = true;
+
+    keymap_init(&st.sides, 3 * sizeof(uint32_t));
+    keymap_init(&st.psns, 2 * sizeof(uint32_t));
+    for (uint32_t i = 0; ok && i < trace->cnt; i++) {
+        const struct trace_packet *p = &trace->pkt[i];
+        uint32_t conn = owner[i].conn_index;
+        size_t next = qp_uses_to(use, cnt, conn, p->frame);
+
+        if (conn != ROCE_NO_CONN && next < cnt && use[next].conn_index == conn && !use[next].cm &&
+            !p->dropped && !p->cut && roce_opcode_is_request(roce_opcode(p->opcode)))
+            ok = add_request(&st, i, (uint32_t[]){conn, (uint32_t)next, owner[i].side});
+    }
+    for (size_t n = cnt; ok && n-- > 0;) {
+        uint32_t start = use[n].frame;
+
+        for (uint32_t side = 0; side < 2; side++) {
+            const uint32_t key[3] = {use[n].conn_index, (uint32_t)n, side};
+            uint32_t at = keymap_get(&st.sides, key);
+
+            if (at != KEYMAP_NONE && st.repeats[at].begins &&
+                trace->pkt[st.repeats[at].first].frame < start)
+                start = trace->pkt[st.repeats[at].first].frame;
+        }
+        use[n].frame = start;
+    }
+    keymap_free(&st.sides);
+    keymap_free(&st.psns);
+    free(st.repeats);
+    free(st.first);
+    return ok;
+}
+
+bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *owner,
+                       struct qp_use *use, size_t cnt)
+{
+    /* The second search compares with the requests that the first one moved to another use. */
+    return cnt == 0 ||
+           (search_starts(trace, owner, use, cnt) && search_starts(trace, owner, use, cnt));
+}

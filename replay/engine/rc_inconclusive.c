@@ -534,27 +534,6 @@ static bool follows_other_request(const struct response_case *c)
     return false;
 }
 
-/* Returns whether only the data of a READ response differs, and a later WRITE to the same memory
- * was captured before the response. The capture then does not show what the memory contained at the
- * READ. */
-static bool overwritten_meanwhile(const struct response_case *c)
-{
-    const struct inferred_setup *s = setup_of(c);
-    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
-
-    if (!c->data || !e || event_opcode(s, e->event)->kind != ROCE_KIND_READ)
-        return false;
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
-        const struct request_pkt *w = request_at(s, s->event[i].rel);
-
-        if (!s->event[i].response && w && w->rel > e->rel && w->rkey == e->rkey &&
-            w->va < e->va + e->len && e->va < w->va + w->len &&
-            event_opcode(s, w->event)->kind == ROCE_KIND_WRITE)
-            return true;
-    }
-    return false;
-}
-
 /* Returns whether only data differs, another connection wrote some of that memory, and the capture
  * lacks some of the executed requests. */
 static bool other_wrote(const struct response_case *c)
@@ -592,7 +571,6 @@ static const struct {
     {refuses_repeated,    true,  "does not show when the program deregistered the memory"},
     {refuses_rest,        true,  "does not show when the program deregistered the memory"},
     {follows_other_request, true, "does not show which of two requests with one PSN was executed"},
-    {overwritten_meanwhile, false, "has a later WRITE to this memory before the READ response"},
     {other_wrote,         false, "does not show in which order connections wrote this memory"},
     {may_be_divided,      true,  "has no packet that shows the path MTU"},
     {may_be_tail,         true,  "may have begun after the READ of this response"},

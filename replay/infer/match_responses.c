@@ -5,6 +5,9 @@
 #include <string.h>
 #include "infer/request_table.h"
 
+/* Maximum number of copies of a request that are searched for the one that a response answers. */
+#define COPIES_MAX 16u
+
 /* Tables that link responses to requests. */
 struct links {
     uint32_t *latest; /* for each request packet: event of the latest copy of the request */
@@ -53,7 +56,7 @@ static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
     uint32_t any = EVENT_NONE;
     unsigned tries = 0;
 
-    for (uint32_t req = l->latest[e - s->req]; req != EVENT_NONE && tries < 16;
+    for (uint32_t req = l->latest[e - s->req]; req != EVENT_NONE && tries < COPIES_MAX;
          req = l->before[req], tries++) {
         if (s->event[req].rel > s->event[answer].rel)
             continue;
@@ -72,6 +75,38 @@ static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
 
     return x->opcode == y->opcode && x->msn == y->msn && x->payload_len == y->payload_len &&
            memcmp(trace_payload(x), trace_payload(y), x->payload_len) == 0;
+}
+
+static bool is_claimed(const struct links *l, int64_t rel, uint32_t request)
+{
+    const struct claim key = {.rel = rel, .request = request};
+
+    return keymap_get(&l->claims, &key) != KEYMAP_NONE;
+}
+
+/* Returns the request that a response answers, where asked_by() returned `request`. If an earlier
+ * response answers that request and all its earlier copies, the response came faster than the
+ * response time, and answers the next copy. */
+static uint32_t next_unanswered(const struct inferred_setup *s, const struct links *l,
+                                const struct request_pkt *e, uint32_t answer, uint32_t request)
+{
+    int64_t rel = s->event[answer].rel;
+    uint32_t found = request, req = request;
+    unsigned tries = 0;
+    struct claim key = {.rel = rel, .request = request};
+    uint32_t at = keymap_get(&l->claims, &key);
+
+    if (at == KEYMAP_NONE || are_alike(s, l->claim[at], answer))
+        return request;
+    for (; req != EVENT_NONE && tries < COPIES_MAX; req = l->before[req], tries++)
+        if (s->event[req].rel <= rel && !is_claimed(l, rel, req))
+            return request; /* take_place() moves the earlier response there */
+    tries = 0;
+    for (req = l->latest[e - s->req]; req != EVENT_NONE && req != request && tries < COPIES_MAX;
+         req = l->before[req], tries++)
+        if (s->event[req].rel <= rel && !s->event[req].early && !is_claimed(l, rel, req))
+            found = req;
+    return found;
 }
 
 /* Records `answer` as the response packet to `request` for its PSN. A responder answers in order.
@@ -138,7 +173,7 @@ static bool link_requests(struct inferred_setup *s, struct links *l)
         if (kind != ROCE_KIND_READ_RESP || event_is_nak(s, i))
             continue;
         req = asked_by(s, l, e, i);
-        if (req != EVENT_NONE && !take_place(s, l, i, req))
+        if (req != EVENT_NONE && !take_place(s, l, i, next_unanswered(s, l, e, i, req)))
             return false;
     }
     return true;

@@ -11,6 +11,20 @@
 #include "util/strbuf.h"
 #include "report/verdict.h"
 
+static json_t *inconclusive_json(const struct inferred_setup *s, const struct response_result *res)
+{
+    json_t *reasons = json_array();
+
+    for (unsigned i = 0; i < INCONCLUSIVE_REASONS && res->reason[i].responses; i++)
+        json_array_append_new(reasons,
+                              json_pack("{s:i, s:s}", "responses", (int)res->reason[i].responses,
+                                        "capture", res->reason[i].why));
+    return json_pack("{s:i, s:i, s:i, s:s, s:o}", "responses", (int)res->inconclusive,
+                     "first_frame", (int)event_packet(s, res->inconclusive_from)->frame,
+                     "last_frame", (int)event_packet(s, res->inconclusive_to)->frame, "capture",
+                     res->why_inconclusive, "reasons", reasons);
+}
+
 /* Returns the results of a direction in which our RNIC replaced the responder, as JSON. */
 static json_t *responder_json(const struct response_comparison *all, uint32_t idx)
 {
@@ -26,12 +40,7 @@ static json_t *responder_json(const struct response_comparison *all, uint32_t id
                      "known_deviations", (int)res->known_frames, "cut_payloads", (int)s->cut,
                      "executed_before_captured", (int)s->executed_unseen_cnt);
     if (res->inconclusive)
-        json_object_set_new(
-            side, "inconclusive",
-            json_pack("{s:i, s:i, s:i, s:s}", "responses", (int)res->inconclusive, "first_frame",
-                      (int)event_packet(s, res->inconclusive_from)->frame, "last_frame",
-                      (int)event_packet(s, res->inconclusive_to)->frame, "capture",
-                      res->why_inconclusive));
+        json_object_set_new(side, "inconclusive", inconclusive_json(s, res));
     json_object_set_new(side, "inferred",
                         json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,
                                   "path_mtu_known", s->mtu_known, "first_psn",

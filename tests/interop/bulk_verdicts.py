@@ -23,6 +23,7 @@ SIDES = ("left", "right")
 POINTS = ("left", "wire", "right")
 OPERATIONS = {"SEND": "send", "SEND_IMM": "send", "SEND_INV": "send", "WRITE": "write", "WRITE_IMM": "write",
               "READ": "read", "FADD": "atomic", "CAS": "atomic"}
+LOSSY = re.compile(r"loss|corrupt|rate") # impairments that lose packets
 NUMBER = re.compile(r"0x[0-9a-f]+|\b\d+\b")
 
 
@@ -49,7 +50,7 @@ def reason_class(text):
 def replayed(args, path, peer):
     status, out = told(args.rocedrill, "replay", "--jobs", "1", "--quiet", "--json", "-", "--quirks", peer, path)
     result = {"status": status, "verdict": "CRASHED", "sides": collections.Counter(), "faults": [], "compared": 0,
-              "inconclusive": 0}
+              "inconclusive": 0, "reasons": collections.Counter(), "requests": 0, "doubted_requests": 0}
     if status not in (0, 1, 2):
         return result
     report = json.loads(out)["captures"][0] if out else {"verdict": "UNUSABLE"}
@@ -60,11 +61,17 @@ def replayed(args, path, peer):
     for side, role, frame in sides:
         verdict, doubt = side["verdict"], side.get("inconclusive", 0)
         result["sides"][f"{role} {verdict}"] += 1
-        result["compared"] += side.get("compared", side.get("counts", {}).get("compared", 0))
+        compared = side.get("compared", side.get("counts", {}).get("compared", 0))
+        if role == "requester":
+            result["requests"] += compared + doubt # the compared requests exclude the inconclusive ones
+            result["doubted_requests"] += doubt
+        else:
+            result["compared"] += compared
         if isinstance(doubt, dict):
             result["faults"].append(("INCONCLUSIVE", role, doubt["first_frame"], doubt["capture"]))
-            doubt = doubt["responses"]
-        result["inconclusive"] += doubt
+            result["inconclusive"] += doubt["responses"]
+            for reason in doubt["reasons"]:
+                result["reasons"][reason["capture"]] += reason["responses"]
         if verdict in ("SKIPPED", "INCONCLUSIVE"):
             result["faults"].append((verdict, role, frame, side.get("reason", "")))
     for skip in report.get("skipped", []):
@@ -175,6 +182,24 @@ def table(title, head, lines):
         print(f"| {' | '.join(str(cell) for cell in line)} |")
 
 
+def share(part, of):
+    return f"{100 * part / of:.2f} %" if of else "-"
+
+
+def reason_table(results):
+    reasons = collections.defaultdict(collections.Counter)
+    for result in results.values():
+        of = "lossy" if LOSSY.search(" ".join(result["about"]["netem"])) else "clean"
+        for point in result["points"].values():
+            reasons["all responses"][of] += point["replay"]["compared"]
+            for reason, count in point["replay"]["reasons"].items():
+                reasons[reason][of] += count
+    rows = sorted(reasons.items(), key=lambda item: -sum(item[1].values()))
+    table("Inconclusive responses", ["the capture ...", "no loss", "share", "loss", "share"],
+          [[reason, row["clean"], share(row["clean"], reasons["all responses"]["clean"]), row["lossy"],
+            share(row["lossy"], reasons["all responses"]["lossy"])] for reason, row in rows])
+
+
 def verdict_tables(results):
     for title, key in (("Kernel", "kernel"), ("Impairment", "impaired"), ("Program", "kind")):
         rows = collections.defaultdict(collections.Counter)
@@ -187,14 +212,17 @@ def verdict_tables(results):
                 row[point["replay"]["verdict"]] += 1
                 row["compared"] += point["replay"]["compared"]
                 row["inconclusive"] += point["replay"]["inconclusive"]
+                row["requests"] += point["replay"]["requests"]
+                row["doubted"] += point["replay"]["doubted_requests"]
                 row["errors"] += any(fault[0] == "ERROR" for fault in point["check"]["faults"])
                 row["skips"] += any(fault[0] == "SKIPPED" for fault in point["replay"]["faults"])
         total = sum(rows.values(), collections.Counter())
         table(f"By {title.lower()}", [title, "conversations", "captures", "PASS", "FAIL", "SKIPPED", "other", "with a skipped side",
-                                      "responses compared", "inconclusive", "captures with an ERROR of check"],
+                                      "responses", "inconclusive", "requests", "inconclusive", "captures with an ERROR of check"],
               [[name, row["conversations"], row["captures"], row["PASS"], row["FAIL"], row["SKIPPED"],
                 row["captures"] - row["PASS"] - row["FAIL"] - row["SKIPPED"], row["skips"], row["compared"],
-                row["inconclusive"], row["errors"]] for name, row in [*sorted(rows.items()), ("all", total)]])
+                share(row["inconclusive"], row["compared"]), row["requests"], share(row["doubted"], row["requests"]),
+                row["errors"]] for name, row in [*sorted(rows.items()), ("all", total)]])
 
 
 def fault_tables(results):
@@ -240,6 +268,7 @@ def main():
             for fault in result.get("truth", []):
                 print(*fault[:2], name, *fault[2:], sep="\t", file=file)
     verdict_tables(results)
+    reason_table(results)
     print(f"\n{sum(result.get('figures', 0) for result in results.values())} numbers of completed operations compared with "
           f"the programs' completions, {sum(len(result.get('truth', [])) for result in results.values())} differ")
     fault_tables(results)

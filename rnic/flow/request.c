@@ -317,7 +317,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     roce_reuse_compare(ctx, e, now);
     if (!read || skip == 0)
         roce_check_retry_same(ctx, e, now);
-    ctx->conn->inconsistent |= req->shifted;
+    req->moved |= req->shifted;
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);

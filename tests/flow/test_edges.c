@@ -393,6 +393,33 @@ static void empty_only_that_shifts_psns_is_a_known_deviation(void)
     }
 }
 
+/* The empty packet explains nothing in the other direction, which has its own PSNs. */
+static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
+{
+    for (int side = 0; side < 2; side++) {
+        const struct roce_flow_opts opts = {.profile = ROCE_PROFILE_LINUX_RXE_6_12};
+        struct roce_pkt lost, next;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_connect(&g);
+        for (int i = 0; i < 6; i++)
+            flowgen_send(&g, i % 2, 64);
+        lost = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &lost);
+        lost.payload_len = 0;
+        flowgen_put(&g, 0, &lost);
+        next = flowgen_req(&g, side, ROCE_OP_RC_WRITE_FIRST, g.mtu);
+        next.reth.dma_len = g.mtu + 64;
+        flowgen_put(&g, side, &next);
+        next = flowgen_req(&g, side, ROCE_OP_RC_WRITE_LAST, 60);
+        flowgen_put(&g, side, &next);
+        judge(&g, &opts, NULL, &v);
+        flowgen_free(&g);
+        EXPECT_EQ(finding_of(ROCE_RULE_DMA_LEN)->severity, side ? ROCE_SEV_ERROR : ROCE_SEV_WARN);
+    }
+}
+
 /* If Linux could not send the response to a READ of 0 bytes, it later sends a Last without payload,
  * which is a known deviation. An empty First is not. */
 static void empty_last_read_response_is_a_known_deviation(void)
@@ -586,6 +613,7 @@ SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_a
       TEST(second_sequence_nak_is_reported), TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
       TEST(rnr_nak_beyond_a_read_is_a_known_deviation),
       TEST(empty_only_that_shifts_psns_is_a_known_deviation),
+      TEST(after_an_empty_only_findings_on_the_other_direction_are_errors),
       TEST(empty_last_read_response_is_a_known_deviation),
       TEST(msn_of_a_first_read_shows_the_start), TEST(msn_above_the_messages_sent_is_reported),
       TEST(msn_ahead_of_its_psn_is_reported), TEST(one_probe_without_credits_is_allowed),

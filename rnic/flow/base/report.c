@@ -78,13 +78,12 @@ static bool is_one_sided(const struct roce_ctx *ctx, enum roce_rule rule)
     }
 }
 
-/* Returns whether the requester of the current packet is expected to begin a new use of its QP,
- * because its peer began one. */
-static bool is_to_begin(const struct roce_ctx *ctx)
+/* Returns the requester of the direction to which the current packet belongs. */
+static const struct roce_req *requester_of(const struct roce_ctx *ctx)
 {
     bool answer = ctx->pkt && roce_opcode_is_response(ctx->pkt->op);
 
-    return (answer ? roce_peer(ctx->sender) : ctx->sender)->req.peer_restarted;
+    return &(answer ? roce_peer(ctx->sender) : ctx->sender)->req;
 }
 
 /* Returns whether the capture does not prove a violation. It does not if it contradicts itself, if
@@ -102,7 +101,10 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
         return conn != NULL;
     if (!ctx->have_connection)
         return false;
-    return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || is_to_begin(ctx);
+    /* The requester is expected to begin a new use of its QP, because its peer began one. Or it
+     * sent an empty Only packet, and its PSNs before and after that packet differ (D41). */
+    return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || requester_of(ctx)->peer_restarted ||
+           requester_of(ctx)->moved;
 }
 
 /* Returns whether a finding of this rule shows that packets are missing in the capture. */

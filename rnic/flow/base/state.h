@@ -127,8 +127,10 @@ struct roce_req {
     uint32_t msg_number;
     uint16_t run_id; /* run id of the newest window entry: see roce_sent_packet */
     bool una_known;
-    bool shifted; /* the requester retransmitted an empty Only packet instead of another request, so
-                   * its later requests may have higher PSNs than before */
+    bool shifted : 1; /* the requester retransmitted an empty Only packet instead of another
+                       * request, so its later requests may have higher PSNs than before */
+    bool moved : 1;   /* such a packet was processed, so findings on the later requests and their
+                       * responses are no ERROR */
 };
 
 /* State of an endpoint in its responder role. Small members are adjacent to avoid padding. */

@@ -85,7 +85,8 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
                        struct roce_conn_summary *out)
 {
     out->facts = conn->facts;
-    out->facts.complete = conn->paired && !conn->inconsistent && !conn->facts.truncated;
+    out->facts.complete = conn->paired && !conn->inconsistent && !conn->facts.truncated &&
+                          !conn->side[0].req.moved && !conn->side[1].req.moved;
     for (int i = 0; i < 2; i++) {
         const struct roce_endpoint *side = &conn->side[i];
 

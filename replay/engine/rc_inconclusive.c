@@ -12,6 +12,9 @@
  * more packets in flight. */
 #define LOOK_BACK 1024u
 
+/* Maximum number of requests in flight that the capture may lack, beyond the last captured PSN. */
+#define UNSEEN_MAX 256
+
 static const struct inferred_setup *setup_of(const struct response_case *c)
 {
     return &c->dir->setup;
@@ -586,6 +589,74 @@ void inconclusive_reason_add(struct inconclusive_reason *list, const char *why, 
     if (!list[i].why)
         list[i].why = why;
     list[i].responses += responses;
+}
+
+/* Returns whether a request with the PSN of request `e` has another opcode, so that the kind of a
+ * response to this PSN is unknown. */
+static bool has_other_request(const struct response_case *c, const struct request_pkt *e)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (!s->event[i].response && s->event[i].rel >= e->rel &&
+            s->event[i].rel < e->rel + e->cnt &&
+            event_opcode(s, i)->kind != event_opcode(s, e->event)->kind)
+            return true;
+    return false;
+}
+
+/* Returns whether a response has data although its PSN is one of a request without data, or ends
+ * the response to a READ at a PSN that is not its last one, or does not end it there. */
+static bool has_wrong_place(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct roce_opcode *op = event_opcode(s, c->event);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+
+    if (!e || e->invalid || (op->kind != ROCE_KIND_READ_RESP && op->kind != ROCE_KIND_ATOMIC_ACK) ||
+        has_other_request(c, e))
+        return false;
+    if (op->kind == ROCE_KIND_ATOMIC_ACK)
+        return !roce_opcode_is_atomic(event_opcode(s, e->event));
+    if (!trace_draws_read_response(event_opcode(s, e->event)->kind))
+        return true;
+    return event_opcode(s, e->event)->kind == ROCE_KIND_READ && s->mtu_known &&
+           roce_opcode_ends(op) != (rel == e->rel + e->cnt - 1);
+}
+
+/* Returns whether an MSN counts more messages than PSNs were requested, or fewer than before the
+ * first request. */
+static bool has_impossible_msn(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t high = s->event[c->event].rel > c->high ? s->event[c->event].rel : c->high;
+    int32_t done = roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn), roce_psn_of(s->msn));
+
+    return s->msn_votes > 1 && roce_opcode_has(event_opcode(s, c->event), ROCE_HDR_AETH) &&
+           !c->dir->stretch && (done < 0 || done > high - s->first + 1 + UNSEEN_MAX);
+}
+
+/* Returns whether a fatal NAK refuses a request that a later response shows as executed. The NAK
+ * would have ended the QP. */
+static bool is_executed_after_refusal(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_NAK) ||
+        event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ))
+        return false;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (s->event[i].response && s->event[i].usable && !event_is_nak(s, i) &&
+            event_executed(s, i, s->event[c->event].rel) && request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
+bool never_inconclusive(const struct response_case *c, const struct field_diffs *d)
+{
+    return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
+           has_wrong_place(c) || has_impossible_msn(c) || is_executed_after_refusal(c);
 }
 
 const char *inconclusive_reason(const struct response_case *c, bool *lacks)

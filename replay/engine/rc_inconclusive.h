@@ -25,4 +25,7 @@ const char *inconclusive_reason(const struct response_case *c, bool *lacks);
  * message, and an ACK whose MSN and PSN count more messages than were captured. */
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
+/* Returns whether no packet that the capture lacks explains the differences `d` of a response. */
+bool never_inconclusive(const struct response_case *c, const struct field_diffs *d);
+
 #endif

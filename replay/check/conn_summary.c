@@ -355,8 +355,10 @@ static void hint_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
                    "computed the ICRC");
 }
 
-static void hint_paged(struct strbuf *t)
+static void hint_paged(struct strbuf *t, const struct roce_conn_summary *sum)
 {
+    if (sum->side[!(sum->facts.end_side & 1)].may_be_rxe)
+        strbuf_addf(t, "the responder is Linux Soft-RoCE and its transmit queue was full, or ");
     strbuf_addf(t, "the responder's memory is paged on demand (ODP) and had page faults: prefetch "
                    "the memory (ibv_advise_mr) or pin it; posting more receives does not help");
 }
@@ -394,7 +396,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         break;
     case ROCE_END_RNR_EXHAUSTED:
         if (sum->facts.end_paged) {
-            hint_paged(t);
+            hint_paged(t, sum);
             strbuf_addf(t, ", or raise rnr_retry");
             break;
         }
@@ -434,7 +436,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         break;
     case ROCE_END_RNR_WAITING:
         if (sum->facts.end_paged) {
-            hint_paged(t);
+            hint_paged(t, sum);
             break;
         }
         strbuf_addf(t, "the receiver posted no receive, or posted it to another QP or SRQ");

@@ -351,8 +351,10 @@ static void say_paged(struct strbuf *t, const struct direction *w)
     add_addr(t, w->its);
     strbuf_addf(t,
                 " sent RNR NAK %" PRIu64 "× for READs, WRITEs or atomics, which need no receive: "
-                "its memory is paged on demand (ODP) and had page faults",
-                w->its->rnr_paged);
+                "its memory is paged on demand (ODP) and had page faults%s",
+                w->its->rnr_paged,
+                w->its->may_be_rxe ? ", or it is Linux Soft-RoCE and its transmit queue was full"
+                                   : "");
     if (!is_unready(w)) /* say_unready() has already printed both times */
         add_waited(t, w);
 }
@@ -361,8 +363,12 @@ static void look_paged(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "on ");
     add_addr(t, w->its);
-    strbuf_addf(t, ", prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); "
-                   "posting more receives does not help");
+    strbuf_addf(t,
+                "%s, prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); "
+                "posting more receives does not help",
+                w->its->may_be_rxe ? ", raise the rate of the interface or lengthen its queue (tc) "
+                                     "if it is Soft-RoCE. Otherwise"
+                                   : "");
 }
 
 static bool is_congested(const struct direction *w)
@@ -633,7 +639,9 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
             strbuf_addf(t, "the memory of ");
         add_addr(t, w.its);
         strbuf_addf(t, is_unready(&w) ? " had no receive buffer ready, so "
-                                      : " had page faults (ODP), so ");
+                       : w.its->may_be_rxe
+                           ? " had page faults (ODP) or its transmit queue was full, so "
+                           : " had page faults (ODP), so ");
         add_addr(t, w.mine);
         strbuf_addf(t, " had to pause");
         return;

@@ -240,6 +240,7 @@ struct roce_endpoint_summary {
     uint32_t region_cnt, region_more; /* R_Keys in `region`, and number of further R_Keys that are
                                        * not stored */
     const struct roce_region *region;
+    bool may_be_rxe; /* the endpoint sent packets with MigReq 0, as Linux rxe always does */
 };
 
 /* Facts about the connection as a whole. */

@@ -235,6 +235,33 @@ static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, 
     return checkrun("check $T/stuck.pcap");
 }
 
+/* Linux Soft-RoCE, which sends MigReq 0, also sends such RNR NAKs if its transmit queue is full. */
+static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
+{
+    for (unsigned tries = 3; tries <= 10; tries += 7) {
+        struct flowgen g;
+        struct roce_pkt p, nak;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 8);
+        for (unsigned i = 0; i < tries; i++) {
+            flowgen_put(&g, 0, &p);
+            nak = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, p.bth.psn, 0);
+            nak.aeth.syndrome = ROCE_SYNDROME_RNR | 1;
+            nak.bth.migreq = 0;
+            flowgen_put(&g, 1, &nak);
+            flowgen_wait(&g, 10000000);
+        }
+        keep(&g, "queue.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/queue.pcap");
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "Soft-RoCE and its transmit queue was full"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paged on demand (ODP)"));
+        checkrun_free(&r);
+    }
+}
+
 static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
@@ -254,6 +281,7 @@ static void rnr_naks_by_page_faults_are_reported(void)
             EXPECT_EQ(r.status, 0);
             CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", which needs no receive: RNR NAK"));
             CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paged on demand (ODP)"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "Soft-RoCE"));
             CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "ibv_advise_mr"));
             CU_ASSERT_PTR_NULL(strstr(r.out, "had no receive WQE"));
             CU_ASSERT_PTR_NULL(strstr(r.out, "the receiver post"));
@@ -830,11 +858,11 @@ static void peer_is_recognised_by_migreq_and_port(void)
     }
 }
 
-SUITE("replay.check_output", TEST(peer_is_recognised_by_migreq_and_port),
-      TEST(text_answers_why_it_failed_first), TEST(control_bytes_are_escaped),
-      TEST(text_is_a_summary_unless_verbose), TEST(json_totals_equal_the_findings),
-      TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(altered_retransmission_is_the_cause_of_a_nak),
+SUITE("replay.check_output", TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
+      TEST(peer_is_recognised_by_migreq_and_port), TEST(text_answers_why_it_failed_first),
+      TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
+      TEST(json_totals_equal_the_findings), TEST(json_says_how_a_connection_ended),
+      TEST(json_marks_what_is_known), TEST(altered_retransmission_is_the_cause_of_a_nak),
       TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
       TEST(end_of_a_failed_requester_is_reported), TEST(unanswered_cm_request_is_reported),
       TEST(cause_of_a_slow_flow_is_reported), TEST(headline_names_the_worst_trouble),

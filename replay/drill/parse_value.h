@@ -22,6 +22,7 @@ struct parser {
         uint64_t value;
     } let[PARSE_LETS_MAX];
     unsigned let_cnt;
+    size_t purpose_len, purpose_cap; /* length and allocated size of script->purpose, bytes */
 };
 
 /* Joins `cnt` words for a message, as "a, b or c". Returns `buf`. */

@@ -70,26 +70,26 @@ static bool parse_ids(struct parser *p, const char *what, char (*list)[SCRIPT_NA
 /* Appends the rest of the line to the purpose of the drill. */
 static bool parse_purpose(struct parser *p)
 {
-    char *text = lexer_rest(&p->lexer), *joined;
-    char *old = p->script->purpose;
-    size_t len;
+    char *text = lexer_rest(&p->lexer);
+    size_t len = text ? strlen(text) : 0, end = p->purpose_len;
+    size_t need = end + len + 2; /* with a blank and the final zero */
+    char *joined = p->script->purpose;
 
-    if (!text)
-        return lexer_fail(&p->lexer, "no memory");
-    if (!old) {
-        p->script->purpose = text;
-        return *text ? !p->lexer.failed : lexer_expected(&p->lexer, "a text");
+    if (text && need > p->purpose_cap) {
+        p->purpose_cap = 2 * need;
+        joined = realloc(joined, p->purpose_cap);
     }
-    len = strlen(old) + strlen(text) + 2;
-    joined = malloc(len);
-    if (joined)
-        snprintf(joined, len, "%s %s", old, text);
-    free(text);
-    if (!joined)
+    if (!text || !joined) {
+        free(text);
         return lexer_fail(&p->lexer, "no memory");
-    free(old);
+    }
+    if (end > 0)
+        joined[end++] = ' ';
+    memcpy(joined + end, text, len + 1);
+    free(text);
     p->script->purpose = joined;
-    return !p->lexer.failed;
+    p->purpose_len = end + len;
+    return p->purpose_len ? !p->lexer.failed : lexer_expected(&p->lexer, "a text");
 }
 
 static bool parse_role(struct parser *p)
@@ -167,6 +167,9 @@ static bool parse_variant_values(struct parser *p)
         v->cnt++;
     } while (lexer_mark(&p->lexer, ','));
     s->variant_cnt++;
+    if (script_combinations(s) > SCRIPT_COMBINATIONS_MAX)
+        return lexer_fail(&p->lexer, "more than %d combinations of variants",
+                          SCRIPT_COMBINATIONS_MAX);
     return !p->lexer.failed;
 }
 

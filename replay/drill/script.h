@@ -22,10 +22,12 @@
 #define SCRIPT_OBJECTS_MAX  64
 #define SCRIPT_VARIANTS_MAX 6
 #define SCRIPT_VALUES_MAX   8
-#define SCRIPT_FIELDS_MAX   24
-#define SCRIPT_IDS_MAX      24
-#define SCRIPT_NO_OBJECT    (-1)
-#define SCRIPT_TIME_MAX     UINT64_C(1000000000000000) /* maximum time in ns: 11 days */
+/* maximum number of combinations of all variants; each is parsed and played separately */
+#define SCRIPT_COMBINATIONS_MAX 256
+#define SCRIPT_FIELDS_MAX       24
+#define SCRIPT_IDS_MAX          24
+#define SCRIPT_NO_OBJECT        (-1)
+#define SCRIPT_TIME_MAX         UINT64_C(1000000000000000) /* maximum time in ns: 11 days */
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

@@ -378,6 +378,8 @@ static void limits_are_errors(void)
     expect_refused(text, "36:5", "more than 32 lets");
     expect_refused(HEAD "a = 1\nb = 1\nc = 1\nd = 1\ne = 1\nf = 1\ng = 1\n", "10:1",
                    "more than 6 variants");
+    expect_refused(HEAD "a = 1, 2, 3, 4, 5, 6, 7\nb = 1, 2, 3, 4, 5, 6, 7\nc = 1, 2, 3, 4, 5, 6\n",
+                   "6:21", "more than 256 combinations of variants");
 }
 
 static void patterns_are_never_zero_and_differ(void)

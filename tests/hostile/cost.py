@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Searches captures that cost much more for each packet than ordinary traffic, and prints the worst of each
-command with its cost relative to ordinary traffic.
+command with its cost relative to ordinary traffic. Also counts the cost of hostile drills and requests of the agent
+for each byte, relative to ordinary ones (texts.py).
 
 cost.py --bin FOLDER [--seed N] [--only REGEX] [--limit RATIO] [--packets N] [--seconds S]
 
 The search begins with all shapes (shapes.py). For the given time it then changes the worst captures so far, and
 keeps each change that costs more. It measures CPU time. Instructions decide (valgrind): they do not depend on
-the load of the machine. Exit status 1: a capture costs more than RATIO times ordinary traffic."""
+the load of the machine. tshark with the plugin starts too slowly in valgrind; its CPU time decides.
+Exit status 1: a capture costs more than RATIO times ordinary traffic."""
 import argparse
+import contextlib
 import os
 import random
 import re
@@ -20,16 +23,24 @@ import time
 import bounded
 import captures
 import shapes
+import texts
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from seed import add_seed_option  # noqa: E402
 
 ENGINES = {
     "check": ["check", "-q"],
+    "check --json": ["check", "-q", "--json", "/dev/null"],
+    "check --html": ["check", "-q", "--html", "/dev/null"],
     "decode": ["decode", "-q"],
     "replay": ["replay", "-q"],
     "closed loop": ["replay", "-q", "--closed-loop"],
     "drill --from": ["drill", "--from"],
+}
+PLUGIN = "plugin"
+TEXTS = {  # command of each parser, its texts, and their length in bytes
+    "drill --check": (["rocedrill", "drill", "--check"], texts.DRILLS, 40000),
+    "agent": (["fuzz_agent", "-runs=0"], texts.AGENT, texts.AGENT_ROOM),
 }
 LATE = 300  # longest run, s
 SUSPECT = 0.7  # part of the limit from which instructions are counted
@@ -39,10 +50,17 @@ EMPTY = 2  # packets of the capture whose cost is that of starting the program
 class Engine:
     """One command, and the cost of ordinary traffic."""
 
-    def __init__(self, rocedrill, name, folder):
-        self.command = [rocedrill, *ENGINES[name]]
-        self.name, self.folder = name, folder
+    def __init__(self, command, name, folder):
+        self.command, self.name, self.folder = command, name, folder
         self.start, self.each = {}, {}
+
+    def sure(self):
+        """Returns the method that decides."""
+        return self.seconds if self.name == PLUGIN else self.instructions
+
+    def write_ordinary(self, path, cnt):
+        """Returns the number of units of ordinary input."""
+        return shapes.write(path, shapes.ordinary(cnt))
 
     def seconds(self, path):
         return min(bounded.run([*self.command, path], LATE).cpu for _ in range(2))
@@ -60,11 +78,27 @@ class Engine:
         """Returns the cost of each packet relative to ordinary traffic. `count` is a method above."""
         if count not in self.each:
             small, ordinary = os.path.join(self.folder, "small.pcap"), os.path.join(self.folder, "ordinary.pcap")
-            shapes.write(small, shapes.ordinary(EMPTY))
-            number = shapes.write(ordinary, shapes.ordinary(cnt))
+            self.write_ordinary(small, EMPTY)
+            number = self.write_ordinary(ordinary, cnt)
             self.start[count] = count(small)
             self.each[count] = max((count(ordinary) - self.start[count]) / number, 1e-9)
         return (count(path) - self.start[count]) / cnt / self.each[count]
+
+
+class Parser(Engine):
+    """A command that reads text. Its cost is that of each byte."""
+
+    def __init__(self, command, name, folder, shapes_of):
+        super().__init__(command, name, folder)
+        self.shapes = shapes_of
+
+    def write(self, path, shape, room):
+        text = self.shapes[shape](room)
+        with open(path, "w", encoding="utf-8") as file:
+            return file.write(text)
+
+    def write_ordinary(self, path, cnt):
+        return self.write(path, "ordinary", cnt)
 
 
 def changed(rng, frames):
@@ -124,7 +158,7 @@ def judge(worst, args, folder):
             if shown and ratio < SUSPECT * args.limit:
                 continue
             cnt = shapes.write(path, frames)
-            sure = one.engine.ratio(path, cnt, one.engine.instructions)
+            sure = one.engine.ratio(path, cnt, one.engine.sure())
             good = good and sure <= args.limit
             print(f"{one.engine.name:14} {name:34} {cnt:8} {ratio:8.1f}x {sure:12.1f}x"
                   f"{'  ABOVE THE LIMIT' if sure > args.limit else ''}", flush=True)
@@ -139,10 +173,26 @@ def judge_shapes(engines, args, folder):
         for name, shape in shapes.SHAPES.items():
             if re.search(args.only, f"{engine.name}: {name}$"):
                 cnt = shapes.write(path, shape(args.packets))
-                ratio = engine.ratio(path, cnt, engine.instructions)
-                good = good and ratio <= args.limit
-                print(f"{engine.name:14} {name:34} {cnt:8} {ratio:12.1f}x"
-                      f"{'  ABOVE THE LIMIT' if ratio > args.limit else ''}", flush=True)
+                good = judged(engine, name, path, cnt, args.limit) and good
+    return good
+
+
+def judged(engine, name, path, cnt, limit):
+    """Prints the cost of one input. Returns whether it is within the limit."""
+    ratio = engine.ratio(path, cnt, engine.sure())
+    print(f"{engine.name:14} {name:34} {cnt:8} {ratio:12.1f}x{'  ABOVE THE LIMIT' if ratio > limit else ''}",
+          flush=True)
+    return ratio <= limit
+
+
+def judge_texts(args, folder):
+    """Counts the instructions of the texts whose names match --only. Returns whether all are within the limit."""
+    path, good = os.path.join(folder, "text.drill"), True
+    for parser, (words, shapes_of, room) in TEXTS.items():
+        engine = Parser([os.path.join(args.bin, words[0]), *words[1:]], parser, folder, shapes_of)
+        for name in shapes_of:
+            if re.search(args.only or "", f"{parser}: {name}$"):
+                good = judged(engine, name, path, engine.write(path, name, room), args.limit) and good
     return good
 
 
@@ -156,13 +206,20 @@ def main():
     parser.add_argument("--seconds", type=float, default=0)
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder:
-        engines = [Engine(os.path.join(args.bin, "rocedrill"), name, folder) for name in ENGINES]
+    with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:
+        rocedrill = os.path.join(args.bin, "rocedrill")
+        engines = [Engine([rocedrill, *words], name, folder) for name, words in ENGINES.items()]
+        plugins = os.path.join(os.path.dirname(os.path.abspath(args.bin)), "lib", "wireshark", "plugins")
+        if os.path.isdir(plugins) and re.search(args.only or PLUGIN, PLUGIN):
+            os.chmod(folder, 0o755)  # tshark does not run as root
+            shark = stack.enter_context(captures.Tshark(plugins))
+            engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder))
+        good = judge_texts(args, folder)
         if args.only:
-            return int(not judge_shapes(engines, args, folder))
+            return int(not (judge_shapes(engines, args, folder) and good))
         worst = [Worst(engine) for engine in engines]
         turns = search(worst, args, rng, folder)
-        good = judge(worst, args, folder)
+        good = judge(worst, args, folder) and good
         print(f"seed {args.seed}, {len(shapes.SHAPES)} shapes and {turns} changed captures of {args.packets} packets")
     return int(not good)
 

@@ -44,7 +44,7 @@ static void oper_packet(struct roce_stat_table *stat, const struct roce_tap *tap
         struct oper_row *oper = get_oper_row(stat, tap->pkt->op->kind);
 
         oper->packets++;
-        oper->repeated += r->repeats_frame != 0;
+        oper->repeated += (r->flags & ROCE_AN_RETRANSMISSION) != 0;
         oper->started += tap->pkt->op->svc == ROCE_SVC_UD || roce_srt_starts_op(tap);
     }
     roce_srt_packet(tap, pinfo, oper_done, stat);

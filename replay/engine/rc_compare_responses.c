@@ -180,9 +180,13 @@ static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
     const struct inferred_setup *s = &cmp->dir->setup;
     roce_psn msn = roce_psn_of(event_packet(s, event)->msn);
     int64_t rel = s->event[event].rel;
+    const struct request_pkt *acked = request_at(s, rel);
     unsigned duplicates = 0, acks = 0;
 
-    for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX;) {
+    /* Without reordering, a duplicate that precedes the acknowledged request is answered by an ACK
+     * of an earlier PSN. */
+    for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX &&
+                             (cmp->all->reordered > 0 || !acked || i > acked->event);) {
         const struct request_pkt *e = request_at(s, s->event[i].rel);
 
         duplicates += !s->event[i].response && s->event[i].rel <= rel && e && e->event < i;
@@ -388,7 +392,8 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
      * already and its MSN counts the missing request. Otherwise it answers a captured request and
      * has a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
-        answers_uncaptured_request(&cmp->dir->setup, event, cmp->high)) {
+        answers_uncaptured_request(&cmp->dir->setup, event, cmp->high) &&
+        !refuses_executed(&cmp->dir->setup, event)) {
         cmp->res->unsolicited++;
         cmp->res->mark[event] = MARK_NOTE;
         return 0;

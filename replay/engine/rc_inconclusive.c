@@ -637,18 +637,13 @@ static bool has_impossible_msn(const struct response_case *c)
            !c->dir->stretch && (done < 0 || done > high - s->first + 1 + UNSEEN_MAX);
 }
 
-/* Returns whether a fatal NAK refuses a request that a later response shows as executed. The NAK
- * would have ended the QP. */
-static bool is_executed_after_refusal(const struct response_case *c)
+bool refuses_executed(const struct inferred_setup *s, uint32_t event)
 {
-    const struct inferred_setup *s = setup_of(c);
-
-    if (!event_is_syndrome(s, c->event, ROCE_SYN_NAK) ||
-        event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ))
+    if (!event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ))
         return false;
-    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= LOOK_BACK; i++)
         if (s->event[i].response && s->event[i].usable && !event_is_nak(s, i) &&
-            event_executed(s, i, s->event[c->event].rel) && request_table_msn_fits(s, i))
+            event_executed(s, i, s->event[event].rel) && request_table_msn_fits(s, i))
             return true;
     return false;
 }
@@ -656,7 +651,7 @@ static bool is_executed_after_refusal(const struct response_case *c)
 bool never_inconclusive(const struct response_case *c, const struct field_diffs *d)
 {
     return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
-           has_wrong_place(c) || has_impossible_msn(c) || is_executed_after_refusal(c);
+           has_wrong_place(c) || has_impossible_msn(c) || refuses_executed(setup_of(c), c->event);
 }
 
 const char *inconclusive_reason(const struct response_case *c, bool *lacks)

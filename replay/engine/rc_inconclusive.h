@@ -25,6 +25,10 @@ const char *inconclusive_reason(const struct response_case *c, bool *lacks);
  * message, and an ACK whose MSN and PSN count more messages than were captured. */
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
+/* Returns whether response `event` is a fatal NAK of a request that a later response shows as
+ * executed. The NAK would have ended the QP. */
+bool refuses_executed(const struct inferred_setup *s, uint32_t event);
+
 /* Returns whether no packet that the capture lacks explains the differences `d` of a response. */
 bool never_inconclusive(const struct response_case *c, const struct field_diffs *d);
 

@@ -63,3 +63,8 @@ uint32_t drill_own_psn(const struct script_object *qp)
 {
     return (uint32_t)script_number(&qp->options, SCRIPT_OPT_PEER_PSN, 100);
 }
+
+bool device_is_unsupported(const char *text)
+{
+    return strncmp(text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0;
+}

@@ -75,6 +75,9 @@ struct drill_device;
 #define DRILL_UNSUPPORTED_TEXT "the device has no "
 #define DRILL_VERB_UNSUPPORTED (-1000)
 
+/* Returns whether a text is the error of a device that lacks a capability. */
+bool device_is_unsupported(const char *text);
+
 struct drill_device_ops {
     /* Returns whether the device has a capability that a script needs. */
     bool (*supports)(const char *need);

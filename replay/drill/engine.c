@@ -2,21 +2,13 @@
 #include "drill/engine.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "capture/packet_text.h"
 #include "device/rnic.h"
-#include "drill/match.h"
+#include "drill/timeline.h"
 #include "drill/words.h"
-#include "util/keymap.h"
 #include "util/strbuf.h"
-
-/* Limits of one drill: number of frames of the device, and number of timer events. The engine stops
- * a device that exceeds a limit. */
-#define FRAMES_MAX 20000u
-#define TIMERS_MAX 200000u
 
 const char *drill_verdict_name(enum drill_verdict verdict)
 {
@@ -34,236 +26,6 @@ void drill_result_free(struct drill_result *result)
     free(result->log);
     result->log = NULL;
     result->log_cnt = 0;
-}
-
-/* ---- log ------------------------------------------------------------------------------------- */
-
-static struct drill_log_row *add_row(struct drill_engine *e)
-{
-    struct drill_result *r = e->result;
-    struct drill_log_row *row;
-
-    if (!VEC_GROW(r->log, r->log_cnt, r->log_cap))
-        return NULL;
-    row = &r->log[r->log_cnt++];
-    *row = (struct drill_log_row){.time = e->now - DRILL_TIME_BASE, .qp = SCRIPT_NO_OBJECT};
-    return row;
-}
-
-static struct drill_log_row *add_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static struct drill_log_row *add_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
-{
-    struct drill_log_row *row = add_row(e);
-    char text[320];
-    va_list args;
-
-    if (!row)
-        return NULL;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    row->text = strdup(text);
-    row->line = line;
-    return row;
-}
-
-/* Adds a frame with its text to the log. Returns NULL if out of memory. */
-static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *bytes, size_t len,
-                                       const char *text, bool from_dut)
-{
-    struct drill_log_row *row = add_row(e);
-
-    if (!row)
-        return NULL;
-    row->frame = true;
-    row->from_dut = from_dut;
-    row->bytes = malloc(len + 1);
-    row->text = strdup(text);
-    if (!row->bytes || !row->text)
-        return row;
-    memcpy(row->bytes, bytes, len);
-    row->len = len;
-    return row;
-}
-
-/* Replaces the address and key of a packet in its text by the name of their region, as "va M+64".
- */
-static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt, struct strbuf *t)
-{
-    bool reth = roce_pkt_has(pkt, ROCE_HDR_RETH);
-    uint64_t va = reth ? pkt->reth.va : pkt->atomiceth.va;
-    uint32_t rkey = reth ? pkt->reth.rkey : pkt->atomiceth.rkey;
-    char raw[64], rest[256], *at;
-
-    if (!reth && !roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
-        return;
-    snprintf(raw, sizeof(raw), "va 0x%" PRIx64 " rkey 0x%08x", va, rkey);
-    at = strstr(t->p, raw);
-    for (int i = 0; at && i < e->script->object_cnt; i++) {
-        const struct script_object *o = &e->script->object[i];
-        uint64_t start, len = script_number(&o->options, SCRIPT_OPT_LEN, 0);
-
-        if ((o->kind != SCRIPT_MR && o->kind != SCRIPT_PEER && o->kind != SCRIPT_MW) ||
-            e->ops->key(e->ctx.dev, i) != rkey)
-            continue;
-        start = e->ops->address(e->ctx.dev, i);
-        if (va < start || (o->kind != SCRIPT_MW && va - start > len))
-            continue;
-        snprintf(rest, sizeof(rest), "%s", at + strlen(raw));
-        t->len = (size_t)(at - t->p);
-        *at = '\0';
-        strbuf_addf(t, "va %s+%" PRIu64 "%s", o->name, va - start, rest);
-        return;
-    }
-}
-
-/* Writes a packet in the form of the ladder and of `rocedrill decode`, with a relative PSN if its
- * QP is known, and with the names of the drill's regions. */
-static void packet_text(const struct drill_engine *e, int qp, bool from_dut,
-                        const struct roce_pkt *pkt, struct strbuf *t)
-{
-    unsigned qps = 0;
-
-    for (int i = 0; i < e->script->object_cnt; i++)
-        qps += e->script->object[i].kind == SCRIPT_QP;
-    if (qp == SCRIPT_NO_OBJECT) {
-        packet_text_full(t, pkt);
-        return;
-    }
-    if (qps > 1)
-        strbuf_addf(t, "%s: ", e->script->object[qp].name);
-    packet_text_short(t, pkt, drill_packet_relative(&e->ctx, qp, from_dut, pkt));
-    name_region(e, pkt, t);
-}
-
-/* ---- the device ------------------------------------------------------------------------------ */
-
-static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
-{
-    struct drill_log_row *row;
-    struct roce_pkt pkt;
-    char text[256];
-    struct strbuf t = strbuf_of(text, sizeof(text));
-    int qp = SCRIPT_NO_OBJECT;
-
-    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0) {
-        qp = drill_packet_seen(&e->ctx, &pkt);
-        packet_text(e, qp, true, &pkt, &t);
-    } else {
-        strbuf_addf(&t, "a frame of %zu bytes that is not RoCE", len);
-    }
-    if (e->has_oracle)
-        flow_oracle_feed(&e->oracle, true, buf, len, e->now);
-    row = add_frame(e, buf, len, text, true);
-    if (!row)
-        return;
-    row->qp = qp;
-    if (e->ops->arrived)
-        row->time = e->ops->arrived(e->ctx.dev) - DRILL_TIME_BASE;
-}
-
-/* Adds a completion to the log, in the notation of a drill line. */
-static void comp_text(struct drill_engine *e, const struct drill_comp *comp)
-{
-    char text[48] = "";
-    struct strbuf t = strbuf_of(text, sizeof(text));
-    const char *qp = comp->object == SCRIPT_NO_OBJECT ? "?" : e->script->object[comp->object].name;
-
-    if (comp->recv && comp->status == RNIC_WC_SUCCESS) {
-        strbuf_addf(&t, " len %u", comp->len);
-        if (comp->has_imm)
-            strbuf_addf(&t, " imm 0x%x", comp->imm);
-    }
-    add_text(e, 0, "comp %s%s id %" PRIu64 " %s%s", comp->recv ? "recv " : "", qp, comp->id,
-             words_name(words_status, comp->status), text);
-}
-
-/* Returns whether a text is the error of a device that lacks a capability. */
-static bool is_unsupported(const char *text)
-{
-    return strncmp(text, DRILL_UNSUPPORTED_TEXT, strlen(DRILL_UNSUPPORTED_TEXT)) == 0;
-}
-
-/* Ends the drill if its device cannot go on. */
-static void note_failure(struct drill_engine *e)
-{
-    const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
-
-    e->endless |= failure != NULL;
-    e->gone |= failure && !is_unsupported(failure);
-}
-
-/* Fetches all frames, completions and events that the device has ready at this time. */
-static void drain_device(struct drill_engine *e)
-{
-    uint8_t buf[ROCE_FRAME_MAX];
-    struct queued_comp comp = {.time = e->now};
-    struct drill_async async;
-    unsigned type;
-    size_t len;
-    int cq;
-
-    note_failure(e);
-    while ((len = e->ops->output(e->ctx.dev, buf, sizeof(buf), e->now)) != 0) {
-        if (e->result->log_cnt > FRAMES_MAX) {
-            e->endless = true;
-            return;
-        }
-        take_frame(e, buf, len);
-    }
-    while (e->ops->poll(e->ctx.dev, &comp.comp)) {
-        comp_text(e, &comp.comp);
-        comp.row = e->result->log_cnt ? e->result->log_cnt - 1 : 0;
-        e->comp_total++;
-        if (e->comp_cnt < DRILL_QUEUE_MAX)
-            e->comp[e->comp_cnt++] = comp;
-    }
-    while (e->ops->async(e->ctx.dev, &async)) {
-        add_text(e, 0, "event %s", words_name(words_event, async.type));
-        e->async_total++;
-        if (e->async_cnt < DRILL_QUEUE_MAX)
-            e->async[e->async_cnt++] = async;
-    }
-    while (e->ops->notified && e->ops->notified(e->ctx.dev, &cq)) {
-        e->notified_total++;
-        if (e->notified_cnt < DRILL_QUEUE_MAX)
-            e->notified[e->notified_cnt++] = cq;
-    }
-    while (e->ops->cm_event && e->ops->cm_event(e->ctx.dev, &type)) {
-        add_text(e, 0, "cm-event %s", words_name(words_cm_event, type));
-        if (e->cm_event_cnt < DRILL_QUEUE_MAX)
-            e->cm_event[e->cm_event_cnt++] = type;
-    }
-}
-
-/* Moves time to `to`, or to the next timer of the device if that is earlier. */
-static void step_time(struct drill_engine *e, uint64_t to)
-{
-    uint64_t deadline = e->ops->deadline(e->ctx.dev);
-
-    if (e->ops->wait) {
-        e->now = e->ops->wait(e->ctx.dev, to);
-        drain_device(e);
-        return;
-    }
-    if (++e->timers > TIMERS_MAX)
-        e->endless = true;
-    if (deadline <= to) {
-        e->now = deadline > e->now ? deadline : e->now;
-        e->ops->expire(e->ctx.dev, e->now);
-    } else {
-        e->now = to;
-    }
-    drain_device(e);
-}
-
-static void run_until(struct drill_engine *e, uint64_t to)
-{
-    drain_device(e);
-    while (!e->endless && (e->now < to || e->ops->deadline(e->ctx.dev) <= e->now))
-        step_time(e, to);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -316,7 +78,7 @@ static void note_endless(struct drill_engine *e)
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
 
     match_fail(e, "%s", failure ? failure : "the device does not stop sending");
-    e->unsupported = failure && is_unsupported(failure);
+    e->unsupported = failure && device_is_unsupported(failure);
 }
 
 /* Ends a step with the alternative that the device met. Returns false if the drill ends with this
@@ -371,7 +133,7 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
 
     e->later = e->ops->wait ? later_window(e, step) : 0;
     e->alternatives = step->cnt > 1;
-    drain_device(e);
+    timeline_drain(e);
     for (;;) {
         const struct script_event *none = NULL;
         uint64_t next = UINT64_MAX, none_met = 0;
@@ -408,13 +170,13 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
         }
         if (!pending || e->endless)
             break;
-        step_time(e, next);
+        timeline_step(e, next);
     }
     memcpy(e->problem, problem, sizeof(problem));
     e->diff = diff;
     if (e->endless)
         note_endless(e);
-    add_text(e, main->line, "%s", e->problem);
+    timeline_text(e, main->line, "%s", e->problem);
     stop_at(e, step, main, e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
 }
@@ -423,22 +185,10 @@ static void send_packet(struct drill_engine *e, const struct script_event *event
 {
     uint8_t buf[20000];
     size_t len = drill_packet_build(&e->ctx, event->packet, buf, sizeof(buf));
-    struct drill_log_row *row;
-    char text[256];
-    struct strbuf t = strbuf_of(text, sizeof(text));
-    struct roce_pkt pkt;
 
     if (len == 0)
         return;
-    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0)
-        packet_text(e, event->packet->qp, false, &pkt, &t);
-    else
-        strbuf_addf(&t, "a malformed frame of %zu bytes", len);
-    row = add_frame(e, buf, len, text, false);
-    if (row)
-        row->line = event->line;
-    if (e->has_oracle)
-        flow_oracle_feed(&e->oracle, false, buf, len, e->now);
+    timeline_sent(e, event, buf, len);
     e->ops->input(e->ctx.dev, buf, len, e->now);
 }
 
@@ -475,7 +225,7 @@ static void note_verb(struct drill_engine *e, const struct script_event *event)
 
     while (len > 0 && text[len - 1] == ' ')
         len--;
-    add_text(e, event->line, "%.*s", len, text);
+    timeline_text(e, event->line, "%.*s", len, text);
 }
 
 static bool run_verb(struct drill_engine *e, const struct script_event *event)
@@ -484,7 +234,7 @@ static bool run_verb(struct drill_engine *e, const struct script_event *event)
 
     note_verb(e, event);
     rc = e->ops->verb(e->ctx.dev, event, e->now);
-    drain_device(e);
+    timeline_drain(e);
     e->unsupported = rc == DRILL_VERB_UNSUPPORTED;
     if (e->unsupported) {
         match_fail(e, "the device does not support this call");
@@ -555,7 +305,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
     const struct script_event *other;
     bool done = true;
 
-    run_until(e, at > e->now ? at : e->now);
+    timeline_until(e, at > e->now ? at : e->now);
     if (e->ops->clock)
         e->now = e->ops->clock(e->ctx.dev);
     if (e->ops->wait && e->now > at)
@@ -565,7 +315,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
     switch (event->kind) {
     case SCRIPT_SEND:
         send_packet(e, event);
-        drain_device(e);
+        timeline_drain(e);
         break;
     case SCRIPT_VERB: done = run_verb(e, event); break;
     case SCRIPT_MEMORY:
@@ -573,7 +323,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
     case SCRIPT_COUNTER:
         done = check_value(e, event);
         while (!done && !e->endless && e->now < match_latest(e, event)) {
-            step_time(e, match_latest(e, event));
+            timeline_step(e, match_latest(e, event));
             done = check_value(e, event);
         }
         break;
@@ -585,7 +335,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
         note_endless(e);
     else if ((other = met_alternative(e, step)) != NULL)
         return take_alternative(e, step, other);
-    add_text(e, event->line, "%s", e->problem);
+    timeline_text(e, event->line, "%s", e->problem);
     stop_at(e, step, event, e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
 }
@@ -641,7 +391,7 @@ static bool check_rest(struct drill_engine *e)
     struct drill_log_row *row;
 
     if (e->ops->wait)
-        step_time(e, e->now);
+        timeline_step(e, e->now);
     row = match_pending_frame(e, 0, true);
     e->diff.field[0] = '\0';
     if (row) {
@@ -756,7 +506,7 @@ static void run_script(struct drill_engine *e)
     e->now = e->base = e->anchor = DRILL_TIME_BASE;
     if (e->ops->wait) {
         e->patience = e->ops->patience(e->ctx.dev);
-        step_time(e, e->now);
+        timeline_step(e, e->now);
         e->base = e->anchor = e->now;
     }
     e->has_oracle = flow_oracle_init(&e->oracle);
@@ -812,9 +562,9 @@ void drill_run(const struct script *script, const struct drill_device_ops *ops, 
             ops->close(e->ctx.dev);
         } else {
             snprintf(result->problem, sizeof(result->problem), "%.300s", error.text);
-            if (is_unsupported(error.text))
+            if (device_is_unsupported(error.text))
                 result->verdict = DRILL_UNSUPPORTED;
-            result->gone = result->not_opened = !is_unsupported(error.text);
+            result->gone = result->not_opened = !device_is_unsupported(error.text);
         }
     }
     free(e->ctx.own);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Timeline: moves the time of a running drill, and takes what the device does meanwhile. Frames go
+ * to the log and to the judge. Completions and events go to the log and to the queues that match.c
+ * reads. The engine (engine.c) calls it. A device that never stops ends the drill (`endless`).
+ */
+#ifndef REPLAY_DRILL_TIMELINE_H
+#define REPLAY_DRILL_TIMELINE_H
+
+#include "drill/match.h"
+
+/* Adds a row of text to the log. `line`: line of the script, or 0. */
+void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds a frame that the drill sends to the log, and passes it to the judge. */
+void timeline_sent(struct drill_engine *e, const struct script_event *event, const uint8_t *bytes,
+                   size_t len);
+
+/* Takes all frames, completions and events that the device has ready at this time. */
+void timeline_drain(struct drill_engine *e);
+
+/* Moves time to `to`, or to the next timer of the device if that is earlier. */
+void timeline_step(struct drill_engine *e, uint64_t to);
+
+/* Moves time to `to`, through all timers of the device. */
+void timeline_until(struct drill_engine *e, uint64_t to);
+
+#endif

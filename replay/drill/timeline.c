@@ -210,6 +210,10 @@ void timeline_drain(struct drill_engine *e)
             e->comp[e->comp_cnt++] = comp;
     }
     while (e->ops->async(e->ctx.dev, &async)) {
+        if (!words_have(words_event, async.type)) {
+            timeline_text(e, 0, "event %u of the port or host", async.type);
+            continue; /* for example a GID that became valid: the drill did not cause it */
+        }
         timeline_text(e, 0, "event %s", words_name(words_event, async.type));
         e->async_total++;
         if (e->async_cnt < DRILL_QUEUE_MAX)

@@ -98,6 +98,13 @@ const struct word_number words_cm_event[] = {
     {NULL, 0},
 };
 
+bool words_have(const struct word_number *table, uint64_t number)
+{
+    while (table->word && table->number != number)
+        table++;
+    return table->word != NULL;
+}
+
 const char *words_name(const struct word_number *table, uint64_t number)
 {
     for (; table->word; table++)

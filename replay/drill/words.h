@@ -3,6 +3,7 @@
 #ifndef REPLAY_DRILL_WORDS_H
 #define REPLAY_DRILL_WORDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct word_number {
@@ -18,6 +19,9 @@ extern const struct word_number words_event[];    /* enum rnic_event_type */
 extern const struct word_number words_error[];    /* enum rnic_error, negated */
 extern const struct word_number words_nak[];      /* enum roce_nak */
 extern const struct word_number words_cm_event[]; /* enum rnic_cm_event_type */
+
+/* Returns whether a table has a number. */
+bool words_have(const struct word_number *table, uint64_t number);
 
 /* Returns the first word of a number, or "unknown". */
 const char *words_name(const struct word_number *table, uint64_t number);

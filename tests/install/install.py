@@ -16,6 +16,7 @@ Root runs tshark and the installation of an ordinary user as nobody, because tsh
 import argparse
 import glob
 import gzip
+import json
 import os
 import re
 import shutil
@@ -102,6 +103,12 @@ def use_data(place, prefix):
         wrong.append(f"the installed captures: {replayed}")
     if not os.path.isfile(prefix + "/share/wireshark/profiles/RoCE/preferences"):
         wrong.append("the profile RoCE is not installed")
+    vscode = prefix + "/share/rocedrill/vscode"
+    with open(vscode + "/package.json", encoding="utf-8") as file:
+        adds = json.load(file)["contributes"]
+    editors = [f"{prefix}/share/vim/vimfiles/{part}/drill.vim" for part in ("syntax", "ftdetect")]
+    editors += [f"{vscode}/{row['path']}" for row in adds["grammars"]] + [f"{vscode}/{row['configuration']}" for row in adds["languages"]]
+    wrong += [f"{name}: the editor file is not installed" for name in editors if not os.path.isfile(name)]
     return wrong
 
 

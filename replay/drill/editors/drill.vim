@@ -1,6 +1,6 @@
 " SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-" Vim syntax of RoCEdrill drills: ~/.vim/syntax/drill.vim, and in ~/.vim/filetype.vim:
-"   autocmd BufNewFile,BufRead *.drill setfiletype drill
+" Vim syntax of RoCEdrill drills. ftdetect.vim selects it. Both are installed; without root: ~/.vim/syntax/drill.vim and
+" ~/.vim/ftdetect/drill.vim.
 if exists("b:current_syntax")
   finish
 endif

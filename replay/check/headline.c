@@ -93,7 +93,9 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         most = wait[i].ns > wait[most].ns ? i : most;
     }
     if (ns && waited * 100 >= ns) {
-        strbuf_addf(t, "it spent %" PRIu64 " %% of ", (waited * 100 + ns / 2) / ns);
+        strbuf_addf(t, "it spent ");
+        strbuf_add_percent(t, waited, ns);
+        strbuf_addf(t, " of ");
         strbuf_add_duration(t, ns);
         strbuf_addf(t, " waiting, %sbecause ", cnt > 1 ? "mostly " : "");
         slow_causes_explain(t, sum, side, wait[most].cause);

@@ -494,7 +494,9 @@ static void print_waits(FILE *out, const struct direction *w, const char *arrow)
 
     if (all * 100 < w->ns || w->ns == 0)
         return;
-    strbuf_addf(&t, "     %s %" PRIu64 " %% of ", arrow, (all * 100 + w->ns / 2) / w->ns);
+    strbuf_addf(&t, "     %s ", arrow);
+    strbuf_add_percent(&t, all, w->ns);
+    strbuf_addf(&t, " of ");
     strbuf_add_duration(&t, w->ns);
     strbuf_addf(&t, " was spent waiting");
     for (unsigned i = 0; i < SLOW_WAITS; i++) {
@@ -521,13 +523,15 @@ static void print_retransmitted(FILE *out, const struct direction *w, const char
         return;
     for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
         bytes += w->mine->retx[cause].bytes;
-    strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " packets (%" PRIu64 " %%) %s retransmitted",
-                arrow, again, w->mine->packets, again * 100 / w->mine->packets,
-                again == 1 ? "was" : "were");
+    strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " packets (", arrow, again, w->mine->packets);
+    strbuf_add_percent(&t, again, w->mine->packets);
+    strbuf_addf(&t, ") %s retransmitted", again == 1 ? "was" : "were");
     if (bytes) {
         strbuf_addf(&t, ": ");
         strbuf_add_size(&t, (double)bytes);
-        strbuf_addf(&t, ", %" PRIu64 " %% of the payload", bytes * 100 / w->mine->payload_sent);
+        strbuf_addf(&t, ", ");
+        strbuf_add_percent(&t, bytes, w->mine->payload_sent);
+        strbuf_addf(&t, " of the payload");
     }
     fprintf(out, "%s\n", buf);
 }
@@ -542,12 +546,13 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow, 
     if (repeated) {
         struct strbuf t = strbuf_of(buf, sizeof(buf));
 
+        strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " responses (", arrow, repeated,
+                    w->mine->responses);
+        strbuf_add_percent(&t, repeated, w->mine->responses);
+        strbuf_addf(&t,
+                    ") %s READ data that was sent before: ", repeated == 1 ? "repeats" : "repeat");
         strbuf_add_size(&t, (double)w->mine->repeated_response_bytes);
-        fprintf(out,
-                "     %s %" PRIu64 " of %" PRIu64 " responses (%" PRIu64
-                " %%) %s READ data that was sent before: %s\n",
-                arrow, repeated, w->mine->responses, repeated * 100 / w->mine->responses,
-                repeated == 1 ? "repeats" : "repeat", buf);
+        fprintf(out, "%s\n", buf);
         if (scope)
             filter_text_print(out, scope, "roce.analysis.duplicate_response");
     }

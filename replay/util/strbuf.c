@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include "wire/gid.h"
@@ -71,6 +72,18 @@ void strbuf_add_rate(struct strbuf *t, double bytes_per_s)
         u++;
     }
     strbuf_addf(t, "%.3g %s", rate, units[u]);
+}
+
+void strbuf_add_percent(struct strbuf *t, uint64_t part, uint64_t whole)
+{
+    double percent = 100 * (double)part / (double)whole;
+
+    if (percent > 0 && percent < 0.05)
+        strbuf_addf(t, "< 0.1 %%");
+    else if (percent > 0 && percent < 10)
+        strbuf_addf(t, "%.1f %%", percent);
+    else
+        strbuf_addf(t, "%.0f %%", floor(percent + 0.5));
 }
 
 bool parse_ip_addr(const char *text, uint8_t addr[16])

@@ -35,6 +35,10 @@ void strbuf_add_duration(struct strbuf *t, uint64_t ns);
 void strbuf_add_size(struct strbuf *t, double bytes);
 void strbuf_add_rate(struct strbuf *t, double bytes_per_s);
 
+/* Appends `part` in percent of `whole`, rounded: "43 %", below 10 % with one decimal ("2.5 %").
+ * `whole` must be greater than 0. page/browser/words.js rounds in the same way. */
+void strbuf_add_percent(struct strbuf *t, uint64_t part, uint64_t whole);
+
 /* Parses an IP address. Returns false if the text is not an IP address. */
 bool parse_ip_addr(const char *text, uint8_t addr[16]);
 

@@ -14,9 +14,10 @@ const RoceWords = (function () {
   const retransmitted = (side) => Object.values(side.retransmissions || {}).reduce((sum, r) => sum + n(r.packets), 0);
   const trouble = (conn) => n(conn.trouble); // 0 for none, larger is worse
 
+  // As strbuf_add_percent() in the text of the report.
   function percent(part, all) {
     const p = 100 * part / all;
-    return (p >= 10 || p === 0 ? p.toFixed(0) : p.toFixed(1)) + " %";
+    return (p >= 10 || p === 0 ? p.toFixed(0) : p < 0.05 ? "< 0.1" : p.toFixed(1)) + " %";
   }
 
   // The lines of the report about a slow connection. Arrows at their beginning become the names of both sides.

@@ -566,6 +566,28 @@ static unsigned occurrences(const char *text, const char *word)
     return cnt;
 }
 
+/* Percents are rounded, and below 10 % have one decimal. tests/replay/page/browser_test.js has the
+ * same table. */
+static void percents_are_rounded(void)
+{
+    static const struct {
+        uint64_t part, whole;
+        const char *text;
+    } rows[] = {
+        {0, 7, "0 %"},   {1, 3000, "< 0.1 %"},   {1, 200, "0.5 %"}, {1, 11, "9.1 %"},
+        {6, 14, "43 %"}, {1, 8, "13 %"},         {1, 3, "33 %"},    {399, 400, "100 %"},
+        {7, 7, "100 %"}, {999, 10000, "10.0 %"},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char buf[32];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        strbuf_add_percent(&t, rows[i].part, rows[i].whole);
+        CU_ASSERT_STRING_EQUAL(buf, rows[i].text);
+    }
+}
+
 /* Returns whether an XML text is well formed, as far as JUnit reports need: nested tags, paired
  * quotes, no bare '<' or '&'. */
 static bool well_formed(const char *xml)
@@ -782,7 +804,9 @@ static void headlines_name_the_loss(void)
         {"rc-loss-read-responses",
          "the READ response with PSN 266 did not arrive (restart in frame 19): the capture has it; "
          "check for drops from the capture point to 192.0.2.1\n"},
-        {"rc-loss-read-responses", "1 of 11 packets (9 %) was retransmitted\n"},
+        {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted\n"},
+        {"rc-loss-request",
+         "6 of 14 packets (43 %) were retransmitted: 6144 bytes, 46 % of the payload\n"},
         {"rc-loss-read-responses",
          "verdict: holds (no rule violated; 3 warnings, 1 note, 3 of them known deviations of "
          "linux-rxe), but 1 connection was slowed\n"},
@@ -869,4 +893,4 @@ SUITE("replay.check_output", TEST(rnr_naks_of_a_full_transmit_queue_are_possible
       TEST(rates_around_cnps_are_reported), TEST(junit_is_well_formed),
       TEST(missing_rtu_is_reported), TEST(requester_with_wrong_icrcs_only_is_reported),
       TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once),
-      TEST(headlines_name_the_loss))
+      TEST(headlines_name_the_loss), TEST(percents_are_rounded))

@@ -56,6 +56,10 @@ const tests = {
     const slow = conn({ waits: [{ side: "a", cause: "rnr_nak", text: "receiver not ready", ns: 4e7 }, { side: "a", cause: "timeout", text: "timeouts", ns: 1e7 }] });
     assert.deepStrictEqual(W.budget(slow), [{ label: "receiver not ready", color: "rnr", ns: 4e7 }, { label: "timeouts", color: "timeout", ns: 1e7 }]);
     assert.strictEqual(W.waitedNs(slow), 5e7);
+    // The same table as in tests/replay/check/test_check_output.c.
+    for (const [part, whole, text] of [[0, 7, "0 %"], [1, 3000, "< 0.1 %"], [1, 200, "0.5 %"], [1, 11, "9.1 %"], [6, 14, "43 %"],
+      [1, 8, "13 %"], [1, 3, "33 %"], [399, 400, "100 %"], [7, 7, "100 %"], [999, 10000, "10.0 %"]])
+      assert.strictEqual(W.percent(part, whole), text);
   },
   worse_connections_come_first() {
     const failed = conn({ trouble: 6 }), slow = conn({ trouble: 2 }), slower = conn({ trouble: 2, waits: [{ cause: "timeout", text: "", ns: 9 }] });

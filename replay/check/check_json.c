@@ -462,7 +462,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     put_number(o, "first_time_ns", sum->facts.first_time);
     put_number(o, "last_time_ns", sum->facts.last_time);
     put_severities(o, sum->facts.findings);
-    put_number(o, "errors_unknown", sum->facts.errors_unknown);
+    put_number(o, "errors_unknown", check_conn_errors(sum));
     json_object_set_new(o, "verdict", json_string(check_verdict_name(check_conn_verdict(sum))));
     json_object_set_new(o, "failed", json_boolean(check_conn_failed(sum)));
     json_object_set_new(o, "end", end_json(sum));
@@ -535,7 +535,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     put_number(o, "connections_not_listed", r->conns_not_listed);
     put_number(o, "findings_not_listed", r->findings_not_listed);
     put_severities(o, sum->findings);
-    put_number(o, "known", sum->known);
+    put_number(o, "known", check_report_known(r));
     put_number(o, "errors_unknown", sum->errors_unknown);
     json_object_set_new(o, "rules", rules);
     json_object_set_new(o, "quirks",

@@ -101,7 +101,7 @@ void check_junit_add(FILE *out, const struct check_report *r)
     uint64_t rest = r->ended - r->conn_cnt, violated = 0;
 
     for (uint32_t i = 0; i < r->conn_cnt; i++)
-        violated += r->conn[i].sum.facts.errors_unknown != 0;
+        violated += check_conn_errors(&r->conn[i].sum) != 0;
     fputs("  <testsuite name=\"", out);
     xml_escape_name(out, r->name);
     fprintf(out, "\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" time=\"%.6f\">\n",

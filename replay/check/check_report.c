@@ -65,7 +65,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
         report->unseen += sum->side[i].unseen_acked;
         report->copies += sum->side[i].copies;
     }
-    report->violated += sum->facts.errors_unknown != 0;
+    report->violated += check_conn_errors(sum) != 0;
     note_trouble(report, sum);
     if (report->conn_max == 0)
         return;
@@ -107,6 +107,15 @@ const char *check_report_peer(const struct check_report *report)
     return sum->rxe_6_1 == sum->rxe_6_12 ? "linux-rxe"
            : sum->rxe_6_1                ? roce_profile_name(ROCE_PROFILE_LINUX_RXE_6_1)
                                          : roce_profile_name(ROCE_PROFILE_LINUX_RXE_6_12);
+}
+
+uint64_t check_report_known(const struct check_report *report)
+{
+    uint64_t cnt = 0;
+
+    for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
+        cnt += report->totals.known[i];
+    return cnt;
 }
 
 enum check_verdict check_report_verdict(const struct check_report *report)

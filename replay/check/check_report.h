@@ -86,6 +86,9 @@ void check_report_finish(struct check_report *report, const struct roce_flow *fl
  */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
+/* Returns the number of findings that are known deviations. */
+uint64_t check_report_known(const struct check_report *report);
+
 /* Returns the name of the implementation whose known deviations were excused: the one that the user
  * named, or the recognised one. Returns NULL if there is none. */
 const char *check_report_peer(const struct check_report *report);

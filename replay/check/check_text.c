@@ -493,7 +493,7 @@ static void print_known(const struct page *page)
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
-    if (r->totals.known == 0)
+    if (check_report_known(r) == 0)
         return;
     for (unsigned k = 0; k < ROCE_DEVIATION_CNT; k++) {
         uint64_t cnt = 0;
@@ -574,10 +574,9 @@ static void print_verdict(FILE *out, const struct check_report *r)
     if (verdict == CHECK_HOLDS && cnt[ROCE_SEV_ERROR] + cnt[ROCE_SEV_WARN] + cnt[ROCE_SEV_NOTE])
         strbuf_addf(&t, cnt[ROCE_SEV_ERROR] ? "no rule violated except by known deviations; "
                                             : "no rule violated; ");
-    check_text_severities(&t, cnt);
-    if (r->totals.known)
-        strbuf_addf(&t, ", %" PRIu64 " of them known deviations of %s", r->totals.known,
-                    check_report_peer(r) ? check_report_peer(r) : "Linux rxe");
+    check_text_findings(&t, cnt, r->totals.known);
+    if (check_report_known(r))
+        strbuf_addf(&t, " of %s", check_report_peer(r) ? check_report_peer(r) : "Linux rxe");
     strbuf_addf(&t, ")");
     add_trouble(&t, &sep, r->failed, "failed", "failed");
     add_trouble(&t, &sep, r->stuck, "got stuck", "got stuck");

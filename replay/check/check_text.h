@@ -15,8 +15,10 @@ const char *check_text_arrow(unsigned side);
 void check_text_list(struct strbuf *t, const char **sep, uint64_t cnt, const char *one,
                      const char *many);
 
-/* Appends the counts of findings, such as "1 error, 2 notes" or "no findings". */
-void check_text_severities(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT]);
+/* Appends the counts of findings, such as "1 error, 2 notes, 2 known deviations" or "no findings".
+ * `known` is the part of `cnt` that is known deviations. */
+void check_text_findings(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT],
+                         const uint64_t known[ROCE_SEV_CNT]);
 
 /* Prints a connection: one line for the connection, then lines for each side. `verbose` adds the
  * memory regions. */

@@ -39,9 +39,14 @@ void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum
     }
 }
 
+uint64_t check_conn_errors(const struct roce_conn_summary *sum)
+{
+    return sum->facts.findings[ROCE_SEV_ERROR] - sum->facts.known_errors;
+}
+
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum)
 {
-    return sum->facts.errors_unknown ? CHECK_VIOLATED : CHECK_HOLDS;
+    return check_conn_errors(sum) ? CHECK_VIOLATED : CHECK_HOLDS;
 }
 
 const char *check_verdict_name(enum check_verdict verdict)
@@ -61,7 +66,7 @@ int check_conn_order(const void *a, const void *b)
     const struct roce_conn_summary *x = &((const struct check_conn *)a)->sum;
     const struct roce_conn_summary *y = &((const struct check_conn *)b)->sum;
     const uint64_t keys[][2] = {
-        {x->facts.errors_unknown != 0, y->facts.errors_unknown != 0},
+        {check_conn_errors(x) != 0, check_conn_errors(y) != 0},
         {check_conn_failed(x), check_conn_failed(y)},
         {check_conn_stuck(x), check_conn_stuck(y)},
         {check_conn_slow(x), check_conn_slow(y)},

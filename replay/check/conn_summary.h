@@ -33,6 +33,9 @@ enum check_verdict {
 
 void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum);
 
+/* Returns the number of ERROR findings that are not known deviations. */
+uint64_t check_conn_errors(const struct roce_conn_summary *sum);
+
 enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum);
 const char *check_verdict_name(enum check_verdict verdict); /* Returns "holds", "violated" or
                                                              * "skipped". */

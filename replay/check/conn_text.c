@@ -24,13 +24,25 @@ void check_text_list(struct strbuf *t, const char **sep, uint64_t cnt, const cha
     *sep = ", ";
 }
 
-void check_text_severities(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT])
+void check_text_findings(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT],
+                         const uint64_t known[ROCE_SEV_CNT])
 {
+    static const struct {
+        enum roce_severity severity;
+        const char *one, *many;
+    } words[] = {{ROCE_SEV_ERROR, "error", "errors"},
+                 {ROCE_SEV_WARN, "warning", "warnings"},
+                 {ROCE_SEV_NOTE, "note", "notes"}};
     const char *sep = "";
+    uint64_t all_known = 0;
 
-    check_text_list(t, &sep, cnt[ROCE_SEV_ERROR], "error", "errors");
-    check_text_list(t, &sep, cnt[ROCE_SEV_WARN], "warning", "warnings");
-    check_text_list(t, &sep, cnt[ROCE_SEV_NOTE], "note", "notes");
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const enum roce_severity s = words[i].severity;
+
+        check_text_list(t, &sep, cnt[s] - known[s], words[i].one, words[i].many);
+        all_known += known[s];
+    }
+    check_text_list(t, &sep, all_known, "known deviation", "known deviations");
     if (!*sep)
         strbuf_addf(t, "no findings");
 }
@@ -270,7 +282,11 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
     if (check_conn_slow(sum))
         strbuf_addf(&t, ", slow");
     strbuf_addf(&t, "; ");
-    check_text_severities(&t, sum->facts.findings);
+    check_text_findings(&t, sum->facts.findings,
+                        (const uint64_t[ROCE_SEV_CNT]){
+                            [ROCE_SEV_WARN] = sum->facts.known_warnings,
+                            [ROCE_SEV_ERROR] = sum->facts.known_errors,
+                        });
     fprintf(out, "%s\n", buf);
     for (unsigned i = 0; i < 2; i++) {
         print_operations(out, c, i);

@@ -11,13 +11,13 @@
 
 enum headline_state headline_state(const struct roce_conn_summary *sum)
 {
-    return check_conn_failed(sum)      ? HEADLINE_FAILED
-           : sum->facts.errors_unknown ? HEADLINE_VIOLATED
-           : check_conn_stuck(sum)     ? HEADLINE_STUCK
-           : check_conn_lossy(sum)     ? HEADLINE_LOSSY
-           : check_conn_slow(sum)      ? HEADLINE_SLOW
-           : check_conn_marked(sum)    ? HEADLINE_MARKED
-                                       : HEADLINE_OK;
+    return check_conn_failed(sum)   ? HEADLINE_FAILED
+           : check_conn_errors(sum) ? HEADLINE_VIOLATED
+           : check_conn_stuck(sum)  ? HEADLINE_STUCK
+           : check_conn_lossy(sum)  ? HEADLINE_LOSSY
+           : check_conn_slow(sum)   ? HEADLINE_SLOW
+           : check_conn_marked(sum) ? HEADLINE_MARKED
+                                    : HEADLINE_OK;
 }
 
 const char *headline_state_name(enum headline_state state)
@@ -116,7 +116,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
 
 void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    uint64_t violations = sum->facts.errors_unknown;
+    uint64_t violations = check_conn_errors(sum);
 
     strbuf_addf(t, "Connection #%u ", sum->facts.conn_index);
     if (check_conn_failed(sum)) {

@@ -337,7 +337,7 @@ struct roce_flow_totals {
     uint64_t rxe_sides; /* with ROCE_PROFILE_AUTO: ends of connections recognised as Linux rxe */
     bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an end deviates as only Linux 6.1 does */
     bool rxe_6_12;      /* with ROCE_PROFILE_AUTO: an end deviates as only Linux 6.12 does */
-    uint64_t known;     /* findings that are known deviations of the profile */
+    uint64_t known[ROCE_SEV_CNT];  /* findings that are known deviations of the profile */
     uint64_t errors_unknown;       /* ERROR findings that are not known deviations */
     uint64_t rules[ROCE_RULE_CNT]; /* findings by rule */
     size_t mem_now, mem_peak;      /* bytes allocated now, and highest number of bytes */

@@ -68,12 +68,13 @@ static void merge_totals(struct roce_flow_totals *to, const struct roce_flow_tot
     to->forgotten += from->forgotten;
     to->overflown += from->overflown;
     to->untracked += from->untracked;
-    for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
+    for (unsigned i = 0; i < ROCE_SEV_CNT; i++) {
         to->findings[i] += from->findings[i];
+        to->known[i] += from->known[i];
+    }
     to->rxe_sides += from->rxe_sides;
     to->rxe_6_1 |= from->rxe_6_1;
     to->rxe_6_12 |= from->rxe_6_12;
-    to->known += from->known;
     to->errors_unknown += from->errors_unknown;
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
         to->rules[i] += from->rules[i];

@@ -123,14 +123,12 @@ void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *f)
     flow->common->has_gaps |= shows_gap(f->rule);
     flow->totals.findings[f->severity]++;
     flow->totals.rules[f->rule]++;
-    if (f->known)
-        flow->totals.known++;
-    else if (f->severity == ROCE_SEV_ERROR)
-        flow->totals.errors_unknown++;
+    flow->totals.known[f->severity] += f->known != NULL;
+    flow->totals.errors_unknown += f->severity == ROCE_SEV_ERROR && !f->known;
     if (ctx->conn) {
         ctx->conn->facts.findings[f->severity]++;
-        if (f->severity == ROCE_SEV_ERROR && !f->known)
-            ctx->conn->facts.errors_unknown++;
+        ctx->conn->facts.known_errors += f->known && f->severity == ROCE_SEV_ERROR;
+        ctx->conn->facts.known_warnings += f->known && f->severity == ROCE_SEV_WARN;
     }
     if (flow->opts.on_finding)
         flow->opts.on_finding(flow->opts.user, f);

@@ -262,7 +262,7 @@ struct roce_conn_facts {
     uint32_t first_frame, last_frame;
     uint64_t first_time, last_time;
     uint64_t findings[ROCE_SEV_CNT];
-    uint64_t errors_unknown; /* ERROR findings that are not known deviations of the profile */
+    uint32_t known_errors, known_warnings; /* findings that are known deviations of the profile */
 
     /* Parameters from captured CM messages. active_side is an index into the sides. */
     struct {

@@ -322,7 +322,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     }
     for (int i = 0; i < ROCE_SEV_CNT; i++)
         to->facts.findings[i] += from->facts.findings[i];
-    to->facts.errors_unknown += from->facts.errors_unknown;
+    to->facts.known_errors += from->facts.known_errors;
+    to->facts.known_warnings += from->facts.known_warnings;
     if (to->facts.end == ROCE_END_OPEN && from->facts.end != ROCE_END_OPEN) {
         to->facts.end = from->facts.end;
         to->facts.end_side = !from->facts.end_side;

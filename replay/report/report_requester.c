@@ -70,12 +70,13 @@ static void print_diffs(FILE *out, const struct request_comparison *v, uint32_t 
 {
     const struct trace *trace = v->requester->run[idx].dir->setup.trace;
 
-    for (size_t i = 0; i < v->diff_cnt; i++) {
-        const struct diff *d = &v->diff[i];
+    for (int known = 0; known < 2; known++)
+        for (size_t i = 0; i < v->diff_cnt; i++) {
+            const struct diff *d = &v->diff[i];
 
-        if (d->dir == idx)
-            report_diff(out, trace, d, diff_rule(trace, d), "");
-    }
+            if (d->dir == idx && (d->known != NULL) == known)
+                report_diff(out, trace, d, diff_rule(trace, d), "");
+        }
     if (v->result[idx].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more frames that differ\n",
                 v->result[idx].diff_frames - DIFFS_MAX);

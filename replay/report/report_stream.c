@@ -70,12 +70,13 @@ static void print_diffs(FILE *out, const struct dgram_streams *streams, uint32_t
 {
     const struct trace *trace = streams->trace;
 
-    for (size_t i = 0; i < streams->diff_cnt; i++) {
-        const struct diff *d = &streams->diff[i];
+    for (int known = 0; known < 2; known++)
+        for (size_t i = 0; i < streams->diff_cnt; i++) {
+            const struct diff *d = &streams->diff[i];
 
-        if (d->dir == idx)
-            report_diff(out, trace, d, diff_rule_stream(streams, d), "");
-    }
+            if (d->dir == idx && (d->known != NULL) == known)
+                report_diff(out, trace, d, diff_rule_stream(streams, d), "");
+        }
     if (streams->stream[idx].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more frames that differ\n",
                 streams->stream[idx].diff_frames - DIFFS_MAX);

@@ -51,26 +51,28 @@ static void add_diff(struct strbuf *t, const struct response_comparison *all, co
         strbuf_addf(t, " [%s]", diff_rule(trace, d));
 }
 
-static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir)
+static void print_diff(FILE *out, const struct response_comparison *all, const struct diff *d)
 {
     char buf[1024];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    for (size_t i = 0; i < all->diff_cnt; i++) {
-        const struct diff *d = &all->diff[i];
-        struct strbuf t = strbuf_of(buf, sizeof(buf));
+    add_diff(&t, all, d);
+    if (d->known)
+        fprintf(out, "  known deviation %s of %s (%s; %s): ", d->known->deviation->id,
+                peer_quirk_peer(d->known), d->known->deviation->text, d->known->deviation->rules);
+    else
+        fputs("  difference ", out);
+    put_escaped(out, all->session->trace->name);
+    fprintf(out, "%s\n", buf);
+}
 
-        if (d->dir != dir)
-            continue;
-        add_diff(&t, all, d);
-        if (d->known)
-            fprintf(out, "  known deviation %s of %s (%s; %s): ", d->known->deviation->id,
-                    peer_quirk_peer(d->known), d->known->deviation->text,
-                    d->known->deviation->rules);
-        else
-            fputs("  difference ", out);
-        put_escaped(out, all->session->trace->name);
-        fprintf(out, "%s\n", buf);
-    }
+/* Prints the differences, and then the known deviations. */
+static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir)
+{
+    for (int known = 0; known < 2; known++)
+        for (size_t i = 0; i < all->diff_cnt; i++)
+            if (all->diff[i].dir == dir && (all->diff[i].known != NULL) == known)
+                print_diff(out, all, &all->diff[i]);
     if (all->result[dir].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more responses that differ\n",
                 all->result[dir].diff_frames - DIFFS_MAX);
@@ -454,8 +456,6 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                 "covered bytes; the ICRCs are accepted",
                 r->trace.icrcs_fixed);
     fputc('\n', out);
-    if (excuses(r))
-        print_peers(out, r);
     print_unjudged(out, r);
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         print_direction(out, r, i, options);
@@ -484,6 +484,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
               out);
     print_skips(out, r);
     known += print_seals(out, &r->trace);
+    if (excuses(r))
+        print_peers(out, r);
     fprintf(out, "verdict: %s (", verdict_name(report_verdict(r)));
     if (r->session.dir_cnt || !r->dgrams.cnt)
         print_counts(out, cnt, "direction");

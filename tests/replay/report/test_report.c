@@ -40,6 +40,22 @@ static void first_difference_is_explained(void)
     checkrun_free(&run);
 }
 
+/* A difference is printed before known deviations of earlier frames, and before their evidence. */
+static void difference_precedes_known_deviations(void)
+{
+    struct checkrun run = checkrun_shell("$R edit -q --impair set=aeth.msn=9@frame=27 "
+                                         "$C/rc-loss-read-responses.pcap $T/b.pcapng && "
+                                         "$R replay $T/b.pcapng");
+    const char *difference = strstr(run.out, "  difference "),
+               *known = strstr(run.out, "  known deviation D4 "),
+               *evidence = strstr(run.out, "recognised as Linux rxe");
+
+    EXPECT_EQ(run.status, 1);
+    if (!difference || !known || !evidence || difference > known || known > evidence)
+        suite_fail(__FILE__, __LINE__, "%s", run.out);
+    checkrun_free(&run);
+}
+
 /* The command in the report prints the difference with all frames of the conversation. */
 static void printed_command_shows_the_difference_again(void)
 {
@@ -124,6 +140,6 @@ static void a_long_path_leaves_room_for_the_reason(void)
 }
 
 SUITE("replay.report", TEST(first_difference_is_explained),
-      TEST(printed_command_shows_the_difference_again), TEST(json_report_has_the_facts_of_the_text),
-      TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
-      TEST(a_long_path_leaves_room_for_the_reason))
+      TEST(difference_precedes_known_deviations), TEST(printed_command_shows_the_difference_again),
+      TEST(json_report_has_the_facts_of_the_text), TEST(odd_file_name_is_escaped),
+      TEST(odd_file_name_is_replayed), TEST(a_long_path_leaves_room_for_the_reason))

@@ -12,10 +12,11 @@
 
 /* Sizes in pixels. */
 #define WIDTH  960.0
-#define HEIGHT 360.0 /* height of one graph with title and legend, pixels */
+#define HEIGHT 400.0 /* height of one graph with title and legend, pixels */
 #define LEFT   70.0
 #define RIGHT  20.0
-#define TOP    64.0
+#define TOP    104.0 /* height of the title and the legend, pixels */
+#define ENTRY  18.0  /* height of a line of the legend, pixels */
 #define BOTTOM 34.0
 
 /* One direction of the connection: requests of a side, and the responses to them. */
@@ -137,34 +138,46 @@ static void write_axes(const struct psn_graph *g)
     }
 }
 
+/* The texts are those of the page (page/browser/page.js). */
 static const struct svg_class {
     const char *name, *text;
     uint8_t class; /* enum run_class */
 } classes[] = {
     {"first", "request", RUN_REQUEST},
     {"again", "request sent again", RUN_REPEATED_REQUEST},
-    {"response", "response", RUN_RESPONSE},
+    {"response", "response (READ data)", RUN_RESPONSE},
     {"response-again", "response sent again", RUN_REPEATED_RESPONSE},
-    {"ack", "acknowledged", RUN_ACK},
-    {"nak", "NAK", RUN_NAK},
-    {"rnr", "receiver not ready (RNR NAK)", RUN_RNR_NAK},
-    {"damaged", "damaged", RUN_DROPPED},
+    {"ack", "acknowledged up to here", RUN_ACK},
+    {"nak", "▼ NAK: error or packet missing", RUN_NAK},
+    {"rnr", "■ RNR NAK: receiver not ready; band: the wait it asks for", RUN_RNR_NAK},
+    {"damaged", "✕ damaged, dropped by the receiver", RUN_DROPPED},
 };
 
-static void write_legend_entry(const struct psn_graph *g, double *x, const char *class,
+/* Place of the next entry of a legend. */
+struct legend {
+    double x, y;
+};
+
+static void write_legend_entry(const struct psn_graph *g, struct legend *at, const char *class,
                                const char *text)
 {
+    double width = 40 + 6.2 * (double)strlen(text);
+
+    if (at->x + width > WIDTH - RIGHT) {
+        at->x = LEFT;
+        at->y += ENTRY;
+    }
     fprintf(g->out,
             "<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"10\"/>"
-            "<text x=\"%.0f\" y=\"%.0f\">%s</text>\n",
-            class, *x, g->top + 38, *x + 19, g->top + 47, text);
-    *x += 40 + 6.6 * (double)strlen(text);
+            "<text class=\"entry\" x=\"%.0f\" y=\"%.0f\">%s</text>\n",
+            class, at->x, at->y - 9, at->x + 19, at->y, text);
+    at->x += width;
 }
 
 static void write_legend(const struct psn_graph *g, const struct check_report *report,
                          uint32_t conn_index)
 {
-    double x = LEFT;
+    struct legend at = {LEFT, g->top + 62};
     unsigned marks = 0;
     bool missing = false, waited = false;
     char title[256] = "";
@@ -181,14 +194,18 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
     }
     fprintf(g->out, "<text class=\"title\" x=\"%.0f\" y=\"%.0f\">", LEFT, g->top + 24);
     xml_escape(g->out, title);
-    fprintf(g->out, ": packet sequence number (PSN) over time</text>\n");
+    fprintf(g->out,
+            ": packets over time</text>\n<text x=\"%.0f\" y=\"%.0f\">Time to the right, packet "
+            "sequence number (PSN) upwards. A healthy flow climbs steadily; steps back are packets "
+            "sent again.</text>\n",
+            LEFT, g->top + 43);
     for (unsigned c = 0; c < sizeof(classes) / sizeof(classes[0]); c++) {
         uint32_t used = 0;
 
         for (uint32_t i = 0; i < g->cnt; i++)
             used += run_is_in(g, &g->run[i]) && g->run[i].class == classes[c].class;
         if (used)
-            write_legend_entry(g, &x, classes[c].name, classes[c].text);
+            write_legend_entry(g, &at, classes[c].name, classes[c].text);
     }
     for (uint32_t i = 0; i < g->cnt; i++) {
         marks |= run_is_in(g, &g->run[i]) ? g->run[i].marks : 0;
@@ -196,11 +213,12 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
         missing |= run_is_in(g, &g->run[i]) && g->run[i].gap;
     }
     if (marks & RUN_MARK_IMPLIED_NAK)
-        write_legend_entry(g, &x, "implied", "response skipped (implied NAK)");
-    if (waited)
-        write_legend_entry(g, &x, "timeout band", "waited for a timeout");
+        write_legend_entry(g, &at, "implied", "◇ response skipped (implied NAK)");
     if (missing)
-        write_legend_entry(g, &x, "missing", "missing");
+        write_legend_entry(g, &at, "missing", "┆ missing packets");
+    if (waited)
+        write_legend_entry(g, &at, "timeout band",
+                           "band: from the first transmission to the one after a timeout");
 }
 
 /* ---- packets -----------------------------------------------------------------------------------
@@ -288,7 +306,7 @@ static void write_packets(const struct psn_graph *g)
         psn = relative_psn(g, run, &last);
         if (run->cause == ROCE_CAUSE_TIMEOUT && run->first_time - run->wait >= waited_to) {
             write_band(g, run->first_time - run->wait, run->first_time, y_of(g, (double)psn),
-                       "nak");
+                       "timeout");
             waited_to = run->first_time;
         }
         if (run->class == RUN_RNR_NAK)

@@ -15,6 +15,8 @@ import xml.etree.ElementTree
 
 failures = 0
 SVG = "{http://www.w3.org/2000/svg}"
+with open(os.path.join(os.path.dirname(__file__), "../../../replay/page/browser/page.js"), encoding="utf-8") as script:
+    PAGE = script.read()
 
 
 def fail(name, text):
@@ -47,6 +49,12 @@ def check_drawing(rocedrill, name, line):
                        ("again line", sum(r["packets"] for s in sides for r in s["retransmissions"].values()))):
         if marks(root, what) != want:
             fail(name, f"connection {number}: {marks(root, what)} marks '{what}', JSON {want}")
+    for entry in root.iter(SVG + "text"):
+        if entry.get("class") == "entry" and f'"{entry.text}"' not in PAGE:
+            fail(name, f"connection {number}: the page does not have the words '{entry.text}'")
+    bands = {e.get("class").split()[0] for e in root.iter(SVG + "rect") if "band" in (e.get("class") or "")}
+    if bands - {"timeout", "rnr"}:
+        fail(name, f"connection {number}: the legend lacks the bands {bands}")
     values = [float(v) for e in root.iter(SVG + "path") for v in re.findall(r"[MLHV](-?[\d.]+)", e.get("d"))]
     if re.search(r"nan|inf", drawn.stdout) or min(values) < -1 or max(values) > 961:
         fail(name, f"connection {number}: a point is outside of the drawing")

@@ -263,6 +263,8 @@ static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
     add_num(out, HF_REQS_IN_FLIGHT, r->requests_in_flight);
     if (r->reads_in_flight || kind == ROCE_KIND_READ_RESP || kind == ROCE_KIND_ATOMIC_ACK)
         add_num(out, HF_READS_IN_FLIGHT, r->reads_in_flight);
+    if (r->read_bytes_in_flight || kind == ROCE_KIND_READ_RESP)
+        add_num(out, HF_READ_BYTES, r->read_bytes_in_flight);
 }
 
 /* Adds the payload bytes as goodput or as retransmitted. */

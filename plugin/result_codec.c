@@ -30,6 +30,7 @@
     P(result.done_bytes,         0)              \
     P(result.response_time,      ROCE_NEVER_NS)  \
     P(result.reads_in_flight,    0)              \
+    P(result.read_bytes_in_flight, 0)            \
     P(result.va,                 0)              \
     P(result.rkey,               0)              \
     P(result.credits,            ROCE_CREDITS_UNLIMITED) \

@@ -154,7 +154,7 @@ enum roce_analysis {
     ROCE_AN_COPY = 1u << 4,               /* second capture of one transmission, not a
                                            * retransmission */
     ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request with an older PSN, received out of order */
-    ROCE_AN_PSN_GAP = 1u << 6,            /* `gap` PSNs before this request are missing */
+    ROCE_AN_PSN_GAP = 1u << 6,            /* `gap` PSNs before this packet are missing */
     ROCE_AN_ACK_UNSEEN = 1u << 7,         /* response to a request that is not in the capture */
     ROCE_AN_DUPLICATE_ACK = 1u << 8,      /* ACK with PSN, MSN and syndrome of the previous ACK */
     ROCE_AN_DUPLICATE_RESPONSE = 1u << 9, /* READ or atomic response that was captured before */
@@ -194,7 +194,7 @@ struct roce_flow_result {
                         * captured PSN */
     uint32_t next_psn; /* request: PSN of the next request; a READ advances by the number of its
                         * responses */
-    uint32_t gap;      /* number of missing PSNs before this request */
+    uint32_t gap;      /* number of missing PSNs before this request or READ response */
 
     enum roce_cause cause;  /* cause of the retransmission */
     uint32_t repeats_frame; /* frame of the request's first transmission */
@@ -216,6 +216,8 @@ struct roce_flow_result {
     /* State of the frame's requester after this packet. */
     uint32_t psns_in_flight, requests_in_flight, reads_in_flight;
     uint64_t bytes_in_flight;
+    uint32_t read_bytes_in_flight; /* bytes that READ requests ask for and whose responses were not
+                                    * captured yet, at most UINT32_MAX; 0 if no READ is in flight */
 
     uint32_t msg_number;      /* number of captured messages of the requester before this message */
     uint32_t msg_first_frame; /* first frame of the message; 0 if not captured */

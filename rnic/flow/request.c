@@ -51,6 +51,7 @@ void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req)
     r->flags |= req->base_sure && req->rel_base == req->base ? ROCE_AN_REL_PSN : 0;
     r->psns_in_flight = psns > 0 ? (uint32_t)psns : 0;
     r->bytes_in_flight = req->bytes_in_flight;
+    r->read_bytes_in_flight = req->win.read_bytes;
     r->requests_in_flight = req->reqs_in_flight;
     r->reads_in_flight = req->reads_in_flight;
 }

@@ -172,6 +172,7 @@ static const struct {
     MEMBER(requests_in_flight),
     MEMBER(reads_in_flight),
     MEMBER(bytes_in_flight),
+    MEMBER(read_bytes_in_flight),
     MEMBER(msg_number),
     MEMBER(msg_first_frame),
     MEMBER(msg_offset),

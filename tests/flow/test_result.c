@@ -52,10 +52,14 @@ static void read_is_timed_and_counted(void)
     EXPECT_EQ(r[4].next_psn, 0x5005);
     EXPECT_EQ(r[4].reads_in_flight, 1);
     EXPECT_EQ(r[4].psns_in_flight, 3);
+    EXPECT_EQ(r[4].read_bytes_in_flight, 3000);
     EXPECT_EQ(r[5].request_frame, 4);
+    EXPECT_EQ(r[5].read_bytes_in_flight, 3000 - 1024);
+    EXPECT_EQ(r[6].read_bytes_in_flight, 3000 - 2048);
     EXPECT_EQ(r[7].response_time, 30000);
     EXPECT_EQ(r[7].msg_bytes, 3000);
     EXPECT_EQ(r[7].reads_in_flight, 0);
+    EXPECT_EQ(r[7].read_bytes_in_flight, 0);
     EXPECT_EQ(v.links[ROCE_LINK_FIRST_RESPONSE], 1);
     EXPECT_EQ(v.links[ROCE_LINK_LAST_RESPONSE], 1);
     EXPECT_EQ(r[8].gap, 0);

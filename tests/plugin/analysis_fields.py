@@ -83,6 +83,7 @@ FEATURES = [
     ("analysis.partial_ack", "roce.analysis.acked_packets", "rc-atomics"),
     ("analysis.bytes_in_flight", "roce.analysis.psns_in_flight roce.analysis.bytes_in_flight"
      " roce.analysis.requests_in_flight roce.analysis.reads_in_flight", "rc-atomics"),
+    ("", "roce.analysis.read_bytes_in_flight", "rc-loss-both"),
     ("analysis.push_bytes_sent", "roce.message.bytes roce.message.offset", "rc-loss-both"),
     ("analysis.zero_window", "roce.analysis.rnr_nak", "rc-rnr-exhausted"),
     ("analysis.zero_window", "roce.analysis.zero_credit", "credits"),

@@ -53,6 +53,7 @@ static void check_same(const struct roce_result_record *in, uint32_t frame)
     SAME(result.psns_in_flight);
     SAME(result.requests_in_flight);
     SAME(result.reads_in_flight);
+    SAME(result.read_bytes_in_flight);
     SAME(result.bytes_in_flight);
     SAME(result.msg_number);
     SAME(result.msg_first_frame);

@@ -94,8 +94,10 @@ struct roce_window {
     uint32_t cap;  /* capacity in entries, a power of two; 0 without a buffer */
     uint32_t head; /* index of the oldest entry */
     uint32_t cnt;
-    uint32_t acked; /* number of acknowledged entries at the front */
-    uint32_t hint;  /* index at which the previous lookup ended */
+    uint32_t acked;      /* number of acknowledged entries at the front */
+    uint32_t hint;       /* index at which the previous lookup ended */
+    uint32_t read_bytes; /* bytes of the READs in flight whose responses were not captured yet; at
+                          * most UINT32_MAX */
 };
 
 #define ROCE_WINDOW_MIN 4u

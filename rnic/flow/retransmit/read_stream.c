@@ -166,6 +166,10 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
 
         cold->repeated_responses++;
         cold->repeated_response_bytes += ctx->pkt->payload_len;
+    } else {
+        uint32_t bytes = (uint32_t)ctx->pkt->payload_len;
+
+        req->win.read_bytes -= bytes < req->win.read_bytes ? bytes : req->win.read_bytes;
     }
     return step;
 }

@@ -50,6 +50,10 @@ static void add_in_flight(struct roce_req *req, struct roce_sent_packet *e)
     req->bytes_in_flight += e->len;
     req->reqs_in_flight += (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight += roce_opcode_is_answered(roce_opcode(e->op));
+    if (roce_opcode(e->op)->kind == ROCE_KIND_READ && e->dma_len != ROCE_LEN_UNKNOWN)
+        req->win.read_bytes = e->dma_len > UINT32_MAX - req->win.read_bytes
+                                  ? UINT32_MAX
+                                  : req->win.read_bytes + e->dma_len;
 }
 
 void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
@@ -60,6 +64,8 @@ void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
     req->bytes_in_flight -= e->len;
     req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
+    if (req->reads_in_flight == 0) /* responses that were not captured may be left */
+        req->win.read_bytes = 0;
 }
 
 void roce_sent_link_message(struct roce_req *req, const struct roce_sent_packet *prev,

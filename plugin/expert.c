@@ -89,7 +89,8 @@ void roce_expert_register(int proto)
           "Earlier frame that this frame contradicts or explains", HFILL}},
         {&hf_rule_known,
          {"Known deviation", "roce.rule.known", FT_STRINGZ, BASE_NONE, NULL, 0,
-          "Number of the deviation in the list of the selected peer implementation", HFILL}},
+          "Id of a deviation that the peer implementation is known for; see preference roce.peer",
+          HFILL}},
     };
     static int *subtrees[] = {&ett_rule};
     ei_register_info *regs =
@@ -100,6 +101,14 @@ void roce_expert_register(int proto)
     expert_register_field_array(expert_register_protocol(proto), regs, (int)cnt);
     proto_register_field_array(proto, hf, array_length(hf));
     proto_register_subtree_array(subtrees, array_length(subtrees));
+}
+
+const char *roce_expert_known_text(const char *id)
+{
+    for (unsigned i = 0; i < ROCE_DEVIATION_CNT; i++)
+        if (strcmp(roce_deviations[i].id, id) == 0)
+            return roce_deviations[i].text;
+    return "";
 }
 
 /* Adds an item without an expert info, for defects that are not faults and may be in all frames. */
@@ -159,6 +168,7 @@ void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *
         }
         if (f->known) {
             item = proto_tree_add_string(sub, hf_rule_known, tvb, 0, 0, f->known);
+            proto_item_append_text(item, ": %s", roce_expert_known_text(f->known));
             proto_item_set_generated(item);
         }
     }

@@ -8,6 +8,7 @@ struct roce_prefs roce_prefs = {
     .dissect_v1 = TRUE,
     .reassemble = TRUE,
     .guess = ROCE_GUESS_NONE,
+    .profile = ROCE_PROFILE_AUTO,
 };
 
 static const enum_val_t guesses[] = {
@@ -18,7 +19,8 @@ static const enum_val_t guesses[] = {
 
 module_t *roce_prefs_register(int proto)
 {
-    static enum_val_t profiles[ROCE_PROFILE_CNT + 1];
+    static enum_val_t profiles[ROCE_PROFILE_CNT + 2] = {
+        [ROCE_PROFILE_CNT] = {"auto", "Recognise Linux rxe by its packets", ROCE_PROFILE_AUTO}};
     module_t *module = prefs_register_protocol(proto, NULL);
 
     for (int i = 0; i < ROCE_PROFILE_CNT; i++) {

@@ -166,15 +166,19 @@ static void rule_print(const void *row, struct roce_stat_table *stat)
 {
     const struct rule_row *rule = (const struct rule_row *)row;
     const struct roce_rule_info *info = roce_rule_info(rule->finding.rule);
+    const char *known = rule->finding.known;
+    const bool norm = roce_rule_is_norm(info);
     char text[400];
 
     roce_stat_text(stat, info->id);
-    roce_stat_text(stat, roce_severity_name(rule->finding.severity));
+    roce_stat_text(stat, roce_severity_name(known ? ROCE_SEV_NOTE : rule->finding.severity));
     roce_stat_num(stat, rule->count);
     roce_stat_num(stat, rule->first);
     roce_stat_num(stat, rule->last);
-    roce_stat_text(stat, rule->finding.known ? rule->finding.known : "");
-    snprintf(text, sizeof(text), "%s%s", roce_rule_is_norm(info) ? "broken: " : "", info->text);
+    roce_stat_text(stat, known ? known : norm ? "no" : "-");
+    snprintf(text, sizeof(text), "%s%s%s%s%s", norm ? "broken: " : "", info->text,
+             known ? " [known deviation: " : "", known ? roce_expert_known_text(known) : "",
+             known ? "]" : "");
     roce_stat_text(stat, text);
 }
 

@@ -244,17 +244,24 @@ static bool read_without_first(const struct response_case *c)
            may_be_refused(c);
 }
 
-/* Returns whether a READ was captured before an event, in its neighbourhood. */
+/* Returns whether a READ that was captured before an event, in its neighbourhood, has more copies
+ * than complete responses: the transmit queue may have refused a response. */
 static bool follows_read(const struct inferred_setup *s, uint32_t event)
 {
-    for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;)
-        if (!s->event[i].response && event_opcode(s, i)->kind == ROCE_KIND_READ)
-            return true;
-    return false;
+    uint32_t copies = 0, responses = 0;
+
+    for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;) {
+        const struct roce_opcode *op = event_opcode(s, i);
+
+        copies += !s->event[i].response && op->kind == ROCE_KIND_READ;
+        responses += s->event[i].response && s->event[i].usable &&
+                     op->kind == ROCE_KIND_READ_RESP && roce_opcode_ends(op);
+    }
+    return copies > responses;
 }
 
 /* Returns whether an RNR NAK refuses a READ, or a request that was acknowledged before and follows
- * a READ. */
+ * a READ without a complete response. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;

@@ -274,10 +274,22 @@ static int start(char **program)
 
 static volatile sig_atomic_t child;
 
-static void pass_on(int sig)
+/* Passes a signal of another process on to the program. The kernel sends the signal of a key
+ * (Ctrl-C) to the program too: passed on, it would arrive twice. */
+static void pass_on(int sig, siginfo_t *info, void *context)
 {
-    if (child > 0)
+    (void)context;
+    if (child > 0 && info->si_code != SI_KERNEL)
         kill((pid_t)child, sig);
+}
+
+static void catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaction(signals[i], &action, NULL);
 }
 
 /* Runs a program as a child. Returns its exit status in the encoding of a shell. */
@@ -296,9 +308,7 @@ static int run(char **program)
         return 126;
     }
     child = pid;
-    signal(SIGINT, pass_on);
-    signal(SIGTERM, pass_on);
-    signal(SIGHUP, pass_on);
+    catch_signals();
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)

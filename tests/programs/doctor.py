@@ -25,6 +25,7 @@ PINGPONG = ["sh", "-c", "ibv_rc_pingpong -g 1 -n 10 & sleep 0.5; ibv_rc_pingpong
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 UNSHARE = {"x86_64": 272, "aarch64": 97}
 SOCKET = {"x86_64": 41, "aarch64": 198}
+PRCTL = {"x86_64": 157, "aarch64": 167}
 AF_PACKET = 17
 
 
@@ -43,6 +44,16 @@ def forbid_raw_sockets():
                     (0x15, 0, 3, SOCKET[os.uname().machine]),       # not socket(): allow
                     (0x20, 0, 0, 16),                               # load the first argument
                     (0x15, 0, 1, AF_PACKET),
+                    (0x06, 0, 0, 0x00050001),
+                    (0x06, 0, 0, 0x7fff0000)])
+
+
+def forbid_seccomp():
+    """Makes prctl(PR_SET_SECCOMP) fail with EPERM."""
+    install_filter([(0x20, 0, 0, 0),
+                    (0x15, 0, 3, PRCTL[os.uname().machine]),        # not prctl(): allow
+                    (0x20, 0, 0, 16),                               # load the first argument
+                    (0x15, 0, 1, PR_SET_SECCOMP),
                     (0x06, 0, 0, 0x00050001),
                     (0x06, 0, 0, 0x7fff0000)])
 
@@ -71,7 +82,8 @@ def main():
         return 77
     limit = ["prlimit", "--memlock=65536"]
     cases = [(limit + user, None, 0, ["ok    locked memory     64 KiB", "no    raw sockets       CAP_NET_RAW is missing",
-                                      "ok    separate network", "verdict: programs run in a separate"]),
+                                      "ok    separate network", "ok    sandbox           rocedrill check",
+                                      "verdict: programs run in a separate"]),
              (NO_NAMESPACES, None, 1, ["no    raw sockets", "fails separate network", "sysctl user.max_user_namespaces",
                                         "verdict: rnic-run cannot run programs here"]),
              (SYSCTLS, None, 1, ["sysctl kernel.unprivileged_userns_clone=1",
@@ -79,6 +91,8 @@ def main():
     if os.uname().machine in UNSHARE:
         cases.append((user, forbid_unshare, 1, ["fails separate network", "a user namespace", "a seccomp filter is active",
                                       "--cap-add NET_RAW", "verdict: rnic-run cannot"]))
+        cases.append((user, forbid_seccomp, 0, ["no    sandbox           seccomp filters are not available (Operation not"
+                                                " permitted)", "CONFIG_SECCOMP_FILTER"]))
     if is_root:
         interfaces = ["ok    raw sockets", "verdict: programs run on the interfaces"]
         cases.append(([], None, 0, interfaces))

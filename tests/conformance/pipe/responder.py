@@ -27,8 +27,7 @@ SIZES = {"R": 16, "I": 4, "A": 28}
 
 
 class Refused(Exception):
-    """A request that is answered by a NAK code. Also has the completion status of the receive of its message,
-    if there is one."""
+    """A request that is answered by a NAK code, with the completion status of its receive if it has one."""
 
 
 def masked(ip):

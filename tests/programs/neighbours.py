@@ -106,6 +106,7 @@ def claimed_names_are_reported_at_once(world):
     out = done.communicate()[0]
     assert time.monotonic() - begin < 10 and done.returncode, out
     assert "have claimed all QPN ranges of wire0" in out and "@rnic/wire0/qpnblk/" in out, out
+    assert f"user {USERS[1]} has {BLOCKS} of them" in out, out
     squatter.communicate("")
     done = world.start(os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "ibv_devinfo")
     out = done.communicate()[0]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Attach: opens and closes a live device, and detaches it in a child of fork(). */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +13,7 @@
 #include "port/frameio/port_pcap.h"
 #include "port/shm/port_shm.h"
 #include "port/shared/process.h"
+#include "port/shared/registry.h"
 #include "port/frameio/record.h"
 #include "port/frameio/tap_port.h"
 
@@ -305,6 +307,20 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     return 0;
 }
 
+static void report_claimed(const struct rnic_live *live, struct error *why)
+{
+    uint32_t uid;
+    unsigned cnt = rnic_registry_main_user(live->iface.name, "qpnblk/", &uid);
+    char most[64] = "";
+
+    if (cnt)
+        snprintf(most, sizeof(most), "; user %u has %u of them", (unsigned)uid, cnt);
+    error_set(why,
+              "other processes have claimed all QPN ranges of %s (@rnic/%s/qpnblk/ in "
+              "/proc/net/unix%s)",
+              live->iface.name, live->iface.name, most);
+}
+
 /* Starts a live device whose interface is set, and stores it in *out before the thread starts,
  * because callbacks use it. Returns 0, or a negative errno; on failure frees the live device. */
 static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct rnic_live **out,
@@ -314,10 +330,7 @@ static int start(struct rnic_live *live, const struct rnic_live_attr *attr, stru
         rnic_qpn_alloc_init(&live->qpns, live->iface.name, live->given_port, &live->entropy);
 
     if (error == -ENOSPC)
-        error_set(why,
-                  "other processes have claimed all QPN ranges of %s (@rnic/%s/qpnblk/ in "
-                  "/proc/net/unix)",
-                  live->iface.name, live->iface.name);
+        report_claimed(live, why);
     else if (error)
         error_set(why, "cannot claim a QPN range of %s: %s", live->iface.name, strerror(-error));
     if (!error) {

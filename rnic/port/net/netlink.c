@@ -68,12 +68,17 @@ static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *use
 
 int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user)
 {
+    return rnic_nl_ask_protocol(NETLINK_ROUTE, request, fn, user);
+}
+
+int rnic_nl_ask_protocol(int protocol, struct rnic_nl_request *request, rnic_nl_fn *fn, void *user)
+{
     static const struct timeval patience = {.tv_sec = 5};
     union {
         struct nlmsghdr align;
         uint8_t bytes[ANSWER_MAX];
     } answer;
-    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
     bool changed = false;
     int result = 0;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Netlink: requests to the kernel's tables of links, addresses, routes and neighbours
- * (rtnetlink(7)), and notifications of their changes. Every message is checked; malformed ones
- * are skipped.
+ * (rtnetlink(7)) and of sockets (sock_diag(7)), and notifications of changes. Every message is
+ * checked; malformed ones are skipped.
  */
 #ifndef PORT_NET_NETLINK_H
 #define PORT_NET_NETLINK_H
@@ -30,6 +30,9 @@ void rnic_nl_put(struct rnic_nl_request *request, uint16_t attr, const void *val
  * negative errno from the kernel or from a socket call. -EAGAIN means that a list changed during
  * the request: entries may be missing or duplicated, so the caller asks again. */
 int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
+
+/* As rnic_nl_ask(), for another protocol than NETLINK_ROUTE. */
+int rnic_nl_ask_protocol(int protocol, struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
 
 /* Opens a non-blocking socket that becomes readable when links or addresses change. Returns the
  * descriptor or a negative errno. */

@@ -2,11 +2,16 @@
 #include "port/shared/registry.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "port/net/netlink.h"
+
+#define USERS_MAX 16u /* users whose names are counted */
 
 int rnic_registry_address(struct sockaddr_un *addr, const char *iface, const char *name)
 {
@@ -65,4 +70,62 @@ bool rnic_registry_held(const char *iface, const char *name)
         connect(fd, (const struct sockaddr *)&addr, (socklen_t)len) < 0 && errno == ECONNREFUSED;
     close(fd);
     return !free_now;
+}
+
+struct name_count {
+    struct sockaddr_un prefix;
+    size_t prefix_len; /* without the family */
+    unsigned user_cnt;
+    struct {
+        uint32_t uid;
+        unsigned cnt;
+    } user[USERS_MAX];
+};
+
+static void count_name(void *user, const struct nlmsghdr *msg)
+{
+    struct name_count *count = user;
+    const struct rtattr *attr[UNIX_DIAG_UID + 1];
+    const void *name, *uid_at;
+    uint32_t uid;
+    unsigned i = 0;
+
+    if (!rnic_nl_attrs(msg, sizeof(struct unix_diag_msg), attr, UNIX_DIAG_UID))
+        return;
+    name = rnic_nl_value(attr[UNIX_DIAG_NAME], count->prefix_len);
+    uid_at = rnic_nl_value(attr[UNIX_DIAG_UID], sizeof(uid));
+    if (!name || !uid_at || memcmp(name, count->prefix.sun_path, count->prefix_len) != 0)
+        return;
+    memcpy(&uid, uid_at, sizeof(uid));
+    while (i < count->user_cnt && count->user[i].uid != uid)
+        i++;
+    if (i == USERS_MAX)
+        return;
+    if (i == count->user_cnt)
+        count->user[count->user_cnt++].uid = uid;
+    count->user[i].cnt++;
+}
+
+unsigned rnic_registry_main_user(const char *iface, const char *prefix, uint32_t *uid)
+{
+    const struct unix_diag_req query = {.sdiag_family = AF_UNIX,
+                                        .udiag_states = UINT32_MAX,
+                                        .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_UID};
+    struct name_count count = {.user_cnt = 0};
+    struct rnic_nl_request request;
+    int len = rnic_registry_address(&count.prefix, iface, prefix);
+    unsigned most = 0;
+
+    if (len < 0)
+        return 0;
+    count.prefix_len = (size_t)len - offsetof(struct sockaddr_un, sun_path);
+    rnic_nl_begin(&request, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &query, sizeof(query));
+    if (rnic_nl_ask_protocol(NETLINK_SOCK_DIAG, &request, count_name, &count) != 0)
+        return 0;
+    for (unsigned i = 0; i < count.user_cnt; i++)
+        if (count.user[i].cnt > most) {
+            most = count.user[i].cnt;
+            *uid = count.user[i].uid;
+        }
+    return most;
 }

@@ -16,6 +16,7 @@
 #define PORT_SHARED_REGISTRY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/un.h>
 
 #define RNIC_REGISTRY_PREFIX "rnic/"
@@ -28,6 +29,11 @@ int rnic_registry_bind(const char *iface, const char *name);
  * claim is not disturbed. Also returns true if the kernel cannot be asked (EMFILE): without proof
  * that the owner is gone, the name counts as claimed. */
 bool rnic_registry_held(const char *iface, const char *name);
+
+/* Finds the user with the most names that begin with `prefix`. Returns the number of that user's
+ * names and stores the user's id. Returns 0 if there is no such name, or if the kernel does not
+ * report the users of sockets (before Linux 5.3). */
+unsigned rnic_registry_main_user(const char *iface, const char *prefix, uint32_t *uid);
 
 /* Fills in the abstract address of a name. Returns its length, or -ENAMETOOLONG. */
 int rnic_registry_address(struct sockaddr_un *addr, const char *iface, const char *name);

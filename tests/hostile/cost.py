@@ -210,7 +210,7 @@ def main():
         rocedrill = os.path.join(args.bin, "rocedrill")
         engines = [Engine([rocedrill, *words], name, folder) for name, words in ENGINES.items()]
         plugins = os.path.join(os.path.dirname(os.path.abspath(args.bin)), "lib", "wireshark", "plugins")
-        if os.path.isdir(plugins) and re.search(args.only or PLUGIN, PLUGIN):
+        if os.path.isdir(plugins) and any(re.search(args.only or "", f"{PLUGIN}: {name}") for name in shapes.SHAPES):
             os.chmod(folder, 0o755)  # tshark does not run as root
             shark = stack.enter_context(captures.Tshark(plugins))
             engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder))

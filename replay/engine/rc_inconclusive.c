@@ -12,7 +12,8 @@
  * more packets in flight. */
 #define LOOK_BACK 1024u
 
-/* Maximum number of requests in flight that the capture may lack, beyond the last captured PSN. */
+/* Maximum number of requests in flight that the capture may lack, before the first captured PSN or
+ * beyond the last one. */
 #define UNSEEN_MAX 256
 
 static const struct inferred_setup *setup_of(const struct response_case *c)
@@ -625,8 +626,9 @@ static bool has_wrong_place(const struct response_case *c)
            roce_opcode_ends(op) != (rel == e->rel + e->cnt - 1);
 }
 
-/* Returns whether an MSN counts more messages than PSNs were requested, or fewer than before the
- * first request. */
+/* Returns whether an MSN counts far more messages than PSNs were requested, or far fewer than
+ * before the first request. A responder of a reordering network may answer requests from before it.
+ */
 static bool has_impossible_msn(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -634,7 +636,7 @@ static bool has_impossible_msn(const struct response_case *c)
     int32_t done = roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn), roce_psn_of(s->msn));
 
     return s->msn_votes > 1 && roce_opcode_has(event_opcode(s, c->event), ROCE_HDR_AETH) &&
-           !c->dir->stretch && (done < 0 || done > high - s->first + 1 + UNSEEN_MAX);
+           !c->dir->stretch && (done < -UNSEEN_MAX || done > high - s->first + 1 + UNSEEN_MAX);
 }
 
 bool refuses_executed(const struct inferred_setup *s, uint32_t event)

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from tshark import Tshark, arguments
+from tshark import Sharkd, Tshark, arguments
 
 GRAPHS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../plugin/profile/RoCE/io_graphs")
 STYLES = {"Line", "Impulse", "Bar", "Stacked Bar", "Dot", "Square", "Diamond", "Cross", "Circle", "Plus"}  # of 4.0
@@ -47,12 +47,10 @@ def refused(shark, path):
     return wrong
 
 
-def sums(shark, path):
+def sums(sharkd, path):
     """Returns the sums of the fields by connection and side, and the contradictions within a packet."""
     found, wrong = collections.Counter(), []
-    command = ["-2", "-r", path, "-T", "fields", "-E", "separator=;"]
-    for line in shark.out(command + [word for field in FIELDS for word in ("-e", field)]).splitlines():
-        stream, side, request, response, fresh, again, psn, copy, dropped, length = line.split(";")
+    for stream, side, request, response, fresh, again, psn, copy, dropped, length in sharkd.rows(path, FIELDS):
         if not stream or "," in stream:
             continue
         found[int(stream), side, "again"] += int(again or 0)
@@ -80,11 +78,11 @@ def check(program, path):
 def main():
     args = arguments()
     wrong = []
-    with Tshark(args.plugins) as shark:
+    with Tshark(args.plugins) as shark, Sharkd(shark) as sharkd:
         for capture in args.captures:
             path = shark.file(capture)
             name = os.path.basename(capture)
-            found, inside = sums(shark, path)
+            found, inside = sums(sharkd, path)
             wrong += [f"{name}: {text}" for text in inside]
             for key, value in check(args.rocedrill, path).items():
                 if found[key] != value:

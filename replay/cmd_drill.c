@@ -103,7 +103,7 @@ static const struct cli_option rows[] = {
     {"matrix", KEY_MATRIX, "FILE",
      "play nothing; write a table of the JSON reports that are given, as HTML or Markdown"},
     {"jobs", 'J', "N", "number of drills played in parallel (default: number of processors)"},
-    {"quiet", 'q', NULL, "print only drills that did not pass, and the table"},
+    {"quiet", 'q', NULL, "print only the drills that did not pass, and the table of results"},
     SHARD_OPTION("drills"),
     COLOUR_OPTION,
     {"help", 'h', NULL, "print this"},

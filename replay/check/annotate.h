@@ -26,9 +26,9 @@ struct annotator {
     uint64_t lost; /* number of findings dropped because of the limit, or because memory ran out */
 };
 
-/* Opens the file at `path` for the copy; "-" is standard output. `path` must stay valid until
- * annotate_free(). Truncates an existing file, so call this function only when there is something
- * to copy. Returns 0, or -1 and an error. */
+/* Opens the file at `path` for the copy of the capture; "-" is standard output. `path` must stay
+ * valid until annotate_free(). Truncates an existing file, so call this function only after the
+ * capture could be opened. Returns 0, or -1 and an error. */
 int annotate_init(struct annotator *annotate, const char *path, struct error *error);
 void annotate_free(struct annotator *annotate); /* Frees the annotator. A zeroed annotator is
                                                  * allowed. */

@@ -58,5 +58,5 @@ void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *
         }
     }
     if (back < slowed)
-        strbuf_addf(t, ", %" PRIu64 " without recovery in the capture", slowed - back);
+        strbuf_addf(t, ", %" PRIu64 " not recovered when the capture ended", slowed - back);
 }

@@ -40,8 +40,7 @@ struct drill_case {
 struct drill_suite {
     char **path;
     size_t path_cnt, path_cap;
-    size_t
-        *position; /* position of each path among those of all shards; NULL: all paths are here */
+    size_t *position;      /* index of each drill file in the list of all shards; NULL: no shards */
     struct drill_case *at; /* the cases that were played, then those that were not */
     size_t cnt, cap;       /* number of cases that were played */
     size_t left;           /* number of cases that were not played */

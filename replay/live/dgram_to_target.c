@@ -309,8 +309,8 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- playing ----------------------------------------------------------------------------------
  */
 
-/* Records for the UC message of a packet whether packets before the message were lost. `was` is the
- * state of the receiver before the packet. */
+/* Records whether UC packets were lost just before the message that `pkt` belongs to. `was` is the
+ * state of the receiver before `pkt`. */
 static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
                       const struct expected_delivery *was, enum rx_outcome fate)
 {

@@ -223,7 +223,8 @@ static void add_conn(void *user, const struct roce_conn_summary *sum)
         capture->no_memory = true;
 }
 
-/* Replaces the streams of packets and findings by their connections. */
+/* The engine numbers connections while it reads and pairs directions later. Replaces the first
+ * numbers by the final ones, in the packets and in the findings. */
 static void find_owners(void *user, const struct roce_flow *flow)
 {
     struct page_capture *capture = user;

@@ -332,9 +332,9 @@ struct roce_flow_totals {
     uint64_t connections; /* connections in the whole capture */
     uint64_t evicted;     /* connections that were evicted */
     uint64_t forgotten;   /* windows of idle connections that were dropped to free memory */
-    uint64_t overflown;   /* request packets dropped early because of window_max, or not inserted
-                           * because that would move too many later packets */
-    uint64_t untracked;   /* packets without a connection because memory was exhausted */
+    uint64_t overflown; /* request packets of which the engine keeps no record: there were more than
+                         * window_max, or the packet came too far out of order */
+    uint64_t untracked; /* packets without a connection because memory was exhausted */
     uint64_t findings[ROCE_SEV_CNT];
     uint64_t rxe_sides; /* with ROCE_PROFILE_AUTO: ends of connections recognised as Linux rxe */
     bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an end deviates as only Linux 6.1 does */

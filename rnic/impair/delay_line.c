@@ -26,7 +26,7 @@ uint64_t delay_line_due(const struct delay_line *line)
     return first ? first->at : UINT64_MAX;
 }
 
-/* Returns a reordered entry that enough frames have overtaken; NULL if there is none. */
+/* Returns a held frame that the wanted number of frames has overtaken; NULL if there is none. */
 static struct delay_entry *find_overtaken(const struct delay_line *line)
 {
     for (size_t i = 1; i <= line->heap.cnt; i++) {
@@ -38,8 +38,8 @@ static struct delay_entry *find_overtaken(const struct delay_line *line)
     return NULL;
 }
 
-/* Counts the arrival of `by` at time `at` for the reordered entries that it overtakes. Entries that
- * enough frames have overtaken arrive next. */
+/* Frame `by` arrived at time `at`. Each held frame that it overtakes counts it. A held frame is
+ * released when it has counted the wanted number. */
 static void count_overtaking(struct delay_line *line, const struct delay_entry *by, uint64_t at)
 {
     struct delay_entry *entry;

@@ -288,7 +288,7 @@ static bool read_corrupt(struct impair_rule *rule, char *arg, struct item *item)
         const char *end = read_whole(plus + 1, ROCE_FRAME_MAX, &n);
 
         if (!end || *end)
-            return want(item, "the number of a byte after the +");
+            return want(item, "a byte offset after the +");
         rule->byte = (uint32_t)n;
         *plus = '\0';
     }

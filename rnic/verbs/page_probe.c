@@ -217,8 +217,8 @@ static void handle_fault(unsigned level, int sig, siginfo_t *info, void *context
             call_previous_handler(&before[i][level], sig, info, context);
 }
 
-/* One signal handler for each time that this file installed a handler over one of another library.
- * The address of the called handler shows which entry of `before` it must call. */
+/* Another library may install its own handler over ours; then this file installs the next of these
+ * over it. before[n] is the handler that take_n() replaced, and that take_n() calls. */
 #define TAKE(n)                                                                                    \
     static void take_##n(int sig, siginfo_t *info, void *context)                                  \
     {                                                                                              \

@@ -24,7 +24,7 @@ extern const char *const bench_piece_names[BENCH_PIECE_CNT];
  * packets use successive parts of them. */
 void bench_pieces_init(const uint8_t *from, uint8_t *to, size_t room, uint32_t len);
 
-/* Runs a piece `cnt` times. */
+/* Does the work of one of these pieces `cnt` times. */
 void bench_piece_run(enum bench_piece piece, uint64_t cnt);
 
 #endif

@@ -216,8 +216,8 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
     }
 }
 
-/* A sequence NAK is sent twice. The known deviation of Linux needs an RNR NAK before the first one.
- * If the network copied other responses, the second NAK may be a copy. */
+/* A sequence NAK is sent twice. Linux does so only after an RNR NAK, which is a known deviation.
+ * If the network duplicated other responses, the second NAK may be a duplicate too. */
 static void second_sequence_nak_is_reported(void)
 {
     static const struct {

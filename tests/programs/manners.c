@@ -45,7 +45,7 @@ static void storm(int flags)
     MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
 }
 
-/* Posts a request with one completion after a hundred signals. */
+/* Waits for a hundred signals, then causes one completion: the QP enters the error state. */
 static void *post_late(void *cq)
 {
     (void)cq;

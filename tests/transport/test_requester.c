@@ -270,12 +270,12 @@ static void r134_requests_wait_for_credits(void)
     requester_expect(&fake, ROCE_OP_RC_SEND_MIDDLE, 1);
     requester_expect(&fake, ROCE_OP_RC_SEND_LAST, 2);
     EXPECT_EQ(requester_out(&fake).bth.ackreq,
-              1); /* First packet of the second message: the probe */
+              1); /* without credits, the requester may send one packet of the next message */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
     requester_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* the LSN is still 1 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
     requester_aeth(&fake, 3, ROCE_SYNDROME_ACK | 0,
-                   1); /* the probe was acknowledged: its message continues */
+                   1); /* that packet was acknowledged: its message continues */
     EXPECT_EQ(requester_out_all(&fake), 2);
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);      /* SSN 3 is two beyond the LSN */
     requester_aeth(&fake, 5, ROCE_SYNDROME_ACK | 2, 2); /* the ACK makes the LSN 4 */

@@ -224,7 +224,7 @@ static void other_5(int sig)
 }
 
 /* The program installs more handlers than page_probe can replace. Its last handler gets the
- * signals, and the probe uses a system call instead. */
+ * signals, and page_probe uses a system call instead. */
 static void fifth_handler_uses_system_call(void)
 {
     static void (*const handlers[])(int) = {other_1, other_2, other_3, other_4, other_5};

@@ -69,7 +69,8 @@ enum roce_reuse_kind {
 
 struct roce_deferred_findings;
 
-/* A possible reuse of a QP, tracked until later packets confirm or refute it. */
+/* A possible reuse of a QP, tracked until later packets confirm or refute it. A packet that does
+ * not continue the connection suggests the reuse; it is called the event here. */
 struct roce_reuse_candidate {
     uint32_t frame; /* frame of the event that suggests a reuse */
     uint64_t time;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pair index: the unpaired directions, in one list for each pair of hosts. The direction that sent
- * most recently is first. Private to flow/.
+ * Pair index: the directions of traffic whose opposite direction is not known yet. Each pair of
+ * hosts has a list; the direction that sent most recently is first. Private to flow/.
  */
 #ifndef FLOW_TABLE_PAIR_INDEX_H
 #define FLOW_TABLE_PAIR_INDEX_H

@@ -10,7 +10,7 @@
 #define SIZES "$C/rc-send-sizes.pcap"
 
 #ifdef TEST_SANITIZED
-#define TURNS(count) " --repeat 2 "
+#define TURNS(count) " "
 #else
 #define TURNS(count) " --repeat " count " "
 #endif

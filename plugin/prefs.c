@@ -58,7 +58,7 @@ module_t *roce_prefs_register(int proto)
         &roce_prefs.guess, guesses, FALSE);
     prefs_register_enum_preference(
         module, "peer", "Known deviations of the peer",
-        "Findings that are known deviations of this implementation become notes",
+        "Findings that are known deviations of the selected implementation become notes",
         &roce_prefs.profile, profiles, FALSE);
     return module;
 }

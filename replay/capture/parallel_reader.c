@@ -44,7 +44,7 @@ struct parallel_reader {
     pthread_mutex_t lock;
     pthread_cond_t cond;
     /* Under the lock. */
-    bool reading, looking;               /* a thread is in the reader; in look() */
+    bool reading, looking;               /* a thread reads the file; calls look() */
     bool judging;                        /* a thread is in judge(), if there is one part */
     bool over;                           /* the end was read */
     uint64_t read, looked, given;        /* batches; `given`: judged by all parts */

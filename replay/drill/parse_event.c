@@ -257,7 +257,7 @@ static bool parse_any_object(struct parser *p, int *out)
 static bool parse_check(struct parser *p, struct script_event *event)
 {
     event->kind = SCRIPT_MEMORY;
-    if (!parse_place(p, "a place in an mr, as M+1024", true, &event->place) ||
+    if (!parse_place(p, "the name of an mr with an offset, as M+1024", true, &event->place) ||
         !parse_options(p, SCRIPT_BIT(LEN), &event->options) ||
         !parse_required(p, &event->options, SCRIPT_BIT(LEN), "check"))
         return false;
@@ -318,8 +318,8 @@ static bool parse_operand(struct parser *p, enum operand on, struct script_event
         return parse_any_object(p, &event->object);
     case ON_PLACE:
         if (found == SCRIPT_NO_OBJECT || kind != SCRIPT_MR)
-            return lexer_expected(&p->lexer, "a place in an mr, as M+1024");
-        return parse_place(p, "a place in an mr, as M+1024", true, &event->place);
+            return lexer_expected(&p->lexer, "the name of an mr with an offset, as M+1024");
+        return parse_place(p, "the name of an mr with an offset, as M+1024", true, &event->place);
     case ON_ANY:
         if (found != SCRIPT_NO_OBJECT && kind == SCRIPT_PEER)
             return lexer_expected(&p->lexer, "an object of the device");

@@ -434,12 +434,13 @@ static bool parse_option_value(struct parser *p, enum script_opt opt, struct scr
     case TYPE_STATE: return parse_table(p, words_state, &value->num);
     case TYPE_LEVEL: return parse_table(p, words_level, &value->num);
     case TYPE_PLACE:
-        return parse_place(p, "a place in an mr or peer, as M+1024, or an address", true, value);
+        return parse_place(p, "the name of an mr or peer with an offset, as M+1024, or an address",
+                           true, value);
     case TYPE_PD: return parse_object(p, SCRIPT_PD, &value->object);
     case TYPE_CQ: return parse_object(p, SCRIPT_CQ, &value->object);
     case TYPE_SRQ: return parse_object(p, SCRIPT_SRQ, &value->object);
     case TYPE_XRCD: return parse_object(p, SCRIPT_XRCD, &value->object);
-    case TYPE_MR: return parse_place(p, "a place in an mr, as M+1024", true, value);
+    case TYPE_MR: return parse_place(p, "the name of an mr with an offset, as M+1024", true, value);
     case TYPE_FLAG: value->num = 1; return !p->lexer.failed;
     case TYPE_FILL:
         return opt == SCRIPT_OPT_DATA  ? parse_data(p, &out->fill)

@@ -18,7 +18,8 @@ struct job_options {
     bool strict;
     const char *dump_path;             /* file for the inferred setup, or NULL */
     const struct narrow *narrow;       /* selected frames (capture/narrow.h); NULL: all */
-    const struct loop_options *closed; /* options of a closed loop; NULL for a plain replay */
+    const struct loop_options *closed; /* options of a closed loop, in which our RNIC plays both
+                                          ends; NULL: no closed loop */
     const struct live_options *live;   /* options of a live replay, which allows one capture at a
                                         * time; NULL: our own RNIC */
     bool text;                         /* create the text report */

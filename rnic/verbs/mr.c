@@ -330,8 +330,8 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
 
 /* ---- ibv_advise_mr() ------------------------------------------------------------------------- */
 
-/* Finds the program's memory of an SGE whose pages are to be fetched. Returns 0 or an errno, as
- * Linux does. Called locked. */
+/* Sets *at to the address of the memory that an SGE of ibv_advise_mr() names. Returns 0, or an
+ * errno as Linux does. The caller holds the lock of the device. */
 static int fetched_memory(struct ibv_pd *pd, const struct ibv_sge *sge, bool write, char **at)
 {
     const struct vmr *mr = rnic_map_get(&vctx_of(pd->context)->hca->mrs, sge->lkey);

@@ -243,7 +243,7 @@ static void two_qps_share_the_wqes_in_order(void)
     qp_pair_free(&pair);
 }
 
-/* The SGEs of a WQE use the PD of the SRQ; the keys of a peer use the PD of the QP (R206). */
+/* The SGEs of a WQE use the PD of the SRQ; R_Keys in packets use the PD of the QP (R206). */
 static void sges_use_the_pd_of_the_srq(void)
 {
     struct rnic_mr_attr mr = {.len = 4096, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};

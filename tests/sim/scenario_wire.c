@@ -157,7 +157,7 @@ static void note(struct scenario *s, unsigned from, int to, const struct roce_pk
     uint64_t *seen;
 
     if (pkt->encap == ROCE_ENCAP_V1)
-        fates &= ~(1u << SIMNET_MARKED); /* packets of this class have no ECN bits */
+        fates &= ~(1u << SIMNET_MARKED); /* RoCEv1 has no IP header, so no ECN field */
     if (cls == SIMNET_CNP || !roce_opcode_is_request(pkt->op)) {
         seen = scenario_seen.answers[pkt->op->svc == ROCE_SVC_XRC ? 3 : 0][cls];
     } else {

@@ -90,7 +90,7 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     if (!e || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return NULL;
     if (ctx->pkt->op->kind == ROCE_KIND_ACK && ((psn + 1) & ROCE_PSN_MASK) != roce_sent_end(e))
-        return NULL; /* a response inside a READ is not its last one */
+        return NULL; /* not the last response of the READ: the READ is not complete */
     return e;
 }
 

@@ -336,7 +336,7 @@ static void verbs_have_their_operands_and_options(void)
     expect_bad_line("+0 post send Q from M", 22, "post send needs id");
     expect_bad_line("+0 post bind Q id 1 mr M len 5", 21, "id or mw");
     expect_bad_line("+0 post bind Q id 1 mw M", 24, "the name of a mw");
-    expect_bad_line("+0 store R fill 1", 10, "a place in an mr");
+    expect_bad_line("+0 store R fill 1", 10, "the name of an mr");
     expect_bad_line("+0 modify M state ERR", 13, "modify needs a qp, srq or cq");
     expect_bad_line("+0 destroy R", 12, "an object of the device");
     expect_bad_line("+0 destroy X", 12, "the name of an object");
@@ -446,7 +446,7 @@ static void other_messages(void)
         {"+0 < Q: WRITE Only PSN +0 va M+0 fill Q", 39, "expected the name of an mr or peer"},
         {"+0 < Q: WRITE Only PSN +0 va M fill 1 at x", 42, "the offset of the first byte"},
         {"+0 post local-inv Q id 1 key x", 30, "the name of an mr or mw, or a key"},
-        {"+0 post write Q id 1 from Q to R len 4", 27, "a place in an mr or peer, as M+1024"},
+        {"+0 post write Q id 1 from Q to R len 4", 27, "the name of an mr or peer with an offset, as M+1024"},
     };
     struct script script;
     struct error error;

@@ -320,7 +320,8 @@ static void device_expire(struct drill_device *dev, uint64_t now)
     set_number(request, "until", now);
     json_decref(call(dev, request));
     if (dev->deadline <= now)
-        dev->deadline = now + 1; /* a program that names a time in the past would be asked for ever */
+        dev->deadline =
+            now + 1; /* a program that names a time in the past would be asked for ever */
 }
 
 /* ---- verbs ----------------------------------------------------------------------------------- */

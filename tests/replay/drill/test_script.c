@@ -446,7 +446,8 @@ static void other_messages(void)
         {"+0 < Q: WRITE Only PSN +0 va M+0 fill Q", 39, "expected the name of an mr or peer"},
         {"+0 < Q: WRITE Only PSN +0 va M fill 1 at x", 42, "the offset of the first byte"},
         {"+0 post local-inv Q id 1 key x", 30, "the name of an mr or mw, or a key"},
-        {"+0 post write Q id 1 from Q to R len 4", 27, "the name of an mr or peer with an offset, as M+1024"},
+        {"+0 post write Q id 1 from Q to R len 4", 27,
+         "the name of an mr or peer with an offset, as M+1024"},
     };
     struct script script;
     struct error error;

@@ -247,9 +247,7 @@ def of_plugin(sharkd, path):
 def of_program(program, path):
     """Returns {frame: (PSN, ICRC, time)}, findings, number of connections, exit status."""
     def run(verb):
-        # The plugin excuses deviations only if its preference names a peer.
-        quirks = ["--quirks", "none"] if verb == "check" else []
-        done = subprocess.run([program, verb, *quirks, "--json", "-", path], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([program, verb, "--json", "-", path], capture_output=True, text=True, timeout=60)
         return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
     packets = {}
     for item in run("decode")[1]:

@@ -259,6 +259,12 @@ static int choose_device(struct drill_args *args)
         return cli_error("drill: use only one of --live, --pipe and --so");
     if (!args->pipe.command && args->pipe.timeout)
         return cli_error("drill: --timeout requires --pipe");
+    if (args->options.check_only) { /* plays no drill, so it uses no device */
+        int status = check_live(args);
+
+        args->options.ops = &device_rnic_ops;
+        return status;
+    }
     if (args->pipe.command) {
         if (!args->pipe.timeout)
             args->pipe.timeout = PIPE_TIMEOUT;
@@ -405,8 +411,9 @@ static int report_check(const struct drill_suite *suite)
         drills += first && !suite->at[i].unusable;
         variants += !suite->at[i].unusable;
     }
-    printf("%zu drill%s with %zu variant%s: fine\n", drills, drills == 1 ? "" : "s", variants,
-           variants == 1 ? "" : "s");
+    if (drills)
+        printf("%zu drill%s with %zu variant%s: fine\n", drills, drills == 1 ? "" : "s", variants,
+               variants == 1 ? "" : "s");
     return status;
 }
 

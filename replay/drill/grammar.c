@@ -138,7 +138,7 @@ void script_print_words(FILE *out)
     };
     struct word_line line;
 
-    fprintf(out, "Verbs with their options; those in brackets may be absent:\n");
+    fprintf(out, "Verbs and comp with their options; those in brackets may be absent:\n");
     parse_print_verbs(out);
     fprintf(out, "\nWords:\n");
     print_table(out, "access", words_access);

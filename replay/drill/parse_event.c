@@ -79,12 +79,18 @@ static const struct {
 };
 #define VERB_CNT (sizeof(verbs) / sizeof(verbs[0]))
 
+#define COMP_OPTIONS                                                                               \
+    (SCRIPT_BIT(LEN) | SCRIPT_BIT(IMM) | SCRIPT_BIT(INVALIDATE) | SCRIPT_BIT(SRC_QP) |             \
+     SCRIPT_BIT(FILL) | SCRIPT_BIT(DATA) | SCRIPT_BIT(U64) | SCRIPT_BIT(SOLICITED))
+
 void parse_print_verbs(FILE *out)
 {
     for (unsigned i = 0; i < VERB_CNT; i++) {
         fprintf(out, "%-17s", verbs[i].words);
         parse_print_options(out, verbs[i].allowed, verbs[i].required);
     }
+    fprintf(out, "%-17s", "comp");
+    parse_print_options(out, SCRIPT_BIT(ID) | COMP_OPTIONS, SCRIPT_BIT(ID));
 }
 
 /* ---- the script's lists ---------------------------------------------------------------------- */
@@ -222,11 +228,7 @@ static bool parse_comp(struct parser *p, struct script_event *event)
            parse_options(p, SCRIPT_BIT(ID), &event->options) &&
            parse_required(p, &event->options, SCRIPT_BIT(ID), "comp") &&
            parse_code(p, words_status, &event->code) &&
-           parse_options(p,
-                         SCRIPT_BIT(LEN) | SCRIPT_BIT(IMM) | SCRIPT_BIT(INVALIDATE) |
-                             SCRIPT_BIT(SRC_QP) | SCRIPT_BIT(FILL) | SCRIPT_BIT(DATA) |
-                             SCRIPT_BIT(U64) | SCRIPT_BIT(SOLICITED),
-                         &event->options);
+           parse_options(p, COMP_OPTIONS, &event->options);
 }
 
 static bool parse_no(struct parser *p, struct script_event *event)

@@ -244,16 +244,21 @@ static int make_cases(struct drill_suite *suite, const struct wanted_cases *want
     return 0;
 }
 
-/* Returns 0, or -1 and an error with the line that names an unknown rule. */
-static int check_rule(const struct script *script, const char *id, struct error *error)
+/* Sets an error with the first line that contains `name`. Returns -1. */
+static int refuse_name(const struct script *script, const char *what, const char *name,
+                       struct error *error)
 {
     unsigned line = 0;
 
-    if (roce_rule_find(id) != ROCE_RULE_CNT)
-        return 0;
-    while (line < script->line_cnt && !strstr(script->line[line], id))
+    while (line < script->line_cnt && !strstr(script->line[line], name))
         line++;
-    return error_set(error, "%s:%u: no rule has the id %s", script->path, line + 1, id);
+    return error_set(error, "%s:%u: no %s %s", script->path, line + 1, what, name);
+}
+
+static int check_rule(const struct script *script, const char *id, struct error *error)
+{
+    return roce_rule_find(id) != ROCE_RULE_CNT ? 0
+                                               : refuse_name(script, "rule has the id", id, error);
 }
 
 static int check_rules(const struct script *script, struct error *error)
@@ -268,6 +273,16 @@ static int check_rules(const struct script *script, struct error *error)
         for (unsigned k = 0; k < script->step[i].rule_cnt; k++)
             if (check_rule(script, script->step[i].rule[k], error) != 0)
                 return -1;
+    return 0;
+}
+
+/* The software RNIC, the default device of --check, has all features that a drill can name. */
+static int check_needs(const struct script *script, const struct drill_device_ops *ops,
+                       struct error *error)
+{
+    for (unsigned i = 0; i < script->need_cnt; i++)
+        if (!ops->supports(script->need[i]))
+            return refuse_name(script, "feature has the name", script->need[i], error);
     return 0;
 }
 
@@ -295,10 +310,10 @@ static void run_case(struct suite_runner *runner, struct drill_case *c)
         return;
     }
     script_variant_text(&c->script, c->variant, sizeof(c->variant));
-    if (options->check_only) {
-        c->unusable = check_rules(&c->script, &c->error) != 0;
+    c->unusable = check_rules(&c->script, &c->error) != 0 ||
+                  (options->check_only && check_needs(&c->script, options->ops, &c->error) != 0);
+    if (options->check_only || c->unusable)
         return;
-    }
     drill_run(&c->script, options->ops, options->config, options->lacking, &c->result);
     if (check_device(options, &c->result, &error) != 0) {
         c->played = !c->result.not_opened;

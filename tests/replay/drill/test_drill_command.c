@@ -45,6 +45,7 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("$R drill --grammar", 0, "srq   [depth] [limit] [pd] [cq] [xrcd]\n", "");
     CHECKRUN_EXPECT("$R drill --grammar", 0, "peer  len [fill]\n", "");
     CHECKRUN_EXPECT("$R drill --words", 0, "\nconnect           [timeout]", "");
+    CHECKRUN_EXPECT("$R drill --words", 0, "\ncomp              id [len]", "");
     CHECKRUN_EXPECT("$R drill --words", 0, "\nREJ: local_comm_id remote_comm_id message ", "");
     CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: fine\n", "");
     /* The program reports unknown rule ids in the head of a drill, in a line, and in the option of
@@ -59,6 +60,12 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("sed 's/^role/allow ALL-FMT-997\\nrole/' $T/d/g/2-fail.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill",
                     2, "", "rule.drill:3: no rule has the id ALL-FMT-997");
+    CHECKRUN_EXPECT("$R drill $T/rule.drill", 2, "rule.drill:3: no rule has the id ALL-FMT-997",
+                    "");
+    /* Without the check, a typo would make the drill unsupported for ever. */
+    CHECKRUN_EXPECT("sed 's/^role/needs atomics\\nrole/' $T/d/g/1-pass.drill >$T/need.drill; "
+                    "$R drill --check $T/need.drill",
+                    2, "", "need.drill:4: no feature has the name atomics");
     CHECKRUN_EXPECT("echo nonsense >$T/bad.drill; $R drill --check $T/bad.drill", 2, "",
                     "bad.drill:1:1: expected");
     CHECKRUN_EXPECT("$R drill $T/bad.drill", 2, "unusable     ", "");

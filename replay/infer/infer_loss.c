@@ -70,23 +70,26 @@ static void find_refusal(struct inferred_setup *s)
 }
 
 /* Returns the event of a copy that arrived after the copy which an RNR NAK refuses, and was
- * executed, or EVENT_NONE. Several copies precede the RNR NAK, and a response shows the execution
+ * executed, or EVENT_NONE. More copies than RNR NAKs precede, and a response shows the execution
  * before another copy follows: the round trip is longer than the ACK timeout. */
 static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
 {
     int64_t rel = s->event[nak].rel;
+    const struct request_pkt *e = request_at(s, rel);
     uint32_t latest = EVENT_NONE;
-    unsigned copies = 0;
+    unsigned copies = 0, naks = 1;
 
-    for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW && copies < 2;) {
+    if (!e)
+        return EVENT_NONE;
+    for (uint32_t i = nak; i-- > e->event && nak - i < LOST_WINDOW && copies <= naks;) {
         if (s->event[i].rel != rel || !s->event[i].usable)
             continue;
-        if (s->event[i].response && event_is_syndrome(s, i, ROCE_SYN_RNR))
-            return EVENT_NONE;
-        if (!s->event[i].response && copies++ == 0)
+        if (s->event[i].response)
+            naks += event_is_syndrome(s, i, ROCE_SYN_RNR);
+        else if (copies++ == 0)
             latest = i;
     }
-    for (uint32_t i = nak + 1; copies > 1 && i < s->event_cnt && i - nak < LOST_WINDOW; i++) {
+    for (uint32_t i = nak + 1; copies > naks && i < s->event_cnt && i - nak < LOST_WINDOW; i++) {
         if (!s->event[i].usable)
             continue;
         if (!s->event[i].response && s->event[i].rel == rel)

@@ -345,6 +345,17 @@ static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
            event_packet(s, copy)->time - event_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
 }
 
+/* Returns whether an RNR NAK of the NAKed PSN follows the NAK, before another copy. */
+static bool is_refused_next(const struct inferred_setup *s, uint32_t nak)
+{
+    int64_t rel = s->event[nak].rel;
+
+    for (uint32_t i = nak + 1; i < s->event_cnt && i - nak < LOST_WINDOW; i++)
+        if (s->event[i].usable && s->event[i].rel == rel)
+            return s->event[i].response && event_is_syndrome(s, i, ROCE_SYN_RNR);
+    return false;
+}
+
 /* Finds requests lost between the capture point and the responder. The evidence is a sequence NAK
  * for a PSN that the responder, according to the capture, had already executed. Two conditions must
  * hold: no earlier response shows the execution, and the requester retransmits the PSN. Returns
@@ -357,6 +368,7 @@ static bool find_lost(struct inferred_setup *s)
     uint64_t effort = 0;
     uint32_t waiting = EVENT_NONE; /* event of a copy of request `next` that found no receive WQE,
                                     * or EVENT_NONE */
+    uint32_t before = EVENT_NONE;  /* event of the copy before `waiting`, if it waits too */
     size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */
@@ -379,15 +391,17 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         if (!event->response) {
             if (next < s->req_cnt && event->rel == s->req[next].rel && !event->lost &&
-                event->no_recv_wqe)
+                event->no_recv_wqe) {
+                before = waiting;
                 waiting = i;
+            }
             if (next < s->req_cnt && event->rel == s->req[next].rel && !event->lost &&
                 !event->no_recv_wqe) {
                 owed[next] = stalled && !naked;
                 naked = false;
                 executed[next++] = i;
                 stalled = false;
-                waiting = EVENT_NONE;
+                before = waiting = EVENT_NONE;
             }
             stalled |= next < s->req_cnt && event->rel > s->req[next].rel;
             continue;
@@ -407,16 +421,22 @@ static bool find_lost(struct inferred_setup *s)
                 (event_opcode(s, i)->kind != ROCE_KIND_ACK || request_table_msn_fits(s, i)))
                 proved = event_executed_to(s, i);
             if (event_is_syndrome(s, i, ROCE_SYN_RNR))
-                waiting = EVENT_NONE;
+                before = waiting = EVENT_NONE;
             continue;
         }
         e = request_at(s, event->rel);
         naked |= e && (size_t)(e - s->req) == next;
         /* If the retransmitted request had arrived at an empty receive queue, the responder would
          * have sent an RNR NAK. It sent a sequence NAK, so the retransmitted request was lost, and
-         * a later request caused the NAK. */
+         * a later request caused the NAK. If an RNR NAK follows, the retransmitted request arrived
+         * after that later request, and only the copy before it was lost. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
+            if (before != EVENT_NONE && is_refused_next(s, i)) {
+                s->event[before].lost = true;
+                before = EVENT_NONE;
+                continue;
+            }
             s->event[waiting].lost = true;
             waiting = EVENT_NONE;
             continue;

@@ -139,22 +139,38 @@ static uint32_t later_requests(const struct inferred_setup *s, uint32_t event, i
     return cnt;
 }
 
+/* Returns whether a request after PSN `rel` was captured between a copy of request `rel` and the
+ * copy before it. That later request arrived before the copy, so it may have caused a NAK. */
+static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t rel)
+{
+    for (uint32_t i = copy; i-- > 0 && copy - i <= FOLLOW_MAX;)
+        if (!s->event[i].response && s->event[i].rel >= rel)
+            return s->event[i].rel > rel;
+    return false;
+}
+
 /* Returns whether a sequence NAK repeats the PSN of an RNR NAK before the request was
- * retransmitted. If the capture lacks the RNR NAK, an RNR NAK of our RNIC counts instead, which our
- * RNIC sends because of other recorded packets. */
+ * retransmitted, or may have crossed the retransmission. If the capture lacks the RNR NAK, an RNR
+ * NAK of our RNIC counts instead, which our RNIC sends because of other recorded packets. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
     int64_t rel = s->event[c->event].rel;
-    uint32_t naks = 1; /* sequence NAKs since the RNR NAK, the current one included */
+    uint32_t naks = 1;          /* sequence NAKs since the RNR NAK, the current one included */
+    uint32_t copy = EVENT_NONE; /* event of the first retransmission since the RNR NAK */
 
     if (!recorded_nak(c, ROCE_NAK_PSN_SEQ))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->rnr == rel;) {
         if (s->event[i].rel == rel && !s->event[i].response)
-            break;
+            copy = i;
         if (s->event[i].rel != rel || !event_is_nak(s, i))
             continue;
+        if (event_is_syndrome(s, i, ROCE_SYN_RNR) && copy != EVENT_NONE) {
+            if (naks == 1 && c->recorded_acked < rel && is_preceded(s, copy, rel))
+                return true;
+            break;
+        }
         if (event_is_syndrome(s, i, ROCE_SYN_RNR))
             return naks == 1 || naks <= later_requests(s, i, rel);
         naks++;

@@ -45,6 +45,7 @@ struct walk {
     uint32_t tries;            /* number of retries since a response last acknowledged a new PSN */
     uint32_t restarts;         /* number of go-backs, for any reason, since a response last
                                 * acknowledged a new PSN */
+    bool moved;                /* since then, a go-back to a later PSN set both counts to 0 */
     bool waited;               /* the latest retry was caused by the ACK timeout */
 };
 
@@ -74,6 +75,7 @@ static void on_answer(struct walk *w, uint32_t event, uint64_t time)
         w->acked = event_executed_to(s, event);
         w->start = time;
         w->tries = w->restarts = 0;
+        w->moved = false;
     }
     w->waited = false;
     if (!event_is_nak(s, event))
@@ -95,8 +97,10 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
     w->start = w->sent = time;
     /* A go-back to a later PSN shows that the requester received responses in between. They were
      * captured earlier, if the first copies of them were lost after the capture point. */
-    if (rel > w->restart)
+    if (rel > w->restart) {
+        w->moved |= w->restarts > 0;
         w->tries = w->restarts = 0;
+    }
     w->restart = rel;
     w->t->endless |= ++w->restarts > COUNT_MAX;
     if (w->naked && w->rnr) {
@@ -224,8 +228,9 @@ void infer_timers(struct inferred_setup *s)
         if (s->timers.rnr_exhausted)
             s->timers.rnr_retries = w.rnr_cnt - 1;
     } else if (w.waited && w.tries == s->timers.retries && w.tries == w.restarts &&
-               w.tries <= COUNT_MAX) {
-        /* With a go-back that is not certainly a retry, the retry count is unknown. */
+               w.tries <= COUNT_MAX && !w.moved) {
+        /* With a go-back that is not certainly a retry, the retry count is unknown. So it is if the
+         * requester may have counted the go-backs to an earlier PSN too. */
         s->timers.exhausted = gave_up(&w, w.again.cnt ? w.again.most : w.first.most);
     }
     choose_codes(s);

@@ -111,7 +111,8 @@ static bool begins_message(const struct trace *trace, uint32_t frame)
 {
     const struct trace_packet *p = packet_of(trace, frame);
 
-    return p && !is_response(p) && roce_opcode_starts(roce_opcode(p->opcode));
+    return p && !is_response(p) && roce_opcode_starts(roce_opcode(p->opcode)) &&
+           !reuse_is_shift(trace, (uint32_t)(p - trace->pkt));
 }
 
 static int use_cmp(const void *a, const void *b)

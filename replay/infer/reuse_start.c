@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Maximum number of packets searched before and after an empty Only packet. */
+#define SHIFT_WINDOW (1u << 15)
+
 /* A QP of a connection in one use: the requests that it repeated with other content since its last
  * true retransmission. */
 struct repeats {
@@ -56,6 +59,41 @@ static bool is_empty_only(const struct roce_pkt *p)
 {
     return p->op->pos == ROCE_POS_ONLY && p->payload_len == 0 &&
            (p->op->kind == ROCE_KIND_SEND || p->op->kind == ROCE_KIND_WRITE);
+}
+
+/* Returns the nearest request of the same QP before (`step` -1) or after (`step` 1) packet `idx`
+ * that has a PSN, or NULL. */
+static const struct trace_packet *find_request(const struct trace *trace, uint32_t idx, int step,
+                                               uint32_t psn)
+{
+    const struct trace_packet *p = &trace->pkt[idx];
+
+    for (uint32_t i = idx + (uint32_t)step, n = 0; i < trace->cnt && n < SHIFT_WINDOW;
+         i += (uint32_t)step, n++)
+        if (trace->pkt[i].flow == p->flow && trace->pkt[i].psn == psn && !trace->pkt[i].dropped &&
+            !trace->pkt[i].cut && roce_opcode_is_request(roce_opcode(trace->pkt[i].opcode)))
+            return &trace->pkt[i];
+    return NULL;
+}
+
+bool reuse_is_shift(const struct trace *trace, uint32_t idx)
+{
+    uint32_t psn = trace->pkt[idx].psn;
+    const struct trace_packet *q, *e;
+    struct roce_pkt pkt, next, before;
+
+    trace_parse(&trace->pkt[idx], &pkt);
+    if (!is_empty_only(&pkt))
+        return false;
+    q = find_request(trace, idx, 1, roce_psn_add(roce_psn_of(psn), 1).v);
+    e = find_request(trace, idx, -1, psn);
+    if (!q || !e)
+        return false;
+    trace_parse(q, &next);
+    trace_parse(e, &before);
+    return is_other_request(&pkt, &before) && !is_other_request(&next, &before) &&
+           next.payload_len == before.payload_len &&
+           (next.payload_len == 0 || memcmp(next.payload, before.payload, next.payload_len) == 0);
 }
 
 /* Compares a request with the first one of this use that has its PSN. Returns false if out of

@@ -35,4 +35,9 @@ size_t qp_uses_to(const struct qp_use *use, size_t cnt, uint32_t conn_index, uin
 bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *owner,
                        struct qp_use *use, size_t cnt);
 
+/* Returns whether packet `idx` of the trace is an empty Only packet of Linux rxe (D41), and not the
+ * first of a new use: the request with the next PSN is the one that had the PSN of `idx` before.
+ */
+bool reuse_is_shift(const struct trace *trace, uint32_t idx);
+
 #endif

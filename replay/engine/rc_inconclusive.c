@@ -376,24 +376,6 @@ static bool sends_nak_at(const struct response_case *c, int64_t rel)
     return c->ours && c->ours->rel == rel && rc_match_is_nak(c->ours->opcode, c->ours->syndrome);
 }
 
-/* Returns whether an earlier response has a higher MSN. The MSN of a responder never decreases, so
- * the network reordered the responses. */
-static bool was_overtaken(const struct response_case *c)
-{
-    const struct inferred_setup *s = setup_of(c);
-    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
-
-    if (kind_of(c) != ROCE_KIND_ACK || !request_table_msn_fits(s, c->event) ||
-        sends_nak_at(c, s->event[c->event].rel))
-        return false;
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
-        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0 && counts_messages(s, i) &&
-            request_table_msn_fits(s, i))
-            return true;
-    return false;
-}
-
 /* Returns how many of our responses have a PSN, a kind and an MSN. */
 static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce_kind kind,
                            uint32_t msn)
@@ -406,6 +388,42 @@ static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce
         cnt += tx->rel == rel && tx->msn == msn && roce_opcode(tx->opcode)->kind == kind;
     }
     return cnt;
+}
+
+/* Returns whether a response to a READ or atomic is the first one captured, and our RNIC sends
+ * the same response to the copy that it executes. Only the MSN of our response to a later copy
+ * differs. */
+static bool is_first_answer(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+
+    if (!c->counts || !counts_messages(s, c->event) ||
+        count_ours(c, rel, kind_of(c), event_packet(s, c->event)->msn) == 0)
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].rel == rel &&
+            event_opcode(s, i)->kind == kind_of(c))
+            return false;
+    return true;
+}
+
+/* Returns whether an earlier response has a higher MSN. The MSN of a responder never decreases, so
+ * the network reordered the responses. */
+static bool was_overtaken(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+
+    if ((kind_of(c) != ROCE_KIND_ACK && !is_first_answer(c)) ||
+        !request_table_msn_fits(s, c->event) || sends_nak_at(c, s->event[c->event].rel))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0 && counts_messages(s, i) &&
+            request_table_msn_fits(s, i))
+            return true;
+    return false;
 }
 
 /* Returns whether the network reordered the responses to two copies of a READ or atomic: the

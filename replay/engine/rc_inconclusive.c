@@ -493,7 +493,8 @@ static bool naks_reordered(const struct response_case *c)
         if (s->event[i].rel <= high)
             return answered ||
                    (s->event[i].rel == rel &&
-                    event_packet(s, i)->time <= event_packet(s, c->event)->time + NAK_OBEYED_NS);
+                    (event_packet(s, i)->time <= event_packet(s, c->event)->time + NAK_OBEYED_NS ||
+                     infer_loss_is_shown(s, c->event, i, rel, false)));
         high = s->event[i].rel;
     }
     return answered;

@@ -275,11 +275,8 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     return repeated && answers >= copies;
 }
 
-/* Returns whether a response after event `from` shows that request `rel` was executed before the
- * requester retransmitted it at event `to`. Unless `before` is set, a response after `to` also
- * counts if it follows `to` too soon to be an answer to the retransmission. */
-static bool is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
-                     bool before)
+bool infer_loss_is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
+                         bool before)
 {
     for (uint32_t i = from + 1; i < s->event_cnt && i - from < LOST_WINDOW &&
                                 (i < to || (!before && !event_in_time(s, i, to)));
@@ -314,7 +311,7 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
         s->req[k].rel <= proved || !answers_repeat(s, i, executed[k], executed))
         return s->req_cnt;
     copy = copy_after(s, executed[k], s->req[k].rel);
-    if (copy == EVENT_NONE || is_shown(s, executed[k], copy, s->req[k].rel, false))
+    if (copy == EVENT_NONE || infer_loss_is_shown(s, executed[k], copy, s->req[k].rel, false))
         return s->req_cnt;
     return k;
 }
@@ -454,7 +451,8 @@ static bool find_lost(struct inferred_setup *s)
          * later request overtook it; an ACK before the next copy shows this, even if it is faster
          * than all other responses. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
-            is_shown(s, i, copy_after(s, i, e->rel), e->rel, (size_t)(e - s->req) != asked))
+            infer_loss_is_shown(s, i, copy_after(s, i, e->rel), e->rel,
+                                (size_t)(e - s->req) != asked))
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;

@@ -23,4 +23,10 @@
  * out of memory. */
 bool infer_loss(struct inferred_setup *setup);
 
+/* Returns whether a response after event `from` shows that request `rel` was executed before the
+ * requester retransmitted it at event `to`. Unless `before` is set, a response after `to` also
+ * counts if it follows `to` too soon to be an answer to the retransmission. */
+bool infer_loss_is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
+                         bool before);
+
 #endif

@@ -669,10 +669,31 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
+/* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
+ * last response that the responder sent. The network reorders, and the responses captured after
+ * the NAK show no execution that those before it do not show. */
+static bool may_be_last(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t shown = INT64_MIN; /* last PSN that responses before the NAK show as executed */
+
+    if (!c->reorders || !refuses_repeated(c))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            event_executed_to(s, i) > shown && request_table_msn_fits(s, i))
+            shown = event_executed_to(s, i);
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) > shown)
+            return false;
+    return true;
+}
+
 bool never_inconclusive(const struct response_case *c, const struct field_diffs *d)
 {
     return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
-           has_wrong_place(c) || has_impossible_msn(c) || refuses_executed(setup_of(c), c->event);
+           has_wrong_place(c) || has_impossible_msn(c) ||
+           (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
 }
 
 const char *inconclusive_reason(const struct response_case *c, bool *lacks)

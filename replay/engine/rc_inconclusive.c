@@ -410,13 +410,12 @@ static bool is_first_answer(const struct response_case *c)
 
 /* Returns whether an earlier response has a higher MSN. The MSN of a responder never decreases, so
  * the network reordered the responses. */
-static bool was_overtaken(const struct response_case *c)
+static bool follows_higher_msn(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
 
-    if ((kind_of(c) != ROCE_KIND_ACK && !is_first_answer(c)) ||
-        !request_table_msn_fits(s, c->event) || sends_nak_at(c, s->event[c->event].rel))
+    if (!request_table_msn_fits(s, c->event) || sends_nak_at(c, s->event[c->event].rel))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
@@ -424,6 +423,16 @@ static bool was_overtaken(const struct response_case *c)
             request_table_msn_fits(s, i))
             return true;
     return false;
+}
+
+static bool was_overtaken(const struct response_case *c)
+{
+    return kind_of(c) == ROCE_KIND_ACK && follows_higher_msn(c);
+}
+
+static bool first_was_overtaken(const struct response_case *c)
+{
+    return kind_of(c) != ROCE_KIND_ACK && is_first_answer(c) && follows_higher_msn(c);
 }
 
 /* Returns whether the network reordered the responses to two copies of a READ or atomic: the
@@ -589,6 +598,7 @@ static const struct {
     {counts_what_arrived, true,  "does not show which of the retransmitted requests arrived"},
     {answers_swapped,     true,  "shows responses that the network reordered"},
     {was_overtaken,       true,  "shows responses that the network reordered"},
+    {first_was_overtaken, false, "shows responses that the network reordered"},
     {was_overtaken_nak,   true,  "shows responses that the network reordered"},
     {naks_reordered,      true,  "does not show which requests the network reordered behind it"},
     {refuses_repeated,    true,  "does not show when the program deregistered the memory"},

@@ -58,7 +58,7 @@ static void print_head(const struct source *s, FILE *out, uint32_t stream, bool 
     fprintf(out, "purpose  the %s the messages of stream %u of %s as the software RNIC does\n",
             sends ? "sender sends" : "receiver receives", stream + 1, s->d->file);
     fprintf(out, "rules    %s\nneeds    %s%s\nrole     %s\n",
-            ud      ? sends ? "UD-RSP-168" : "UD-RSP-170"
+            ud      ? sends ? "UD-REQ-168" : "UD-RSP-170"
             : sends ? "UC-REQ-167"
                     : "UC-RSP-164",
             ud ? "ud" : "uc", group ? " multicast" : "", sends ? "requester" : "responder");

@@ -172,6 +172,15 @@ json_t *checkrun_first(const json_t *lines, const char *type)
     return NULL;
 }
 
+json_int_t checkrun_number(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+
+    if (!json_is_integer(v))
+        suite_fail(__FILE__, __LINE__, "no number \"%s\"", key);
+    return json_integer_value(v);
+}
+
 void checkrun_write_pcap(const char *name, uint32_t linktype, const struct capture *capture)
 {
     const uint32_t head[6] = {0xA1B2C3D4, 2 | 4u << 16, 0, 0, 262144, linktype};

@@ -59,6 +59,9 @@ json_t *checkrun_json(const char *text);
 size_t checkrun_count(const json_t *lines, const char *type);
 json_t *checkrun_first(const json_t *lines, const char *type);
 
+/* Returns an integer member of an object. Another or no member fails the test. */
+json_int_t checkrun_number(const json_t *object, const char *key);
+
 /* Reads a whole file. Returns its text, or "" if the file does not exist. Call free() on the
  * result. */
 char *checkrun_read(const char *path);

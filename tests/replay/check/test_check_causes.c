@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Tests of what `rocedrill check` says of the causes: why a connection failed, hangs or is slow. */
+#include <stdlib.h>
+#include <string.h>
+#include "replay/checkrun.h"
+#include "support/flowgen.h"
+#include "support/suite.h"
+
+/* ---- congestion --------------------------------------------------------------------------------
+ */
+
+/* Adds packets of 1024 bytes for `us` microseconds, one every `step` microseconds. */
+static void stream(struct flowgen *g, unsigned us, unsigned step)
+{
+    for (unsigned t = 0; t < us; t += step) {
+        struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 1024);
+
+        g->step = step * 1000;
+        flowgen_put(g, 0, &p);
+        g->step = 0;
+        if (t / step % 16 == 0)
+            flowgen_ack_all(g, 1);
+    }
+}
+
+static void keep(const struct flowgen *g, const char *name)
+{
+    struct capture c = {0};
+
+    for (size_t i = 0; i < g->frame_cnt; i++)
+        capture_add(&c, g->bytes + g->frame[i].off, g->frame[i].len, g->frame[i].time);
+    checkrun_write_pcap(name, 1, &c);
+    capture_free(&c);
+}
+
+/* Checks a capture with `cnt` transmissions of one request. The responder sends an AETH with
+ * `syndrome` for each, or no response if `syndrome` is 0. */
+static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    p = flowgen_req(&g, 0, opcode, len);
+    for (unsigned i = 0; i < cnt; i++) {
+        flowgen_put(&g, 0, &p);
+        if (syndrome)
+            flowgen_ack(&g, 1, p.bth.psn, syndrome);
+        flowgen_wait(&g, 10000000);
+    }
+    keep(&g, "stuck.pcap");
+    flowgen_free(&g);
+    return checkrun("check $T/stuck.pcap");
+}
+
+/* Linux Soft-RoCE, which sends MigReq 0, also sends such RNR NAKs if its transmit queue is full. */
+static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
+{
+    for (unsigned tries = 3; tries <= 10; tries += 7) {
+        struct flowgen g;
+        struct roce_pkt p, nak;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 8);
+        for (unsigned i = 0; i < tries; i++) {
+            flowgen_put(&g, 0, &p);
+            nak = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, p.bth.psn, 0);
+            nak.aeth.syndrome = ROCE_SYNDROME_RNR | 1;
+            nak.bth.migreq = 0;
+            flowgen_put(&g, 1, &nak);
+            flowgen_wait(&g, 10000000);
+        }
+        keep(&g, "queue.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/queue.pcap");
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "Soft-RoCE and its transmit queue was full"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paged on demand (ODP)"));
+        checkrun_free(&r);
+    }
+}
+
+static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
+{
+    return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
+}
+
+/* An RNR NAK of a request that needs no receive WQE results from a page fault. The report must
+ * not recommend more receive WQEs. */
+static void rnr_naks_by_page_faults_are_reported(void)
+{
+    static const uint8_t ops[] = {ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_READ_REQUEST,
+                                  ROCE_OP_RC_FETCH_ADD};
+
+    for (unsigned i = 0; i < sizeof(ops); i++)
+        for (unsigned tries = 3; tries <= 10; tries += 7) {
+            struct checkrun r = stuck_at(ops[i], tries, ROCE_SYNDROME_RNR | 1, 8);
+
+            EXPECT_EQ(r.status, 0);
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", which needs no receive: RNR NAK"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paged on demand (ODP)"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "Soft-RoCE"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "ibv_advise_mr"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "had no receive WQE"));
+            CU_ASSERT_PTR_NULL(strstr(r.out, "the receiver post"));
+            EXPECT_EQ(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR") != NULL, tries == 3);
+            checkrun_free(&r);
+        }
+}
+
+/* The report describes why a requester gave up. Its first SEND was acknowledged, and its next
+ * request failed. */
+static void end_of_a_failed_requester_is_reported(void)
+{
+    static const struct {
+        unsigned before, after; /* number of transmissions up to the last response, and after it */
+        uint8_t syndrome;       /* AETH syndrome of the responses, or 0 for no response */
+        bool damaged;
+        const char *words[3], *absent;
+    } rows[] = {
+        /* clang-format off */
+        {1, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+         {"enters the error state, and its program gets IBV_WC_REM_ACCESS_ERR (10)", "check R_Key"}, "lost on its path"},
+        {1, 4, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+         {"then retransmitted 4 times after a timeout: the NAK was probably lost on its path",
+          "gets IBV_WC_RETRY_EXC_ERR (12), or IBV_WC_REM_ACCESS_ERR (10) if a later NAK"}, "any retry_cnt"},
+        {1, 0, ROCE_SYNDROME_NAK | 4, false,
+         {"IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "RC-RSP-108"}, "lost on its path"},
+        {1, 4, ROCE_SYNDROME_NAK | 4, false,
+         {"lost on its path or ignored", "RC-RSP-108"}, "(null)"},
+        {1, 0, ROCE_SYNDROME_NAK | 9, false,
+         {"the reserved syndrome 0x69", "IBV_WC_REM_OP_ERR (11)", "RC-RSP-108"}, "nothing answered"},
+        {4, 0, ROCE_SYNDROME_NAK | 9, false,
+         {"the reserved syndrome 0x69", "transmitted 4 times", "RC-RSP-108"}, "nothing answered"},
+        {4, 0, 0, false,
+         {"did not respond", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+        {8, 0, 0, false,
+         {"did not respond", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
+        {10, 0, 0, false,
+         {"did not respond", "transmitted 10 times", "more often than any retry_cnt (0 to 7) allows"}, "IBV_WC"},
+        {5, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, false,
+         {"sent a sequence NAK for PSN", "gets IBV_WC_RETRY_EXC_ERR (12)", "later packets arrive and this packet does not"},
+         "did not respond"},
+        {4, 0, 0, true,
+         {"was captured 4 times", "gets IBV_WC_RETRY_EXC_ERR (12)", "computed the ICRC wrongly"},
+         "did not respond"},
+        {2, 0, 0, true, {"wrong ICRC"}, "IBV_WC"},
+        /* clang-format on */
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        g.conn.msn[0]--;
+        for (unsigned k = 0; k < rows[i].before + rows[i].after; k++) {
+            flowgen_put(&g, 0, &p);
+            if (rows[i].damaged)
+                g.bytes[g.frame[g.frame_cnt - 1].off + g.frame[g.frame_cnt - 1].len - 1] ^= 0x55;
+            if (rows[i].syndrome && k < rows[i].before)
+                flowgen_ack(&g, 1, p.bth.psn, rows[i].syndrome);
+            flowgen_wait(&g, 10000000);
+        }
+        keep(&g, "ends.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/ends.pcap");
+        for (unsigned k = 0; k < 3 && rows[i].words[k]; k++)
+            if (!strstr(r.out, rows[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "row %u: no \"%s\" in: %s", i, rows[i].words[k],
+                           r.out);
+        if (strstr(r.out, rows[i].absent))
+            suite_fail(__FILE__, __LINE__, "row %u: \"%s\" in: %s", i, rows[i].absent, r.out);
+        checkrun_free(&r);
+    }
+}
+
+/* The responder refuses a request after a retransmission with other packets than the original, as
+ * Linux Soft-RoCE 7.2 sent it (D41). The report names the requester as the cause, not the access
+ * rights. A later retransmission that equals the original clears the requester. */
+static void altered_retransmission_is_the_cause_of_a_nak(void)
+{
+    for (unsigned rightly = 0; rightly < 2; rightly++) {
+        struct flowgen g;
+        struct roce_pkt p, empty;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        empty = p;
+        empty.bth.opcode = ROCE_OP_RC_SEND_ONLY;
+        empty.payload_len = 0;
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 10000000);
+        flowgen_put(&g, 0, &empty);
+        if (rightly)
+            flowgen_put(&g, 0, &p);
+        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
+        keep(&g, "altered.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/altered.pcap");
+        EXPECT_EQ(strstr(r.out, "contains other packets than the original, first in frame 5 "
+                                "(RC-REQ-153)") != NULL,
+                  !rightly);
+        EXPECT_EQ(strstr(r.out, "check whether the QP allows remote writes") != NULL, rightly);
+        checkrun_free(&r);
+    }
+}
+
+/* A request without response that may still succeed is reported as stuck, not as failed. */
+static void unanswered_request_is_reported_as_stuck(void)
+{
+    struct checkrun r = stuck(4, 0, 64), json = checkrun("check --json - $T/stuck.pcap");
+
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "stuck connections:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "although the request was transmitted 4 times"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "if the capture contains both directions"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "rq_psn"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", but 1 connection got stuck\n"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "failed"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "too large"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; no responses captured\n"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "0 completed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json.out, "\"kind\":\"unanswered\""));
+    checkrun_free(&r);
+    checkrun_free(&json);
+    r = stuck(4, 0, 2048);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "packets of 2048 bytes may exceed the MTU"));
+    checkrun_free(&r);
+    r = stuck(10, ROCE_SYNDROME_RNR | 1, 64);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "retransmits without limit"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "IBV_WC_"));
+    checkrun_free(&r);
+    r = stuck(3, ROCE_SYNDROME_RNR | 1, 64);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "failures:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR"));
+    checkrun_free(&r);
+}
+
+/* For a slow flow that did not fail, the report states the cause and the side to investigate. */
+static void cause_of_a_slow_flow_is_reported(void)
+{
+    static const struct {
+        const char *capture, *words[4]; /* words is {NULL} if nothing slowed the flow */
+    } cases[] = {
+        {"rc-loss-requests",
+         {"packets were lost: 192.0.2.2 sent", "never reached", "check for drops"}},
+        {"rc-reordering", {"packets arrived out of order", "several links"}},
+        {"rc-corruption", {"packets were damaged", "wrong ICRC", "check links"}},
+        {"rc-rnr-then-success", {"had no receive WQE", "post receives"}},
+        {"rc-loss-acks", {"the ACK timeout expired", "detects this loss only by its timeout"}},
+        {"rc-atomics", {NULL}},
+        {"rc-retry-exhausted", {NULL}}, /* a failure, not a slow flow */
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct checkrun r = checkrun("check $C/%s.pcap", cases[i].capture);
+        const char *why = strstr(r.out, "slow connections:"),
+                   *conns = strstr(r.out, "connections:");
+
+        if ((why != NULL) != (cases[i].words[0] != NULL) || (why && why > conns))
+            suite_fail(__FILE__, __LINE__, "%s: %s", cases[i].capture, r.out);
+        for (unsigned k = 0; why && k < 4 && cases[i].words[k]; k++)
+            if (!strstr(why, cases[i].words[k]))
+                suite_fail(__FILE__, __LINE__, "%s: no \"%s\" in: %s", cases[i].capture,
+                           cases[i].words[k], why);
+        EXPECT_EQ(strstr(r.out, "was slowed\n") != NULL, why != NULL);
+        checkrun_free(&r);
+    }
+}
+
+/* The headline of the summary names the worst connection, the place where its packets were lost,
+ * and the side that waited. */
+static void headline_names_the_worst_trouble(void)
+{
+    static const struct {
+        const char *captures, *state, *headline;
+    } cases[] = {
+        {"rc-loss-request", "slow",
+         "Connection #0 was slow: it spent 11 % of 5.245 ms waiting, because 1 packet was lost "
+         "between 192.0.2.1 and the capture point, and 192.0.2.2 asked for it again."},
+        {"rc-loss-request-seen", "slow",
+         "Connection #0 was slow: it spent 16 % of 5.698 ms waiting, because packets were lost "
+         "between the capture point and 192.0.2.2, and 192.0.2.2 asked for them again."},
+        {"rc-rnr-then-success", "slow",
+         "Connection #0 was slow: it spent 70 % of 90.53 ms waiting, because the receiving program "
+         "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
+        {"rc-loss-read-responses", "slow",
+         "Connection #0 was slow: it spent 89 % of 73.39 ms waiting, because data of a READ was "
+         "lost, and 192.0.2.1 noticed only when its timer expired."},
+        {"rc-loss-requests", "slow",
+         "Connection #0 was slow: it spent 75 % of 177.7 ms waiting, mostly because a packet or "
+         "its answer was lost, and 192.0.2.1 noticed only when its timer expired."},
+        {"uc-loss", "data lost",
+         "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
+        {"rc-retry-exhausted", "failed",
+         "Connection #0 failed: no answer came, however often the sender retransmitted, and it "
+         "gave up."},
+        {"multi-qp", "no problem",
+         "No problem found: 4 connections, 39 packets, none failed, stuck or slow."},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct checkrun r = checkrun("check --json - $C/%s.pcap", cases[i].captures);
+        json_t *lines = checkrun_json(r.out);
+        const json_t *conn = checkrun_first(lines, "connection"),
+                     *sum = checkrun_first(lines, "summary");
+        bool trouble = strcmp(cases[i].state, "no problem") != 0;
+
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(sum, "headline")),
+                               cases[i].headline);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(conn, "state")), cases[i].state);
+        EXPECT_EQ(json_is_true(json_object_get(sum, "trouble")), trouble);
+        if (trouble)
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(conn, "headline")),
+                                   cases[i].headline);
+        json_decref(lines);
+        checkrun_free(&r);
+    }
+}
+
+static void rates_around_cnps_are_reported(void)
+{
+    struct flowgen g;
+    struct roce_pkt ack, cnp;
+    struct checkrun r;
+    const json_t *span, *a;
+    json_t *lines;
+
+    flowgen_init(&g);
+    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    stream(&g, 2000, 1);
+    ack = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, 0, 0);
+    roce_pkt_init(&cnp, g.encap, ROCE_OP_CNP_ROCE);
+    cnp.eth = ack.eth;
+    cnp.ip4 = ack.ip4;
+    cnp.udp.sport = ack.udp.sport;
+    cnp.bth.dest_qp = ack.bth.dest_qp;
+    cnp.bth.becn = 1;
+    cnp.bth.migreq = 0;
+    flowgen_put(&g, 1, &cnp);
+    stream(&g, 2000, 4);
+    stream(&g, 2000, 1);
+    keep(&g, "cnp.pcap");
+    flowgen_free(&g);
+
+    r = checkrun("check $T/cnp.pcap");
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(r.out, "→ slowed by CNPs 1 of 1×: 8.78 Gbit/s before, 2.2 Gbit/s at the lowest, "
+                      "recovered after 2."));
+    checkrun_free(&r);
+    r = checkrun("check --json - $T/cnp.pcap");
+    lines = checkrun_json(r.out);
+    EXPECT_EQ(checkrun_count(lines, "congestion"), 1);
+    span = checkrun_first(lines, "congestion");
+    EXPECT_EQ(checkrun_number(span, "cnps"), 1);
+    EXPECT_EQ(checkrun_number(span, "before_bytes_per_s"), 1098000000);
+    EXPECT_EQ(checkrun_number(span, "lowest_bytes_per_s"), 274500000);
+    CU_ASSERT_TRUE(checkrun_number(span, "recovered_ns") > 2000000 &&
+                   checkrun_number(span, "recovered_ns") < 2300000);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(span, "end")), "recovered");
+    a = json_object_get(checkrun_first(lines, "connection"), "a");
+    EXPECT_EQ(checkrun_number(json_object_get(a, "slowdowns"), "slowed"), 1);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
+/* The report names a CM REQ without answer, although the connection has no other packets. */
+static void unanswered_cm_request_is_reported(void)
+{
+    /* Commands that make captures: two REQs 6 s apart without an answer, the REQs with later
+     * answers, and a copy of the first REQ. */
+    static const struct {
+        const char *make;
+        unsigned vain;
+    } row[] = {{"head -c 700 $C/cm-lost-req.pcap", 1},
+               {"cat $C/cm-lost-req.pcap", 0},
+               {"{ head -c 362 $C/cm-lost-req.pcap; head -c 362 $C/cm-lost-req.pcap | "
+                "tail -c +25; }",
+                0}};
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct checkrun r = checkrun_shell("%s >$T/req.pcap; $R check --json $T/req.json "
+                                           "$T/req.pcap",
+                                           row[i].make);
+        char *text = checkrun_read(checkrun_path("req.json"));
+        json_t *lines = checkrun_json(text), *summary = checkrun_first(lines, "summary");
+        const char *told =
+            strstr(r.out, "no response of 192.0.2.2 to the REQ of 192.0.2.1 for "
+                          "service 0x0000000001064853 was captured; the message was sent "
+                          "2 times in 6");
+
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(json_integer_value(json_object_get(summary, "requests_unanswered")), row[i].vain);
+        EXPECT_EQ(told != NULL, row[i].vain);
+        EXPECT_EQ(strstr(r.out, "stuck connections:") != NULL, row[i].vain);
+        json_decref(lines);
+        free(text);
+        checkrun_free(&r);
+    }
+}
+
+/* The report names a REP that is retransmitted because neither an RTU nor another packet of the
+ * active side arrived. */
+static void missing_rtu_is_reported(void)
+{
+    enum { NOTHING, RTU, REQUESTS, HOWS };
+
+    for (int how = NOTHING; how < HOWS; how++) {
+        struct flowgen g;
+        struct roce_cm_msg req, rep, rtu;
+        struct checkrun r;
+        const char *told;
+
+        flowgen_init(&g);
+        req = flowgen_cm_req(&g);
+        rep = flowgen_cm_rep(&g);
+        roce_cm_msg_init(&rtu, ROCE_CM_RTU, rep.mad.tid);
+        rtu.rtu.local_comm_id = rep.rep.remote_comm_id;
+        rtu.rtu.remote_comm_id = rep.rep.local_comm_id;
+        flowgen_cm(&g, 0, &req);
+        for (unsigned i = 0; i < 4; i++) {
+            flowgen_cm(&g, 1, &rep);
+            flowgen_wait(&g, 2000000000);
+        }
+        if (how == RTU)
+            flowgen_cm(&g, 0, &rtu);
+        if (how == REQUESTS)
+            flowgen_send(&g, 0, 64);
+        keep(&g, "rtu.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/rtu.pcap");
+        told = strstr(r.out,
+                      "to the REP of 192.0.2.2 was captured; the message was sent 4 times in 6");
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(told != NULL, how == NOTHING);
+        EXPECT_EQ(strstr(r.out, "the connection was never established") != NULL, how == NOTHING);
+        EXPECT_EQ(strstr(r.out, "stuck connections:") != NULL, how == NOTHING);
+        checkrun_free(&r);
+    }
+}
+
+/* All packets of a requester have a wrong ICRC. Up to three such packets form no connection.
+ * More do, because the capture may have caused the wrong ICRCs. */
+static void requester_with_wrong_icrcs_only_is_reported(void)
+{
+    for (unsigned cnt = 1; cnt < 10; cnt += 2) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        for (unsigned i = 0; i < cnt; i++) {
+            flowgen_put(&g, 0, &p);
+            g.bytes[g.frame[i].off + g.frame[i].len - 1] ^= 0x55;
+            flowgen_wait(&g, 70000000);
+        }
+        keep(&g, "icrcs.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/icrcs.pcap");
+        EXPECT_EQ(r.status, 0);
+        EXPECT_EQ(strstr(r.out, "and no other packet of a connection; a receiver") != NULL,
+                  cnt <= 3);
+        EXPECT_EQ(strstr(r.out, "no correct ICRC") != NULL, cnt > 3);
+        EXPECT_EQ(strstr(r.out, "ICRCs are wrong on the wire") != NULL, cnt >= 7);
+        checkrun_free(&r);
+    }
+}
+
+/* A finding of many connections that the capture causes is printed only once. */
+static void shared_finding_is_printed_once(void)
+{
+    struct flowgen g;
+    struct checkrun r;
+    const char *at;
+
+    flowgen_init(&g);
+    for (unsigned i = 0; i < 6; i++) {
+        g.conn = flowgen_conn_of(i + 1, 20480, 36864);
+        g.conn.sport = 0xC123;
+        for (unsigned k = 0; k < 3; k++)
+            flowgen_message(&g, 0, ROCE_KIND_WRITE, 64);
+    }
+    for (unsigned i = 0; i < 6; i++) {
+        g.conn = flowgen_conn_of(i + 1, 20483, 36864);
+        g.conn.sport = 0xC123;
+        g.conn.msn[0] = 3;
+        flowgen_ack_all(&g, 1);
+    }
+    keep(&g, "alike.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/alike.pcap");
+    at = strstr(r.out, "ALL-OBS-321");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_PTR_NULL(strstr(at + 1, "ALL-OBS-321"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "in many connections:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(at, " connections, the first ones in frames "));
+    checkrun_free(&r);
+    r = checkrun("check -v $T/alike.pcap");
+    at = strstr(r.out, "ALL-OBS-321");
+    CU_ASSERT(at && strstr(at + 1, "ALL-OBS-321"));
+    checkrun_free(&r);
+}
+
+/* The headlines name lost messages, CE marks without a CNP, and the port on which no program
+ * listens. */
+static void headlines_name_the_loss(void)
+{
+    static const struct {
+        const char *capture, *text;
+    } rows[] = {
+        {"rc-ecn", "6 packets were marked (ECN CE), but 192.0.2.2 sent no CNP"},
+        {"cm-reject-no-listener", "nobody listens on port 7777 of 192.0.2.2"},
+        {"cm-reject", "192.0.2.2 rejected a connection of 192.0.2.1 (CM REJ, reason 28, consumer"},
+        {"uc-loss", "1 of 4 messages was lost (1 packet): UC does not retransmit\n"},
+        {"rc-loss-requests", " was spent waiting: "},
+        {"rc-loss-read-responses",
+         "the READ response with PSN 266 did not arrive (restart in frame 19): the capture has it; "
+         "check for drops from the capture point to 192.0.2.1\n"},
+        {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted\n"},
+        {"rc-loss-request",
+         "6 of 14 packets (43 %) were retransmitted: 6144 bytes, 46 % of the payload\n"},
+        {"rc-loss-read-responses", "holds, slow; 1 note, 3 known deviations\n"},
+        {"rc-loss-read-responses",
+         "verdict: holds (no rule violated; 1 note, 3 known deviations of linux-rxe), but 1 "
+         "connection was slowed\n"},
+        {"rc-loss-read-responses", "known deviations of linux-rxe: D4 1× ("},
+        {"rc-loss-atomic-write", "known deviations of linux-rxe-6.12: D17 1× ("},
+        {"uc-loss", ", 40.4 kbit/s\n"},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct checkrun r = checkrun("check $C/%s.pcap", rows[i].capture);
+
+        if (!strstr(r.out, rows[i].text))
+            suite_fail(__FILE__, __LINE__, "%s: no \"%s\" in: %s", rows[i].capture, rows[i].text,
+                       r.out);
+        checkrun_free(&r);
+    }
+}
+
+static void a_checksum_of_0_is_counted_once(void)
+{
+    struct flowgen g;
+    struct checkrun r;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 2048);
+    for (size_t i = 0; i < g.frame_cnt; i++)
+        memset(g.bytes + g.frame[i].off + 24, 0, 2);
+    keep(&g, "sum0.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/sum0.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IPv4 header checksum 0: 3 packets"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "1 SEND in "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds (no findings)"));
+    checkrun_free(&r);
+    r = checkrun("decode $T/sum0.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "the IPv4 header checksum is 0"));
+    checkrun_free(&r);
+}
+
+/* A device that sends MigReq 0 is not Linux rxe if it chooses its source ports in another way. */
+static void peer_is_recognised_by_migreq_and_port(void)
+{
+    static const struct {
+        uint16_t sport;
+        bool known;
+    } rows[] = {{0, true}, {0xC123, false}};
+
+    for (unsigned k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        struct flowgen g;
+        struct checkrun r;
+        uint64_t v;
+
+        flowgen_begin(&g);
+        g.conn.qpn[0] = 17;
+        g.conn.qpn[1] = 19;
+        v = (uint64_t)g.conn.qpn[0] * g.conn.qpn[1]; /* the product is below 2^20 */
+        g.conn.sport = rows[k].sport;
+        if (rows[k].known)
+            g.conn.sport = (uint16_t)(0xC000 | (((v >> 14) ^ v) & 0x3FFF));
+        flowgen_send(&g, 0, 64);
+        flowgen_ack_all(&g, 1);
+        for (size_t i = 0; i < g.frame_cnt; i++)
+            g.bytes[g.frame[i].off + 14 + 20 + 8 + 1] &= (uint8_t)~0x40; /* MigReq bit of the BTH */
+        keep(&g, "migreq.pcap");
+        flowgen_free(&g);
+        r = checkrun("check --no-icrc --fail-on note $T/migreq.pcap");
+        EXPECT_EQ(strstr(r.out, "known deviations of linux-rxe: S9 ") != NULL, rows[k].known);
+        EXPECT_EQ(strstr(r.out, "ALL-FMT-044") != NULL, !rows[k].known);
+        checkrun_free(&r);
+        r = checkrun("check --no-icrc --quirks none $T/migreq.pcap");
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "ALL-FMT-044"));
+        checkrun_free(&r);
+    }
+}
+
+SUITE("replay.check_causes", TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
+      TEST(peer_is_recognised_by_migreq_and_port),
+      TEST(altered_retransmission_is_the_cause_of_a_nak),
+      TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
+      TEST(end_of_a_failed_requester_is_reported), TEST(unanswered_cm_request_is_reported),
+      TEST(cause_of_a_slow_flow_is_reported), TEST(headline_names_the_worst_trouble),
+      TEST(rates_around_cnps_are_reported), TEST(missing_rtu_is_reported),
+      TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
+      TEST(a_checksum_of_0_is_counted_once), TEST(headlines_name_the_loss))

@@ -103,14 +103,6 @@ void roce_expert_register(int proto)
     proto_register_subtree_array(subtrees, array_length(subtrees));
 }
 
-const char *roce_expert_known_text(const char *id)
-{
-    for (unsigned i = 0; i < ROCE_DEVIATION_CNT; i++)
-        if (strcmp(roce_deviations[i].id, id) == 0)
-            return roce_deviations[i].text;
-    return "";
-}
-
 /* Adds an item without an expert info, for defects that are not faults and may be in all frames. */
 static void add_plain_item(int field, tvbuff_t *tvb, proto_tree *tree)
 {
@@ -168,7 +160,8 @@ void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *
         }
         if (f->known) {
             item = proto_tree_add_string(sub, hf_rule_known, tvb, 0, 0, f->known);
-            proto_item_append_text(item, ": %s", roce_expert_known_text(f->known));
+            proto_item_append_text(item, ": %s",
+                                   roce_deviations[roce_deviation_find(f->known)].text);
             proto_item_set_generated(item);
         }
     }

@@ -21,9 +21,6 @@ void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_i
 void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *tvb,
                               packet_info *pinfo, proto_tree *tree);
 
-/* Returns the text of a known deviation, for example of "S9". */
-const char *roce_expert_known_text(const char *id);
-
 /* Reports the finding without a tree, for the highest severity in Wireshark's status bar. */
 void roce_expert_raise(const struct roce_finding *finding, packet_info *pinfo);
 

@@ -177,8 +177,8 @@ static void rule_print(const void *row, struct roce_stat_table *stat)
     roce_stat_num(stat, rule->last);
     roce_stat_text(stat, known ? known : norm ? "no" : "-");
     snprintf(text, sizeof(text), "%s%s%s%s%s", norm ? "broken: " : "", info->text,
-             known ? " [known deviation: " : "", known ? roce_expert_known_text(known) : "",
-             known ? "]" : "");
+             known ? " [known deviation: " : "",
+             known ? roce_deviations[roce_deviation_find(known)].text : "", known ? "]" : "");
     roce_stat_text(stat, text);
 }
 

@@ -86,10 +86,8 @@ static int explain_deviation(FILE *out, const char *id)
 #define QUIRK_DELIVERY(PEER, ID, predicate)      {ROCE_PROFILE_##PEER, ROCE_DEVIATION_##ID},
 #include "flow/base/known_deviations.def"
     };
-    unsigned found = 0;
+    const unsigned found = roce_deviation_find(id);
 
-    while (found < ROCE_DEVIATION_CNT && strcmp(roce_deviations[found].id, id) != 0)
-        found++;
     if (found == ROCE_DEVIATION_CNT)
         return -1;
     fprintf(out, "%s  known deviation\n\n", id);

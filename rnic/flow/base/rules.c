@@ -53,6 +53,15 @@ enum roce_rule roce_rule_find(const char *id)
     return ROCE_RULE_CNT;
 }
 
+unsigned roce_deviation_find(const char *id)
+{
+    unsigned i = 0;
+
+    while (i < ROCE_DEVIATION_CNT && strcmp(roce_deviations[i].id, id) != 0)
+        i++;
+    return i;
+}
+
 const char *roce_severity_name(enum roce_severity severity)
 {
     static const char *const names[ROCE_SEV_CNT] = {"NOTE", "WARN", "ERROR"};

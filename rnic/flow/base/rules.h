@@ -83,6 +83,9 @@ struct roce_deviation {
 };
 extern const struct roce_deviation roce_deviations[];
 
+/* Returns the index of the deviation with this id, or ROCE_DEVIATION_CNT. */
+unsigned roce_deviation_find(const char *id);
+
 /* Returns the profile with this name, for example "linux-rxe-6.1", or ROCE_PROFILE_CNT. */
 enum roce_profile roce_profile_find(const char *name);
 const char *roce_profile_name(enum roce_profile profile);

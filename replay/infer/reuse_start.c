@@ -53,6 +53,13 @@ static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
     return roce_opcode_has(a->op, ROCE_HDR_ATOMICETH) && a->atomiceth.va != b->atomiceth.va;
 }
 
+/* Returns whether two packets request the same operation with the same payload. */
+static bool is_same_request(const struct roce_pkt *a, const struct roce_pkt *b)
+{
+    return !is_other_request(a, b) && a->payload_len == b->payload_len &&
+           (a->payload_len == 0 || memcmp(a->payload, b->payload, a->payload_len) == 0);
+}
+
 /* Returns whether a packet is an Only packet without data. Linux rxe sends one instead of a
  * retransmission (D41). */
 static bool is_empty_only(const struct roce_pkt *p)
@@ -91,9 +98,7 @@ bool reuse_is_shift(const struct trace *trace, uint32_t idx)
         return false;
     trace_parse(q, &next);
     trace_parse(e, &before);
-    return is_other_request(&pkt, &before) && !is_other_request(&next, &before) &&
-           next.payload_len == before.payload_len &&
-           (next.payload_len == 0 || memcmp(next.payload, before.payload, next.payload_len) == 0);
+    return is_other_request(&pkt, &before) && is_same_request(&next, &before);
 }
 
 /* Compares a request with the first one of this use that has its PSN. Returns false if out of
@@ -126,8 +131,7 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     }
     trace_parse(&st->trace->pkt[idx], &pkt);
     trace_parse(&st->trace->pkt[st->first[at]], &before);
-    if (!is_other_request(&pkt, &before) && pkt.payload_len == before.payload_len &&
-        (pkt.payload_len == 0 || memcmp(pkt.payload, before.payload, pkt.payload_len) == 0)) {
+    if (is_same_request(&pkt, &before)) {
         if (st->first[at] < r->first) /* else the new use repeats a request that only it sent */
             *r = (struct repeats){.first = UINT32_MAX, .base = r->base};
         return true;

@@ -232,11 +232,8 @@ int main(int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (options.token && agent_session_token(&options.session, options.token, &error) != 0) {
-        fprintf(stderr, "rocedrill-agent: %s\n", error.text);
-        return 2;
-    }
-    if (agent_device_find(options.session.device, &error) != 0) {
+    if ((options.token && agent_session_token(&options.session, options.token, &error) != 0) ||
+        agent_device_find(options.session.device, &error) != 0) {
         fprintf(stderr, "rocedrill-agent: %s\n", error.text);
         return 2;
     }

@@ -480,7 +480,7 @@ static int restore_case(struct drill_suite *suite, const struct placed_case *pla
         c->result.verdict = (enum drill_verdict)v;
     copy_text(c->variant, sizeof(c->variant), placed->json, "variant");
     copy_text(c->result.problem, sizeof(c->result.problem), placed->json, "problem");
-    copy_text(c->result.rule, sizeof(c->result.rule), placed->json, "rule");
+    copy_text(c->result.rules, sizeof(c->result.rules), placed->json, "rule");
     copy_text(c->result.known, sizeof(c->result.known), placed->json, "known");
     c->result.line = (unsigned)number_of(placed->json, "line");
     c->merge = json_incref(json_object_get(placed->json, "merge"));

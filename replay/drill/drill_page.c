@@ -138,7 +138,7 @@ static void write_difference(FILE *out, const struct drill_case *c)
                                        .expected = r->diff.expected,
                                        .actual = r->diff.actual,
                                        .reason = reason,
-                                       .rule = *r->rule ? r->rule : NULL};
+                                       .rule = *r->rules ? r->rules : NULL};
 
     if (r->line)
         snprintf(place, sizeof(place), "line %u", r->line);

@@ -54,8 +54,8 @@ static void case_problem(const struct drill_case *c, char *buf, size_t cap)
     if (c->result.verdict == DRILL_KNOWN)
         strbuf_addf(&t, "known deviation %s%s", c->result.known, *c->result.problem ? "; " : "");
     strbuf_addf(&t, "%s", c->result.problem);
-    if (*c->result.rule)
-        strbuf_addf(&t, " (%s)", c->result.rule);
+    if (*c->result.rules)
+        strbuf_addf(&t, " (%s)", c->result.rules);
 }
 
 /* ---- ladder ---------------------------------------------------------------------------------- */
@@ -135,15 +135,17 @@ void drill_repeat_command(FILE *out, const struct drill_case *c, const char *com
     put_shell_word(out, c->path);
 }
 
-/* Prints the text of a rule. Prints nothing for an unknown id. */
-static void print_rule(FILE *out, const char *id)
+/* Prints the texts of rules, whose ids are separated by blanks. */
+static void print_rules(FILE *out, const char *ids)
 {
-    for (int i = 0; *id && i < ROCE_RULE_CNT; i++) {
-        const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
+    for (; *ids; ids += strcspn(ids, " "), ids += *ids == ' ')
+        for (int i = 0; i < ROCE_RULE_CNT; i++) {
+            const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
+            size_t len = strlen(info->id);
 
-        if (strcmp(info->id, id) == 0)
-            fprintf(out, "    %s: %s (%s)\n", id, info->text, info->source);
-    }
+            if (strcspn(ids, " ") == len && strncmp(info->id, ids, len) == 0)
+                fprintf(out, "    %s: %s (%s)\n", info->id, info->text, info->source);
+        }
 }
 
 /* Prints a case that did not pass: the line, the difference, the ladder, and the command that
@@ -162,8 +164,8 @@ static void print_problem(FILE *out, const struct drill_case *c, const char *com
         fprintf(out, ":%u:%u", r->line, r->column);
     fprintf(out, "%s%s%s: %s", *c->variant ? " (" : "", c->variant, *c->variant ? ")" : "",
             drill_case_verdict(c));
-    if (*r->rule)
-        fprintf(out, " [%s]", r->rule);
+    if (*r->rules)
+        fprintf(out, " [%s]", r->rules);
     if (r->verdict == DRILL_KNOWN)
         fprintf(out, " %s", r->known);
     fputc('\n', out);
@@ -173,7 +175,7 @@ static void print_problem(FILE *out, const struct drill_case *c, const char *com
         fprintf(out, "    %s\n", r->problem);
     if (r->verdict == DRILL_UNSUPPORTED)
         return;
-    print_rule(out, r->rule);
+    print_rules(out, r->rules);
     print_ladder(out, c);
     fputs("  to repeat: ", out);
     drill_repeat_command(out, c, command);
@@ -446,8 +448,8 @@ static json_t *case_json(const struct drill_case *c)
         json_object_set_new(json, "problem", json_lossy_string(r->problem));
     if (r->line)
         json_object_set_new(json, "line", json_integer(r->line));
-    if (*r->rule)
-        json_object_set_new(json, "rule", json_string(r->rule));
+    if (*r->rules)
+        json_object_set_new(json, "rule", json_string(r->rules));
     if (*r->known)
         json_object_set_new(json, "known", json_string(r->known));
     if (*r->diff.field) {

@@ -30,6 +30,17 @@ void drill_result_free(struct drill_result *result)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* Adds an id to a list of ids, which are separated by blanks, unless the list has it. */
+static void add_id(char *list, size_t cap, const char *id)
+{
+    size_t len = strlen(list);
+
+    for (const char *at = list; (at = strstr(at, id)) != NULL; at += strlen(id))
+        if ((at == list || at[-1] == ' ') && (at[strlen(id)] == ' ' || !at[strlen(id)]))
+            return;
+    snprintf(list + len, cap - len, "%s%s", len ? " " : "", id);
+}
+
 /* Sets the verdict, and the line where the drill stopped. After a known deviation the verdict
  * remains "known", because the deviation explains the failure. */
 static void stop_at(struct drill_engine *e, const struct script_step *step,
@@ -39,8 +50,8 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
 
     r->line = event->line;
     r->column = event->column;
-    if (step && step->rule_cnt)
-        memcpy(r->rule, step->rule[0], sizeof(r->rule));
+    for (unsigned i = 0; step && i < step->rule_cnt; i++)
+        add_id(r->rules, sizeof(r->rules), step->rule[i]);
     memcpy(r->problem, e->problem, sizeof(r->problem));
     r->diff = e->diff;
     if (r->verdict != DRILL_KNOWN)
@@ -54,22 +65,14 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
 {
     /* A completion may be seen after the packet that follows it. Real time never goes back. */
     e->base = e->ops->wait && time < e->base ? e->base : time;
-    if (!e->ops->wait || event->time.from > 0 || match_is_none(event))
+    e->base_line = event->line;
+    if (!e->ops->wait || event->time.from > 0 || match_is_none(event)) {
         e->anchor = e->base;
+        e->anchor_line = event->line;
+    }
     if (e->ops->wait && match_is_none(event) && e->now > e->base)
         e->base = e->now; /* an alternative has a longer time window than its step */
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
-}
-
-/* Adds the id of a known deviation to those of the drill. */
-static void add_known(struct drill_result *r, const char *id)
-{
-    size_t len = strlen(r->known);
-
-    for (const char *at = r->known; (at = strstr(at, id)) != NULL; at += strlen(id))
-        if ((at == r->known || at[-1] == ' ') && (at[strlen(id)] == ' ' || !at[strlen(id)]))
-            return;
-    snprintf(r->known + len, sizeof(r->known) - len, "%s%s", len ? " " : "", id);
 }
 
 /* Sets the reason for a drill that would never end. */
@@ -97,7 +100,7 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     if (*event->known) {
         e->result->verdict = DRILL_KNOWN;
         e->result->line = event->line;
-        add_known(e->result, event->known);
+        add_id(e->result->known, sizeof(e->result->known), event->known);
     }
     if (event->kind == SCRIPT_GONE) {
         note_endless(e);
@@ -442,7 +445,7 @@ static void judge_end(struct drill_engine *e)
     e->result->verdict = DRILL_FAIL;
     snprintf(e->result->problem, sizeof(e->result->problem), "the passive judge reports %s",
              e->oracle.first);
-    snprintf(e->result->rule, sizeof(e->result->rule), "%.*s", (int)strcspn(e->oracle.first, ":"),
+    snprintf(e->result->rules, sizeof(e->result->rules), "%.*s", (int)strcspn(e->oracle.first, ":"),
              e->oracle.first);
 }
 

@@ -51,7 +51,7 @@ struct drill_result {
     unsigned line, column;       /* position of the event that failed; 0: none */
     char problem[320];           /* reason of the verdict, one line; "" if there is none */
     struct drill_diff diff;      /* difference; its `field` is "" if there is none */
-    char rule[SCRIPT_NAME_MAX];  /* rule of the event that failed, or "" */
+    char rules[128];             /* rules of the event that failed, separated by blanks, or "" */
     char known[SCRIPT_NAME_MAX]; /* ids of the known deviations, separated by blanks */
     struct drill_log_row *log;
     size_t log_cnt, log_cap;

@@ -93,21 +93,31 @@ uint64_t match_least_delay(const struct drill_engine *e, const struct script_eve
     return low > slack ? low - slack : 0;
 }
 
+/* Adds the line from which a time counts. */
+static void add_line(struct strbuf *t, unsigned line)
+{
+    if (line)
+        strbuf_addf(t, "line %u", line);
+    else
+        strbuf_addf(t, "the start");
+}
+
 /* Returns whether `time` is in the time window of the event; otherwise sets the reason. */
 static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
     uint64_t low = match_least_delay(e, event);
     bool late = time > match_latest(e, event);
-    char after[32], limit[32];
-    struct strbuf a = strbuf_of(after, sizeof(after)), b = strbuf_of(limit, sizeof(limit));
-
     uint64_t from = late ? e->base : e->anchor;
+    char after[32], limit[32], line[32];
+    struct strbuf a = strbuf_of(after, sizeof(after)), b = strbuf_of(limit, sizeof(limit)),
+                  c = strbuf_of(line, sizeof(line));
 
     if (!late && (low == 0 || time >= match_time_after(e->anchor, low)))
         return true;
     strbuf_add_duration(&a, time > from ? time - from : 0);
     strbuf_add_duration(&b, late ? match_latest(e, event) - e->base : low);
-    match_fail(e, "too %s: after %s, expected after at %s %s", late ? "late" : "early", after,
+    add_line(&c, late ? e->base_line : e->anchor_line);
+    match_fail(e, "too %s: %s after %s, expected at %s %s", late ? "late" : "early", after, line,
                late ? "most" : "least", limit);
     return false;
 }
@@ -117,12 +127,14 @@ static bool in_time(struct drill_engine *e, const struct script_event *event, ui
 static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_event *event,
                                     const char *what)
 {
-    char text[32];
+    char text[64];
     struct strbuf t = strbuf_of(text, sizeof(text));
 
     if (e->now < match_latest(e, event))
         return TRY_PENDING;
     strbuf_add_duration(&t, match_latest(e, event) - e->base);
+    strbuf_addf(&t, " after ");
+    add_line(&t, e->base_line);
     return match_fail(e, "no %s within %s", what, text);
 }
 
@@ -178,7 +190,7 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
         psn = drill_packet_relative(&e->ctx, event->object, true, &pkt);
         if (psn > event->psn) {
             mark_difference(row, event);
-            return match_fail(e, "an ACK beyond +%" PRId64 "; the device sent: %s", event->psn,
+            return match_fail(e, "an ACK beyond %+" PRId64 "; the device sent: %s", event->psn,
                               row->text);
         }
         if (psn == event->psn && event->has_number && pkt.aeth.msn != event->number) {

@@ -31,9 +31,10 @@ struct drill_engine {
     struct flow_oracle oracle;
     bool has_oracle;
     uint64_t now;
-    uint64_t base;     /* time of the previous event; the times of a line are relative to it, ns */
-    uint64_t anchor;   /* lower bounds are relative to this time, ns */
-    uint64_t met;      /* time at which the current event was met, ns */
+    uint64_t base;   /* time of the previous event; the times of a line are relative to it, ns */
+    uint64_t anchor; /* lower bounds are relative to this time, ns */
+    unsigned base_line, anchor_line; /* lines of the events at `base` and `anchor`; 0: the start */
+    uint64_t met;                    /* time at which the current event was met, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
     uint64_t later;    /* in real time: start of the window of a later alternative of the current
                         * step, after `base`, ns; 0: none */

@@ -396,6 +396,9 @@ static bool parse_body(struct parser *p, struct script_event *event)
     at = lexer_phrase(l, words, VERB_CNT);
     if (at >= 0)
         return parse_verb(p, (unsigned)at, event);
+    if (lexer_word(l, "post"))
+        return lexer_expected(l, "send, write, read, cmp-swap, fetch-add, flush, atomic-write, "
+                                 "bind or local-inv");
     switch (lexer_phrase(l, others, 9)) {
     case 0: return parse_comp(p, event);
     case 1: return parse_no(p, event);

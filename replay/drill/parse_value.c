@@ -482,8 +482,10 @@ bool parse_required(struct parser *p, const struct script_options *options, uint
         return false;
     if (!missing)
         return true;
-    return lexer_fail(&p->lexer, "%s needs %s", what,
-                      parse_option_list(missing, list, sizeof(list)));
+    parse_option_list(missing, list, sizeof(list));
+    if (p->lexer.token.kind != LEX_END)
+        return lexer_expected(&p->lexer, list);
+    return lexer_fail(&p->lexer, "%s needs %s", what, list);
 }
 
 void parse_print_options(FILE *out, uint64_t allowed, uint64_t required)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Checks that the tests of the parser of drills produce each of its error messages, and that drills or tests have each word
-of the grammar.
+"""Checks that the tests of the parser of drills produce each of its error messages.
 
 messages.py TEST_PROGRAM TOP
 The test program appends the message of each refused drill to the file $ROCEDRILL_MESSAGES. The messages of the sources are
@@ -74,14 +73,8 @@ def main():
     wanted = list(messages())
     missing = [f"{place}: no test has the message /{one}/" for place, one in wanted
                if one not in UNTESTED and one.replace("\\ ", " ") not in UNTESTED and not re.search(one, seen)]
-    drills = "\n".join(path.read_text() for path in top.glob("tests/conformance/**/*.drill"))
-    tests = "\n".join((top / "tests/replay/drill" / name).read_text() for name in ("test_script.c", "test_drill_engine.c"))
-    grammar = (top / "replay/drill/grammar.c").read_text().split("script_grammar[] =")[1].split(";\n")[0]
-    words = set(re.findall(r'\\"([A-Za-z_-][A-Za-z_ >?-]*)\\"', grammar))
-    missing += [f"no drill and no test has {word!r} of the grammar" for word in sorted(words)
-                if not re.search(rf"(?<![A-Za-z_-]){re.escape(word)}(?![\w-])", drills + tests)]
-    print("\n".join(missing + [f"messages: {len(wanted)} messages, {len(words)} words of the grammar, {len(missing)} without a test"]))
-    return bool(missing) or len(wanted) < 120 or len(words) < 80
+    print("\n".join(missing + [f"messages: {len(wanted)} messages, {len(missing)} without a test"]))
+    return bool(missing) or len(wanted) < 120
 
 
 sys.exit(main())

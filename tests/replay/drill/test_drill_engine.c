@@ -56,14 +56,14 @@ static void packet_as_expected_passes(void)
 static void packet_that_differs_fails_with_its_field(void)
 {
     struct drill_result r =
-        play(WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 ACK MSN 2 [RC-RSP-102]\n", NULL);
+        play(WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 ACK MSN 2 [RC-RSP-102 RC-RSP-103]\n", NULL);
 
     EXPECT_EQ(r.verdict, DRILL_FAIL);
     EXPECT_EQ(r.line, 8);
     CU_ASSERT_STRING_EQUAL(r.diff.field, "aeth.msn");
     CU_ASSERT_STRING_EQUAL(r.diff.expected, "2");
     CU_ASSERT_STRING_EQUAL(r.diff.actual, "1");
-    CU_ASSERT_STRING_EQUAL(r.rule, "RC-RSP-102");
+    CU_ASSERT_STRING_EQUAL(r.rules, "RC-RSP-102 RC-RSP-103");
     EXPECT_EQ(r.log_cnt, 3); /* rows of the WRITE, of the ACK, and of the problem */
     EXPECT_EQ(r.log[1].mark, DRILL_MARK_DIFF);
     drill_result_free(&r);
@@ -73,7 +73,7 @@ static void packet_that_differs_fails_with_its_field(void)
            "aeth.syndrome");
     expect(WRITE_ACKED "+0~+1ms > READ Response Only PSN +0\n", DRILL_FAIL, 8, "bth.opcode");
     expect(WRITE_ACKED "+0~+1ms > acks through PSN +0 MSN 3\n", DRILL_FAIL, 8, "aeth.msn");
-    expect(WRITE_ACKED "+0~+1ms > acks through PSN -1\n", DRILL_FAIL, 8, "an ACK beyond +-1");
+    expect(WRITE_ACKED "+0~+1ms > acks through PSN -1\n", DRILL_FAIL, 8, "an ACK beyond -1");
     expect("+0 < READ Request PSN +0 va M+0 len 8\n+0 > READ Response Only PSN +0 payload 9\n",
            DRILL_FAIL, 8, "payload length: expected 9, actual 8");
     expect("+0 < READ Request PSN +0 va M+0 len 8\n+0 > READ Response Only PSN +0 fill 2\n",
@@ -84,7 +84,8 @@ static void packet_that_differs_fails_with_its_field(void)
 
 static void packet_that_does_not_come_fails(void)
 {
-    expect("+0~+1ms > Acknowledge PSN +0 ACK\n", DRILL_FAIL, 7, "no packet within 1 ms");
+    expect("+0~+1ms > Acknowledge PSN +0 ACK\n", DRILL_FAIL, 7,
+           "no packet within 1 ms after the start");
     expect("+0~+1ms > acks through PSN +0\n", DRILL_FAIL, 7, "no acknowledgement within 1 ms");
     expect("+0~+1ms >? Acknowledge PSN +0 ACK\n", DRILL_PASS, 0, "");
 }
@@ -95,7 +96,7 @@ static void packet_outside_its_time_fails(void)
     char text[512];
 
     snprintf(text, sizeof(text), "%s+100ms~+200ms > SEND Only PSN +0\n", post);
-    expect(text, DRILL_FAIL, 9, "too early: after ");
+    expect(text, DRILL_FAIL, 9, "after line 8, expected at least 100 ms");
     snprintf(text, sizeof(text), "%s+0~+1ms > SEND Only PSN +0\n", post);
     expect(text, DRILL_FAIL, 9, "no packet within 1 ms");
     snprintf(text, sizeof(text), "%s+4ms~+17ms > SEND Only PSN +0\n", post);

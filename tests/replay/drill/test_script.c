@@ -290,13 +290,14 @@ static void what_the_device_does(void)
     expect_bad_line("+0 > Q: acks through +3", 22, "PSN");
     expect_bad_line("+0 > Q: acks through PSN 3", 27, "a relative PSN");
     expect_bad_line("+0 comp M id 1 success", 9, "the name of a qp");
-    expect_bad_line("+0 comp Q success", 11, "comp needs id");
+    expect_bad_line("+0 comp Q", 10, "comp needs id");
+    expect_bad_line("+0 comp Q success", 11, "expected id, found 'success'");
     expect_bad_line("+0 comp Q id 1 fine", 16, "success, local-length");
     expect_bad_line("+0 no packet", 7, "comp, event or notification");
     expect_bad_line("+0 event birthday", 10, "cq-error, qp-fatal");
     expect_bad_line("+0 notified Q", 13, "the name of a cq");
     expect_bad_line("+0 check R+0 len 8 is zero", 20, "check needs the name of an mr");
-    expect_bad_line("+0 check M is zero", 12, "check needs len");
+    expect_bad_line("+0 check M is zero", 12, "expected len, found 'is'");
     expect_bad_line("+0 check M len 8 zero", 18, "len or is");
     expect_bad_line("+0 check M len 8 is one", 21, "zero, fill, data or u64");
     expect_bad_line("+0 qp Q RTS", 9, "is");
@@ -332,7 +333,7 @@ static void verbs_have_their_operands_and_options(void)
     expect_line("+0 reject reason 28");
     expect_bad_line("+0 recv M id 1 len 5", 9, "the name of a qp or srq");
     expect_bad_line("+0 recv Q id 1", 15, "recv needs len");
-    expect_bad_line("+0 post dance Q", 4, "recv, post");
+    expect_bad_line("+0 post dance Q", 9, "send, write, read, cmp-swap");
     expect_bad_line("+0 post send Q from M", 22, "post send needs id");
     expect_bad_line("+0 post bind Q id 1 mr M len 5", 21, "id or mw");
     expect_bad_line("+0 post bind Q id 1 mw M", 24, "the name of a mw");

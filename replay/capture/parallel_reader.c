@@ -334,8 +334,8 @@ static struct worker *align_workers(void *memory)
     return (struct worker *)((at + by - 1) / by * by);
 }
 
-/* Starts the other threads and returns how many there are with that of the caller. They wait for
- * the lock, which the caller has. */
+/* Starts the other threads. Returns the number of threads, including the caller's. The new threads
+ * wait for the lock, which the caller holds. */
 static unsigned start_workers(struct worker *workers, pthread_t *thread, unsigned cnt)
 {
     unsigned started = 1;

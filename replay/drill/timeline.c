@@ -211,7 +211,7 @@ void timeline_drain(struct drill_engine *e)
     }
     while (e->ops->async(e->ctx.dev, &async)) {
         if (!words_have(words_event, async.type)) {
-            timeline_text(e, 0, "event %u of the port or host", async.type);
+            timeline_text(e, 0, "other asynchronous event, number %u", async.type);
             continue; /* for example a GID that became valid: the drill did not cause it */
         }
         timeline_text(e, 0, "event %s", words_name(words_event, async.type));

@@ -67,8 +67,7 @@ struct packet_runs {
     struct packet_run *run; /* ascending by first_frame */
     uint32_t cnt, cap;
     uint64_t merged; /* number of packets that are no longer drawn individually */
-    uint32_t length; /* number of packets that one run without a mark may have; 0 means one
-                      * packet */
+    uint32_t length; /* maximum number of packets of a run that has no mark; 0 counts as 1 */
     uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
 };
 

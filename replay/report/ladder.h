@@ -31,8 +31,9 @@ struct ladder_part {
     uint32_t from, to;
 };
 
-/* Selects the steps to show of direction `dir`: all if `whole`, else those around the first
- * difference of each end. Returns the number of parts, at most 2, and the ladder. */
+/* Selects which steps of direction `dir` to show: all if `whole`, else those around the first
+ * difference of our responder and of our requester. Sets `ladder` and `part`. Returns the number of
+ * parts, at most 2. */
 unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2],
                        const struct replay *replay, uint32_t dir, bool whole);
 

@@ -407,8 +407,8 @@ static void print_peers(FILE *out, const struct replay *r)
     }
     if (any)
         fputs(
-            "; by MigReq 0 and UDP source ports derived from QP numbers (--quirks none excuses no "
-            "deviation)\n",
+            "; by MigReq 0 and UDP source ports derived from QP numbers (--quirks none reports its "
+            "deviations as errors)\n",
             out);
 }
 

@@ -86,7 +86,7 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
         memcpy(pkt->ip6.src, sgid, sizeof(pkt->ip6.src));
         memcpy(pkt->ip6.dst, av->dgid, sizeof(pkt->ip6.dst));
         break;
-    default: /* RoCEv1: rnic_gid_encap() returns no other value */
+    default: /* RoCEv1, the third and last value of rnic_gid_encap() */
         pkt->grh.tclass = av->tclass;
         pkt->grh.flow = av->flow;
         pkt->grh.hop = av->hop_limit;

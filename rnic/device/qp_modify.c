@@ -210,7 +210,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     return RNIC_OK;
 }
 
-/* Modifies a QP with all attributes that the transition accepts, except the optional ones. */
+/* Modifies a QP. Sets the attributes that the transition requires; for INIT also the optional ones.
+ */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now)
 {
     struct rnic_qp_attr whole = *attr;

@@ -168,9 +168,9 @@ static const char *no_raw_sockets(void)
     if (file)
         fclose(file);
     return effective >> CAP_NET_RAW & 1
-               ? "raw sockets are forbidden, for example by a seccomp filter: rnic-run gives "
-                 "programs a network of their own"
-               : "CAP_NET_RAW is missing: rnic-run gives programs a network of their own";
+               ? "raw sockets are forbidden, for example by a seccomp filter; programs under "
+                 "rnic-run do not need them"
+               : "CAP_NET_RAW is missing; programs under rnic-run do not need it";
 }
 
 int doctor(const char *library)

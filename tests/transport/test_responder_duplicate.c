@@ -107,8 +107,8 @@ static void r109_newest_duplicate_is_acked_without_ackreq(void)
     responder_free(&fake);
 }
 
-/* After READs only, the ACK of a duplicate has the READ's last PSN, not an arbitrary one (R109;
- * rxe's D7). */
+/* If all requests so far were READs, the ACK of a duplicate has the last PSN of the newest READ
+ * (R109). Linux rxe sends an arbitrary PSN (deviation D7). */
 static void r109_after_read(void)
 {
     responder_init(&fake);

@@ -51,8 +51,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side);
 /* Decides open candidates when the connection ends, and reports the deferred findings. */
 void roce_reuse_end(struct roce_ctx *ctx);
 
-/* Maximum number of missing PSNs between the first PSN of a use and its first captured packet, in a
- * capture with gaps. */
+/* If a QP number is used again: maximum number of PSNs that the capture may lack between the first
+ * PSN of the new connection and its first captured packet. */
 #define ROCE_START_PSNS 64u
 
 /* roce_qp_was_idle() to roce_requester_restart() use ctx->sender as the requester. */

@@ -397,8 +397,8 @@ static void wrong_hello_is_refused(void)
     close_all();
 }
 
-/* Returns a connected or listening socket that belongs to another user, under the name of block
- * `block` of this user. */
+/* Returns a connected or listening socket of another user. Its name is the one that the socket of
+ * this user's block `block` would have. */
 static int foreign_socket(uint32_t block, bool listens)
 {
     struct sockaddr_un addr;

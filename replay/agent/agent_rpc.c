@@ -275,7 +275,7 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
     const json_t *hex = json_object_get(in, "hex");
     struct agent_send send = {0};
     const char *dgid = json_string_value(json_object_get(in, "dgid"));
-    uint64_t len, rkey, imm, invalidate, gid, qpn, qkey, hops;
+    uint64_t len, rkey, imm, invalidate, gid, qpn, qkey, hops, tclass;
     uint32_t qp, cnt = 0;
     uint8_t *bytes = NULL;
     json_t *out;
@@ -296,7 +296,9 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
         !agent_read_number(in, "gid_index", 255, 0, &gid) ||
         !agent_read_number(in, "dest_qpn", 0xFFFFFF, 0, &qpn) ||
         !agent_read_number(in, "qkey", UINT32_MAX, 0, &qkey) ||
-        !agent_read_number(in, "hop_limit", 255, 64, &hops) || !agent_read_place(in, &send.place))
+        !agent_read_number(in, "hop_limit", 255, 64, &hops) ||
+        !agent_read_number(in, "traffic_class", 255, 0, &tclass) ||
+        !agent_read_place(in, &send.place))
         return agent_error_reply("send: a number is out of range");
     if (dgid && inet_pton(AF_INET6, dgid, &send.dgid) != 1)
         return agent_error_reply("send: dgid must be an IPv6 address (IPv4 as ::ffff:a.b.c.d)");
@@ -304,6 +306,7 @@ static json_t *op_send(struct agent_device *dev, const json_t *in)
     send.dest_qpn = (uint32_t)qpn;
     send.qkey = (uint32_t)qkey;
     send.hop_limit = (uint8_t)hops;
+    send.tclass = (uint8_t)tclass;
     send.len = (uint32_t)len;
     send.rkey = (uint32_t)rkey;
     send.imm = (uint32_t)imm;

@@ -511,7 +511,8 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
                                  .port_num = AGENT_PORT,
                                  .grh = {.dgid = send->dgid,
                                          .sgid_index = (uint8_t)send->gid_index,
-                                         .hop_limit = send->hop_limit}};
+                                         .hop_limit = send->hop_limit,
+                                         .traffic_class = send->tclass}};
 
         slot->ah = ibv_create_ah(dev->qp[qp].qp->pd, &to);
         if (!slot->ah) {

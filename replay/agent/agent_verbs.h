@@ -140,7 +140,7 @@ struct agent_send {
     union ibv_gid dgid;
     int gid_index;
     uint32_t dest_qpn, qkey;
-    uint8_t hop_limit;
+    uint8_t hop_limit, tclass;
 };
 
 struct agent_completion {

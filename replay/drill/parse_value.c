@@ -21,6 +21,7 @@ enum option_type {
     TYPE_SRQ,
     TYPE_XRCD,
     TYPE_MR,
+    TYPE_AH,
     TYPE_FLAG,
     TYPE_FILL,
 };
@@ -36,8 +37,9 @@ static const struct {
 };
 
 static const char *const kind_names[] = {
-    [SCRIPT_PD] = "pd", [SCRIPT_CQ] = "cq", [SCRIPT_SRQ] = "srq", [SCRIPT_XRCD] = "xrcd",
-    [SCRIPT_QP] = "qp", [SCRIPT_MR] = "mr", [SCRIPT_MW] = "mw",   [SCRIPT_PEER] = "peer",
+    [SCRIPT_PD] = "pd",     [SCRIPT_CQ] = "cq", [SCRIPT_SRQ] = "srq",
+    [SCRIPT_XRCD] = "xrcd", [SCRIPT_QP] = "qp", [SCRIPT_MR] = "mr",
+    [SCRIPT_MW] = "mw",     [SCRIPT_AH] = "ah", [SCRIPT_PEER] = "peer",
 };
 
 const char *parse_object_kind_name(enum script_object_kind kind)
@@ -439,6 +441,7 @@ static bool parse_option_value(struct parser *p, enum script_opt opt, struct scr
     case TYPE_PD: return parse_object(p, SCRIPT_PD, &value->object);
     case TYPE_CQ: return parse_object(p, SCRIPT_CQ, &value->object);
     case TYPE_SRQ: return parse_object(p, SCRIPT_SRQ, &value->object);
+    case TYPE_AH: return parse_object(p, SCRIPT_AH, &value->object);
     case TYPE_XRCD: return parse_object(p, SCRIPT_XRCD, &value->object);
     case TYPE_MR: return parse_place(p, "the name of an mr with an offset, as M+1024", true, value);
     case TYPE_FLAG: value->num = 1; return !p->lexer.failed;

@@ -31,6 +31,7 @@ static const struct {
          SCRIPT_BIT(PD) | SCRIPT_BIT(IOVA) | SCRIPT_BIT(ZERO_BASED) | SCRIPT_BIT(INVALIDATES),
      SCRIPT_BIT(LEN) | SCRIPT_BIT(ACCESS)},
     {SCRIPT_MW, SCRIPT_BIT(TYPE) | SCRIPT_BIT(PD), SCRIPT_BIT(TYPE)},
+    {SCRIPT_AH, SCRIPT_BIT(TCLASS) | SCRIPT_BIT(HOP_LIMIT) | SCRIPT_BIT(GROUP) | SCRIPT_BIT(PD), 0},
     {SCRIPT_PEER, SCRIPT_BIT(LEN) | SCRIPT_BIT(FILL), SCRIPT_BIT(LEN)},
 };
 #define OBJECT_KINDS (sizeof(object_rows) / sizeof(object_rows[0]))
@@ -238,7 +239,7 @@ static bool parse_head_or_object(struct parser *p)
     }
     if (l->token.kind == LEX_WORD && l->at[strspn(l->at, " \t")] == '=')
         return parse_variant_values(p);
-    return lexer_expected(l, "a time, an object (pd, cq, srq, xrcd, qp, mr, mw, peer), or "
+    return lexer_expected(l, "a time, an object (pd, cq, srq, xrcd, qp, mr, mw, ah, peer), or "
                              "purpose, rules, coverage, needs, role, allow, let, or, else, "
                              "NAME = VALUE");
 }

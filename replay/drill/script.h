@@ -112,6 +112,7 @@ static inline uint8_t script_pattern(uint64_t n, uint64_t i)
     X(SRQ,        "srq",        SRQ,    0)                  \
     X(XRCD,       "xrcd",       XRCD,   0)                  \
     X(MR,         "mr",         MR,     0)                  \
+    X(AH,         "ah",         AH,     0)                  \
     X(SOLICITED,  "solicited",  FLAG,   0)                  \
     X(FENCE,      "fence",      FLAG,   0)                  \
     X(INLINE,     "inline",     FLAG,   0)                  \
@@ -160,6 +161,7 @@ enum script_object_kind {
     SCRIPT_QP,
     SCRIPT_MR,
     SCRIPT_MW,
+    SCRIPT_AH,   /* address handle of datagrams */
     SCRIPT_PEER, /* memory of the drill's own end */
 };
 
@@ -297,7 +299,7 @@ struct script_event {
     struct script_packet *packet; /* SEND, EXPECT */
     int64_t psn;                  /* ACKS: PSN that the ACKs must reach, relative */
     enum script_verb verb;        /* VERB */
-    int object;                   /* index of a QP, SRQ, CQ, MR or MW; SCRIPT_NO_OBJECT: any */
+    int object;                   /* index of the object; SCRIPT_NO_OBJECT: any */
     bool recv;                    /* COMP: completion of a receive */
     unsigned code;                /* COMP: status; ASYNC: event; STATE: state; CM_EVENT: event */
     struct script_value place;    /* STORE, MEMORY */

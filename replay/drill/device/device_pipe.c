@@ -171,7 +171,7 @@ static json_t *describe_object(const struct script *script, const struct drill_n
     static const enum script_opt links[] = {SCRIPT_OPT_PD, SCRIPT_OPT_CQ, SCRIPT_OPT_RECV_CQ,
                                             SCRIPT_OPT_SRQ, SCRIPT_OPT_XRCD};
     static const char *const link_names[] = {"pd", "cq", "recv-cq", "srq", "xrcd"};
-    static const char *const kinds[] = {"pd", "cq", "srq", "xrcd", "qp", "mr", "mw", "peer"};
+    static const char *const kinds[] = {"pd", "cq", "srq", "xrcd", "qp", "mr", "mw", "ah", "peer"};
     json_t *json = json_object();
 
     json_object_set_new(json, "name", json_string(object->name));
@@ -182,6 +182,12 @@ static json_t *describe_object(const struct script *script, const struct drill_n
                                 json_string(script->object[o->value[links[k]].object].name));
     if (object->kind == SCRIPT_QP)
         describe_qp(script, net, i, json);
+    if (object->kind == SCRIPT_AH) {
+        set_number(json, "tclass", script_number(o, SCRIPT_OPT_TCLASS, 0));
+        set_number(json, "hop-limit", script_number(o, SCRIPT_OPT_HOP_LIMIT, 64));
+        if (script_given(o, SCRIPT_OPT_GROUP))
+            set_number(json, "group", script_number(o, SCRIPT_OPT_GROUP, 0));
+    }
     if (object->kind == SCRIPT_MR) {
         uint64_t len = script_number(o, SCRIPT_OPT_LEN, 0);
 

@@ -60,8 +60,9 @@ static struct drill_device *device_open(const void *config, const struct script 
                                         struct error *error)
 {
     /* Order of creation: an object comes after the objects that it uses. */
-    static const enum script_object_kind order[] = {SCRIPT_PD, SCRIPT_CQ, SCRIPT_XRCD, SCRIPT_SRQ,
-                                                    SCRIPT_QP, SCRIPT_MR, SCRIPT_MW,   SCRIPT_PEER};
+    static const enum script_object_kind order[] = {SCRIPT_PD,  SCRIPT_CQ, SCRIPT_XRCD,
+                                                    SCRIPT_SRQ, SCRIPT_QP, SCRIPT_MR,
+                                                    SCRIPT_MW,  SCRIPT_AH, SCRIPT_PEER};
     struct drill_device *dev = calloc(1, sizeof(*dev));
     struct rnic_attr attr = {.gid_cnt = 1, .seed = 1};
     int rc;

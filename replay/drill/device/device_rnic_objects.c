@@ -179,6 +179,19 @@ static int make_qp(struct drill_device *dev, int i)
     return rc;
 }
 
+static int make_ah(struct drill_device *dev, int i)
+{
+    const struct script_options *o = &dev->script->object[i].options;
+    struct rnic_av av = {0};
+
+    set_av(dev, o, &av);
+    if (script_given(o, SCRIPT_OPT_GROUP)) {
+        memset(av.dmac, 0, sizeof(av.dmac));
+        drill_net_group(dev->net, script_number(o, SCRIPT_OPT_GROUP, 0), av.dgid);
+    }
+    return dev->api->rnic_ah_new(device_rnic_pd(dev, o), &av, &dev->at[i].ah);
+}
+
 int device_rnic_make(struct drill_device *dev, int i)
 {
     const struct script_object *object = &dev->script->object[i];
@@ -199,6 +212,7 @@ int device_rnic_make(struct drill_device *dev, int i)
                                      script_number(o, SCRIPT_OPT_TYPE, 1) == 1 ? RNIC_MW_TYPE_1
                                                                                : RNIC_MW_TYPE_2,
                                      &dev->at[i].mw);
+    case SCRIPT_AH: return make_ah(dev, i);
     case SCRIPT_PEER: return 0;
     }
     return RNIC_ERR_INVALID;

@@ -129,25 +129,6 @@ static unsigned send_flags(const struct script_options *o)
            (script_given(o, SCRIPT_OPT_INLINE) ? RNIC_SEND_INLINE : 0);
 }
 
-/* Posts a datagram to a multicast group. Creates an address handle for this request only. */
-static int post_to_group(struct drill_device *dev, const struct script_event *event,
-                         struct rnic_send_wr *wr)
-{
-    const struct script_options *o = &dev->script->object[event->object].options;
-    struct rnic_av av = {.hop_limit = 64};
-    struct rnic_ah *ah;
-    int rc;
-
-    drill_net_group(dev->net, script_number(&event->options, SCRIPT_OPT_GROUP, 0), av.dgid);
-    rc = dev->api->rnic_ah_new(device_rnic_pd(dev, o), &av, &ah);
-    if (rc != 0)
-        return rc;
-    wr->ah = ah;
-    rc = dev->api->rnic_post_send(dev->at[event->object].qp, wr);
-    dev->api->rnic_ah_del(ah);
-    return rc;
-}
-
 static int post_send(struct drill_device *dev, const struct script_event *event)
 {
     const struct script_options *o = &event->options;
@@ -162,7 +143,9 @@ static int post_send(struct drill_device *dev, const struct script_event *event)
         .imm = (uint32_t)script_number(o, SCRIPT_OPT_IMM, 0),
         .compare_add = script_number(o, SCRIPT_OPT_COMPARE, script_number(o, SCRIPT_OPT_ADD, 0)),
         .swap = script_number(o, SCRIPT_OPT_SWAP, 0),
-        .ah = dev->at[event->object].ah,
+        .ah =
+            dev->at[script_given(o, SCRIPT_OPT_AH) ? o->value[SCRIPT_OPT_AH].object : event->object]
+                .ah,
         .remote_qpn =
             (uint32_t)script_number(o, SCRIPT_OPT_TO_QPN, drill_own_qpn(dev->net, event->object)),
         .remote_qkey =
@@ -204,9 +187,7 @@ static int post_send(struct drill_device *dev, const struct script_event *event)
     }
     if (event->verb == SCRIPT_VERB_LOCAL_INV)
         wr.invalidate_key = key_value(dev, &o->value[SCRIPT_OPT_KEY]);
-    return script_given(o, SCRIPT_OPT_GROUP)
-               ? post_to_group(dev, event, &wr)
-               : dev->api->rnic_post_send(dev->at[event->object].qp, &wr);
+    return dev->api->rnic_post_send(dev->at[event->object].qp, &wr);
 }
 
 /* ---- other verbs ----------------------------------------------------------------------------- */
@@ -337,6 +318,10 @@ static int destroy_object(struct drill_device *dev, int i)
         rc = dev->api->rnic_mw_del(dev->at[i].mw);
         dev->at[i].mw = rc == 0 ? NULL : dev->at[i].mw;
         return rc;
+    case SCRIPT_AH:
+        rc = dev->api->rnic_ah_del(dev->at[i].ah);
+        dev->at[i].ah = rc == 0 ? NULL : dev->at[i].ah;
+        return rc;
     case SCRIPT_PEER: break;
     }
     return RNIC_ERR_INVALID;
@@ -349,6 +334,8 @@ static bool uses_destroyed(const struct drill_device *dev, const struct script_e
 
     if (i == SCRIPT_NO_OBJECT)
         return false;
+    if (dev->script->object[i].kind == SCRIPT_AH)
+        return !dev->at[i].ah;
     return !dev->at[i].pd && !dev->at[i].cq && !dev->at[i].srq && !dev->at[i].xrcd &&
            !dev->at[i].qp && !dev->at[i].mr && !dev->at[i].mw;
 }

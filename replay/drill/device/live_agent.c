@@ -46,6 +46,10 @@ static const char *lacking_object(const struct script_object *object)
         return script_number(o, SCRIPT_OPT_LEN, 0) == 0  ? "regions without bytes"
                : script_given(o, SCRIPT_OPT_INVALIDATES) ? "regions that can be invalidated"
                                                          : NULL;
+    case SCRIPT_AH:
+        return script_given(o, SCRIPT_OPT_GROUP) ? "multicast"
+               : script_given(o, SCRIPT_OPT_PD)  ? "address handles of a PD"
+                                                 : NULL;
     default: return NULL;
     }
 }
@@ -72,12 +76,11 @@ static const char *lacking_event(const struct script *script, const struct scrip
                    : NULL;
     case SCRIPT_VERB_ARM: return NULL;
     case SCRIPT_VERB_DESTROY:
-        return script->object[event->object].kind == SCRIPT_PEER ? "destroy" : NULL;
+        return script->object[event->object].kind >= SCRIPT_AH ? "destroy" : NULL;
     default:
-        return event->verb > SCRIPT_VERB_ARM       ? "multicast and CM"
-               : script_given(o, SCRIPT_OPT_GROUP) ? "multicast"
-               : script_given(o, SCRIPT_OPT_SRQ)   ? "XRC"
-                                                   : NULL;
+        return event->verb > SCRIPT_VERB_ARM     ? "multicast and CM"
+               : script_given(o, SCRIPT_OPT_SRQ) ? "XRC"
+                                                 : NULL;
     }
 }
 

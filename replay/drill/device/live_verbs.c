@@ -120,6 +120,10 @@ static void set_destination(const struct live_agent *agent, const struct script_
                             json_t *request)
 {
     const struct script_options *qp = &agent->script->object[event->object].options;
+    const struct script_options *ah =
+        script_given(&event->options, SCRIPT_OPT_AH)
+            ? &agent->script->object[event->options.value[SCRIPT_OPT_AH].object].options
+            : qp;
 
     set_own_gid(agent, request);
     set_number(request, "dest_qpn",
@@ -129,7 +133,8 @@ static void set_destination(const struct live_agent *agent, const struct script_
     set_number(request, "qkey",
                script_number(&event->options, SCRIPT_OPT_QKEY,
                              script_number(qp, SCRIPT_OPT_QKEY, 0x11111111)));
-    set_number(request, "hop_limit", script_number(qp, SCRIPT_OPT_HOP_LIMIT, 64));
+    set_number(request, "hop_limit", script_number(ah, SCRIPT_OPT_HOP_LIMIT, 64));
+    set_number(request, "traffic_class", script_number(ah, SCRIPT_OPT_TCLASS, 0));
 }
 
 static int post_send(struct live_agent *agent, const struct script_event *event)

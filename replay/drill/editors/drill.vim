@@ -7,7 +7,7 @@ endif
 setlocal iskeyword+=-
 syntax match drillComment /#.*/
 syntax match drillHead /^\s*\(purpose\|rules\|coverage\|needs\|role\|allow\|let\)\>/
-syntax match drillObject /^\s*\(qp\|mr\|peer\|cq\|srq\|mw\|pd\|xrcd\)\>/
+syntax match drillObject /^\s*\(qp\|mr\|peer\|cq\|srq\|mw\|ah\|pd\|xrcd\)\>/
 syntax match drillTime /^\s*\(+\w\+\(\~+\w\+\)\?\|\*\)/
 syntax match drillTo /\s<\s/
 syntax match drillFrom /\s>?\?\s/
@@ -20,7 +20,7 @@ syntax keyword drillOpcode SEND WRITE READ First Middle Last Only Request Respon
 syntax keyword drillItem PSN MSN ACK NAK RNR AckReq FECN BECN va rkey add original payload bad ICRC cut altered SRQ Q_Key
 syntax keyword drillVerb recv post send write read cmp-swap fetch-add flush atomic-write bind local-inv store modify destroy arm attach detach listen connect accept reject establish disconnect fails
 syntax keyword drillCheck comp no event notified notification check counter cm-event nothing acks through is known inconclusive gone
-syntax keyword drillOption id len mtu timeout retry rnr-retry rnr-timer rd-atomic resources psn peer-psn peer-qpn pkey qkey tclass hop-limit depth sends recvs limit type iova key imm compare swap group port reason src-qp to-qpn access state level from to invalidate pd cq recv-cq srq xrcd mr solicited fence inline unsignaled zero-based invalidates fill data u64
+syntax keyword drillOption id len mtu timeout retry rnr-retry rnr-timer rd-atomic resources psn peer-psn peer-qpn pkey qkey tclass hop-limit depth sends recvs limit type iova key imm compare swap group port reason src-qp to-qpn access state level from to invalidate pd cq recv-cq srq xrcd mr ah solicited fence inline unsignaled zero-based invalidates fill data u64
 highlight default link drillComment Comment
 highlight default link drillHead PreProc
 highlight default link drillObject Type

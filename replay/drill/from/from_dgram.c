@@ -44,17 +44,25 @@ static int open_source(struct source *s, struct from_drill *d, const struct dgra
     return 0;
 }
 
-/* Prints the head of the drill, and the QP except for its PSN. */
+/* Returns whether a datagram of the stream goes to a multicast group. */
+static bool sends_to_group(const struct source *s)
+{
+    struct roce_pkt pkt;
+
+    for (size_t i = 0; s->stream.svc == ROCE_SVC_UD && i < s->stream.cnt; i++) {
+        trace_parse(packet_of(s, i), &pkt);
+        if (pkt.bth.dest_qp == ROCE_QP_MULTICAST)
+            return true;
+    }
+    return false;
+}
+
+/* Prints the head of the drill. */
 static void print_head(const struct source *s, FILE *out, uint32_t stream, bool sends)
 {
     bool ud = s->stream.svc == ROCE_SVC_UD;
-    bool group = s->stream.multicast;
-    struct roce_pkt pkt;
+    bool group = s->stream.multicast || (sends && sends_to_group(s));
 
-    for (size_t i = 0; ud && sends && i < s->stream.cnt; i++) {
-        trace_parse(packet_of(s, i), &pkt);
-        group |= pkt.bth.dest_qp == ROCE_QP_MULTICAST;
-    }
     fprintf(out, "purpose  the %s the messages of stream %u of %s as the software RNIC does\n",
             sends ? "sender sends" : "receiver receives", stream + 1, s->d->file);
     fprintf(out, "rules    %s\nneeds    %s%s\nrole     %s\n",
@@ -243,7 +251,7 @@ static int add_message(struct source *s, const struct dgram_message_reader *read
     if (roce_pkt_has(&first, ROCE_HDR_RETH))
         from_print_place(s->d, out, "to", 'R', 0, first.reth.va, first.reth.rkey, "key");
     if (first.bth.dest_qp == ROCE_QP_MULTICAST)
-        fprintf(out, " group %u", GROUP);
+        fputs(" ah G", out);
     if (roce_pkt_has(&first, ROCE_HDR_DETH) && first.deth.qkey != s->stream.qkey)
         fprintf(out, " qkey 0x%08x", first.deth.qkey);
     if (roce_pkt_has(&end, ROCE_HDR_IMMDT))
@@ -295,6 +303,8 @@ int from_dgram_sender(struct from_drill *d, const struct dgram_streams *streams,
         fprintf(out, "peer R%u len %" PRIu64 " fill %u\n", i,
                 d->region[i].span ? d->region[i].span : 1, i + 2);
     print_qp(&s, out, "psn");
+    if (sends_to_group(&s))
+        fprintf(out, "\nah G group %u", GROUP);
     fputc('\n', out);
     from_head_end(d);
     while (rc == 0 && dgram_message_next(&reader, &m)) {

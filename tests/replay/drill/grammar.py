@@ -202,7 +202,7 @@ def statements(text):
 
 def main():
     grammar = published()
-    places, problems = {}, []
+    places, problems = {}, words_without_a_part(grammar)
     paths = sorted(top.glob("tests/conformance/**/*.drill")) + [top / "tests/replay/drill/grammar.drill"]
     for path in paths:
         order = 0
@@ -226,6 +226,15 @@ def main():
                                      f"{len(problems)} problems"]))
     played = subprocess.run([program, "drill", "--strict", "--quiet", paths[-1]])
     return bool(problems) or len(places) < 200 or played.returncode
+
+
+def words_without_a_part(grammar):
+    """Returns a problem for each item of packets, verb, head and kind of object of the parser that the grammar lacks."""
+    sources = "".join((top / "replay/drill" / name).read_text() for name in ("parse_packet.c", "parse_event.c", "parse_value.c"))
+    words = re.findall(r'\{"([^"]+)", ITEM_|\{"([^"]+)", SCRIPT_VERB_|\[SCRIPT_\w+\] = "([a-z]+)"', sources)
+    parts = " ".join(part for _, part in grammar.names.values())
+    return [f"the grammar does not have {word!r}" for word in {"".join(found) for found in words}
+            if not all(f'"{one}"' in parts or f'"{word}"' in parts for one in word.split())]
 
 
 def broken(places):

@@ -59,7 +59,7 @@ static const struct cli_option rows[] = {
     {"grammar", KEY_GRAMMAR, NULL, "print the grammar of the drills"},
     {"words", KEY_WORDS, NULL, "print the verbs, opcodes, fields and other words of the drills"},
     {"check", KEY_CHECK, NULL, "parse the drills with all their variants, and run none"},
-    {"only", KEY_ONLY, "VARIANT", "run only this combination of variants, as 'mtu=1024 ip=4'"},
+    {"only", KEY_ONLY, "VARIANT", "run only the variants with these values, as 'mtu=1024 ip=4'"},
     {"resume", KEY_RESUME, "REPORT.json",
      "play only the drills that a run which stopped names as not run in this report"},
     {"pipe", KEY_PIPE, "COMMAND",

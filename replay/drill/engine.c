@@ -386,31 +386,49 @@ static bool check_whole_events(struct drill_engine *e)
     return true;
 }
 
+/* Returns the last event whose row in the log stands before this row, else the last event. */
+static const struct script_event *event_before(const struct drill_engine *e, size_t row)
+{
+    size_t last = e->script->step_cnt - 1;
+
+    while (row > 0 && e->result->log[row - 1].line == 0)
+        row--;
+    for (size_t i = 0; row > 0 && i < e->script->step_cnt; i++)
+        if (e->script->event[e->script->step[i].first].line == e->result->log[row - 1].line)
+            last = i;
+    return &e->script->event[e->script->step[last].first];
+}
+
 /* Returns false and fails the drill if the device did something that no line expects. */
 static bool check_rest(struct drill_engine *e)
 {
-    const struct script_event *last =
-        &e->script->event[e->script->step[e->script->step_cnt - 1].first];
     struct drill_log_row *row;
+    size_t at = 0;
 
     if (e->ops->wait)
         timeline_step(e, e->now);
     row = match_pending_frame(e, 0, true);
     e->diff.field[0] = '\0';
     if (row) {
+        at = (size_t)(row - e->result->log);
         row->mark = DRILL_MARK_DIFF;
         match_fail(e, "no line expects this packet of the device: %s", row->text);
     } else if (e->comp_cnt) {
+        at = e->comp[0].row;
         match_fail(e, "no line expects this completion: id %" PRIu64 " %s", e->comp[0].comp.id,
                    words_name(words_status, e->comp[0].comp.status));
     } else if (e->async_cnt && e->async[0].type != RNIC_EVENT_COMM_EST) {
-        match_fail(e, "no line expects this event: %s", words_name(words_event, e->async[0].type));
+        at = e->async_row[0];
+        match_fail(
+            e, "no line expects this event: %s %s", words_name(words_event, e->async[0].type),
+            e->async[0].object == SCRIPT_NO_OBJECT ? ""
+                                                   : e->script->object[e->async[0].object].name);
     } else if (e->ops->guards_intact && !e->ops->guards_intact(e->ctx.dev)) {
         match_fail(e, "the device wrote next to a memory region");
     } else {
         return true;
     }
-    stop_at(e, NULL, last, DRILL_FAIL);
+    stop_at(e, NULL, event_before(e, at), DRILL_FAIL);
     return false;
 }
 

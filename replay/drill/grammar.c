@@ -133,6 +133,10 @@ void script_print_words(FILE *out)
     fprintf(out, "Verbs and comp with their options; those in brackets may be absent:\n");
     parse_print_verbs(out);
     fprintf(out, "\nWords:\n");
+    line = begin_line(out, "needs");
+    for (unsigned i = 0; words_needs[i]; i++)
+        add_word(&line, words_needs[i]);
+    fputc('\n', out);
     print_table(out, "access", words_access);
     print_table(out, "states of a QP", words_state);
     print_table(out, "completion statuses", words_status);

@@ -322,6 +322,11 @@ static enum outcome_of_try try_comp(struct drill_engine *e, const struct script_
         e->met = queued.time;
         return TRY_MET;
     }
+    for (unsigned i = 0; i < e->comp_cnt; i++)
+        if (e->comp[i].comp.object == event->object)
+            return wait_for(e, event,
+                            event->recv ? "completion of a receive (one of a request came)"
+                                        : "completion of a request (one of a receive came)");
     return wait_for(e, event, "completion");
 }
 
@@ -344,6 +349,8 @@ static enum outcome_of_try try_async(struct drill_engine *e, const struct script
         if (e->async[i].type == event->code &&
             (event->object == SCRIPT_NO_OBJECT || e->async[i].object == event->object)) {
             memmove(&e->async[i], &e->async[i + 1], (--e->async_cnt - i) * sizeof(e->async[0]));
+            memmove(&e->async_row[i], &e->async_row[i + 1],
+                    (e->async_cnt - i) * sizeof(e->async_row[0]));
             e->met = e->now;
             return TRY_MET;
         }

@@ -50,6 +50,7 @@ struct drill_engine {
     struct queued_comp comp[DRILL_QUEUE_MAX];
     unsigned comp_cnt, comp_total;
     struct drill_async async[DRILL_QUEUE_MAX];
+    size_t async_row[DRILL_QUEUE_MAX]; /* indexes of the events' rows in the log */
     unsigned async_cnt, async_total;
     int notified[DRILL_QUEUE_MAX];
     unsigned notified_cnt, notified_total;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "drill/parse_event.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "drill/parse_packet.h"
@@ -357,6 +358,29 @@ static bool parse_window(struct parser *p, struct script_event *event)
     return parse_object(p, SCRIPT_MW, &window->object);
 }
 
+/* Number of previous events that are searched for an id, so that the time is linear. */
+#define IDS_CHECKED 4096u
+
+/* Returns false and sets an error if the id of a work request is in use: that of another receive
+ * for a receive, else that of another request. */
+static bool check_id(struct parser *p, const struct script_event *event)
+{
+    const struct script *s = p->script;
+    uint64_t id = script_number(&event->options, SCRIPT_OPT_ID, 0);
+    size_t i = s->event_cnt > IDS_CHECKED ? s->event_cnt - IDS_CHECKED : 0;
+
+    for (; script_given(&event->options, SCRIPT_OPT_ID) && i < s->event_cnt; i++) {
+        const struct script_event *other = &s->event[i];
+
+        if (other != event && other->kind == SCRIPT_VERB &&
+            script_given(&other->options, SCRIPT_OPT_ID) &&
+            script_number(&other->options, SCRIPT_OPT_ID, 0) == id &&
+            (other->verb == SCRIPT_VERB_RECV) == (event->verb == SCRIPT_VERB_RECV))
+            return lexer_fail(&p->lexer, "id %" PRIu64 " is in use since line %u", id, other->line);
+    }
+    return true;
+}
+
 static bool parse_verb(struct parser *p, unsigned row, struct script_event *event)
 {
     event->kind = SCRIPT_VERB;
@@ -371,7 +395,7 @@ static bool parse_verb(struct parser *p, unsigned row, struct script_event *even
         return lexer_fail(&p->lexer, "modify needs a qp, srq or cq");
     return parse_options(p, verbs[row].allowed, &event->options) &&
            parse_required(p, &event->options, verbs[row].required, verbs[row].words) &&
-           parse_fails(p, event);
+           check_id(p, event) && parse_fails(p, event);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */

@@ -85,6 +85,9 @@ struct packet_parser {
 bool parse_packet_qp(struct parser *p, int *qp)
 {
     int found = parse_find_object(p), only = SCRIPT_NO_OBJECT;
+    const char *words[SCRIPT_OBJECTS_MAX];
+    char list[300], what[340];
+    unsigned cnt = 0;
 
     if (found != SCRIPT_NO_OBJECT) {
         if (!parse_object(p, SCRIPT_QP, qp))
@@ -93,10 +96,14 @@ bool parse_packet_qp(struct parser *p, int *qp)
     }
     for (int i = 0; i < p->script->object_cnt; i++)
         if (p->script->object[i].kind == SCRIPT_QP) {
-            if (only != SCRIPT_NO_OBJECT)
-                return lexer_expected(&p->lexer, "the name of one of several QPs, and ':'");
+            words[cnt++] = p->script->object[i].name;
             only = i;
         }
+    if (cnt > 1) {
+        snprintf(what, sizeof(what), "the QP of the packet and ':' (%s)",
+                 parse_word_list(words, cnt, list, sizeof(list)));
+        return lexer_expected(&p->lexer, what);
+    }
     *qp = only;
     return true;
 }
@@ -233,6 +240,9 @@ static bool parse_object_field(struct packet_parser *s, enum script_field_kind k
         return parse_object(s->p, SCRIPT_SRQ, &f->value.object);
     if (kind == SCRIPT_FIELD_QPN)
         return parse_object(s->p, SCRIPT_QP, &f->value.object);
+    if (kind == SCRIPT_FIELD_ADDRESS)
+        return parse_place(s->p, "the name of an mr or peer with an offset, as M+1024", true,
+                           &f->value);
     return parse_place(s->p, f->field->label, false, &f->value);
 }
 

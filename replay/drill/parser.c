@@ -187,13 +187,28 @@ static bool parse_service(struct parser *p, struct script_object *object)
     return !p->lexer.failed;
 }
 
+/* Returns false and sets an error if no device can create an object with these values. */
+static bool check_values(struct parser *p, const struct script_object *object)
+{
+    uint64_t mtu = script_number(&object->options, SCRIPT_OPT_MTU, 1024);
+    uint64_t type = script_number(&object->options, SCRIPT_OPT_TYPE, 1);
+
+    if (object->kind == SCRIPT_QP && (mtu < 256 || mtu > 4096 || (mtu & (mtu - 1)) != 0))
+        return lexer_fail(&p->lexer, "the mtu of a QP is 256, 512, 1024, 2048 or 4096");
+    if (object->kind == SCRIPT_MW && (type < 1 || type > 2))
+        return lexer_fail(&p->lexer, "the type of a window is 1 or 2 (a drill that needs mw-2a has "
+                                     "windows of type 2A, other drills 2B)");
+    return true;
+}
+
 static bool parse_declaration(struct parser *p, unsigned row)
 {
     struct script *s = p->script;
     struct script_object *object = &s->object[s->object_cnt];
 
     if (s->step_cnt)
-        return lexer_fail(&p->lexer, "an object after the first event");
+        return lexer_fail(&p->lexer, "an object after the first event (an event begins with its "
+                                     "time, as +0)");
     if (s->object_cnt == SCRIPT_OBJECTS_MAX)
         return lexer_fail(&p->lexer, "more than %d objects", SCRIPT_OBJECTS_MAX);
     if (!check_new_name(p))
@@ -206,7 +221,8 @@ static bool parse_declaration(struct parser *p, unsigned row)
         return false;
     return parse_options(p, object_rows[row].allowed, &object->options) &&
            parse_required(p, &object->options, object_rows[row].required,
-                          parse_object_kind_name(object->kind));
+                          parse_object_kind_name(object->kind)) &&
+           check_values(p, object);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */

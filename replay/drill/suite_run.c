@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "drill/parser.h"
 #include "drill/record.h"
+#include "drill/words.h"
 #include "flow/base/rules.h"
 #include "util/keymap.h"
 
@@ -189,6 +190,24 @@ struct wanted_cases {
     const json_t *not_run; /* array of the report to resume, or NULL */
 };
 
+/* Returns whether a combination of variants, as "mtu=1024 ip=4", has all values of another text. */
+static bool has_values(const char *text, const char *values)
+{
+    for (size_t len; *values; values += len) {
+        const char *at = text;
+
+        values += strspn(values, " ");
+        len = strcspn(values, " ");
+        while (*at && (strcspn(at, " ") != len || strncmp(at, values, len) != 0)) {
+            at += strcspn(at, " ");
+            at += strspn(at, " ");
+        }
+        if (len && !*at)
+            return false;
+    }
+    return true;
+}
+
 /* Returns whether the options choose a combination of the variants. */
 static bool is_wanted(const char *path, unsigned combination, const struct wanted_cases *wanted)
 {
@@ -201,7 +220,7 @@ static bool is_wanted(const char *path, unsigned combination, const struct wante
     if (script_read(&script, path, combination, &error) == 0)
         script_variant_text(&script, text, sizeof(text));
     script_free(&script);
-    if (wanted->only && strcmp(text, wanted->only) != 0)
+    if (wanted->only && !has_values(text, wanted->only))
         return false;
     json_array_foreach(wanted->not_run, at, item)
     {
@@ -276,13 +295,16 @@ static int check_rules(const struct script *script, struct error *error)
     return 0;
 }
 
-/* The software RNIC, the default device of --check, has all features that a drill can name. */
-static int check_needs(const struct script *script, const struct drill_device_ops *ops,
-                       struct error *error)
+static int check_needs(const struct script *script, struct error *error)
 {
-    for (unsigned i = 0; i < script->need_cnt; i++)
-        if (!ops->supports(script->need[i]))
+    for (unsigned i = 0; i < script->need_cnt; i++) {
+        const char *const *word = words_needs;
+
+        while (*word && strcmp(*word, script->need[i]) != 0)
+            word++;
+        if (!*word)
             return refuse_name(script, "feature has the name", script->need[i], error);
+    }
     return 0;
 }
 
@@ -310,8 +332,8 @@ static void run_case(struct suite_runner *runner, struct drill_case *c)
         return;
     }
     script_variant_text(&c->script, c->variant, sizeof(c->variant));
-    c->unusable = check_rules(&c->script, &c->error) != 0 ||
-                  (options->check_only && check_needs(&c->script, options->ops, &c->error) != 0);
+    c->unusable =
+        check_rules(&c->script, &c->error) != 0 || check_needs(&c->script, &c->error) != 0;
     if (options->check_only || c->unusable)
         return;
     drill_run(&c->script, options->ops, options->config, options->lacking, &c->result);
@@ -400,6 +422,8 @@ static int choose_cases(struct drill_suite *suite, const struct drill_suite_opti
     }
     rc = make_cases(suite, &wanted, error);
     json_decref(report);
+    if (rc == 0 && options->only && suite->path_cnt && !suite->cnt)
+        return error_set(error, "--only '%s': no drill has this variant", options->only);
     return rc;
 }
 

@@ -65,14 +65,25 @@ static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *by
     return row;
 }
 
-/* Replaces the address and key of a packet in its text by the name of their region, as "va M+64".
- */
+/* Returns whether an address is in a region, or is its end. */
+static bool region_has(const struct drill_engine *e, int object, uint64_t va)
+{
+    uint64_t start = e->ops->address(e->ctx.dev, object);
+
+    return va >= start &&
+           va - start <= script_number(&e->script->object[object].options, SCRIPT_OPT_LEN, 0);
+}
+
+/* Replaces the address and key of a packet in its text by names, as "va M+64" or, with the key of a
+ * window, "va M+64 rkey W". */
 static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt, struct strbuf *t)
 {
     bool reth = roce_pkt_has(pkt, ROCE_HDR_RETH);
     uint64_t va = reth ? pkt->reth.va : pkt->atomiceth.va;
     uint32_t rkey = reth ? pkt->reth.rkey : pkt->atomiceth.rkey;
+    const char *window = NULL;
     char raw[64], rest[256], *at;
+    int found = SCRIPT_NO_OBJECT;
 
     if (!reth && !roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
         return;
@@ -80,20 +91,21 @@ static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt
     at = strstr(t->p, raw);
     for (int i = 0; at && i < e->script->object_cnt; i++) {
         const struct script_object *o = &e->script->object[i];
-        uint64_t start, len = script_number(&o->options, SCRIPT_OPT_LEN, 0);
 
-        if ((o->kind != SCRIPT_MR && o->kind != SCRIPT_PEER && o->kind != SCRIPT_MW) ||
-            e->ops->key(e->ctx.dev, i) != rkey)
-            continue;
-        start = e->ops->address(e->ctx.dev, i);
-        if (va < start || (o->kind != SCRIPT_MW && va - start > len))
-            continue;
-        snprintf(rest, sizeof(rest), "%s", at + strlen(raw));
-        t->len = (size_t)(at - t->p);
-        *at = '\0';
-        strbuf_addf(t, "va %s+%" PRIu64 "%s", o->name, va - start, rest);
-        return;
+        if (o->kind == SCRIPT_MW && e->ops->key(e->ctx.dev, i) == rkey)
+            window = o->name;
+        if ((o->kind == SCRIPT_MR || o->kind == SCRIPT_PEER) && region_has(e, i, va) &&
+            (found == SCRIPT_NO_OBJECT || e->ops->key(e->ctx.dev, i) == rkey))
+            found = i;
     }
+    if (found == SCRIPT_NO_OBJECT || (!window && e->ops->key(e->ctx.dev, found) != rkey))
+        return;
+    snprintf(rest, sizeof(rest), "%s", at + strlen(raw));
+    t->len = (size_t)(at - t->p);
+    *at = '\0';
+    strbuf_addf(t, "va %s+%" PRIu64 "%s%s%s", e->script->object[found].name,
+                va - e->ops->address(e->ctx.dev, found), window ? " rkey " : "",
+                window ? window : "", rest);
 }
 
 /* Writes a packet in the form of the ladder and of `rocedrill decode`, with a relative PSN if its
@@ -214,10 +226,13 @@ void timeline_drain(struct drill_engine *e)
             timeline_text(e, 0, "other asynchronous event, number %u", async.type);
             continue; /* for example a GID that became valid: the drill did not cause it */
         }
-        timeline_text(e, 0, "event %s", words_name(words_event, async.type));
+        timeline_text(e, 0, "event %s %s", words_name(words_event, async.type),
+                      async.object == SCRIPT_NO_OBJECT ? "" : e->script->object[async.object].name);
         e->async_total++;
-        if (e->async_cnt < DRILL_QUEUE_MAX)
+        if (e->async_cnt < DRILL_QUEUE_MAX) {
+            e->async_row[e->async_cnt] = e->result->log_cnt ? e->result->log_cnt - 1 : 0;
             e->async[e->async_cnt++] = async;
+        }
     }
     while (e->ops->notified && e->ops->notified(e->ctx.dev, &cq)) {
         e->notified_total++;

@@ -98,6 +98,12 @@ const struct word_number words_cm_event[] = {
     {NULL, 0},
 };
 
+const char *const words_needs[] = {
+    "uc",         "ud",           "xrc",     "srq",        "mw",     "mw-2a",     "mw-2b",
+    "flush",      "atomic-write", "cnp",     "cm",         "atomic", "multicast", "counters",
+    "invalidate", "zero-based",   "credits", "exact-time", NULL,
+};
+
 bool words_have(const struct word_number *table, uint64_t number)
 {
     while (table->word && table->number != number)

@@ -19,6 +19,7 @@ extern const struct word_number words_event[];    /* enum rnic_event_type */
 extern const struct word_number words_error[];    /* enum rnic_error, negated */
 extern const struct word_number words_nak[];      /* enum roce_nak */
 extern const struct word_number words_cm_event[]; /* enum rnic_cm_event_type */
+extern const char *const words_needs[];           /* features of devices; NULL ends the list */
 
 /* Returns whether a table has a number. */
 bool words_have(const struct word_number *table, uint64_t number);

@@ -6,19 +6,16 @@
 #include "device/rnic.h"
 #include "drill/device/device_rnic_objects.h"
 #include "drill/device/device_rnic_verbs.h"
+#include "drill/words.h"
 
-static const char *const capabilities[] = {
-    "uc",        "ud",       "xrc",          "srq",        "mw",      "mw-2a",
-    "mw-2b",     "flush",    "atomic-write", "cnp",        "cm",      "atomic",
-    "multicast", "counters", "invalidate",   "zero-based", "credits", "exact-time",
-};
-
+/* The software RNIC has all features that a drill can name. */
 static bool device_supports(const char *need)
 {
-    for (unsigned i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++)
-        if (strcmp(need, capabilities[i]) == 0)
-            return true;
-    return false;
+    const char *const *word = words_needs;
+
+    while (*word && strcmp(*word, need) != 0)
+        word++;
+    return *word != NULL;
 }
 
 static bool script_needs(const struct script *script, const char *need)

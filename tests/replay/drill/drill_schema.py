@@ -23,7 +23,7 @@ DRILLS = {
     "fail": f"purpose p\n{HEAD}{WRITE}+0 {ACK} MSN 7 [RC-RSP-102]\n",
     "known": f"purpose p\n{HEAD}{WRITE}+0 > nothing\nelse {ACK} known S1\n",
     "inconclusive": f"purpose p\n{HEAD}{WRITE}+0 > nothing\nor {ACK} inconclusive\n",
-    "unsupported": f"purpose p\nneeds teleport\n{HEAD}{WRITE}",
+    "unsupported": f"purpose p\nneeds cnp\n{HEAD}{WRITE}",
     "unusable": "nonsense\n",
 }
 
@@ -40,7 +40,7 @@ def main():
             with open(f"{tmp}/g/{name}.drill", "w", encoding="utf-8") as file:
                 file.write(text)
         for args in ([folder], ["--record", f"{tmp}/rec", f"{tmp}/g"], ["--shard", "1/1", f"{tmp}/g"]):
-            done = subprocess.run([program, "drill", "--json", "-"] + args, capture_output=True, text=True)
+            done = subprocess.run([program, "drill", "--lacks", "cnp", "--json", "-"] + args, capture_output=True, text=True)
             report = json.loads(done.stdout)
             jsonschema.validate(report, schema)
             for case in report["drills"]:

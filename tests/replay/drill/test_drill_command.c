@@ -93,6 +93,13 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
     CHECKRUN_EXPECT("$R drill --quiet $T/d | grep -c '^pass'", 1, "0", "");
     CHECKRUN_EXPECT("$R drill --lacks uc,cnp $T/d/h", 0, "unsupported  h/4-cnp", "");
     CHECKRUN_EXPECT("$R drill --only ip=6 $T/d/g/1-pass.drill", 0, "pass         g/1-pass\n", "");
+    /* The values of some variants choose all combinations that have them. */
+    CHECKRUN_EXPECT(
+        "sed 's/^ip.*/ip = 4, 6\\nn = 1, 2\\nk = 5, 6/' $T/d/g/1-pass.drill >$T/only.drill; "
+        "$R drill --only 'k=6 ip=6' $T/only.drill",
+        0, "(2 variants)\n", "");
+    CHECKRUN_EXPECT("$R drill --only ip=5 $T/d/g/1-pass.drill", 2, "",
+                    "--only 'ip=5': no drill has this variant");
     CHECKRUN_EXPECT("$R drill $T/d/h", 0, "known        h/3-known", "");
     CHECKRUN_EXPECT("$R drill --strict $T/d/h", 1, "known        h/3-known", "");
 }

@@ -71,6 +71,9 @@ static void packet_that_differs_fails_with_its_field(void)
            "expected +1, actual +0");
     expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 NAK sequence\n", DRILL_FAIL, 8,
            "aeth.syndrome");
+    expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
+           "+0 > Acknowledge PSN +0 ACK\n",
+           DRILL_FAIL, 8, "aeth.syndrome: expected ACK, actual");
     expect(WRITE_ACKED "+0~+1ms > READ Response Only PSN +0\n", DRILL_FAIL, 8, "bth.opcode");
     expect(WRITE_ACKED "+0~+1ms > acks through PSN +0 MSN 3\n", DRILL_FAIL, 8, "aeth.msn");
     expect(WRITE_ACKED "+0~+1ms > acks through PSN -1\n", DRILL_FAIL, 8, "an ACK beyond -1");
@@ -114,7 +117,10 @@ static void everything_unexpected_fails(void)
            DRILL_FAIL, 9, "no line expects this completion: id 1 success");
     expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
            "+0 > Acknowledge PSN +0 NAK remote-access\n",
-           DRILL_FAIL, 8, "no line expects this event: qp-access-error");
+           DRILL_FAIL, 8, "no line expects this event: qp-access-error Q");
+    expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
+           "+0 > Acknowledge PSN +0 NAK remote-access\n+1ms qp Q is ERR\n",
+           DRILL_FAIL, 8, "no line expects this event: qp-access-error Q");
 }
 
 static void completions_are_compared(void)
@@ -123,6 +129,7 @@ static void completions_are_compared(void)
     "+0 recv Q id 5 len 64\n+0 < SEND Only with Immediate PSN +0 payload 8 fill 3 imm 7 AckReq\n"  \
     "+0 > Acknowledge PSN +0 ACK\n"
     expect(SENT "+0 comp recv Q id 5 success len 8 imm 7 fill 3\n", DRILL_PASS, 0, "");
+    expect(SENT "+0 comp Q id 5 success\n", DRILL_FAIL, 10, "one of a receive came");
     expect(SENT "+0 comp recv Q id 6 success\n", DRILL_FAIL, 10, "id: expected 6, actual 5");
     expect(SENT "+0 comp recv Q id 5 flushed\n", DRILL_FAIL, 10,
            "status: expected flushed, actual success");
@@ -223,7 +230,8 @@ static void a_need_that_the_device_lacks_is_unsupported(void)
 
 static void an_object_that_cannot_be_made_fails(void)
 {
-    static const char text[] = "purpose p\nrules R\nrole both\nqp Q rc mtu 1000\n+0 qp Q is RTS\n";
+    static const char text[] =
+        "purpose p\nrules R\nrole both\nqp Q rc sends 4000000000\n+0 qp Q is RTS\n";
     struct script script;
     struct error error;
     struct drill_result r;

@@ -167,6 +167,10 @@ static void numbers_are_decimal_hexadecimal_or_expressions(void)
 
 static void objects_are_declared_once_and_with_what_they_need(void)
 {
+    expect_refused(HEAD "qp Q rc mtu 300\n", "4:16", "the mtu of a QP is 256, 512, 1024");
+    expect_refused(HEAD "mw W type 3\n", "4:12", "the type of a window is 1 or 2");
+    expect_refused(EVENTS "+0 qp Q is RTS\nqp Q is RTS\n", "12:4", "an event begins with its time");
+    expect_bad_line("+0 < Q: WRITE Only PSN +0 va W+8 payload 8", 30, "name of an mr or peer");
     expect_refused(HEAD "mr M access none\n", "4:17", "mr needs len");
     expect_refused(HEAD "mr M len 5 access none len 6\n", "4:24", "'len' twice");
     expect_refused(HEAD "mr M len 5 access none\nmr M len 5 access none\n", "5:4",
@@ -233,7 +237,7 @@ static void packets_are_written_in_the_words_of_decode(void)
 
 static void packet_errors(void)
 {
-    expect_bad_line("+0 < SEND Only PSN +0", 6, "the name of one of several QPs");
+    expect_bad_line("+0 < SEND Only PSN +0", 6, "the QP of the packet and ':' (Q or U)");
     expect_bad_line("+0 < M: SEND Only PSN +0", 6, "the name of a qp");
     expect_bad_line("+0 < Q SEND Only PSN +0", 8, "':' after the QP");
     expect_bad_line("+0 < Q: SEND Nothing PSN +0", 9, "SEND First, SEND Middle");
@@ -333,6 +337,8 @@ static void verbs_have_their_operands_and_options(void)
     expect_line("+0 reject reason 28");
     expect_bad_line("+0 recv M id 1 len 5", 9, "the name of a qp or srq");
     expect_bad_line("+0 recv Q id 1", 15, "recv needs len");
+    expect_refused(EVENTS "+0 recv Q id 1 len 8\n+0 post send Q id 1\n+0 recv S id 1 len 8\n",
+                   "13:21", "id 1 is in use since line 11");
     expect_bad_line("+0 post dance Q", 9, "send, write, read, cmp-swap");
     expect_bad_line("+0 post send Q from M", 22, "post send needs id");
     expect_bad_line("+0 post bind Q id 1 mr M len 5", 21, "id or mw");

@@ -100,6 +100,7 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     if (*event->known) {
         e->result->verdict = DRILL_KNOWN;
         e->result->line = event->line;
+        e->result->column = event->column;
         add_id(e->result->known, sizeof(e->result->known), event->known);
     }
     if (event->kind == SCRIPT_GONE) {

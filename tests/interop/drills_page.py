@@ -50,6 +50,7 @@ def best(reports):
         for case in report["drills"]:
             cases[case["name"], case["variant"]].append(case)
     drills = [next((case for case in runs if not too_slow(case)), runs[0]) for runs in cases.values()]
+    drills.sort(key=lambda case: case["name"] + ".drill")  # the order of the files
     names = collections.Counter(case["verdict"] for case in drills)
     return {**reports[0], "drills": drills, "totals": {name: names[name] for name in reports[0]["totals"]}}
 

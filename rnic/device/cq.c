@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "device/cq.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include "device/device.h"
 #include "transport/fault.h"
@@ -54,22 +55,40 @@ void rnic_cq_free(struct rnic_cq *cq)
     rnic_event_purge(&cq->rnic->events, NULL, cq);
     rnic_list_del(&cq->link);
     rnic_list_del(&cq->notified);
+    rnic_heap_set(&cq->rnic->moderated, &cq->moderated, RNIC_NEVER);
     cq->rnic->cq_cnt--;
     free(cq->wc);
     free(cq);
 }
 
-/* Raises a notification if the user requested one (R201, C11-32). A completion with an error counts
- * as solicited. */
+/* Raises the notification that the user requested. */
+static void raise_notification(struct rnic_cq *cq)
+{
+    if (!RNIC_FAULT(ARM_STAYS))
+        cq->armed = RNIC_CQ_IDLE;
+    cq->held = 0;
+    rnic_heap_set(&cq->rnic->moderated, &cq->moderated, RNIC_NEVER);
+    if (cq->notifications++ == 0)
+        rnic_list_add(&cq->rnic->notified, &cq->notified);
+}
+
+static bool moderation_delays(const struct rnic_cq *cq)
+{
+    return cq->event_period != 0 && cq->held < cq->event_cnt;
+}
+
+/* Raises a notification if the user requested one (R201, C11-32), or delays it as the moderation
+ * requires. A completion with an error counts as solicited. */
 static void notify(struct rnic_cq *cq, const struct rnic_wc *wc)
 {
     if (cq->armed == RNIC_CQ_SOLICITED && !wc->solicited && !RNIC_FAULT(SOLICITED_ALL) &&
         (wc->status == RNIC_WC_SUCCESS || RNIC_FAULT(SOLICITED_ERROR)))
         return;
-    if (!RNIC_FAULT(ARM_STAYS))
-        cq->armed = RNIC_CQ_IDLE;
-    if (cq->notifications++ == 0)
-        rnic_list_add(&cq->rnic->notified, &cq->notified);
+    cq->held++;
+    if (!moderation_delays(cq))
+        raise_notification(cq);
+    else if (cq->held == 1)
+        rnic_heap_set(&cq->rnic->moderated, &cq->moderated, cq->rnic->now + cq->event_period);
 }
 
 /* Returns index `i` modulo the ring size; `i` must be less than twice the ring size. */
@@ -156,6 +175,29 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
     else if (cq->armed == RNIC_CQ_IDLE)
         cq->armed = RNIC_CQ_SOLICITED; /* an earlier request for any completion stays in force
                                         * (C11-31) */
+}
+
+int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period)
+{
+    rnic_time since = cq->moderated.at - cq->event_period; /* time of the first completion held */
+
+    if (!rnic_heap_reserve(&cq->rnic->moderated, cq->rnic->cq_cnt))
+        return RNIC_ERR_NOMEM;
+    cq->event_cnt = cnt;
+    cq->event_period = cnt > 1 ? period : 0;
+    if (cq->held && moderation_delays(cq))
+        rnic_heap_set(&cq->rnic->moderated, &cq->moderated, since + cq->event_period);
+    else if (cq->held)
+        raise_notification(cq);
+    return RNIC_OK;
+}
+
+void rnic_cq_expire(struct rnic *rnic, rnic_time now)
+{
+    struct rnic_heap_node *first;
+
+    while ((first = rnic_heap_first(&rnic->moderated)) != NULL && first->at <= now)
+        raise_notification((struct rnic_cq *)((char *)first - offsetof(struct rnic_cq, moderated)));
 }
 
 struct rnic_cq *rnic_cq_notified(struct rnic *rnic)

@@ -3,6 +3,7 @@
 #ifndef RNIC_CQ_H
 #define RNIC_CQ_H
 
+#include "base/heap.h"
 #include "device/list.h"
 #include "device/rnic.h"
 
@@ -16,6 +17,11 @@ struct rnic_cq {
     uint32_t notifications;    /* notifications raised but not fetched; one request raises at
                                 * most one */
     enum rnic_cq_armed armed;
+    uint32_t event_cnt;     /* moderation: number of completions that raise a notification */
+    rnic_time event_period; /* moderation: maximum delay of a notification, ns; 0: no moderation */
+    uint32_t held;          /* number of completions that the requested notification will report */
+    struct rnic_heap_node moderated; /* node in rnic.moderated while held > 0; key: time when the
+                                      * delay ends, ns */
     struct rnic_wc *wc;
     uint32_t depth;
     uint32_t head;
@@ -28,6 +34,9 @@ struct rnic_cq {
 /* Adds a completion of QP `qpn`. Returns false if the CQ is full or has overflowed (R200; C9-218).
  * The first lost completion raises the error event. */
 bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
+
+/* Raises the notifications whose moderation delay has ended at `now`. */
+void rnic_cq_expire(struct rnic *rnic, rnic_time now);
 
 /* Removes the completions of a QP that is reset (R190). The specification does not require this.
  * rdma-core's mlx4 and mlx5 do so, and its tests rely on it (test_mr.py, restate_qps). The

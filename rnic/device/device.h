@@ -57,7 +57,8 @@ struct rnic {
     struct rnic_slab slab;  /* memory of QPs and their queues */
     struct rnic_list ready; /* QPs that may have packets to send, in the order of sending */
     struct rnic_delayed_ack delayed_ack;
-    struct rnic_list notified; /* CQs with notifications to fetch, oldest first */
+    struct rnic_heap moderated; /* CQs with a delayed notification, by the end of the delay */
+    struct rnic_list notified;  /* CQs with notifications to fetch, oldest first */
 
     /* Lists of all objects of the device, for rnic_del(). */
     struct rnic_list pds;

@@ -83,6 +83,7 @@ void rnic_del(struct rnic *rnic)
     rnic_map_free(&rnic->qpns);
     rnic_map_free(&rnic->srqns);
     rnic_pacer_free(&rnic->pacer);
+    rnic_heap_free(&rnic->moderated);
     rnic_slab_free(&rnic->slab);
     free(rnic);
 }
@@ -354,14 +355,18 @@ bool rnic_ack_waits(const struct rnic *rnic)
 }
 
 /* Returns the expiry time of the earliest timer. A responder has no timer: it acknowledges
- * immediately (R100), unless the caller delays ACKs. */
+ * immediately (R100), unless the caller delays ACKs. A CQ has one while moderation delays its
+ * notification. */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
     rnic_time timer = rnic_timers_next(&rnic->timers);
     rnic_time pace = rnic_pacer_next(&rnic->pacer);
     rnic_time ack = rnic_delayed_ack_deadline(&rnic->delayed_ack);
+    const struct rnic_heap_node *event = rnic_heap_first(&rnic->moderated);
     rnic_time first = timer < pace ? timer : pace;
 
+    if (event && event->at < first)
+        first = event->at;
     return first < ack ? first : ack;
 }
 
@@ -373,6 +378,7 @@ void rnic_expire(struct rnic *rnic, rnic_time now)
     while ((timer = rnic_timers_due(&rnic->timers, now)) != NULL)
         rnic_qp_expire(RNIC_LIST_OF(timer, struct rnic_qp, timer), now);
     rnic_timers_trim(&rnic->timers);
+    rnic_cq_expire(rnic, now);
     release_paced(rnic, now);
     release_acks(rnic, now);
 }

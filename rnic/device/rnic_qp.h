@@ -45,6 +45,15 @@ uint32_t rnic_cq_depth(const struct rnic_cq *cq);
  */
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
+/*
+ * Moderates the notifications of a CQ. A requested notification is raised when `cnt` completions
+ * that it reports have been added since the request, or `period` ns after the first of them. With
+ * `cnt` 0 or 1 or `period` 0, each notification is raised at its first completion, as in a new CQ.
+ * A delayed notification follows the new values, counted from its first completion. Returns
+ * RNIC_ERR_NOMEM if out of memory. The specification has no moderation: this is ibv_modify_cq(3).
+ */
+int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period);
+
 /* Removes the oldest notification. Returns its CQ, or NULL if there is none. Polling the CQ does
  * not remove its notification. */
 struct rnic_cq *rnic_cq_notified(struct rnic *rnic);

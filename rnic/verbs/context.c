@@ -51,6 +51,7 @@ static void set_operations(struct vctx *ctx)
     verbs->query_device_ex = vctx_query_device_ex;
     verbs->query_rt_values = vctx_query_rt_values;
     verbs->create_cq_ex = vcq_create_ex;
+    verbs->modify_cq = vcq_modify;
     verbs->create_qp_ex = vqp_create_ex;
     verbs->create_srq_ex = vsrq_create_ex;
     verbs->get_srq_num = vsrq_num;

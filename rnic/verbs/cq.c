@@ -136,6 +136,20 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
     return result;
 }
 
+int vcq_modify(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
+{
+    int result = vctx_check_owner(ibv->context);
+    if (result != 0)
+        return result;
+    if (attr->attr_mask != IBV_CQ_ATTR_MODERATE)
+        return EINVAL;
+    vctx_lock(ibv->context);
+    result = verbs_errno(rnic_cq_moderate(vcq_of(ibv)->rnic, attr->moderate.cq_count,
+                                          (rnic_time)attr->moderate.cq_period * 1000));
+    vctx_unlock(ibv->context);
+    return result;
+}
+
 int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
 {
     int result = vctx_check_owner(ibv->context);

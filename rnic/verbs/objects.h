@@ -330,6 +330,7 @@ uint8_t vcq_sl(const struct rnic_wc *wc); /* Returns the value of ibv_wc.sl. */
 /* Removes completions from the CQ. If there are none and `drives` is set, processes the device's
  * packets and tries again. Locked. */
 size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives);
+int vcq_modify(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int vcq_req_notify(struct ibv_cq *cq, int solicited_only);
 struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 void vcq_ex_init(struct vcq *cq); /* Sets the function pointers of ibv_cq_ex; defined in cq_ex.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Completion queues: order (R198), overrun (R200), use (R205). */
+/* Completion queues: order (R198), overrun (R200), notification (R201), moderation, use (R205). */
 #include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -339,8 +339,116 @@ static void oldest_notification_is_first(void)
     fixture_free(&fixture);
 }
 
+/* Moves the clock to `at` and returns the CQ that is notified, or NULL. */
+static struct rnic_cq *notified_at(rnic_time at)
+{
+    rnic_expire(fixture.rnic, at);
+    return rnic_cq_notified(fixture.rnic);
+}
+
+/* A moderated CQ notifies for each three completions. */
+static void moderated_notification_reports_a_count(void)
+{
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_moderate(fixture.cq, 3, 100000), RNIC_OK);
+    arrive(0, false); /* before the request: does not count */
+    for (uint32_t round = 0; round < 3; round++) {
+        rnic_cq_arm(fixture.cq, false);
+        EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+        arrive(3 * round + 1, false);
+        arrive(3 * round + 2, false);
+        CU_ASSERT(!notified_at(fixture.now));
+        arrive(3 * round + 3, false);
+        CU_ASSERT(notified_at(fixture.now) == fixture.cq);
+        CU_ASSERT(!notified_at(fixture.now + 100000));
+        fixture.now += 100000;
+    }
+    /* only solicited completions count for a request for solicited completions */
+    rnic_cq_arm(fixture.cq, true);
+    arrive(10, true);
+    arrive(11, false);
+    arrive(12, true);
+    CU_ASSERT(!notified_at(fixture.now));
+    arrive(13, true);
+    CU_ASSERT(notified_at(fixture.now) == fixture.cq);
+    fixture_free(&fixture);
+}
+
+/* Fewer completions than the count notify when the period ends, which begins with the first. */
+static void moderated_notification_waits_at_most_a_period(void)
+{
+    rnic_time first;
+
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    EXPECT_EQ(rnic_cq_moderate(fixture.cq, 3, 100000), RNIC_OK);
+    rnic_cq_arm(fixture.cq, false);
+    arrive(0, false);
+    first = fixture.now;
+    fixture.now += 600;
+    arrive(1, false);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), first + 100000);
+    CU_ASSERT(!notified_at(first + 99999));
+    CU_ASSERT(notified_at(first + 100000) == fixture.cq);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+    fixture.now = first + 200000;
+    arrive(2, false); /* no notification was requested */
+    CU_ASSERT(!notified_at(first + 900000));
+    fixture_free(&fixture);
+}
+
+/* New values apply to a notification that is already delayed; 0 or 1 ends the moderation. A deleted
+ * CQ leaves no timer. */
+static void changed_moderation_applies_to_a_delayed_notification(void)
+{
+    static const uint32_t off[][2] = {{0, 100000}, {1, 100000}, {3, 0}, {2, 100000}};
+    struct rnic_cq *cq[2];
+    uint32_t psn = 0;
+
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
+    for (unsigned i = 0; i < sizeof(off) / sizeof(off[0]); i++) {
+        EXPECT_EQ(rnic_cq_moderate(fixture.cq, 100, 100000), RNIC_OK);
+        rnic_cq_arm(fixture.cq, false);
+        arrive(psn++, false);
+        arrive(psn++, false);
+        CU_ASSERT(!notified_at(fixture.now));
+        EXPECT_EQ(rnic_cq_moderate(fixture.cq, 50, 30000), RNIC_OK);
+        EXPECT_EQ(rnic_deadline(fixture.rnic), fixture.now - 1000 + 30000);
+        CU_ASSERT(!notified_at(fixture.now));
+        EXPECT_EQ(rnic_cq_moderate(fixture.cq, off[i][0], off[i][1]), RNIC_OK);
+        CU_ASSERT(notified_at(fixture.now) == fixture.cq);
+        EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_wr = 8, .max_recv_sge = 1};
+        struct rnic_qp_attr attr = fixture.attr;
+        struct rnic_qp *qp;
+
+        EXPECT_EQ(rnic_cq_new(fixture.rnic, 8, &cq[i]), RNIC_OK);
+        EXPECT_EQ(rnic_cq_moderate(cq[i], 9, 200 - 100 * i), RNIC_OK);
+        init.recv_cq = cq[i];
+        EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &qp), RNIC_OK);
+        fixture_connect(&fixture, qp);
+        attr.state = RNIC_QPS_ERR;
+        EXPECT_EQ(rnic_qp_modify(qp, &attr, fixture.now), RNIC_OK);
+        rnic_cq_arm(cq[i], false);
+        EXPECT_EQ(rnic_post_recv(qp, &(struct rnic_recv_wr){.wr_id = i}), RNIC_OK);
+        EXPECT_EQ(rnic_deadline(fixture.rnic), fixture.now + 200 - 100 * i);
+        if (i == 1) {
+            EXPECT_EQ(rnic_qp_del(qp), RNIC_OK);
+            EXPECT_EQ(rnic_cq_del(cq[i]), RNIC_OK);
+        }
+    }
+    EXPECT_EQ(rnic_deadline(fixture.rnic), fixture.now + 200);
+    CU_ASSERT(!notified_at(fixture.now + 199));
+    CU_ASSERT(notified_at(fixture.now + 200) == cq[0]);
+    fixture_free(&fixture);
+}
+
 SUITE("device.cq", TEST(limits), TEST(r198_completions_keep_their_order),
       TEST(r190_reset_removes_completions), TEST(completions_outlive_a_deleted_qp),
       TEST(r200_overrun_moves_the_qp_to_err), TEST(deleted_cq_has_no_event),
       TEST(resized_cq_keeps_the_order), TEST(r201_one_request_raises_one_notification),
-      TEST(r201_error_is_solicited), TEST(oldest_notification_is_first))
+      TEST(r201_error_is_solicited), TEST(oldest_notification_is_first),
+      TEST(moderated_notification_reports_a_count),
+      TEST(moderated_notification_waits_at_most_a_period),
+      TEST(changed_moderation_applies_to_a_delayed_notification))

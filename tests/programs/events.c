@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "both.h"
 
@@ -91,6 +92,58 @@ static void channel_is_pollable(void)
     MUST(ibv_destroy_cq(both.b.cq) == 0 && ibv_dealloc_pd(both.b.pd) == 0);
     free(both.buf_a);
     free(both.buf_b);
+}
+
+/* ibv_modify_cq(): one event for three completions; with fewer, an event after the period. */
+static void moderated_events(void)
+{
+    enum { PERIOD_US = 30000 };
+    struct both both;
+    struct timespec start, end;
+    both_open(&both, context);
+    struct ibv_comp_channel *ch = ibv_create_comp_channel(context);
+    struct ibv_cq *cq = ibv_create_cq(context, 16, NULL, ch, 0), *got;
+    struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE << 1};
+    struct ibv_device_attr_ex limits;
+    void *user;
+    MUST(ch && cq && ibv_query_device_ex(context, NULL, &limits) == 0);
+    MUST(limits.cq_mod_caps.max_cq_count >= 3 && limits.cq_mod_caps.max_cq_period >= PERIOD_US);
+    MUST(ibv_modify_cq(cq, &attr) == EINVAL);
+    attr = (struct ibv_modify_cq_attr){IBV_CQ_ATTR_MODERATE, {3, PERIOD_US}};
+    MUST(ibv_modify_cq(cq, &attr) == 0);
+    /* A QP in the error state flushes its receive requests into the CQ. */
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    init.send_cq = init.recv_cq = cq;
+    struct ibv_qp *qp = ibv_create_qp(both.a.pd, &init);
+    struct ibv_qp_attr qp_attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    MUST(qp &&
+         ibv_modify_qp(qp, &qp_attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+    qp_attr.qp_state = IBV_QPS_ERR;
+    MUST(ibv_modify_qp(qp, &qp_attr, IBV_QP_STATE) == 0);
+    for (unsigned sent = 1; sent <= 3; sent += 2) {
+        MUST(ibv_req_notify_cq(cq, 0) == 0);
+        MUST(clock_gettime(CLOCK_MONOTONIC, &start) == 0);
+        for (unsigned i = 0; i < sent; i++)
+            post_recv(qp, both.mr_a, i, 8);
+        MUST(readable(ch->fd, sent == 3 ? 0 : 10000));
+        MUST(ibv_get_cq_event(ch, &got, &user) == 0 && got == cq);
+        MUST(clock_gettime(CLOCK_MONOTONIC, &end) == 0);
+        if (sent == 1)
+            MUST((end.tv_sec - start.tv_sec) * 1000000 + (end.tv_nsec - start.tv_nsec) / 1000 >=
+                 PERIOD_US);
+        MUST(!readable(ch->fd, 2 * PERIOD_US / 1000));
+        ibv_ack_cq_events(cq, 1);
+    }
+    /* The end of the moderation raises the delayed event at once. */
+    MUST(ibv_req_notify_cq(cq, 0) == 0);
+    post_recv(qp, both.mr_a, 9, 8);
+    attr.moderate = (struct ibv_moderate_cq){0, 0};
+    MUST(ibv_modify_cq(cq, &attr) == 0 && readable(ch->fd, 0));
+    MUST(ibv_get_cq_event(ch, &got, &user) == 0);
+    ibv_ack_cq_events(cq, 1);
+    MUST(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(cq) == 0 && ibv_destroy_comp_channel(ch) == 0);
+    both_close(&both);
 }
 
 static atomic_bool gone;
@@ -369,6 +422,7 @@ int main(int argc, char **argv)
 {
     static const struct both_case cases[] = {
         {"channel_is_pollable", channel_is_pollable},
+        {"moderated_events", moderated_events},
         {"destroy_waits_for_acknowledged_events", destroy_waits_for_acknowledged_events},
         {"affiliated_errors_are_events", affiliated_errors_are_events},
         {"srq_limit_is_an_event", srq_limit_is_an_event},

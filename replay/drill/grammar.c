@@ -21,7 +21,7 @@ const char script_grammar[] =
     "        | \"allow\" ID...                       rules that the passive judge does not report here\n"
     "        | \"let\" NAME \"=\" DURATION\n"
     "        | NAME \"=\" N { \",\" N }                a variant; $NAME is its value; ip is 4 or 6;\n"
-    "                                              at most 6 variants and 256 combinations\n"
+    "                                              at most 6 variants, 8 values, 256 combinations\n"
     "object  = \"qp\" NAME (\"rc\" | \"uc\" | \"ud\" | \"xrc\" | \"xrc-send\" | \"gsi\") { OPTION }\n"
     "        | (\"mr\" | \"peer\" | \"cq\" | \"srq\" | \"mw\" | \"ah\" | \"pd\" | \"xrcd\") NAME { OPTION }\n"
     "event   = TIME action [\"[\" ID... \"]\"]         rules that a failure of this line violates\n"

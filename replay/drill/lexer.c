@@ -17,8 +17,9 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-/* Reads the number at `at`. Reports an error if the number exceeds 64 bits. */
-static void take_number(struct lexer *lexer)
+/* Reads the number at `at`. Reports an error if the number exceeds 64 bits or has decimals.
+ * `value`: it is the value of a field, perhaps the start of an IP address. */
+static void take_number(struct lexer *lexer, bool value)
 {
     struct lex_token *token = &lexer->token;
     bool hex = lexer->at[0] == '0' && (lexer->at[1] == 'x' || lexer->at[1] == 'X');
@@ -41,6 +42,11 @@ static void take_number(struct lexer *lexer)
         }
         token->number = token->number * base + digit;
     }
+    if (!value && lexer->at[0] == '.' && isdigit((unsigned char)lexer->at[1])) {
+        token->len = (unsigned)(lexer->at - token->text);
+        lexer_fail(lexer, "numbers have no decimals: 0.64ms is 640us");
+        return;
+    }
     while (is_word_start(*lexer->at) && unit + 1 < sizeof(token->unit))
         token->unit[unit++] = *lexer->at++;
     token->unit[unit] = '\0';
@@ -52,10 +58,12 @@ static void take_number(struct lexer *lexer)
 void lexer_next(struct lexer *lexer)
 {
     struct lex_token *token = &lexer->token;
+    bool value; /* of a field: the token follows an = */
     bool bytes; /* hexadecimal digits follow, which may be more than a number can have */
 
     if (lexer->failed)
         return;
+    value = token->kind == LEX_MARK && *token->text == '=';
     bytes = lexer_is_word(lexer, "data");
     while (*lexer->at == ' ' || *lexer->at == '\t' || *lexer->at == '\r')
         lexer->at++;
@@ -67,7 +75,7 @@ void lexer_next(struct lexer *lexer)
         return;
     }
     if (isdigit((unsigned char)*lexer->at) && !bytes) {
-        take_number(lexer);
+        take_number(lexer, value);
         return;
     }
     if (is_word_start(*lexer->at) || (bytes && isdigit((unsigned char)*lexer->at))) {

@@ -38,9 +38,12 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
     return NULL;
 }
 
-/* Marks what differs from a line. consume_frame() replaces the mark if an alternative is met. */
+/* Marks what differs from a line, the first of the alternatives. consume_frame() replaces the mark
+ * if an alternative is met. */
 static void mark_difference(struct drill_log_row *row, const struct script_event *event)
 {
+    if (row->mark == DRILL_MARK_DIFF)
+        return;
     row->mark = DRILL_MARK_DIFF;
     row->line = event->line;
 }

@@ -320,7 +320,7 @@ static bool parse_rnr(struct packet_parser *s, struct script_field *f)
     f->value.num = ROCE_SYNDROME_RNR | 12;
     f->kind_only = true;
     if (!lexer_word(&s->p->lexer, "timer"))
-        return !s->p->lexer.failed;
+        return s->p->lexer.token.kind != LEX_NUMBER || lexer_expected(&s->p->lexer, "timer");
     f->kind_only = false;
     if (!parse_number(s->p, "an RNR timer code", 31, &code))
         return false;

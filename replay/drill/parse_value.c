@@ -106,7 +106,7 @@ static bool parse_variant(struct parser *p, uint64_t *out)
             *out = s->variant[i].value[s->variant[i].chosen];
             return !p->lexer.failed;
         }
-    return lexer_expected(&p->lexer, "the name of a variant of this drill");
+    return lexer_expected(&p->lexer, "the name of a variant of a line above");
 }
 
 /* Reads "(CODE)" after "timeout" or "rnr". CODE is at most 31. */
@@ -129,7 +129,7 @@ static bool parse_factor(struct parser *p, unsigned depth, uint64_t *out)
         return lexer_fail(l, "expression of more than 20 levels");
     if (l->token.kind == LEX_NUMBER) {
         if (*l->token.unit)
-            return lexer_expected(l, "a number without a unit");
+            return lexer_expected(l, "a number without a unit (in a sum, times are ns)");
         *out = l->token.number;
         lexer_next(l);
         return !l->failed;

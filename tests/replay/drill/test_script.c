@@ -132,7 +132,7 @@ static void variant_errors(void)
     expect_refused(HEAD "n = 1,2,3,4,5,6,7,8,9\n", "4:21", "more than 8 values");
     expect_refused(HEAD "qp Q rc\nn = 1\n+0 qp Q is RTS\n", "5:1",
                    "a variant after the first object");
-    expect_refused(HEAD "qp Q rc mtu $mtu\n", "4:14", "the name of a variant of this drill");
+    expect_refused(HEAD "qp Q rc mtu $mtu\n", "4:14", "the name of a variant of a line above");
 }
 
 static void numbers_are_decimal_hexadecimal_or_expressions(void)
@@ -153,6 +153,8 @@ static void numbers_are_decimal_hexadecimal_or_expressions(void)
     expect_refused(HEAD "mr M len 0xG access none\n", "4:10", "a hexadecimal digit");
     expect_refused(HEAD "mr M len 18446744073709551616 access none\n", "4:10",
                    "number above 64 bits");
+    expect_refused(HEAD "qp Q rc\n+0.64ms qp Q is RTS\n", "5:2", "0.64ms is 640us");
+    expect_bad_line("+0 > Q: Acknowledge PSN +0 RNR NAK 12", 36, "expected timer");
     expect_refused(HEAD "mr M len 4096k access none\n", "4:10", "a number without a unit");
     expect_refused(HEAD "mr M len 4294967296 access none\n", "4:10", "above the maximum of len");
     expect_refused(HEAD "mr M len (1+2 access none\n", "4:15", "'+', '-', '*', '/' or ')'");

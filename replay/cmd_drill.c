@@ -103,6 +103,7 @@ static const struct cli_option rows[] = {
     {"matrix", KEY_MATRIX, "FILE",
      "play nothing; write a table of the JSON reports that are given, as HTML or Markdown"},
     {"jobs", 'J', "N", "number of drills played in parallel (default: number of processors)"},
+    {"verbose", 'v', NULL, "print the ladders of all variants, also of those that passed"},
     {"quiet", 'q', NULL, "print only the drills that did not pass, and the table of results"},
     SHARD_OPTION("drills"),
     COLOUR_OPTION,
@@ -366,6 +367,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
                 return cli_error("drill: --jobs '%s': not a number from 1 to 64", optarg);
             args->options.threads = (unsigned)number;
             break;
+        case 'v': args->options.keep_log = true; break;
         case 'q': args->quiet = true; break;
         case COLOUR_KEY:
             if (colour_option(table.command, optarg, &args->colour) != 0)
@@ -434,7 +436,10 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
     if (tap != stdout && junit != stdout && json != stdout && html != stdout) {
         FILE *text = colour_open(args->colour);
 
-        drill_text(text, suite, args->quiet, "");
+        drill_text(text, suite,
+                   args->quiet              ? DRILL_QUIET
+                   : args->options.keep_log ? DRILL_VERBOSE
+                                            : DRILL_NORMAL);
         colour_close(text);
     }
     if (tap)

@@ -11,6 +11,7 @@
 
 #define ARROW_WIDTH 86u
 #define GROUP_MAX   64u
+#define LADDER_ROWS 40u /* rows of a ladder, without --verbose */
 
 int drill_case_status(const struct drill_case *c, bool strict)
 {
@@ -114,9 +115,10 @@ static void print_row(FILE *out, const struct drill_case *c, const struct drill_
     }
 }
 
-static void print_ladder(FILE *out, const struct drill_case *c)
+/* Prints the last `max` rows of the log. */
+static void print_ladder(FILE *out, const struct drill_case *c, size_t max)
 {
-    size_t cnt = c->result.log_cnt, from = cnt > 40 ? cnt - 40 : 0;
+    size_t cnt = c->result.log_cnt, from = cnt > max ? cnt - max : 0;
 
     if (cnt == 0)
         return;
@@ -150,7 +152,7 @@ static void print_rules(FILE *out, const char *ids)
 
 /* Prints a case that did not pass: the line, the difference, the ladder, and the command that
  * repeats the case. */
-static void print_problem(FILE *out, const struct drill_case *c, const char *command)
+static void print_problem(FILE *out, const struct drill_case *c)
 {
     const struct drill_result *r = &c->result;
 
@@ -176,10 +178,22 @@ static void print_problem(FILE *out, const struct drill_case *c, const char *com
     if (r->verdict == DRILL_UNSUPPORTED)
         return;
     print_rules(out, r->rules);
-    print_ladder(out, c);
+    print_ladder(out, c, LADDER_ROWS);
     fputs("  to repeat: ", out);
-    drill_repeat_command(out, c, command);
+    drill_repeat_command(out, c, "");
     fputc('\n', out);
+}
+
+/* Prints a case with its ladder, whatever its verdict is. */
+static void print_case(FILE *out, const struct drill_case *c)
+{
+    if (c->result.verdict != DRILL_PASS) {
+        print_problem(out, c);
+        return;
+    }
+    if (*c->variant)
+        fprintf(out, "  (%s): pass\n", c->variant);
+    print_ladder(out, c, c->result.log_cnt);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -267,7 +281,7 @@ static void print_table(FILE *out, const struct group_row *row, unsigned cnt)
     }
 }
 
-void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const char *command)
+void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail detail)
 {
     struct group_row group[GROUP_MAX];
     unsigned group_cnt = 0;
@@ -278,7 +292,7 @@ void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const ch
         struct group_row *row = find_group(group, &group_cnt, c);
 
         row->cnt[c->unusable ? DRILL_VERDICT_CNT : (unsigned)c->result.verdict]++;
-        if (!quiet || c->unusable || c->result.verdict != DRILL_PASS) {
+        if (detail != DRILL_QUIET || c->unusable || c->result.verdict != DRILL_PASS) {
             fprintf(out, "%-12s %.*s", drill_case_verdict(c), (int)c->name_len, c->name);
             if (cnt > 1 && failed)
                 fprintf(out, " (%zu of %zu variants failed)", failed, cnt);
@@ -288,8 +302,11 @@ void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const ch
         }
         if (c->unusable)
             fprintf(out, "  %s\n", c->error.text);
+        else if (detail == DRILL_VERBOSE)
+            for (size_t k = i; k < i + cnt; k++)
+                print_case(out, &suite->at[k]);
         else if (c->result.verdict != DRILL_PASS)
-            print_problem(out, c, command);
+            print_problem(out, c);
         i += cnt;
     }
     for (size_t i = suite->cnt; i < suite->cnt + suite->left && suite->cnt; i++)
@@ -531,7 +548,7 @@ static json_t *printed(const struct drill_case *c,
 static void print_ladder_part(FILE *out, const struct drill_case *c)
 {
     if (!c->unusable && c->result.verdict != DRILL_PASS)
-        print_problem(out, c, "");
+        print_problem(out, c);
 }
 
 void drill_json_shard(json_t *json, const struct shard *shard, const struct drill_suite *suite,

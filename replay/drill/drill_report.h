@@ -23,10 +23,14 @@ const char *drill_case_verdict(const struct drill_case *c);
 /* Writes the command that repeats a case. `command`: how the user named the device, or "". */
 void drill_repeat_command(FILE *out, const struct drill_case *c, const char *command);
 
-/* Prints a line for each drill, the ladder of each case that did not pass, and a table of groups.
- * `quiet`: prints only the cases that did not pass, and the last line. `command`: how the user
- * named the device, for the command that repeats a case. */
-void drill_text(FILE *out, const struct drill_suite *suite, bool quiet, const char *command);
+enum drill_detail {
+    DRILL_QUIET,   /* print only the drills that did not pass */
+    DRILL_NORMAL,  /* print a line for each drill, and the ladder of one case if it did not pass */
+    DRILL_VERBOSE, /* print the ladders of all cases; drill_suite_options.keep_log must be set */
+};
+
+/* Prints the drills, and a table of groups. */
+void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail detail);
 
 /* How a run prints its reports; a merge does the same. */
 struct drill_report_style {

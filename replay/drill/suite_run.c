@@ -354,7 +354,8 @@ static void run_case(struct suite_runner *runner, struct drill_case *c)
         runner->failed = true;
         pthread_mutex_unlock(&runner->lock);
     }
-    if (c->result.verdict == DRILL_PASS || c->result.verdict == DRILL_UNSUPPORTED)
+    if (!options->keep_log &&
+        (c->result.verdict == DRILL_PASS || c->result.verdict == DRILL_UNSUPPORTED))
         drill_result_free(&c->result);
 }
 
@@ -422,7 +423,8 @@ static int choose_cases(struct drill_suite *suite, const struct drill_suite_opti
     }
     rc = make_cases(suite, &wanted, error);
     json_decref(report);
-    if (rc == 0 && options->only && suite->path_cnt && !suite->cnt)
+    /* A shard may have no drill with this variant. */
+    if (rc == 0 && options->only && suite->path_cnt && !suite->cnt && !suite->position)
         return error_set(error, "--only '%s': no drill has this variant", options->only);
     return rc;
 }

@@ -57,6 +57,7 @@ struct drill_suite_options {
     const char *resume; /* JSON report of a run that stopped: play only the cases that it names as
                          * not run; NULL: play all */
     unsigned threads;   /* number of threads; 0: number of processors */
+    bool keep_log;      /* keep the logs of the cases that passed, too */
     bool check_only;    /* only parse the drills, and check the ids of their rules */
 };
 

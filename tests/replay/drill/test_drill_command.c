@@ -98,6 +98,9 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
         "sed 's/^ip.*/ip = 4, 6\\nn = 1, 2\\nk = 5, 6/' $T/d/g/1-pass.drill >$T/only.drill; "
         "$R drill --only 'k=6 ip=6' $T/only.drill",
         0, "(2 variants)\n", "");
+    CHECKRUN_EXPECT("$R drill -v $T/d/g/1-pass.drill", 0, "  (ip=6): pass\n", "");
+    CHECKRUN_EXPECT("$R drill -v $T/d/g/1-pass.drill | grep -c 'Acknowledge PSN +0 .* ✓'", 0, "2\n",
+                    "");
     CHECKRUN_EXPECT("$R drill --only ip=5 $T/d/g/1-pass.drill", 2, "",
                     "--only 'ip=5': no drill has this variant");
     CHECKRUN_EXPECT("$R drill $T/d/h", 0, "known        h/3-known", "");

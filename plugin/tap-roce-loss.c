@@ -168,24 +168,29 @@ static void rule_print(const void *row, struct roce_stat_table *stat)
     const struct roce_rule_info *info = roce_rule_info(rule->finding.rule);
     const char *known = rule->finding.known;
     const bool norm = roce_rule_is_norm(info);
-    char text[400];
+    char text[ROCE_STAT_CELL_LEN];
 
     roce_stat_text(stat, info->id);
     roce_stat_text(stat, roce_severity_name(known ? ROCE_SEV_NOTE : rule->finding.severity));
     roce_stat_num(stat, rule->count);
     roce_stat_num(stat, rule->first);
-    roce_stat_num(stat, rule->last);
-    roce_stat_text(stat, known ? known : norm ? "no" : "-");
-    snprintf(text, sizeof(text), "%s%s%s%s%s", norm ? "broken: " : "", info->text,
-             known ? " [known deviation: " : "",
-             known ? roce_deviations[roce_deviation_find(known)].text : "", known ? "]" : "");
+    snprintf(text, sizeof(text), "%s%s", norm ? "broken: " : "", info->text);
     roce_stat_text(stat, text);
+    if (known)
+        snprintf(text, sizeof(text), "%s: %s", known,
+                 roce_deviations[roce_deviation_find(known)].text);
+    else
+        snprintf(text, sizeof(text), "%s", norm ? "no" : "-");
+    roce_stat_text(stat, text);
+    roce_stat_num(stat, rule->last);
 }
 
+/* Wireshark's window makes each column as wide as its text, except for the last one, so the last
+ * column is not a text. */
 static const struct roce_stat_column rule_columns[] = {
     {"Rule", 12, false},       {"Severity", 8, false},   {"Count", 8, true},
-    {"First frame", 11, true}, {"Last frame", 10, true}, {"Known deviation", 15, false},
-    {"Rule text", 20, false},
+    {"First frame", 11, true}, {"Rule text", 60, false}, {"Known deviation", 15, false},
+    {"Last frame", 10, true},
 };
 
 static struct roce_stat_table rule_table = {

@@ -485,11 +485,11 @@ static bool raced(const struct inferred_setup *s, const struct request_pkt *e, u
 
 /*
  * Returns whether a response proves the executions that its PSN and MSN show. An altered response
- * proves nothing, so four conditions must hold.
+ * proves nothing, so these conditions must hold.
  *
- * Its PSN and MSN agree. All requests up to its PSN were captured. Its kind fits the request. The
- * requester reacts to it: the requester does not retransmit acknowledged requests, and after a NAK
- * it retransmits the NAKed PSN.
+ * Its PSN and MSN agree. Its kind fits the request. If it is an ACK or NAK, all requests up to its
+ * PSN were captured before, and the requester reacts to it: the requester does not retransmit
+ * acknowledged requests, and after a NAK it retransmits the NAKed PSN.
  */
 static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t high, int64_t expected)
 {
@@ -498,12 +498,14 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
     int64_t rel = s->event[event].rel;
     uint32_t back;
 
-    if (rel > high || !request_table_msn_fits(s, event) || !e)
+    if (!request_table_msn_fits(s, event) || !e)
         return false;
     if (op->kind == ROCE_KIND_READ_RESP)
         return trace_draws_read_response(event_opcode(s, e->event)->kind);
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
         return roce_opcode_is_atomic(event_opcode(s, e->event));
+    if (rel > high)
+        return false;
     /* An ACK inside a message repeats the MSN of the previous message, so that MSN proves
      * nothing. */
     if (event_is_syndrome(s, event, ROCE_SYN_ACK) && !event_packet(s, e->event)->ackreq &&

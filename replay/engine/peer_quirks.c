@@ -276,15 +276,24 @@ static bool follows_read(const struct inferred_setup *s, uint32_t event)
     return copies > responses;
 }
 
-/* Returns whether an RNR NAK refuses a READ, or a request that was acknowledged before and follows
- * a READ without a complete response. */
+/* Returns whether the MSN of a NAK counts fewer messages than precede its PSN. */
+static bool expects_earlier(const struct inferred_setup *s, uint32_t event)
+{
+    return roce_psn_diff(roce_psn_of(event_packet(s, event)->msn),
+                         roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) < 0;
+}
+
+/* Returns whether an RNR NAK refuses a READ, or a request behind a READ without a complete
+ * response. That request was acknowledged before, or the MSN shows that the responder expects an
+ * earlier one. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
 
     return event_is_syndrome(s, c->event, ROCE_SYN_RNR) &&
            (request_is(c, ROCE_KIND_READ) ||
-            (c->recorded_acked >= s->event[c->event].rel && follows_read(s, c->event)));
+            ((c->recorded_acked >= s->event[c->event].rel || expects_earlier(s, c->event)) &&
+             follows_read(s, c->event)));
 }
 
 static bool no_read_limit(const struct response_case *c)

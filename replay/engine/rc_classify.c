@@ -80,8 +80,9 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     const struct peer_quirk *known =
         peer_quirk_of_response(peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe), &c);
     const char *why = known || never_inconclusive(&c, d) ? NULL
-                      : cmp->inconclusive                ? cmp->inconclusive
-                                                         : inconclusive_reason(&c, &lacks);
+                      : cmp->inconclusive && !contradicts_msn(s, event)
+                          ? cmp->inconclusive
+                          : inconclusive_reason(&c, &lacks);
 
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;

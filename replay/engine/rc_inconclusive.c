@@ -16,6 +16,9 @@
  * beyond the last one. */
 #define UNSEEN_MAX 256
 
+/* Number of events before and after a response whose responses are compared in sent order. */
+#define ORDER_NEAR 64u
+
 static const struct inferred_setup *setup_of(const struct response_case *c)
 {
     return &c->dir->setup;
@@ -635,8 +638,9 @@ static bool has_other_request(const struct response_case *c, const struct reques
     return false;
 }
 
-/* Returns whether a response has data although its PSN is one of a request without data, or ends
- * the response to a READ at a PSN that is not its last one, or does not end it there. */
+/* Returns whether a response has data although its PSN is one of a request without data, or the
+ * syndrome of a NAK. Also returns whether it ends the response to a READ at a PSN that is not its
+ * last one, or does not end it there. */
 static bool has_wrong_place(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -647,6 +651,9 @@ static bool has_wrong_place(const struct response_case *c)
     if (!e || e->invalid || (op->kind != ROCE_KIND_READ_RESP && op->kind != ROCE_KIND_ATOMIC_ACK) ||
         has_other_request(c, e))
         return false;
+    if (roce_opcode_has(op, ROCE_HDR_AETH) &&
+        roce_syndrome_kind(event_packet(s, c->event)->syndrome) != ROCE_SYN_ACK)
+        return true;
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
         return !roce_opcode_is_atomic(event_opcode(s, e->event));
     if (!trace_draws_read_response(event_opcode(s, e->event)->kind))
@@ -699,10 +706,99 @@ static bool may_be_last(const struct response_case *c)
     return true;
 }
 
+/* Returns whether the capture contains the last request that a response shows as executed. */
+static bool shows_captured(const struct inferred_setup *s, uint32_t event)
+{
+    int64_t executed = event_executed_to(s, event);
+
+    return executed == s->first - 1 || request_at(s, executed);
+}
+
+/* Returns whether a response that the responder sent earlier, as the IPv4 identifications show,
+ * proves this response wrong, or a later one does. The MSN of a responder never decreases. A
+ * sequence NAK has the expected PSN, and no earlier response shows a request from there as
+ * executed. */
+static bool contradicts_order(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct trace_packet *p = event_packet(s, c->event);
+    int64_t rel = s->event[c->event].rel;
+    bool counts = counts_messages(s, c->event);
+    bool nak = event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ);
+
+    if (!shows_captured(s, c->event))
+        return false;
+    for (uint32_t i = c->event > ORDER_NEAR ? c->event - ORDER_NEAR : 0;
+         i < s->event_cnt && i <= c->event + ORDER_NEAR; i++) {
+        const struct trace_packet *q = event_packet(s, i);
+        bool before, after;
+        int32_t more;
+
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first ||
+            !shows_captured(s, i))
+            continue;
+        before = trace_sent_before(s->trace, q, p);
+        after = trace_sent_before(s->trace, p, q);
+        more = roce_psn_diff(roce_psn_of(q->msn), roce_psn_of(p->msn));
+        if (counts && counts_messages(s, i) && ((before && more > 0) || (after && more < 0)))
+            return true;
+        if (nak && before && event_executed(s, i, rel) && request_table_msn_fits(s, i))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a responder never sends the PSN and MSN of a response together, whichever
+ * requests it received: the MSN of a NAK counts exactly the messages before its PSN, and that of
+ * another response no fewer messages than end up to its PSN. */
+static bool has_impossible_pair(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t executed = event_executed_to(s, c->event);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    int32_t more = roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn),
+                                 roce_psn_of(request_table_msn(s, executed)));
+
+    if (s->msn_votes < 2 || c->dir->stretch || !e || !counts_messages(s, c->event) ||
+        !shows_captured(s, c->event) || follows_other_request(c))
+        return false;
+    return more < 0 || (more > 0 && event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ));
+}
+
+/* Returns whether the original value of an Atomic ACK differs from that of another response to the
+ * same request. A responder executes an atomic once and repeats the value (R115). */
+static bool changes_original(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    struct roce_pkt pkt, other;
+
+    if (kind_of(c) != ROCE_KIND_ATOMIC_ACK)
+        return false;
+    trace_parse(event_packet(s, c->event), &pkt);
+    for (uint32_t i = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
+         i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
+        if (!s->event[i].response || !s->event[i].usable ||
+            s->event[i].rel != s->event[c->event].rel ||
+            event_opcode(s, i)->kind != ROCE_KIND_ATOMIC_ACK)
+            continue;
+        trace_parse(event_packet(s, i), &other);
+        if (other.atomicacketh.orig != pkt.atomicacketh.orig)
+            return true;
+    }
+    return false;
+}
+
+bool contradicts_msn(const struct inferred_setup *s, uint32_t event)
+{
+    return s->msn_votes > 1 && event_opcode(s, event)->kind == ROCE_KIND_ACK &&
+           shows_captured(s, event) && !request_table_msn_fits(s, event);
+}
+
 bool never_inconclusive(const struct response_case *c, const struct field_diffs *d)
 {
     return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
-           has_wrong_place(c) || has_impossible_msn(c) ||
+           has_wrong_place(c) || has_impossible_msn(c) || has_impossible_pair(c) ||
+           contradicts_order(c) || changes_original(c) ||
            (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
 }
 

@@ -29,6 +29,10 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
  * executed. The NAK would have ended the QP. */
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
+/* Returns whether the MSN of an ACK or NAK does not count the messages up to its PSN. Other missing
+ * packets of the direction do not explain that. */
+bool contradicts_msn(const struct inferred_setup *s, uint32_t event);
+
 /* Returns whether no packet that the capture lacks explains the differences `d` of a response. */
 bool never_inconclusive(const struct response_case *c, const struct field_diffs *d);
 

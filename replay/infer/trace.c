@@ -281,6 +281,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
         .payload_len = pkt.payload_len,
         .payload_off = pkt.payload_off,
         .pkey = pkt.bth.pkey,
+        .ip_id = pkt.ip4.id,
         .opcode = pkt.bth.opcode,
         .syndrome = pkt.aeth.syndrome,
         .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
@@ -333,6 +334,59 @@ static int fix_all_icrcs(struct trace *trace)
     return 0;
 }
 
+/* ---- IPv4 identification -----------------------------------------------------------------------
+ */
+
+/* Largest step of the identification between two packets of a flow that shows their order. The
+ * packets of other flows between the same hosts use the numbers between. */
+#define ID_STEP_MAX 4096
+
+/* Longest time between two packets whose identifications are compared, ns. */
+#define ID_TIME_MAX UINT64_C(1000000000)
+
+/* Least number of packets that show that a sender numbers its packets. */
+#define NUMBERED_MIN 8u
+
+/* Returns by how much the identification increases from one packet to another, or 0 if it is
+ * unknown. */
+static int id_step(const struct trace_packet *from, const struct trace_packet *to)
+{
+    int16_t step = (int16_t)(uint16_t)(to->ip_id - from->ip_id);
+    uint64_t time = to->time > from->time ? to->time - from->time : from->time - to->time;
+
+    return time > ID_TIME_MAX || step > ID_STEP_MAX || step < -ID_STEP_MAX ? 0 : step;
+}
+
+/* Sets `numbered` of a flow if nearly all steps from packet to packet are small and more of them
+ * increase the identification than decrease it. */
+static void find_numbered(struct trace *trace, struct trace_flow *flow)
+{
+    uint32_t up = 0, down = 0, other = 0; /* steps: `other` ones are too large */
+    const struct trace_packet *prev = NULL;
+
+    for (size_t i = 0; i < flow->cnt; i++) {
+        const struct trace_packet *p = &trace->pkt[flow->pkt[i]];
+        int step;
+
+        if (p->dropped)
+            continue;
+        if (prev && p->time - prev->time <= ID_TIME_MAX) {
+            step = id_step(prev, p);
+            up += step > 0;
+            down += step < 0;
+            other += step == 0 && p->ip_id != prev->ip_id;
+        }
+        prev = p;
+    }
+    flow->numbered = up >= NUMBERED_MIN && up > down && other <= (up + down) / 16;
+}
+
+bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
+                       const struct trace_packet *b)
+{
+    return a->flow == b->flow && trace->flow[a->flow].numbered && id_step(a, b) > 0;
+}
+
 int trace_read(struct trace *trace, const char *path, struct error *error)
 {
     return trace_read_narrowed(trace, path, NULL, error);
@@ -371,6 +425,7 @@ int trace_read_narrowed(struct trace *trace, const char *path, const struct narr
         memcpy(key.dst, flow->src, 16);
         key.encap = flow->encap;
         flow->reverse = keymap_get(&trace->hosts, &key);
+        find_numbered(trace, flow);
     }
     return rc;
 }

@@ -37,6 +37,7 @@ struct trace_packet {
     uint32_t payload_len;                /* bytes of payload without pad */
     uint16_t payload_off;                /* offset of the payload in `data` */
     uint16_t pkey;
+    uint16_t ip_id; /* identification of the IPv4 header; 0 without IPv4 */
     uint8_t opcode;
     uint8_t syndrome; /* AETH syndrome, if the packet has an AETH */
     uint8_t icrc;     /* enum roce_icrc_status */
@@ -58,6 +59,7 @@ struct trace_flow {
     uint32_t hosts;   /* number of the host pair (src, dst, encap) in trace.hosts */
     uint32_t reverse; /* number of the reverse pair (dst, src, encap), or KEYMAP_NONE */
     uint32_t good;    /* number of packets that a receiver does not drop */
+    bool numbered;    /* the sender increases the IPv4 identification from packet to packet */
     uint8_t macs[12]; /* destination and source MAC of the first frame, if `has_macs` */
     bool has_macs;
     uint32_t *pkt; /* indices into trace.pkt, in capture order */
@@ -117,6 +119,11 @@ const char *trace_form_defect(const struct roce_pkt *pkt);
 /* Returns whether `later` is a copy of `earlier` made by the network or the capture: the packets
  * are equal, and the time between them is too short for a retransmission. */
 bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet *later);
+
+/* Returns whether the IPv4 identifications of two packets of one flow show that the sender sent `a`
+ * before `b`. */
+bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
+                       const struct trace_packet *b);
 
 /* Returns whether requests of this service are acknowledged. */
 static inline bool trace_acknowledged(enum roce_svc svc)

@@ -200,7 +200,8 @@ static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
             break;
         }
     /* The first ACK of this PSN answers the first copy. */
-    return duplicates > 0 && acks <= duplicates && !rc_match_has_other_psn(cmp, event) &&
+    return duplicates > 0 && !contradicts_order(s, event) && acks <= duplicates &&
+           !rc_match_has_other_psn(cmp, event) &&
            roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) >= 0 &&
            roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0;
 }

@@ -714,22 +714,18 @@ static bool shows_captured(const struct inferred_setup *s, uint32_t event)
     return executed == s->first - 1 || request_at(s, executed);
 }
 
-/* Returns whether a response that the responder sent earlier, as the IPv4 identifications show,
- * proves this response wrong, or a later one does. The MSN of a responder never decreases. A
- * sequence NAK has the expected PSN, and no earlier response shows a request from there as
- * executed. */
-static bool contradicts_order(const struct response_case *c)
+bool contradicts_order(const struct inferred_setup *s, uint32_t event)
 {
-    const struct inferred_setup *s = setup_of(c);
-    const struct trace_packet *p = event_packet(s, c->event);
-    int64_t rel = s->event[c->event].rel;
-    bool counts = counts_messages(s, c->event);
-    bool nak = event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ);
+    const struct trace_packet *p = event_packet(s, event);
+    int64_t rel = s->event[event].rel;
+    bool counts = counts_messages(s, event);
+    bool ack = event_is_syndrome(s, event, ROCE_SYN_ACK);
+    bool nak = event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
 
-    if (!shows_captured(s, c->event))
+    if (!shows_captured(s, event))
         return false;
-    for (uint32_t i = c->event > ORDER_NEAR ? c->event - ORDER_NEAR : 0;
-         i < s->event_cnt && i <= c->event + ORDER_NEAR; i++) {
+    for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
+         i < s->event_cnt && i <= event + ORDER_NEAR; i++) {
         const struct trace_packet *q = event_packet(s, i);
         bool before, after;
         int32_t more;
@@ -743,6 +739,9 @@ static bool contradicts_order(const struct response_case *c)
         if (counts && counts_messages(s, i) && ((before && more > 0) || (after && more < 0)))
             return true;
         if (nak && before && event_executed(s, i, rel) && request_table_msn_fits(s, i))
+            return true;
+        if (ack && event_is_syndrome(s, i, ROCE_SYN_ACK) &&
+            ((before && s->event[i].rel > rel) || (after && s->event[i].rel < rel)))
             return true;
     }
     return false;
@@ -798,7 +797,7 @@ bool never_inconclusive(const struct response_case *c, const struct field_diffs 
 {
     return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
            has_wrong_place(c) || has_impossible_msn(c) || has_impossible_pair(c) ||
-           contradicts_order(c) || changes_original(c) ||
+           contradicts_order(setup_of(c), c->event) || changes_original(c) ||
            (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
 }
 

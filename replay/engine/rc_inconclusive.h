@@ -29,6 +29,12 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
  * executed. The NAK would have ended the QP. */
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
+/* Returns whether another response proves this one wrong, because the IPv4 identifications show in
+ * which order the responder sent both. The MSN of a responder never decreases, nor does the PSN of
+ * its ACKs. A sequence NAK has the expected PSN, and no earlier response shows a request from there
+ * as executed. */
+bool contradicts_order(const struct inferred_setup *s, uint32_t event);
+
 /* Returns whether the MSN of an ACK or NAK does not count the messages up to its PSN. Other missing
  * packets of the direction do not explain that. */
 bool contradicts_msn(const struct inferred_setup *s, uint32_t event);

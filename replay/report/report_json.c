@@ -8,6 +8,7 @@
 #include "report/report_exchange.h"
 #include "report/report_requester.h"
 #include "report/report_stream.h"
+#include "report/report_taken.h"
 #include "util/strbuf.h"
 #include "report/verdict.h"
 
@@ -41,6 +42,7 @@ static json_t *responder_json(const struct response_comparison *all, uint32_t id
                      "executed_before_captured", (int)s->executed_unseen_cnt);
     if (res->inconclusive)
         json_object_set_new(side, "inconclusive", inconclusive_json(s, res));
+    report_taken_json(side, s);
     json_object_set_new(side, "inferred",
                         json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,
                                   "path_mtu_known", s->mtu_known, "first_psn",

@@ -10,6 +10,7 @@
 #include "report/report_exchange.h"
 #include "report/report_requester.h"
 #include "report/report_stream.h"
+#include "report/report_taken.h"
 #include "report/verdict.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
@@ -165,43 +166,6 @@ static void print_derived(FILE *out, const struct response_comparison *all,
     }
 }
 
-/* Prints the responses that our responder cannot decide, because they depend on its program or on
- * packets lost behind the capture point. The replay takes them from the capture, so an altered one
- * passes if nothing else in the capture contradicts it. */
-static void print_taken(FILE *out, const struct inferred_setup *s)
-{
-    char buf[512], syndrome[64];
-    struct strbuf t = strbuf_of(buf, sizeof(buf));
-    uint32_t rnr = EVENT_NONE, lost = EVENT_NONE, lost_cnt = 0;
-    const char *sep = "";
-
-    for (uint32_t i = (uint32_t)s->event_cnt; i-- > 0;) {
-        if (s->event[i].response && s->event[i].usable && event_is_syndrome(s, i, ROCE_SYN_RNR))
-            rnr = i;
-        if (!s->event[i].response && s->event[i].lost) {
-            lost = i;
-            lost_cnt++;
-        }
-    }
-    if (s->fatal_nak != EVENT_NONE) {
-        strbuf_addf(
-            &t, "%s in frame %u",
-            roce_syndrome_text(event_packet(s, s->fatal_nak)->syndrome, syndrome, sizeof(syndrome)),
-            event_packet(s, s->fatal_nak)->frame);
-        sep = "; ";
-    }
-    if (rnr != EVENT_NONE) {
-        strbuf_addf(&t, "%sno receive WQE (%u RNR NAK%s from frame %u)", sep, s->rnr_naks,
-                    s->rnr_naks == 1 ? "" : "s", event_packet(s, rnr)->frame);
-        sep = "; ";
-    }
-    if (lost != EVENT_NONE)
-        strbuf_addf(&t, "%s%u request%s lost behind the capture point (from frame %u)", sep,
-                    lost_cnt, lost_cnt == 1 ? "" : "s", event_packet(s, lost)->frame);
-    if (t.len)
-        fprintf(out, "  taken from the capture: %s\n", buf);
-}
-
 static void print_free(FILE *out, const struct inferred_setup *s, const struct response_result *res)
 {
     char buf[640];
@@ -256,7 +220,7 @@ static void print_responder(FILE *out, const struct response_comparison *all, ui
         return;
     }
     print_derived(out, all, dir, options);
-    print_taken(out, s);
+    report_taken_text(out, s);
     print_free(out, s, res);
     print_diffs(out, all, idx);
     fprintf(out, "  responder %s: %u responses compared", verdict_name(res->verdict),

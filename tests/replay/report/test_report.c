@@ -73,6 +73,23 @@ static void json_report_has_the_facts_of_the_text(void)
                     0, "16 atomicacketh.orig 0x9 0x5 RC-RSP-122", "");
 }
 
+/* The JSON report names the NAKs and the lost requests that the replay takes from the capture. A
+ * capture without them has no such member. */
+static void json_names_what_is_taken_from_the_capture(void)
+{
+#define TAKEN(name)                                                                                \
+    "$R replay -q --json - $C/" name ".pcap | python3 -c 'import json,sys; "                       \
+    "print([d[\"as_responder\"].get(\"taken_from_capture\") "                                      \
+    "for d in json.load(sys.stdin)[\"captures\"][0][\"directions\"]])'"
+
+    CHECKRUN_EXPECT(TAKEN("rc-bad-rkey-write"), 0,
+                    "[{'nak': {'frame': 6, 'syndrome': 'NAK, remote access error'}}", "");
+    CHECKRUN_EXPECT(TAKEN("rc-rnr-pipeline"), 0, "'rnr_naks': {'count': ", "");
+    CHECKRUN_EXPECT(TAKEN("rc-loss-request-seen"), 0, "'lost_requests': {'count': ", "");
+    CHECKRUN_EXPECT(TAKEN("demo-conversation"), 0, "[None", "");
+#undef TAKEN
+}
+
 /* Commands with a file name that has a line feed, an escape character, invalid UTF-8 and a
  * quote. */
 #define ODD                                                                                        \
@@ -141,5 +158,6 @@ static void a_long_path_leaves_room_for_the_reason(void)
 
 SUITE("replay.report", TEST(first_difference_is_explained),
       TEST(difference_precedes_known_deviations), TEST(printed_command_shows_the_difference_again),
-      TEST(json_report_has_the_facts_of_the_text), TEST(odd_file_name_is_escaped),
-      TEST(odd_file_name_is_replayed), TEST(a_long_path_leaves_room_for_the_reason))
+      TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
+      TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
+      TEST(a_long_path_leaves_room_for_the_reason))

@@ -24,7 +24,7 @@ OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "a
         "fetch and add": "atomic"}
 CAUSE = {"sequence NAK": "sequence_nak", "RNR NAK": "rnr_nak", "timeout": "timeout",
          "implied NAK": "implied_nak", "READ response missing": "read_gap", "READ data again": "read_data"}
-SRT = r"^ +\d+ +(\w[\w ]*?) +(\d+) +[\d.]+ +([\d.]+) +[\d.]+ +[\d.]+ *$"
+SRT = r"^ +\d+ +(\w[\w ]*?) +(\d+) +[\d.]+ +([\d.]+) +([\d.]+) +[\d.]+ *$"
 EXPERT = r"^ +(\d+) +\w+ +RoCE +([A-Z]+-[A-Z]+-\d+): .*$"
 FIELDS = ["roce.stream", "roce.analysis.dropped", "roce.epoch", "ip.src", "ipv6.src", "roce.bth.dest_qp",
           "roce.bth.opcode", "roce.bth.psn", "roce.payload_len"]
@@ -80,7 +80,7 @@ def plugin_counts(text):
     for row in found["RoCE Retransmissions"]:
         say["again", CAUSE.get(row["Cause"], "unknown")] += int(row["Packets"])
         say["again in bytes", CAUSE.get(row["Cause"], "unknown")] += int(row["Payload bytes"])
-    for name, calls, _ in re.findall(SRT, text, re.M):
+    for name, calls, _, _ in re.findall(SRT, text, re.M):
         say[OPER.get(name, "other"), "timed"] += int(calls)
     for row in found["RoCE NAKs"]:
         if row["NAK"].startswith("RNR"):
@@ -98,10 +98,10 @@ def plugin_counts(text):
 
 
 def check_counts(rocedrill, capture):
-    """Returns the same counts from rocedrill check."""
+    """Returns the same counts from rocedrill check, and the latencies of each side: {operation: [latency_ns]}."""
     done = subprocess.run([rocedrill, "check", "--json", "-", capture], capture_output=True,
                           text=True)
-    say = collections.Counter()
+    say, times = collections.Counter(), collections.defaultdict(list)
     for line in done.stdout.splitlines():
         item = json.loads(line)
         if item["type"] == "summary":
@@ -121,6 +121,7 @@ def check_counts(rocedrill, capture):
                 say[oper, "messages"] += row["messages"]
                 say["messages"] += row["messages"] if item["service"] != "UD" else 0
                 if row.get("latency_ns"):
+                    times[oper].append(row["latency_ns"])
                     say[oper, "max"] = max(say[oper, "max"], row["latency_ns"]["max"])
                     say[oper, "timed"] += row["latency_ns"]["count"]
                     least = row["latency_ns"]["min"]
@@ -143,7 +144,7 @@ def check_counts(rocedrill, capture):
             for region in side["regions"] if item["service"] != "UC" else []:
                 say["region", region["rkey"]] += region["requests"]
     say["operations", "retransmitted"] = say["retransmitted"]
-    return +say
+    return +say, times
 
 
 def messages(packets):
@@ -175,17 +176,39 @@ def other_table_errors(rows, text):
     want = sum(row.split("\t")[OPCODE] != "" for row in rows)
     if total != want:
         wrong.append(f"opcodes: {total} packets of {want}")
-    times = {name: (int(calls), float(most)) for name, calls, most in re.findall(SRT, text, re.M)}
+    times = {name: (int(calls), float(most), float(mean)) for name, calls, most, mean in re.findall(SRT, text, re.M)}
     for row in tables(text)["RoCE Operations"]:
-        calls, most = times.pop(row["Operation"], (0, 0))
+        calls, most, mean = times.pop(row["Operation"], (0, 0, 0))
         want = float(row["max ms"] or 0) / 1000
         if calls > int(row["Completed"]) or (calls > 0) != (want > 0) or abs(most - want) > 1e-6:
             wrong.append(f"srt: {row['Operation']}: {calls} calls, at most {most} s; {row['Completed']}, {want} s")
+        if abs(mean - float(row["mean ms"] or 0) / 1000) > 1e-6:
+            wrong.append(f"srt: {row['Operation']}: mean {mean} s; {row['mean ms']} ms")
     for row in tables(text)["RoCE Operations"] + tables(text)["RoCE Retransmissions"]:
         digits = row["p90 ms"].replace(".", "").lstrip("0")
         if float(row["p90 ms"] or 0) < 1000 and len(digits) > 3:
             wrong.append(f"p90: {row['p90 ms']} is not rounded")
     return wrong + [f"srt: {name}" for name in times] + expert_errors(text)
+
+
+def percentile_errors(text, times):
+    """Returns the percentiles of the table of operations that differ from those of check, and the number of compared
+    ones. The table has a row for each operation, and check one for each side. So an operation is compared if both have
+    one. The table rounds to three digits."""
+    wrong, compared = [], 0
+    rows = collections.defaultdict(list)
+    for row in tables(text)["RoCE Operations"]:
+        if row["max ms"]:
+            rows[OPER.get(row["Operation"], "other")].append(row)
+    for oper in rows:
+        if len(rows[oper]) != 1 or len(times[oper]) != 1:
+            continue
+        for name in ("p50", "p90", "p99"):
+            have, want = float(rows[oper][0][name + " ms"]), times[oper][0][name] / 1e6
+            compared += 1
+            if abs(have - want) > max(0.005 * want, 0.0005):
+                wrong.append(f"{oper}: {name}: {have} and {want} ms")
+    return wrong, compared
 
 
 def expert_errors(text):
@@ -229,7 +252,7 @@ def check_capture(shark, rocedrill, capture):
         args += ["-z", report]
     text = shark.out(args)
     rows = [line for line in text.splitlines() if line.count("\t") == len(FIELDS) - 1]
-    plugin, program = plugin_counts(text), check_counts(rocedrill, capture)
+    plugin, (program, times) = plugin_counts(text), check_counts(rocedrill, capture)
     # The tables count a UC message at its First, and check at its Last: one of them may be lost.
     for counts in (plugin, program) if program.pop("messages lost", 0) else ():
         for key in [key for key in counts if "messages" in key]:
@@ -238,28 +261,31 @@ def check_capture(shark, rocedrill, capture):
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
     wrong += other_table_errors(rows, text)
+    percentiles, compared = percentile_errors(text, times)
+    wrong += percentiles
     want, have, whole, objects = payload(rows, text, folder)
     if have != want:
         wrong.append(f"follow: {have} bytes of {want}")
     if whole != objects:
         wrong.append(f"objects: {objects} of {whole}")
-    return capture, wrong, sum(plugin.values()), have
+    return capture, wrong, sum(plugin.values()), have, compared
 
 
 def main():
     args = arguments()
-    failures = counted = followed = 0
+    failures = counted = followed = percentiles = 0
     with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
         work = lambda capture: check_capture(shark, args.rocedrill, capture)
-        for capture, wrong, total, have in pool.map(work, args.captures):
+        for capture, wrong, total, have, compared in pool.map(work, args.captures):
             counted += total
+            percentiles += compared
             followed += have
             if wrong:
                 failures += 1
                 print(f"{os.path.basename(capture)}: {'; '.join(wrong)}")
-    print(f"{len(args.captures)} captures, {counted} counted, {followed} bytes followed, "
+    print(f"{len(args.captures)} captures, {counted} counted, {percentiles} percentiles compared, {followed} bytes followed, "
           f"{failures} captures differ")
-    return 1 if failures or not counted or not followed else 0
+    return 1 if failures or not counted or not followed or not percentiles else 0
 
 
 if __name__ == "__main__":

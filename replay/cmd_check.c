@@ -82,7 +82,7 @@ static const struct cli_option rows[] = {
      "do not fail on known deviations of this implementation; auto (the default) recognises it, "
      "none fails on all"},
     {"ordering", OPT_ORDERING, "HOW",
-     "any: devices accept packets in any order; auto (the default) recognises them"},
+     "any: devices accept packets in any order; auto (the default) finds out if they do"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "exit with 1 also for: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},

@@ -35,8 +35,8 @@ enum {
     NARROW_OTHER_OPTIONS
 #define NARROW_OTHER_OPTIONS                                                                       \
     {"host", NARROW_HOST, "ADDRESS", "use only packets from or to this IP address"},               \
-    {"from", NARROW_FROM, "TIME", "use only frames from this time on, after the first frame: 2.5s, 300ms"}, \
-    {"to", NARROW_TO, "TIME", "use only frames up to this time after the first frame"},            \
+    {"from", NARROW_FROM, "TIME", "skip the frames before this time; 2.5s or 300ms counts from the first frame"}, \
+    {"to", NARROW_TO, "TIME", "skip the frames after this time, which counts from the first frame"},            \
     {"first", NARROW_FIRST, "N", "read only the first N frames"}
 /* clang-format on */
 

@@ -383,7 +383,7 @@ static void say_congested(struct strbuf *t, const struct direction *w)
 
 static void look_congested(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "check for the full queue between ");
+    strbuf_addf(t, "look for a switch port with a full queue between ");
     add_addr(t, w->mine);
     strbuf_addf(t, " and ");
     add_addr(t, w->its);

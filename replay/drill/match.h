@@ -36,8 +36,8 @@ struct drill_engine {
     unsigned base_line, anchor_line; /* lines of the events at `base` and `anchor`; 0: the start */
     uint64_t met;                    /* time at which the current event was met, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
-    uint64_t later;    /* in real time: start of the window of a later alternative of the current
-                        * step, after `base`, ns; 0: none */
+    uint64_t later;    /* real time: a later alternative of the step can be met from this time on,
+                        * ns after `base`; 0: there is none */
     bool alternatives; /* the current step has alternatives */
     uint64_t stalled;  /* value of ops->stalled at `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */

@@ -30,8 +30,8 @@ enum item_kind {
     ITEM_GROUP,
 };
 
-/* Words of a packet, and the field that each word sets. A word may have several rows, of which the
- * row with a header of the packet applies. */
+/* Words of a packet, and the field that each word sets. A word has a row for each header in which
+ * it sets a field; the row of a header that the packet has applies. */
 static const struct {
     const char *word;
     enum item_kind kind;
@@ -286,7 +286,7 @@ static bool parse_ack(struct packet_parser *s, struct script_field *f)
         return lexer_expected(l, "credits");
     f->value.num = roce_credit_code((uint32_t)credits);
     if (roce_credits((uint8_t)f->value.num) != credits)
-        return lexer_fail(l, "no credit code means %u credits", (unsigned)credits);
+        return lexer_fail(l, "an AETH cannot express %u credits", (unsigned)credits);
     return true;
 }
 

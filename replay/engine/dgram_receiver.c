@@ -417,8 +417,8 @@ static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rni
     }
 }
 
-/* Returns whether the result for a packet is independent of all earlier packets. The packet
- * begins a message, or is a datagram (R164). */
+/* Returns whether the result for a packet is independent of all earlier packets. That is so if the
+ * packet begins a message, or is a datagram (R164). */
 static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;

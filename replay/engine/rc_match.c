@@ -148,8 +148,8 @@ static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int
     return cnt;
 }
 
-/* Returns whether the previous recorded response is the previous packet of the same READ response.
- */
+/* Returns whether the recorded response before `event` is of the same READ, and is the packet
+ * before that of `event`. */
 static bool follows_recorded(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= COMPARE_RECENT;)

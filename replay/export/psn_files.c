@@ -94,7 +94,7 @@ static void write_script(FILE *out, const struct psn_point *first, const bool ha
             "# gnuplot -p %.*s.gp, in this folder\n"
             "set title \"connection %" PRIu32 ", requests of side %s\"\n"
             "set xlabel \"time after the first packet (s)\"\n"
-            "set ylabel \"PSN after the first, %" PRIu32 "\"\n"
+            "set ylabel \"PSN relative to the first (%" PRIu32 ")\"\n"
             "set key left top\n",
             (int)(strlen(data) - 4), data, first->conn, export_side(first->side), first->psn);
     if (instant)
@@ -131,7 +131,7 @@ static int write_gnuplot(const char *folder, const struct psn_point *point, size
 
     if (!out)
         return -1;
-    fputs("# seconds, PSN after the first, number of PSNs, frame\n", out);
+    fputs("# seconds, PSN relative to the first, number of PSNs, frame\n", out);
     for (unsigned kind = 0; kind < PSN_KINDS; kind++)
         has[kind] = write_block(out, point, cnt, kind) > 0;
     if (close_graph(out, path, error) != 0)
@@ -157,7 +157,7 @@ static int write_xplot(const char *folder, const struct psn_point *point, size_t
         return -1;
     fprintf(out,
             "timeval signed\ntitle\nconnection %" PRIu32 ", requests of side %s\nxlabel\ntime\n"
-            "ylabel\nPSN after the first, %" PRIu32 "\n",
+            "ylabel\nPSN relative to the first (%" PRIu32 ")\n",
             point->conn, export_side(point->side), point->psn);
     for (size_t i = 0; i < cnt; i++) {
         uint64_t us = point[i].time / 1000;

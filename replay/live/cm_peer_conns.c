@@ -157,7 +157,7 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* the last match is the latest exchange before the direction */
+                found = i; /* the last match: the latest exchange before these packets */
                 *we_request = asks == conns->cm->ours;
             }
     }

@@ -180,8 +180,9 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
         if (added->verdict != expected)
             rc = error_set(
                 error,
-                "%s alone %s, but in the whole capture it %s: the packets depend on other "
-                "connections (--connection N, repeated), or --anonymize changed the result",
+                "%s alone %s, but in the whole capture it %s: its packets depend on other "
+                "connections (then name those with --connection, too), or --anonymize changed the "
+                "result",
                 added->name, outcome_name(outcomes[added->verdict]),
                 outcome_name(outcomes[expected]));
     }

@@ -417,8 +417,8 @@ static void rejection_reaches_the_requester(void)
     stop(&w);
 }
 
-/* A REQ without listener is rejected (R232). If the engine does not answer for its port, no REJ is
- * sent and the requester gives up (R237). */
+/* A REQ for a service without a listener is rejected (R232). An engine that is not responsible for
+ * the port sends no REJ, and the requester gives up (R237). */
 static void req_without_listener_is_rejected(void)
 {
     for (unsigned silent = 0; silent < 2; silent++) {

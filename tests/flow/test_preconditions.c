@@ -316,8 +316,9 @@ static void late_middle_response_is_no_error(void)
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* All QPs of a device use one source port, which by chance matches the QPNs of a wrong pair.
- * Matching ports are no proof if the capture also has the right pair. */
+/* All QPs of a device use one UDP source port. By chance it is the one that a hash of the QPNs of
+ * two unrelated QPs gives. So it does not prove that these two are a pair, if the capture also has
+ * the right pair. */
 static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),

@@ -403,7 +403,8 @@ static void completion_time(void)
     MUST(ibv_post_send(both.a.qp, &wr, &bad) == 0);
     while (*last != both.buf_a[63])
         nanosleep(&nap, NULL);
-    /* The ACK may be still on its way: then the time is later, but never after the poll. */
+    /* The ACK may be still on its way. The timestamp of the completion is then later, but not after
+     * the poll. */
     for (unsigned i = 0; i < 300; i++)
         nanosleep(&nap, NULL);
     uint64_t before_poll = now_ns(CLOCK_MONOTONIC);

@@ -15,7 +15,7 @@
 
 #define ROUNDS 60u
 #define RUNS   6u
-#define RANGE  20000u /* limit of the bytes of a window */
+#define RANGE  20000u /* maximum length of a memory window, bytes */
 /* Offset of the data to send on side 0, of the receive buffers on side 1. */
 #define SRC  (QP_PAIR_MEM / 2)
 #define SOON (4000 * QP_PAIR_T)

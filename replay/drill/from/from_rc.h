@@ -31,7 +31,8 @@ int from_rc_choose(struct from_drill *d, const struct session *session, uint32_t
 /* Returns the QP of a direction, or -1 if the direction belongs to another connection. */
 int from_rc_qp(const struct from_directions *directions, uint32_t dir);
 
-/* Prints the head of a drill of a connection. `sentence` has the role and what the device does. */
+/* Prints the head of a drill of a connection. `role`: role of the device. `rule`: id of the rule
+ * that the drill names. */
 void from_rc_head(FILE *out, const struct session *session, const struct from_directions *q,
                   const char *role, const char *rule);
 

@@ -47,8 +47,8 @@ struct roce_flow;
 void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of, uint64_t ns);
 void roce_times_free(struct roce_flow *flow, struct roce_times *times);
 
-/* Returns the histogram of one kind, or NULL without samples. Samples that are still in the list
- * are converted into *room. */
+/* Returns the histogram of the samples with this `of`, or NULL without samples. If the samples are
+ * still a list, the histogram is made in *room, memory of the caller. */
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,
                                         struct roce_hist *room);
 

@@ -189,7 +189,7 @@ void live_gate_missed(struct rnic_live *live, uint64_t now); /* Records that the
 bool live_polled_lately(const struct rnic_live *live, uint64_t now);
 bool live_polls_now(const struct rnic_live *live, uint64_t now);
 void live_keep_away(struct rnic_live *live,
-                    int cpu); /* Moves the poll thread away from CPU `cpu`; -1: no CPU. */
+                    int cpu); /* Keeps the poll thread off this CPU; -1: it may use all CPUs. */
 
 /* Functions of drive.c. The caller has the lock. They return whether any frame or timer was
  * handled. */

@@ -273,8 +273,7 @@ static void failed_handle_is_opened_again(void)
     sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
     sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, 0);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, 10);
-    /* The port's handle on the loopback is opened again, too, if the port has no handle on a link.
-     */
+    /* A port whose only handle is on the loopback opens it again, too, after an error. */
     EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
     break_fd(before[0].fd);
     sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, 1);

@@ -249,8 +249,8 @@ static void mixtures_are_judged_equally_by_any_number_of_threads(void)
     }
 }
 
-/* The parts are merged when one uses much memory or many numbers, and connections are evicted
- * later. */
+/* The results of the threads are merged earlier if one uses much memory or has many connections.
+ * Connections are evicted after the merge. */
 static void limits_evict_the_same_connections(void)
 {
     const unsigned conns = 11000;

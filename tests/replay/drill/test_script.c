@@ -254,7 +254,7 @@ static void packet_errors(void)
     expect_bad_line("+0 < Q: WRITE Only PSN +0 va X", 30, "Virtual address");
     expect_bad_line("+0 < Q: Acknowledge PSN +0", 27, "ACK, NAK or RNR NAK");
     expect_bad_line("+0 < Q: Acknowledge PSN +0 NAK late", 32, "sequence, PSN sequence error");
-    expect_bad_line("+0 < Q: Acknowledge PSN +0 ACK 5 credits", 41, "no credit code means 5");
+    expect_bad_line("+0 < Q: Acknowledge PSN +0 ACK 5 credits", 41, "an AETH cannot express 5");
     expect_bad_line("+0 < Q: Acknowledge PSN +0 ACK 5 MSN 1", 34, "credits");
     expect_bad_line("+0 < Q: Acknowledge PSN +0 ACK credits not ok", 44, "valid");
     expect_bad_line("+0 < Q: Acknowledge PSN +0 RNR NAK timer 32", 42, "above the maximum");

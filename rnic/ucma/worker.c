@@ -219,13 +219,15 @@ void uc_worker_flush(void)
 }
 
 /* Disconnects all ids of an ending process, as the kernel does when it closes the device. Waits a
- * moment for retransmissions. */
+ * moment for retransmissions. If a signal handler called exit(), the thread that it interrupted may
+ * never release a lock. So the wait for uc_lock is limited. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())
         return;
     const struct timespec until = rnic_day_after(LINGER_NS);
-    pthread_mutex_lock(&uc_lock);
+    if (pthread_mutex_timedlock(&uc_lock, &until) != 0)
+        return;
     while (uc_ids)
         uc_id_del(uc_ids);
     uc_worker_wake();

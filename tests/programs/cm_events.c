@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -594,6 +595,41 @@ static void killed_peer_is_disconnected(void)
     end();
 }
 
+static void end_process(int signal)
+{
+    (void)signal;
+    exit(0);
+}
+
+/* A signal handler that calls exit() ends the process, even if it interrupts a call of librdmacm.
+ * libfabric's provider psm installs such a handler. */
+static void handler_ends_the_process(void)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        int status;
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            const struct itimerval soon = {.it_value = {.tv_usec = 30000 + 1700 * (int)i}};
+            begin(RDMA_PS_TCP, true, true);
+            MUST(signal(SIGALRM, end_process) != SIG_ERR);
+            MUST(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+            for (;;) {
+                struct rdma_cm_id *id;
+                MUST(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) == 0);
+                MUST(rdma_destroy_id(id) == 0);
+            }
+        }
+        MUST(pid > 0);
+        for (int waited = 0; waitpid(pid, &status, WNOHANG) != pid; waited += 10) {
+            if (waited > WAIT_MS)
+                kill(pid, SIGKILL); /* the process does not end */
+            usleep(10000);
+        }
+        MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
 /* A child of fork() cannot use its parent's ids: its calls fail with ENODEV. It can destroy its
  * copies and use a channel of its own. The parent keeps its port. */
 static void child_is_refused_its_parents_ids(void)
@@ -667,6 +703,7 @@ int main(int argc, char **argv)
         {"cancelled_thread_holds_no_lock", cancelled_thread_holds_no_lock},
         {"untaken_request_does_not_block_the_end", untaken_request_does_not_block_the_end},
         {"killed_peer_is_disconnected", killed_peer_is_disconnected},
+        {"handler_ends_the_process", handler_ends_the_process},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"closed_descriptor_is_ebadf",
          closed_descriptor_is_ebadf}, /* last case, because it leaves a thread that would end the

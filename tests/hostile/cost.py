@@ -9,6 +9,7 @@ cost.py --bin FOLDER [--seed N] [--only REGEX] [--limit RATIO] [--packets N] [--
 The search begins with all shapes (shapes.py). For the given time it then changes the worst captures so far, and
 keeps each change that costs more. It measures CPU time. Instructions decide (valgrind): they do not depend on
 the load of the machine. tshark with the plugin starts too slowly in valgrind; its CPU time decides.
+The cost of a report with a line for each connection counts for each byte of output, too (Report).
 Exit status 1: a capture costs more than RATIO times ordinary traffic."""
 import argparse
 import contextlib
@@ -30,7 +31,7 @@ from seed import add_seed_option  # noqa: E402
 
 ENGINES = {
     "check": ["check", "-q"],
-    "check --json": ["check", "-q", "--json", "/dev/null"],
+    "check --json": ["check", "-q", "--json", "{out}"],
     "check --html": ["check", "-q", "--html", "/dev/null"],
     "decode": ["decode", "-q"],
     "replay": ["replay", "-q"],
@@ -83,6 +84,25 @@ class Engine:
             self.start[count] = count(small)
             self.each[count] = max((count(ordinary) - self.start[count]) / number, 1e-9)
         return (count(path) - self.start[count]) / cnt / self.each[count]
+
+
+class Report(Engine):
+    """A command that writes a line for each connection and each finding. The cost of ordinary traffic is that of its
+    packets, and that of each byte of output: so much as in a capture of many ordinary connections."""
+
+    def __init__(self, command, name, folder):
+        self.out, self.byte = os.path.join(folder, "out"), {}
+        super().__init__([word.format(out=self.out) for word in command], name, folder)
+
+    def ratio(self, path, cnt, count):
+        if count not in self.byte:
+            short = os.path.join(self.folder, "short.pcap")
+            number = shapes.write(short, shapes.ordinary_connections(cnt))
+            super().ratio(short, number, count)  # sets start and each
+            rest = count(short) - self.start[count] - number * self.each[count]
+            self.byte[count] = max(rest / os.path.getsize(self.out), 1e-12)
+        cost = count(path) - self.start[count]
+        return cost / (cnt * self.each[count] + os.path.getsize(self.out) * self.byte[count])
 
 
 class Parser(Engine):
@@ -163,6 +183,7 @@ def judge(worst, args, folder):
             print(f"{one.engine.name:14} {name:34} {cnt:8} {ratio:8.1f}x {sure:12.1f}x"
                   f"{'  ABOVE THE LIMIT' if sure > args.limit else ''}", flush=True)
             shown += 1
+        good = judge_output(one.engine, args.limit) and good
     return good
 
 
@@ -174,7 +195,18 @@ def judge_shapes(engines, args, folder):
             if re.search(args.only, f"{engine.name}: {name}$"):
                 cnt = shapes.write(path, shape(args.packets))
                 good = judged(engine, name, path, cnt, args.limit) and good
+        good = judge_output(engine, args.limit) and good
     return good
+
+
+def judge_output(engine, limit):
+    """Prints the cost of 1 KiB of a report relative to an ordinary packet. Returns whether it is within the limit."""
+    ratio = max((1024 * engine.byte[count] / engine.each[count] for count in getattr(engine, "byte", {})
+                 if count == engine.sure()), default=0)  # 0: no row of this engine was counted
+    if ratio:
+        print(f"{engine.name:14} {'1 KiB of output':34} {'':8} {ratio:12.1f}x"
+              f"{'  ABOVE THE LIMIT' if ratio > limit else ''}", flush=True)
+    return ratio <= limit
 
 
 def judged(engine, name, path, cnt, limit):
@@ -208,7 +240,8 @@ def main():
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:
         rocedrill = os.path.join(args.bin, "rocedrill")
-        engines = [Engine([rocedrill, *words], name, folder) for name, words in ENGINES.items()]
+        engines = [(Report if "{out}" in words else Engine)([rocedrill, *words], name, folder)
+                   for name, words in ENGINES.items()]
         plugins = os.path.join(os.path.dirname(os.path.abspath(args.bin)), "lib", "wireshark", "plugins")
         if os.path.isdir(plugins) and any(re.search(args.only or "", f"{PLUGIN}: {name}") for name in shapes.SHAPES):
             os.chmod(folder, 0o755)  # tshark does not run as root

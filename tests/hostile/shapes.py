@@ -66,6 +66,16 @@ def ordinary_reads(cnt):
         yield response(psn, psn + 1, opcode=READ_ONLY, body=b"abcd", ident=psn)
 
 
+@shape
+def ordinary_connections(cnt):
+    """Short connections: two WRITEs, each acknowledged."""
+    for number in range(cnt // 4):
+        for psn in range(2):
+            where = {"sport": 0xC000 + number % 0x3FFF, "ident": psn + 1}
+            yield request(100 + psn, qpn=0x1000 + number, **where)
+            yield response(100 + psn, psn + 1, qpn=0x800000 + number, **where)
+
+
 # ---- promised lengths
 
 

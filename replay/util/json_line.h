@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * JSON line: writes one JSON object as one compact line, member by member. No tree is built, so a
+ * report can have a line for each packet. Used by the JSON report of a check.
+ *
+ *   1. json_line_begin(),
+ *   2. for each member one of json_line_...(); an object or array as a member is opened and closed,
+ *   3. json_line_end().
+ */
+#ifndef REPLAY_UTIL_JSON_LINE_H
+#define REPLAY_UTIL_JSON_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json_line {
+    FILE *out;
+    bool first; /* no member yet in the innermost object or array */
+    size_t len;
+    char buf[8192]; /* text that is not in the stream yet */
+};
+
+void json_line_begin(struct json_line *line, FILE *out);
+
+/* Closes the object and writes the line. Returns 0, or -1 on a write error. */
+int json_line_end(struct json_line *line);
+
+/* `key` must not need escapes; it is NULL in an array. `bracket` is '{' or '[', or '}' or ']'. */
+void json_line_open(struct json_line *line, const char *key, char bracket);
+void json_line_close(struct json_line *line, char bracket);
+
+/* Writes null if `text` is NULL. If `text` is not valid UTF-8, "?" replaces each byte that is not
+ * ASCII. */
+void json_line_text(struct json_line *line, const char *key, const char *text);
+
+/* Writes null if the number exceeds 2^63 - 1. */
+void json_line_number(struct json_line *line, const char *key, uint64_t number);
+void json_line_number_or_null(struct json_line *line, const char *key, uint64_t number,
+                              uint64_t unknown);
+void json_line_real(struct json_line *line, const char *key, double real);
+void json_line_bool(struct json_line *line, const char *key, bool value);
+void json_line_null(struct json_line *line, const char *key);
+
+#endif

@@ -587,7 +587,6 @@ static const struct {
     const char *text;
 } reasons[] = {
     /* clang-format off */
-    {lacks_requests,      true,  "lacks requests of this connection that the responder executed"},
     {answers_after_high,  true,  "lacks the request of this response"},
     {is_behind,           true,  "lacks a request before the request of this response"},
     {naks_captured,       true,  "lacks the retransmission that this NAK requests"},
@@ -610,6 +609,7 @@ static const struct {
     {other_wrote,         false, "does not show in which order connections wrote this memory"},
     {may_be_divided,      true,  "has no packet that shows the path MTU"},
     {may_be_tail,         true,  "may have begun after the READ of this response"},
+    {lacks_requests,      true,  "lacks requests of this connection that the responder executed"},
     /* clang-format on */
 };
 

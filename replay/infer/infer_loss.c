@@ -14,6 +14,11 @@
 /* Limit of the responses tested as proof of execution. Each test may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
+/* Number of packets after an ACK that are searched for repetitions, and the number of repetitions
+ * that prove that the responder sent the ACK. */
+#define REPEAT_WINDOW 64u
+#define REPEATS_SURE  3u
+
 /* Jitter of response times, as a fraction 1/JITTER. A response may be faster by this fraction than
  * the fastest response whose request is known. */
 #define JITTER 8u
@@ -483,6 +488,19 @@ static bool raced(const struct inferred_setup *s, const struct request_pkt *e, u
     return false;
 }
 
+/* Returns whether the responder repeats an ACK more often than one altered packet can explain. */
+static bool is_repeated(const struct inferred_setup *s, uint32_t event)
+{
+    const struct trace_packet *p = event_packet(s, event);
+    unsigned same = 0;
+
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= REPEAT_WINDOW; i++)
+        same += s->event[i].response && s->event[i].usable &&
+                s->event[i].rel == s->event[event].rel && event_is_syndrome(s, i, ROCE_SYN_ACK) &&
+                event_packet(s, i)->msn == p->msn;
+    return same >= REPEATS_SURE;
+}
+
 /*
  * Returns whether a response proves the executions that its PSN and MSN show. An altered response
  * proves nothing, so these conditions must hold.
@@ -509,7 +527,7 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
     /* An ACK inside a message repeats the MSN of the previous message, so that MSN proves
      * nothing. */
     if (event_is_syndrome(s, event, ROCE_SYN_ACK) && !event_packet(s, e->event)->ackreq &&
-        event_packet(s, event)->msn == request_table_msn(s, expected - 1))
+        event_packet(s, event)->msn == request_table_msn(s, expected - 1) && !is_repeated(s, event))
         return false;
     back = goes_back(s, event, high);
     if (back == EVENT_NONE || !obeyed(s, event, back))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Searches captures that cost much more for each packet than ordinary traffic, and prints the worst of each
 command with its cost relative to ordinary traffic. Also counts the cost of hostile drills and requests of the agent
-for each byte, relative to ordinary ones (texts.py).
+for each byte, relative to ordinary ones (texts.py), and that of frames that a live port receives (live.py).
 
 cost.py --bin FOLDER [--seed N] [--only REGEX] [--limit RATIO] [--packets N] [--seconds S]
 
@@ -23,6 +23,7 @@ import time
 
 import bounded
 import captures
+import live
 import shapes
 import texts
 
@@ -103,6 +104,11 @@ class Report(Engine):
             self.byte[count] = max(rest / os.path.getsize(self.out), 1e-12)
         cost = count(path) - self.start[count]
         return cost / (cnt * self.each[count] + os.path.getsize(self.out) * self.byte[count])
+
+
+class Live(Engine):
+    def write_ordinary(self, path, cnt):
+        return shapes.write(path, live.ordinary(cnt))
 
 
 class Parser(Engine):
@@ -217,6 +223,16 @@ def judged(engine, name, path, cnt, limit):
     return ratio <= limit
 
 
+def judge_live(args, folder):
+    """As judge_texts, for the frames of a live port."""
+    path, good = os.path.join(folder, "live.pcap"), True
+    engine = Live([os.path.join(args.bin, "live_input")], "live", folder)
+    for name, shape in live.SHAPES.items():
+        if re.search(args.only or "", f"live: {name}$"):
+            good = judged(engine, name, path, shapes.write(path, shape(args.packets)), args.limit) and good
+    return good
+
+
 def judge_texts(args, folder):
     """Counts the instructions of the texts whose names match --only. Returns whether all are within the limit."""
     path, good = os.path.join(folder, "text.drill"), True
@@ -247,7 +263,7 @@ def main():
             os.chmod(folder, 0o755)  # tshark does not run as root
             shark = stack.enter_context(captures.Tshark(plugins))
             engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder))
-        good = judge_texts(args, folder)
+        good = all([judge_texts(args, folder), judge_live(args, folder)])
         if args.only:
             return int(not (judge_shapes(engines, args, folder) and good))
         worst = [Worst(engine) for engine in engines]

@@ -221,9 +221,13 @@ def judge_output(engine):
 def judged(engine, name, path, cnt, limit):
     """Prints the cost of one input. Returns whether it is within the limit."""
     ratio = engine.ratio(path, cnt, engine.sure())
+    judged.rows += 1
     print(f"{engine.name:14} {name:34} {cnt:8} {ratio:12.1f}x{'  ABOVE THE LIMIT' if ratio > limit else ''}",
           flush=True)
     return ratio <= limit
+
+
+judged.rows = 0
 
 
 def judge_live(args, folder):
@@ -268,7 +272,8 @@ def main():
             engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder))
         good = all([judge_texts(args, folder), judge_live(args, folder)])
         if args.only:
-            return int(not (judge_shapes(engines, args, folder) and good))
+            good = judge_shapes(engines, args, folder) and good
+            return int(not good) if judged.rows else f"no shape matches {args.only!r} ('ENGINE: SHAPE$', the $ is a character)"
         worst = [Worst(engine) for engine in engines]
         turns = search(worst, args, rng, folder)
         good = judge(worst, args, folder) and good

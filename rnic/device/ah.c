@@ -5,6 +5,7 @@
 #include <string.h>
 #include "device/av.h"
 #include "device/device.h"
+#include "transport/fault.h"
 #include "wire/gid.h"
 
 int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **out)
@@ -18,6 +19,8 @@ int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **o
         return RNIC_ERR_NOMEM;
     ah->pd = pd;
     ah->av = *av;
+    if (RNIC_FAULT(HANDLE_HOPS))
+        ah->av.hop_limit = 64;
     rnic_av_resolve(&ah->av);
     ah->multicast = roce_gid_is_multicast(av->dgid);
     if (ah->multicast)

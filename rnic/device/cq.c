@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "device/cq.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include "device/device.h"
 #include "transport/fault.h"
@@ -197,7 +196,7 @@ void rnic_cq_expire(struct rnic *rnic, rnic_time now)
     struct rnic_heap_node *first;
 
     while ((first = rnic_heap_first(&rnic->moderated)) != NULL && first->at <= now)
-        raise_notification((struct rnic_cq *)((char *)first - offsetof(struct rnic_cq, moderated)));
+        raise_notification(RNIC_LIST_OF(first, struct rnic_cq, moderated));
 }
 
 struct rnic_cq *rnic_cq_notified(struct rnic *rnic)

@@ -94,6 +94,24 @@ static void channel_is_pollable(void)
     free(both.buf_b);
 }
 
+static struct ibv_qp *qp_in_init(const struct both *both, struct ibv_cq *cq)
+{
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    init.send_cq = init.recv_cq = cq;
+    struct ibv_qp *qp = ibv_create_qp(both->a.pd, &init);
+    MUST(qp &&
+         ibv_modify_qp(qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+    return qp;
+}
+
+static void enter_error(struct ibv_qp *qp)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
+}
+
 /* ibv_modify_cq(): one event for three completions; with fewer, an event after the period. */
 static void moderated_events(void)
 {
@@ -112,15 +130,8 @@ static void moderated_events(void)
     attr = (struct ibv_modify_cq_attr){IBV_CQ_ATTR_MODERATE, {3, PERIOD_US}};
     MUST(ibv_modify_cq(cq, &attr) == 0);
     /* A QP in the error state flushes its receive requests into the CQ. */
-    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
-    init.send_cq = init.recv_cq = cq;
-    struct ibv_qp *qp = ibv_create_qp(both.a.pd, &init);
-    struct ibv_qp_attr qp_attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-    MUST(qp &&
-         ibv_modify_qp(qp, &qp_attr,
-                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
-    qp_attr.qp_state = IBV_QPS_ERR;
-    MUST(ibv_modify_qp(qp, &qp_attr, IBV_QP_STATE) == 0);
+    struct ibv_qp *qp = qp_in_init(&both, cq);
+    enter_error(qp);
     for (unsigned sent = 1; sent <= 3; sent += 2) {
         MUST(ibv_req_notify_cq(cq, 0) == 0);
         MUST(clock_gettime(CLOCK_MONOTONIC, &start) == 0);
@@ -170,21 +181,14 @@ static void destroy_waits_for_acknowledged_events(void)
     both_open(&both, context);
     struct ibv_comp_channel *ch = ibv_create_comp_channel(context);
     struct ibv_cq *cq = ibv_create_cq(context, 8, NULL, ch, 0);
-    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
     pthread_t thread;
     void *got;
     MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
     MUST(pthread_create(&thread, NULL, wait_event, ch) == 0);
     /* A QP in the error state flushes its work requests into the CQ. */
-    init.send_cq = init.recv_cq = cq;
-    struct ibv_qp *qp = ibv_create_qp(both.a.pd, &init);
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-    MUST(qp &&
-         ibv_modify_qp(qp, &attr,
-                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
+    struct ibv_qp *qp = qp_in_init(&both, cq);
     post_recv(qp, both.mr_a, 5, 8);
-    attr.qp_state = IBV_QPS_ERR;
-    MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
+    enter_error(qp);
     MUST(pthread_join(thread, &got) == 0 && got == cq);
     MUST(endpoint_wait(cq).status == IBV_WC_WR_FLUSH_ERR);
     MUST(ibv_destroy_qp(qp) == 0);

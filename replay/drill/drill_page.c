@@ -156,7 +156,7 @@ static void write_command(FILE *out, const struct drill_case *c)
 
     if (!mem)
         return;
-    drill_repeat_command(mem, c, "");
+    drill_repeat_command(mem, c);
     fclose(mem);
     section_text(out, "To repeat it:");
     section_code(out, text ? text : "");

@@ -130,24 +130,27 @@ static void print_ladder(FILE *out, const struct drill_case *c, size_t max)
             print_row(out, c, &c->result.log[i]);
 }
 
-void drill_repeat_command(FILE *out, const struct drill_case *c, const char *command)
+void drill_repeat_command(FILE *out, const struct drill_case *c)
 {
-    fprintf(out, "rocedrill drill %s%s", command, *c->variant ? "--only '" : "");
-    fprintf(out, "%s%s", c->variant, *c->variant ? "' " : "");
+    fputs("rocedrill drill ", out);
+    if (*c->variant)
+        fprintf(out, "--only '%s' ", c->variant);
     put_shell_word(out, c->path);
 }
 
 /* Prints the texts of rules, whose ids are separated by blanks. */
 static void print_rules(FILE *out, const char *ids)
 {
-    for (; *ids; ids += strcspn(ids, " "), ids += *ids == ' ')
-        for (int i = 0; i < ROCE_RULE_CNT; i++) {
-            const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
-            size_t len = strlen(info->id);
+    for (; *ids; ids += strcspn(ids, " "), ids += *ids == ' ') {
+        char id[SCRIPT_NAME_MAX];
+        enum roce_rule rule;
 
-            if (strcspn(ids, " ") == len && strncmp(info->id, ids, len) == 0)
-                fprintf(out, "    %s: %s (%s)\n", info->id, info->text, info->source);
-        }
+        snprintf(id, sizeof(id), "%.*s", (int)strcspn(ids, " "), ids);
+        rule = roce_rule_find(id);
+        if (rule != ROCE_RULE_CNT)
+            fprintf(out, "    %s: %s (%s)\n", id, roce_rule_info(rule)->text,
+                    roce_rule_info(rule)->source);
+    }
 }
 
 /* Prints a case that did not pass: the line, the difference, the ladder, and the command that
@@ -180,7 +183,7 @@ static void print_problem(FILE *out, const struct drill_case *c)
     print_rules(out, r->rules);
     print_ladder(out, c, LADDER_ROWS);
     fputs("  to repeat: ", out);
-    drill_repeat_command(out, c, "");
+    drill_repeat_command(out, c);
     fputc('\n', out);
 }
 

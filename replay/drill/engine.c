@@ -35,9 +35,8 @@ static void add_id(char *list, size_t cap, const char *id)
 {
     size_t len = strlen(list);
 
-    for (const char *at = list; (at = strstr(at, id)) != NULL; at += strlen(id))
-        if ((at == list || at[-1] == ' ') && (at[strlen(id)] == ' ' || !at[strlen(id)]))
-            return;
+    if (words_list_has(list, id, strlen(id)))
+        return;
     snprintf(list + len, cap - len, "%s%s", len ? " " : "", id);
 }
 
@@ -418,12 +417,13 @@ static bool check_rest(struct drill_engine *e)
         at = e->comp[0].row;
         match_fail(e, "no line expects this completion: id %" PRIu64 " %s", e->comp[0].comp.id,
                    words_name(words_status, e->comp[0].comp.status));
-    } else if (e->async_cnt && e->async[0].type != RNIC_EVENT_COMM_EST) {
-        at = e->async_row[0];
-        match_fail(
-            e, "no line expects this event: %s %s", words_name(words_event, e->async[0].type),
-            e->async[0].object == SCRIPT_NO_OBJECT ? ""
-                                                   : e->script->object[e->async[0].object].name);
+    } else if (e->async_cnt && e->async[0].event.type != RNIC_EVENT_COMM_EST) {
+        at = e->async[0].row;
+        match_fail(e, "no line expects this event: %s %s",
+                   words_name(words_event, e->async[0].event.type),
+                   e->async[0].event.object == SCRIPT_NO_OBJECT
+                       ? ""
+                       : e->script->object[e->async[0].event.object].name);
     } else if (e->ops->guards_intact && !e->ops->guards_intact(e->ctx.dev)) {
         match_fail(e, "the device wrote next to a memory region");
     } else {

@@ -349,11 +349,9 @@ static enum outcome_of_try try_no_comp(struct drill_engine *e, const struct scri
 static enum outcome_of_try try_async(struct drill_engine *e, const struct script_event *event)
 {
     for (unsigned i = 0; i < e->async_cnt; i++)
-        if (e->async[i].type == event->code &&
-            (event->object == SCRIPT_NO_OBJECT || e->async[i].object == event->object)) {
+        if (e->async[i].event.type == event->code &&
+            (event->object == SCRIPT_NO_OBJECT || e->async[i].event.object == event->object)) {
             memmove(&e->async[i], &e->async[i + 1], (--e->async_cnt - i) * sizeof(e->async[0]));
-            memmove(&e->async_row[i], &e->async_row[i + 1],
-                    (e->async_cnt - i) * sizeof(e->async_row[0]));
             e->met = e->now;
             return TRY_MET;
         }
@@ -395,7 +393,8 @@ enum outcome_of_try match_event(struct drill_engine *e, const struct script_even
     case SCRIPT_NO_COMP: return try_no_comp(e, event);
     case SCRIPT_ASYNC: return try_async(e, event);
     case SCRIPT_NO_ASYNC:
-        return try_none(e, event, e->async_cnt ? words_name(words_event, e->async[0].type) : NULL);
+        return try_none(e, event,
+                        e->async_cnt ? words_name(words_event, e->async[0].event.type) : NULL);
     case SCRIPT_NOTIFIED: return try_notified(e, event);
     case SCRIPT_NO_NOTIFY: return try_none(e, event, e->notified_cnt ? "a notification" : NULL);
     case SCRIPT_CM_EVENT: return try_cm_event(e, event);

@@ -22,6 +22,12 @@ struct queued_comp {
     size_t row; /* index of the completion's row in the log */
 };
 
+/* Event that no line has expected. */
+struct queued_async {
+    struct drill_async event;
+    size_t row; /* index of the event's row in the log */
+};
+
 /* State of a running drill. */
 struct drill_engine {
     const struct script *script;
@@ -49,8 +55,7 @@ struct drill_engine {
                            * the DUT */
     struct queued_comp comp[DRILL_QUEUE_MAX];
     unsigned comp_cnt, comp_total;
-    struct drill_async async[DRILL_QUEUE_MAX];
-    size_t async_row[DRILL_QUEUE_MAX]; /* indexes of the events' rows in the log */
+    struct queued_async async[DRILL_QUEUE_MAX];
     unsigned async_cnt, async_total;
     int notified[DRILL_QUEUE_MAX];
     unsigned notified_cnt, notified_total;

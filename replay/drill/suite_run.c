@@ -194,15 +194,9 @@ struct wanted_cases {
 static bool has_values(const char *text, const char *values)
 {
     for (size_t len; *values; values += len) {
-        const char *at = text;
-
         values += strspn(values, " ");
         len = strcspn(values, " ");
-        while (*at && (strcspn(at, " ") != len || strncmp(at, values, len) != 0)) {
-            at += strcspn(at, " ");
-            at += strspn(at, " ");
-        }
-        if (len && !*at)
+        if (len && !words_list_has(text, values, len))
             return false;
     }
     return true;
@@ -297,14 +291,9 @@ static int check_rules(const struct script *script, struct error *error)
 
 static int check_needs(const struct script *script, struct error *error)
 {
-    for (unsigned i = 0; i < script->need_cnt; i++) {
-        const char *const *word = words_needs;
-
-        while (*word && strcmp(*word, script->need[i]) != 0)
-            word++;
-        if (!*word)
+    for (unsigned i = 0; i < script->need_cnt; i++)
+        if (!words_is_need(script->need[i]))
             return refuse_name(script, "feature has the name", script->need[i], error);
-    }
     return 0;
 }
 

@@ -229,10 +229,9 @@ void timeline_drain(struct drill_engine *e)
         timeline_text(e, 0, "event %s %s", words_name(words_event, async.type),
                       async.object == SCRIPT_NO_OBJECT ? "" : e->script->object[async.object].name);
         e->async_total++;
-        if (e->async_cnt < DRILL_QUEUE_MAX) {
-            e->async_row[e->async_cnt] = e->result->log_cnt ? e->result->log_cnt - 1 : 0;
-            e->async[e->async_cnt++] = async;
-        }
+        if (e->async_cnt < DRILL_QUEUE_MAX)
+            e->async[e->async_cnt++] = (struct queued_async){
+                .event = async, .row = e->result->log_cnt ? e->result->log_cnt - 1 : 0};
     }
     while (e->ops->notified && e->ops->notified(e->ctx.dev, &cq)) {
         e->notified_total++;

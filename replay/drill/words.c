@@ -2,6 +2,7 @@
 #include "drill/words.h"
 
 #include <stddef.h>
+#include <string.h>
 #include "cm/cm.h"
 #include "device/rnic.h"
 #include "wire/codes.h"
@@ -103,6 +104,24 @@ const char *const words_needs[] = {
     "flush",      "atomic-write", "cnp",     "cm",         "atomic", "multicast", "counters",
     "invalidate", "zero-based",   "credits", "exact-time", NULL,
 };
+
+bool words_is_need(const char *word)
+{
+    const char *const *need = words_needs;
+
+    while (*need && strcmp(*need, word) != 0)
+        need++;
+    return *need != NULL;
+}
+
+bool words_list_has(const char *list, const char *word, size_t len)
+{
+    while (*list && (strcspn(list, " ") != len || strncmp(list, word, len) != 0)) {
+        list += strcspn(list, " ");
+        list += strspn(list, " ");
+    }
+    return *list != '\0';
+}
 
 bool words_have(const struct word_number *table, uint64_t number)
 {

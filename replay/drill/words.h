@@ -4,6 +4,7 @@
 #define REPLAY_DRILL_WORDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct word_number {
@@ -20,6 +21,13 @@ extern const struct word_number words_error[];    /* enum rnic_error, negated */
 extern const struct word_number words_nak[];      /* enum roce_nak */
 extern const struct word_number words_cm_event[]; /* enum rnic_cm_event_type */
 extern const char *const words_needs[];           /* features of devices; NULL ends the list */
+
+/* Returns whether `words_needs` has a word. */
+bool words_is_need(const char *word);
+
+/* Returns whether a list of words, which are separated by blanks, has the first `len` characters of
+ * `word` as a word. */
+bool words_list_has(const char *list, const char *word, size_t len);
 
 /* Returns whether a table has a number. */
 bool words_have(const struct word_number *table, uint64_t number);

@@ -8,16 +8,6 @@
 #include "drill/device/device_rnic_verbs.h"
 #include "drill/words.h"
 
-/* The software RNIC has all features that a drill can name. */
-static bool device_supports(const char *need)
-{
-    const char *const *word = words_needs;
-
-    while (*word && strcmp(*word, need) != 0)
-        word++;
-    return *word != NULL;
-}
-
 static bool script_needs(const struct script *script, const char *need)
 {
     for (unsigned i = 0; i < script->need_cnt; i++)
@@ -299,7 +289,7 @@ static bool device_guards_intact(const struct drill_device *dev)
 }
 
 const struct drill_device_ops device_rnic_ops = {
-    .supports = device_supports,
+    .supports = words_is_need, /* it has all features that a drill can name */
     .open = device_open,
     .close = device_close,
     .input = device_input,

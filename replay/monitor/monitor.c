@@ -164,22 +164,34 @@ static void tick_until(struct monitor *m, uint64_t time)
     tick(m, m->last_tick + (time - m->last_tick) / interval * interval);
 }
 
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec at;
+
+    clock_gettime(clock, &at);
+    return (uint64_t)at.tv_sec * NS_PER_S + (uint64_t)at.tv_nsec;
+}
+
 static void *run_ticker(void *user)
 {
     struct monitor *m = user;
-    struct timespec at;
+    uint64_t next = now_ns(CLOCK_MONOTONIC);
 
     pthread_mutex_lock(&m->lock);
-    clock_gettime(CLOCK_REALTIME, &at);
     while (!m->stop) {
-        uint64_t next = (uint64_t)at.tv_sec * NS_PER_S + (uint64_t)at.tv_nsec + m->options.interval;
+        struct timespec at;
+        uint64_t utc;
 
-        at.tv_sec = (time_t)(next / NS_PER_S);
-        at.tv_nsec = (long)(next % NS_PER_S);
+        next += m->options.interval;
+        at = (struct timespec){.tv_sec = (time_t)(next / NS_PER_S),
+                               .tv_nsec = (long)(next % NS_PER_S)};
         while (!m->stop && pthread_cond_timedwait(&m->stop_cond, &m->lock, &at) != ETIMEDOUT)
             ;
-        if (m->last_tick && !m->stop && next > m->last_tick + m->options.interval)
-            tick(m, next);
+        utc = now_ns(CLOCK_REALTIME);                 /* the clock of the packets' time stamps */
+        if (m->last_tick > utc + m->options.interval) /* the time of day was set back */
+            m->last_tick = utc;
+        if (m->last_tick && !m->stop && utc > m->last_tick + m->options.interval)
+            tick(m, utc);
     }
     pthread_mutex_unlock(&m->lock);
     return NULL;
@@ -341,6 +353,7 @@ void monitor_each(struct monitor *m, void (*fn)(void *user, const struct monitor
 struct monitor *monitor_new(const struct monitor_options *options, struct error *error)
 {
     struct monitor *m = calloc(1, sizeof(*m));
+    pthread_condattr_t attr;
 
     if (!m) {
         error_set(error, "no memory");
@@ -348,7 +361,10 @@ struct monitor *monitor_new(const struct monitor_options *options, struct error 
     }
     m->options = *options;
     pthread_mutex_init(&m->lock, NULL);
-    pthread_cond_init(&m->stop_cond, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->stop_cond, &attr);
+    pthread_condattr_destroy(&attr);
     index_rows(m);
     if (options->wall_clock && options->out) {
         int rc = pthread_create(&m->ticker, NULL, run_ticker, m);

@@ -212,9 +212,9 @@ static bool something_to_send(void)
 
 void uc_worker_flush(void)
 {
-    const struct timespec until = rnic_day_after(FLUSH_NS);
+    const struct timespec until = rnic_time_after(FLUSH_NS);
     while (runs_in == getpid() && something_to_send())
-        if (pthread_cond_timedwait(&idle, &uc_lock, &until) != 0)
+        if (pthread_cond_clockwait(&idle, &uc_lock, CLOCK_MONOTONIC, &until) != 0)
             break;
 }
 
@@ -225,8 +225,8 @@ __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())
         return;
-    const struct timespec until = rnic_day_after(LINGER_NS);
-    if (pthread_mutex_timedlock(&uc_lock, &until) != 0)
+    const struct timespec until = rnic_time_after(LINGER_NS);
+    if (pthread_mutex_clocklock(&uc_lock, CLOCK_MONOTONIC, &until) != 0)
         return;
     while (uc_ids)
         uc_id_del(uc_ids);
@@ -235,7 +235,7 @@ __attribute__((destructor)) static void finish(void)
         unsigned leaving = 0;
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
             leaving += rnic_cm_disconnecting(uc_port_cm(port));
-        late = pthread_cond_timedwait(&idle, &uc_lock, &until);
+        late = pthread_cond_clockwait(&idle, &uc_lock, CLOCK_MONOTONIC, &until);
         if (leaving == 0)
             break;
     }

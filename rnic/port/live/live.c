@@ -13,6 +13,7 @@
 /* Longest wait for the lock, ns. A thread that has the lock was observed to wait this long for a
  * CPU. */
 #define FLUSH_WAIT_NS 1000000000u
+#define FLUSH_NAP_NS  20000 /* time between two attempts to take the lock, ns */
 
 struct rnic *rnic_live_lock(struct rnic_live *live)
 {
@@ -94,10 +95,15 @@ bool rnic_live_poll(struct rnic_live *live)
 
 void rnic_live_flush(struct rnic_live *live)
 {
-    const struct timespec until = rnic_day_after(FLUSH_WAIT_NS);
+    uint64_t until = rnic_live_now() + FLUSH_WAIT_NS;
     int cancel_state = rnic_cancel_disable();
+    int busy;
 
-    if (pthread_mutex_timedlock(&live->lock, &until) == 0) {
+    /* pthread_mutex_timedlock() would wait for a time of day, which may be set. Before Linux 5.14,
+     * a lock that inherits priorities cannot wait for another clock. */
+    while ((busy = pthread_mutex_trylock(&live->lock)) != 0 && rnic_live_now() < until)
+        nanosleep(&(struct timespec){.tv_nsec = FLUSH_NAP_NS}, NULL);
+    if (!busy) {
         uint64_t now = rnic_live_now();
 
         if (live_is_attached(live, now) && live_transmit(live, false, now))

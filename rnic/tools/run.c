@@ -530,7 +530,8 @@ int main(int argc, char **argv)
     if (status == 0)
         status = run(options.program);
     int verdict = watch ? end_watch(watch, &folder, copy) : 0;
-    if (options.timeline && !timeline_print(times, rows, stdout)) {
+    if (options.timeline &&
+        !timeline_print(times, times_folder.tally.tally->utc_offset, rows, stdout)) {
         complain(times, strerror(errno));
         status = status ? status : 2;
     }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "device/rnic.h"
 #include "verbs/timeline_record.h"
 
@@ -60,17 +59,10 @@ static void print_row(const struct timeline_record *record, uint64_t start, FILE
     fputc('\n', out);
 }
 
-static uint64_t time_ns(const struct timespec *time)
+static void print_rows(const struct timeline_record *records, size_t cnt, uint64_t utc_offset,
+                       FILE *out)
 {
-    return (uint64_t)time->tv_sec * UINT64_C(1000000000) + (uint64_t)time->tv_nsec;
-}
-
-static void print_rows(const struct timeline_record *records, size_t cnt, FILE *out)
-{
-    struct timespec wall, clock;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_MONOTONIC, &clock);
-    uint64_t posted = time_ns(&wall) - (time_ns(&clock) - records[0].at[TIMELINE_POSTED]);
+    uint64_t posted = records[0].at[TIMELINE_POSTED] + utc_offset;
     fprintf(out,
             "Send work requests: POSTED in us since the first one, the rest in us after POSTED. "
             "The first one was posted at UNIX time %" PRIu64 ".%09" PRIu64 ".\n",
@@ -178,7 +170,7 @@ static size_t read_records(FILE *file, struct timeline_record *records, size_t c
     return have;
 }
 
-bool timeline_print(const char *name, FILE *rows, FILE *summary)
+bool timeline_print(const char *name, uint64_t utc_offset, FILE *rows, FILE *summary)
 {
     FILE *file = fopen(name, "re");
     if (!file)
@@ -206,7 +198,7 @@ bool timeline_print(const char *name, FILE *rows, FILE *summary)
     uint64_t *room = whole ? malloc((cnt + 1) * sizeof *room) : NULL;
     if (room && cnt) {
         qsort(records, cnt, sizeof *records, by_posting);
-        print_rows(records, cnt, rows);
+        print_rows(records, cnt, utc_offset, rows);
         print_summary(records, cnt, room, summary);
     } else if (room) {
         fputs("No work request was posted.\n", summary);

@@ -5,11 +5,13 @@
 #define TOOLS_TIMELINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Prints a row for each request of the file `name` to `rows`, in the order of posting, and
- * percentiles of each phase to `summary`. Returns false and sets errno if the file cannot be read.
- */
-bool timeline_print(const char *name, FILE *rows, FILE *summary);
+ * percentiles of each phase to `summary`. `utc_offset`: UTC minus
+ * CLOCK_MONOTONIC in the recordings of the same run, ns. Returns false and sets errno if the file
+ * cannot be read. */
+bool timeline_print(const char *name, uint64_t utc_offset, FILE *rows, FILE *summary);
 
 #endif

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "pcapng/pcapng_merge.h"
+#include "port/sys/clock.h"
 
 #define PERIOD_NS  10000000      /* time between two reads of the recordings, ns */
 #define LATE_NS    50000000u     /* maximum time that a received frame waits for its process, ns */
@@ -50,11 +51,10 @@ struct watch {
     atomic_bool over;
 };
 
-static uint64_t utc(void)
+/* Returns the time of the recordings' time stamps. */
+static uint64_t record_time(const struct watch *watch)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return rnic_clock_ns(CLOCK_MONOTONIC) + watch->folder->tally.tally->utc_offset;
 }
 
 /* ---- the validator --------------------------------------------------------------------------- */
@@ -207,7 +207,7 @@ static void *run(void *user)
         over = atomic_load(&watch->over);
         if (!over)
             nanosleep(&period, NULL);
-        uint64_t now = utc();
+        uint64_t now = record_time(watch);
         read_all(watch);
         if (over || pcapng_merge_waiting(watch->merge) > WAIT_MAX)
             now = UINT64_MAX;

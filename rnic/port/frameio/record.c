@@ -26,15 +26,21 @@
 #define ALIVE_NS UINT64_C(100000000)
 #define ROOM_NS  UINT64_C(1000000)
 
+#define CLOCK_NOISE_NS 20000u /* largest error of rnic_utc_offset(), ns */
+
 struct record {
     struct rnic_port port;
     struct rnic_port *behind;
     int fd;
     bool shared;
-    bool failed;    /* a write to the file failed; the port writes no more */
-    int error;      /* errno of the failed write */
-    bool ended;     /* rnic-run was killed; the port writes no more */
-    uint64_t asked; /* time of the latest check whether rnic-run exists, ns */
+    uint64_t offset;     /* time of the recording minus CLOCK_MONOTONIC, ns */
+    uint64_t set_by[2];  /* how far the time of day was set since the start of the recording, ns:
+                          * now, and when the batch before was received */
+    bool clock_is_noted; /* set_by[0] is that of the current batch */
+    bool failed;         /* a write to the file failed; the port writes no more */
+    int error;           /* errno of the failed write */
+    bool ended;          /* rnic-run was killed; the port writes no more */
+    uint64_t asked;      /* time of the latest check whether rnic-run exists, ns */
     struct tally_file tally;
     bool marked; /* the file has the first mark of the current batch */
     uint8_t *buf;
@@ -49,12 +55,37 @@ static const struct rnic_port_ops record_ops;
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static uint64_t utc(void)
+/* Returns the time for a time stamp. It goes on evenly when the time of day is set. */
+static uint64_t record_time(const struct record *record)
 {
-    struct timespec now;
+    return rnic_clock_ns(CLOCK_MONOTONIC) + record->offset;
+}
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+/* Finds out whether the time of day was set. A change of a few microseconds is only the time that
+ * passed between two readings. */
+static void note_clock(struct record *record)
+{
+    uint64_t set_by = rnic_utc_offset() - record->offset;
+
+    record->clock_is_noted = true;
+    record->set_by[1] = record->set_by[0];
+    if (set_by - record->set_by[0] + CLOCK_NOISE_NS > 2 * CLOCK_NOISE_NS)
+        record->set_by[0] = set_by;
+}
+
+/* Converts the time stamp of a received frame, which is in the time of day, to the time of the
+ * recording. If the time of day was set since the batch before, the frame came earlier or later
+ * than that: it came at the later of the two times that is not in the future. */
+static uint64_t time_of(const struct record *record, uint64_t stamp)
+{
+    uint64_t first = stamp - record->set_by[0], second = stamp - record->set_by[1], now;
+
+    if (first == second)
+        return first;
+    now = record_time(record);
+    if (first > now || (second > first && second <= now))
+        first = second;
+    return first < now ? first : now;
 }
 
 /* Writes `len` bytes. Returns how many were written; if not all, errno has the reason. */
@@ -156,7 +187,7 @@ static void mark(struct record *record)
     if (record->marked || record->failed || record->ended)
         return;
     record->marked = true;
-    len = pcapng_mark(block, sizeof(block), utc());
+    len = pcapng_mark(block, sizeof(block), record_time(record));
     if (write_all(record->fd, block, len) == len) {
         if (record->tally.tally)
             atomic_fetch_add(&record->tally.tally->written, len);
@@ -203,8 +234,8 @@ static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, u
     unsigned done;
 
     mark(record);
-    stamp = utc(); /* the time stamp is taken before sending, so that the response has a later
-                    * one */
+    /* The time stamp is taken before sending, so that the response has a later one. */
+    stamp = record_time(record);
     done = rnic_port_send(record->behind, frames, cnt, now);
     for (unsigned i = 0; i < done; i++)
         if (record->shared || !(frames[i].flags & RNIC_FRAME_ECHO))
@@ -218,8 +249,11 @@ static void on_received(void *user, const struct rnic_frame *frame)
 
     if (!frame->stamp)
         mark(record);
+    else if (!record->clock_is_noted)
+        note_clock(record);
     if (!record->shared || !(frame->flags & RNIC_FRAME_LOCAL))
-        add(record, frame, frame->stamp ? frame->stamp : utc(), PCAPNG_IN);
+        add(record, frame, frame->stamp ? time_of(record, frame->stamp) : record_time(record),
+            PCAPNG_IN);
     record->fn(record->user, frame);
 }
 
@@ -230,6 +264,7 @@ static int record_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, 
 
     record->fn = fn;
     record->user = user;
+    record->clock_is_noted = false;
     return rnic_port_recv(record->behind, max, on_received, record, now);
 }
 
@@ -346,6 +381,7 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
     record->tally.fd = -1;
     if (snprintf(name, sizeof(name), "%s/tally", attr->folder) < (int)sizeof(name))
         (void)tally_open(&record->tally, name); /* missing if the user set RNIC_RECORD */
+    record->offset = record->tally.tally ? record->tally.tally->utc_offset : rnic_utc_offset();
     *out = &record->port;
     return 0;
 }

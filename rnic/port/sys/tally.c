@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "port/sys/clock.h"
 
 static int map_tally(struct tally_file *file)
 {
@@ -26,19 +27,19 @@ static int map_tally(struct tally_file *file)
 
 int tally_create(struct tally_file *file, const char *path)
 {
-    static const struct tally zero;
+    const struct tally first = {.utc_offset = rnic_utc_offset()};
     ssize_t done;
     int error;
 
     *file = (struct tally_file){.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
     if (file->fd < 0)
         return -errno;
-    /* Writes a page of zeros instead of extending the file by ftruncate(): the file system then has
-     * space for the page. */
-    done = write(file->fd, &zero, sizeof(zero));
-    if (done == (ssize_t)sizeof(zero) && flock(file->fd, LOCK_EX | LOCK_NB) == 0)
+    /* Writes the counters instead of extending the file by ftruncate(): the file system then has
+     * space for them. */
+    done = write(file->fd, &first, sizeof(first));
+    if (done == (ssize_t)sizeof(first) && flock(file->fd, LOCK_EX | LOCK_NB) == 0)
         return map_tally(file);
-    error = done < 0 || done == (ssize_t)sizeof(zero) ? -errno : -ENOSPC;
+    error = done < 0 || done == (ssize_t)sizeof(first) ? -errno : -ENOSPC;
     close(file->fd);
     unlink(path);
     *file = (struct tally_file){.fd = -1};

@@ -22,9 +22,12 @@ struct tally {
     _Atomic uint64_t written;  /* number of bytes that the programs wrote */
     _Atomic uint64_t consumed; /* number of bytes that rnic-run has processed */
     _Atomic uint64_t limit;    /* number of bytes that may wait for rnic-run; 0: any number */
-    _Atomic int error;         /* errno of the latest frame or row that could not be recorded; 0:
-                                * none */
-    _Atomic int detached;      /* 1: the programs continue to record after rnic-run has ended */
+    uint64_t utc_offset;  /* UTC minus CLOCK_MONOTONIC when rnic-run started, ns: the recordings
+                           * of all programs use it, so that setting the time of day does not
+                           * change the order of their frames */
+    _Atomic int error;    /* errno of the latest frame or row that could not be recorded; 0:
+                           * none */
+    _Atomic int detached; /* 1: the programs continue to record after rnic-run has ended */
 };
 
 struct tally_file {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "port/netns.h"
 #include "pcapng/pcapng.h"
@@ -14,6 +16,7 @@
 #include "support/port_file.h"
 #include "support/port_mem.h"
 #include "port/frameio/record.h"
+#include "port/sys/clock.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/pkt.h"
@@ -480,10 +483,120 @@ static void recording_without_a_device_is_a_capture_without_frames(void)
     remove_folder();
 }
 
+/* ---- the time of day is set ------------------------------------------------------------------ */
+
+static int64_t clock_set_by; /* how far the time of day was set, ns */
+
+/* Replaces the C library's function in this program. */
+int clock_gettime(clockid_t clock, struct timespec *at)
+{
+    int rc = (int)syscall(SYS_clock_gettime, clock, at);
+    int64_t ns = (int64_t)at->tv_sec * 1000000000 + at->tv_nsec + clock_set_by;
+
+    if (clock == CLOCK_REALTIME)
+        *at = rnic_timespec((uint64_t)ns);
+    return rc;
+}
+
+/* A port that receives one frame at a time, with the time stamp of the kernel. */
+struct stamping_port {
+    struct rnic_port port;
+    uint64_t stamp;
+};
+
+static int stamping_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
+                         uint64_t now)
+{
+    static const uint8_t data[60];
+
+    (void)max;
+    (void)now;
+    fn(user, &(struct rnic_frame){.data = data,
+                                  .len = sizeof(data),
+                                  .stamp = ((struct stamping_port *)port)->stamp});
+    return 1;
+}
+
+static unsigned stamping_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
+                              uint64_t now)
+{
+    (void)port;
+    (void)frames;
+    (void)now;
+    return cnt;
+}
+
+static void stamping_close(struct rnic_port *port)
+{
+    (void)port;
+}
+
+static void record_one_each_way(struct rnic_port *recording, struct stamping_port *kernel,
+                                uint64_t stamp)
+{
+    uint8_t data[60] = {0};
+    struct rnic_frame frame = {.data = data, .len = sizeof(data)};
+    unsigned got = 0;
+
+    EXPECT_EQ(rnic_port_send(recording, &frame, 1, 0), 1);
+    kernel->stamp = stamp ? stamp : rnic_clock_ns(CLOCK_REALTIME);
+    EXPECT_EQ(rnic_port_recv(recording, 1, ignore, &got, 0), 1);
+    EXPECT_EQ(got, 1);
+}
+
+/* An administrator or an NTP client sets the time of day during a recording. Sent frames have
+ * stamps of the port, received frames have stamps of the kernel. The recording keeps the order, and
+ * its times go on evenly. A frame that the kernel stamped before the clock was set, but that the
+ * port reads later, is in order, too. */
+static void setting_the_time_of_day_does_not_change_times(void)
+{
+    static const struct rnic_port_ops ops = {
+        .recv = stamping_recv, .send = stamping_send, .close = stamping_close};
+    static const int64_t sets[] = {0, 7200, -86400, 1, 0};
+    struct stamping_port kernel = {.port.ops = &ops};
+    uint64_t begin = rnic_clock_ns(CLOCK_REALTIME), before = begin, stamp = 0;
+    char text[PCAP_ERRBUF_SIZE], name[sizeof(folder) + 32];
+    struct rnic_port *recording;
+    struct pcap_pkthdr *head;
+    const u_char *data;
+    struct error why;
+    unsigned cnt = 0;
+    glob_t found;
+    pcap_t *pcap;
+
+    make_folder();
+    CU_ASSERT_FATAL(rnic_record_open(&(struct rnic_record_attr){.folder = folder, .iface = "wire0"},
+                                     &kernel.port, &recording, &why) == 0);
+    for (unsigned i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        clock_set_by = sets[i] * 1000000000;
+        record_one_each_way(recording, &kernel, stamp);
+        record_one_each_way(recording, &kernel, 0);
+        stamp = rnic_clock_ns(CLOCK_REALTIME);
+    }
+    rnic_port_close(recording);
+    snprintf(name, sizeof(name), "%s/*.pcapng", folder);
+    CU_ASSERT_FATAL(glob(name, 0, NULL, &found) == 0);
+    pcap = pcap_open_offline_with_tstamp_precision(found.gl_pathv[0], PCAP_TSTAMP_PRECISION_NANO,
+                                                   text);
+    globfree(&found);
+    CU_ASSERT_FATAL(pcap != NULL);
+    while (pcap_next_ex(pcap, &head, &data) == 1) {
+        uint64_t time = (uint64_t)head->ts.tv_sec * 1000000000u + (uint64_t)head->ts.tv_usec;
+
+        CU_ASSERT(time + 100000 >= before); /* 0.1 ms: readings of two clocks are no exact order */
+        before = time;
+        cnt++;
+    }
+    EXPECT_EQ(cnt, 4 * sizeof(sets) / sizeof(sets[0]));
+    CU_ASSERT(before < rnic_clock_ns(CLOCK_REALTIME) + 100000);
+    pcap_close(pcap);
+    remove_folder();
+}
+
 SUITE("port.record", TEST(every_frame_is_recorded_byte_for_byte),
       TEST(frames_the_port_refused_are_not_recorded), TEST(several_writers_share_interfaces),
       TEST(joined_file_is_sorted_by_time),
       TEST(recording_without_a_device_is_a_capture_without_frames),
       TEST(file_in_place_of_the_folder_is_refused), TEST(damaged_recordings_are_read_in_bounds),
       TEST(file_port_replays_frames_with_their_times), TEST(missing_file_is_named),
-      TEST(full_memory_port_reports_room))
+      TEST(full_memory_port_reports_room), TEST(setting_the_time_of_day_does_not_change_times))

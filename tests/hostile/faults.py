@@ -12,6 +12,7 @@ import lab as labs
 
 HANG = 60  # longest run of a pair, s; retry timeouts of these programs end within 6 s on an idle machine
 KILLS = 3  # number of kills in each turn
+FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
 lab = None
 
 
@@ -198,6 +199,30 @@ def restore(side):
     lab.gids = [labs.wire.gid_indices(space, lab.bin) for space in lab.spaces]
 
 
+def clock_set(_):
+    """Sets the time of day that a program sees, forward or back. Both programs must finish."""
+    kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+    shift = lab.rng.choice(("+2h", "-1d", "+5", "-5"))
+    record, clock = lab.path("clock.pcapng"), lab.path("clock")
+    words, shell = [[], []], ["", ""]
+    words[side] = ["-w", record]
+    shell[side] = f"export LD_PRELOAD=\"$LD_PRELOAD {FAKETIME}\" FAKETIME_TIMESTAMP_FILE={clock} FAKETIME_NO_CACHE=1 " \
+                  "FAKETIME_DONT_FAKE_MONOTONIC=1"
+
+    def set_clock(to):
+        with open(clock + ".new", "w", encoding="ascii") as file:
+            file.write(to)
+        os.rename(clock + ".new", clock)
+
+    set_clock("+0")
+    pair = labs.Pair(lab, kind, size=4, words=words, shell=shell)
+    try:
+        problem = with_fault(pair, lambda _: set_clock(shift), finishes=True) or recording(record)
+    finally:
+        pair.tidy()
+    return 1, problem and f"{kind}, side {side}, {shift}: {problem}"
+
+
 def link_fault(change, back, seconds, finishes=False):
     def play(_):
         kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
@@ -233,6 +258,7 @@ FAULTS = {
     "few descriptors (EMFILE)": limited("files", lambda rng: f"ulimit -n {rng.randrange(3, 40)}"),
     "little memory (ENOMEM)": limited("memory", lambda rng: f"ulimit -v {rng.randrange(20, 400) << 10}"),
     "disk full (ENOSPC)": disk_full,
+    "time of day set": clock_set,
     "link down and up, short": link_fault(
         lambda side: [("link", "set", labs.LINK, "down")], lambda side: [("link", "set", labs.LINK, "up")],
         lambda rng: 0.1 * rng.random(), True),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Export: writes a checked capture in the formats of other tools. This is the main header of the
- * room; cmd_check calls it:
+ * room; check_run calls it:
  *
  *   1. export_open() opens the outputs.
  *   2. For each capture: export_begin(), then check_capture() with the watches of export_watches(),

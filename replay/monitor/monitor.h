@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Monitor: the state of each QP pair while a capture is read, as a table that is printed at
- * intervals, and as counters for Prometheus. This is the main header of the room; cmd_check calls
+ * intervals, and as counters for Prometheus. This is the main header of the room; check_run calls
  * it:
  *
  *   1. monitor_new(),

@@ -2,7 +2,7 @@
 /*
  * Page: one HTML file with the graphs of one or several captures. The file needs no network: it
  * contains its style, its scripts (browser/), the library dygraphs, and the data. The build embeds
- * the scripts; see assets.cmake. Called by cmd_check.c, cmd_plot.c, replay_page.c and
+ * the scripts; see assets.cmake. Called by check_run.c, cmd_plot.c, replay_page.c and
  * drill_page.c:
  *
  *   1. page_begin(); or page_begin_results(), then the parts of difference.h

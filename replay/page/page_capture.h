@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Page capture: during a check, collects the packets, operations, findings and connections of one
- * capture that a page draws. cmd_check.c calls it in this order:
+ * capture that a page draws. check_run.c calls it in this order:
  *
  *   1. page_capture_new()
  *   2. check_capture() with page_capture_watch() among its watches

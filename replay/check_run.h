@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Check run: checks the captures of `rocedrill check` and writes the outputs. Called by
+ * cmd_check.c, which reads the options. */
+#ifndef REPLAY_CHECK_RUN_H
+#define REPLAY_CHECK_RUN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include "capture/narrow.h"
+#include "export/export.h"
+#include "monitor/session.h"
+#include "page/page.h"
+#include "suite/capture_set.h"
+#include "util/colour.h"
+#include "util/shard.h"
+
+/* Lowest result that causes exit status 1. Each value includes the values before it. */
+enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
+
+struct check_args {
+    bool verbose, quiet, no_icrc, immediate, no_sandbox;
+    FILE *text; /* stream of the report; NULL: no report */
+    enum colour_mode colour;
+    bool summed_up; /* print totals after several captures */
+    bool any_order;
+    enum roce_profile profile;
+    enum fail_on fail_on;
+    unsigned jobs; /* number of threads; 0: number of processors */
+    const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
+    FILE *json, *junit, *html;
+    struct page page;
+    struct work_times timeline;
+    struct export_paths paths;
+    struct export *export; /* outputs for other tools; NULL if no path in `paths` is set */
+    struct capture_set captures;
+    struct shard shard;
+    struct narrow narrow;
+    struct session_options monitor;
+    const char *other_end;         /* capture at the other end, or NULL */
+    struct two_points *two_points; /* comparison with the other end; NULL without other_end */
+    struct session *session;       /* monitor; NULL without an option of the monitor */
+};
+
+/* Checks the captures, or the interface, and writes the outputs. Returns the exit status. */
+int check_run(struct check_args *args);
+
+#endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "check_run.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/error.h"
 #include "check/check.h"
 #include "check/check_json.h"
@@ -10,7 +13,9 @@
 #include "check/check_text.h"
 #include "check/two_points.h"
 #include "util/cli_opts.h"
+#include "util/file_queue.h"
 #include "util/outfile.h"
+#include "util/sigint.h"
 
 /* Maximum number of connections that a report keeps, with 5 kB each: SHORT for the summary, LONG
  * for -v and JUnit. */
@@ -19,6 +24,9 @@
 
 #define WATCHES_MAX                                                                                \
     (EXPORT_WATCHES + 3) /* those of the exports, the monitor, the other end and the page */
+
+/* The outputs that have the result of one capture after the other. */
+enum { TO_TEXT, TO_JSON, TO_JUNIT, TO_CNT };
 
 /* ---- captures ----------------------------------------------------------------------------------
  */
@@ -73,7 +81,7 @@ static enum roce_profile profile_of(const struct capture_item *item, const struc
 }
 
 /* Writes the line that rocedrill merge needs, with the text and the JUnit of the capture. */
-static void put_part(struct check_args *args, const struct capture_item *item,
+static void put_part(const struct check_args *args, FILE *json, const struct capture_item *item,
                      const struct check_report *report, int status, const char *fault)
 {
     struct check_part part = {
@@ -93,16 +101,29 @@ static void put_part(struct check_args *args, const struct capture_item *item,
     }
     part.text = text;
     part.junit = junit;
-    (void)check_json_part(args->json, &part);
+    (void)check_json_part(json, &part);
     free(text);
     free(junit);
 }
 
-static int check_one(const struct capture_item *item, struct check_args *args, bool *stop)
+/* The check of one capture. */
+struct capture_check {
+    const struct capture_item *item;
+    FILE *to[TO_CNT]; /* streams of the outputs; NULL: no such output */
+    unsigned threads; /* as in struct check_options */
+    bool in_parallel; /* other captures are checked at the same time */
+    int status;
+    struct error error; /* message; "": none */
+    bool interrupted;
+};
+
+/* Checks a capture and sets the status, the error and `interrupted`. */
+static void check_one(struct capture_check *one, struct check_args *args)
 {
-    enum roce_profile profile = profile_of(item, args);
-    const char *path = item->path;
-    bool part = args->shard.count && args->json, text = args->text || part;
+    enum roce_profile profile = profile_of(one->item, args);
+    FILE *to_text = one->to[TO_TEXT], *to_json = one->to[TO_JSON], *to_junit = one->to[TO_JUNIT];
+    const char *path = one->item->path;
+    bool part = args->shard.count && to_json, text = to_text || part;
     const char *name = name_capture(path, args);
     struct page_capture *capture = args->html ? page_capture_new(name) : NULL;
     struct check_watch watch[WATCHES_MAX];
@@ -110,23 +131,24 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
     const struct check_options options = {
         .keep_findings = text && args->verbose,
         .keep_history = text,
-        .conn_max = args->junit || part || (text && args->verbose) ? CONNS_LONG
-                    : text || capture                              ? CONNS_SHORT
-                                                                   : 0,
+        .conn_max = to_junit || part || (text && args->verbose) ? CONNS_LONG
+                    : text || capture                           ? CONNS_SHORT
+                                                                : 0,
         .no_icrc = args->no_icrc,
-        .progress = !args->quiet && !args->immediate && !args->session,
+        .progress = !args->quiet && !args->immediate && !args->session && !one->in_parallel,
         .immediate = args->immediate,
         .profile = profile,
         .any_order = args->any_order,
         .narrow = &args->narrow,
-        .json = args->json,
+        .json = to_json,
         .json_all = args->verbose,
         .annotate_to = args->annotate_path,
         .watch = watch,
         .watch_cnt = watch_cnt + (capture ? 1 : 0),
         .name = args->monitor.interface,
-        .threads = args->jobs,
+        .threads = one->threads,
         .mem_max = args->session ? SESSION_MEM_MAX : 0,
+        .sigint_caught = one->in_parallel,
     };
     struct error error = {""};
     struct check_report report;
@@ -143,33 +165,283 @@ static int check_one(const struct capture_item *item, struct check_args *args, b
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
                                                     : EXIT_HOLDS;
     if (report.name) {
-        if (args->text && report.frames > 0)
-            check_text(args->text, &report, args->verbose);
-        if (args->junit)
-            check_junit_add(args->junit, &report);
+        if (to_text && report.frames > 0)
+            check_text(to_text, &report, args->verbose);
+        if (to_junit)
+            check_junit_add(to_junit, &report);
     } else {
         report.name = name;
         report.error = error.text;
-        if (args->junit)
-            check_junit_fault(args->junit, report.name, error.text);
+        if (to_junit)
+            check_junit_fault(to_junit, report.name, error.text);
     }
     if (args->export)
         export_end(args->export, &report);
-    if (args->json && check_json_summary(args->json, &report, status) != 0 && rc == 0)
+    if (to_json && check_json_summary(to_json, &report, status) != 0 && rc == 0)
         rc = error_set(&error, "%s: cannot write the JSON", args->json_path);
     if (part)
-        put_part(args, item, &report, rc != 0 ? EXIT_UNUSABLE : status,
+        put_part(args, to_json, one->item, &report, rc != 0 ? EXIT_UNUSABLE : status,
                  rc != 0 ? error.text : NULL);
     if (capture && report.frames > 0 && add_to_page(args, capture, &report, status, &error) != 0)
         rc = -1;
-    *stop = report.interrupted;
+    one->interrupted = report.interrupted;
+    one->status = rc != 0 ? EXIT_UNUSABLE : status;
     page_capture_del(capture);
     check_report_free(&report);
-    if (rc != 0 && !outfile_failed(args->json) && !outfile_failed(args->html) &&
+    if (rc != 0 && !outfile_failed(to_json) && !outfile_failed(args->html) &&
         !(outfile_is_stdout(args->annotate_path) && outfile_failed(stdout)))
-        cli_error("%s", error.text);
-    return rc != 0 ? EXIT_UNUSABLE : status;
+        one->error = error;
 }
+
+/* Results of all captures. */
+struct check_sum {
+    size_t cnts[EXIT_UNUSABLE + 1]; /* number of captures with each exit status */
+    int status;                     /* the highest */
+};
+
+/* Adds the result of a capture, whose text was printed, and prints its error. */
+static void add_result(struct check_sum *sum, const struct check_args *args, int status,
+                       const char *fault, bool last)
+{
+    if (fault && *fault)
+        cli_error("%s", fault);
+    sum->cnts[status]++;
+    if (status > sum->status)
+        sum->status = status;
+    if (args->text && status != EXIT_UNUSABLE && !last)
+        fprintf(args->text, "\n");
+}
+
+/* Checks the captures one after the other. */
+static void check_in_turn(struct check_args *args, struct check_sum *sum)
+{
+    struct capture_check one = {.to = {args->text, args->json, args->junit}, .threads = args->jobs};
+
+    for (size_t i = 0; i < args->captures.cnt && !one.interrupted; i++) {
+        one.item = &args->captures.item[i];
+        one.error.text[0] = '\0';
+        check_one(&one, args);
+        add_result(sum, args, one.status, one.error.text,
+                   i + 1 == args->captures.cnt || one.interrupted);
+    }
+}
+
+/* ---- several captures at a time ----------------------------------------------------------------
+ */
+
+/* Part of a temporary file. */
+struct section {
+    FILE *file;
+    off_t from, to;
+};
+
+/* Result of a capture until it is written. */
+struct checked {
+    struct section out[TO_CNT];
+    int status;
+    char *fault; /* error message, or NULL */
+    bool done;   /* but not written yet */
+};
+
+struct check_pool {
+    struct check_args *args;
+    struct check_sum *sum;
+    pthread_mutex_t lock; /* of all members below */
+    struct file_queue queue;
+    struct checked *checked;
+    bool interrupted;
+    bool progress; /* show progress on standard error */
+};
+
+/* A thread and its temporary files, which are opened for the outputs that the user wants. */
+struct check_worker {
+    struct check_pool *pool;
+    pthread_t thread;
+    FILE *to[TO_CNT];
+};
+
+/* Returns whether several captures can be checked at a time: each output is a stream of one result
+ * after the other, and no capture is standard input. */
+static bool may_check_in_parallel(const struct check_args *args)
+{
+    if (args->html || args->export || args->annotate_path || args->immediate || args->session ||
+        args->two_points)
+        return false;
+    for (size_t i = 0; i < args->captures.cnt; i++)
+        if (strcmp(args->captures.item[i].path, "-") == 0)
+            return false;
+    return true;
+}
+
+static const char *path_of_capture(const void *items, size_t i)
+{
+    return ((const struct capture_item *)items)[i].path;
+}
+
+/* Copies a section of a temporary file to an output. Returns 0 or -1. */
+static int copy_section(const struct section *s, FILE *out)
+{
+    char buf[16384];
+    ssize_t len;
+
+    for (off_t at = s->from; at < s->to; at += len) {
+        size_t left = (size_t)(s->to - at);
+
+        len = pread(fileno(s->file), buf, left < sizeof(buf) ? left : sizeof(buf), at);
+        if (len <= 0)
+            return -1;
+        fwrite(buf, 1, (size_t)len, out);
+    }
+    return 0;
+}
+
+/* Writes the result of a capture. */
+static void write_result(struct check_pool *pool, size_t at, bool last)
+{
+    const struct check_args *args = pool->args;
+    FILE *const outs[TO_CNT] = {args->text, args->json, args->junit};
+    struct checked *checked = &pool->checked[at];
+
+    for (unsigned i = 0; i < TO_CNT; i++)
+        if (outs[i] && copy_section(&checked->out[i], outs[i]) != 0)
+            checked->status = cli_error("%s: cannot read its temporary file",
+                                        name_capture(args->captures.item[at].path, args));
+    add_result(pool->sum, args, checked->status, checked->fault, last);
+    free(checked->fault);
+    checked->fault = NULL;
+    checked->done = false;
+}
+
+/* Checks a capture, and keeps its outputs in the temporary files of the worker. Returns whether the
+ * user interrupted it. */
+static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
+{
+    struct check_args *args = worker->pool->args;
+    struct checked *checked = &worker->pool->checked[at];
+    struct capture_check one = {
+        .item = &args->captures.item[at], .threads = threads, .in_parallel = true};
+
+    for (unsigned i = 0; i < TO_CNT; i++) {
+        one.to[i] = worker->to[i];
+        checked->out[i] = (struct section){one.to[i], one.to[i] ? ftello(one.to[i]) : 0, 0};
+    }
+    check_one(&one, args);
+    for (unsigned i = 0; i < TO_CNT; i++) {
+        if (!one.to[i])
+            continue;
+        checked->out[i].to = fflush(one.to[i]) == 0 ? ftello(one.to[i]) : checked->out[i].from;
+        if (outfile_failed(one.to[i])) {
+            one.status = EXIT_UNUSABLE;
+            error_set(&one.error, "%s: cannot write its temporary file", one.item->path);
+        }
+    }
+    checked->status = one.status;
+    checked->fault = one.error.text[0] ? strdup(one.error.text) : NULL;
+    checked->done = true;
+    return one.interrupted;
+}
+
+/* Writes the results that are next in the order of the captures. */
+static void write_finished(struct check_pool *pool)
+{
+    size_t at;
+    bool shown = pool->progress && pool->queue.finished < pool->queue.cnt;
+
+    if (pool->progress)
+        fputs("\r\033[K", stderr);
+    while (file_queue_return(&pool->queue, &at))
+        write_result(pool, at, at + 1 == pool->queue.cnt);
+    if (shown)
+        fprintf(stderr, "%zu of %zu captures", pool->queue.finished, pool->queue.cnt);
+}
+
+static void *run_worker(void *arg)
+{
+    struct check_worker *worker = arg;
+    struct check_pool *pool = worker->pool;
+    unsigned jobs = pool->args->jobs;
+    size_t at;
+
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->interrupted && file_queue_take(&pool->queue, &at)) {
+        bool interrupted;
+
+        pthread_mutex_unlock(&pool->lock);
+        /* A big capture needs the help of the other processors. */
+        interrupted = check_with(worker, at, file_queue_is_big(&pool->queue, at) ? jobs : 1);
+        pthread_mutex_lock(&pool->lock);
+        pool->interrupted |= interrupted;
+        file_queue_finish(&pool->queue, at);
+        write_finished(pool);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Starts the workers and waits until they end. Returns 0, or -1 and an error if there is no worker.
+ */
+static int run_workers(struct check_pool *pool, struct check_worker *worker, unsigned cnt,
+                       struct error *error)
+{
+    const struct check_args *args = pool->args;
+    const bool wanted[TO_CNT] = {args->text, args->json, args->junit};
+    unsigned started = 0;
+    bool failed = false;
+
+    while (started < cnt && !failed) {
+        struct check_worker *w = &worker[started];
+
+        w->pool = pool;
+        for (unsigned k = 0; k < TO_CNT && !failed; k++)
+            failed = wanted[k] && !(w->to[k] = tmpfile());
+        if (failed || pthread_create(&w->thread, NULL, run_worker, w) != 0)
+            failed = true;
+        else
+            started++;
+    }
+    if (started == 0)
+        error_set(error, "check: no thread or temporary file: %s", strerror(errno));
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(worker[i].thread, NULL);
+    return started ? 0 : -1;
+}
+
+/* Checks `cnt` captures at a time. The outputs are those of check_in_turn(). Returns 0, or the exit
+ * status after an error. */
+static int check_in_parallel(struct check_args *args, struct check_sum *sum, unsigned cnt)
+{
+    struct check_pool pool = {.args = args, .sum = sum};
+    struct check_worker *worker = calloc(cnt, sizeof(*worker));
+    size_t captures = args->captures.cnt;
+    struct error error = {"check: no memory"};
+    int rc = -1;
+
+    pool.checked = calloc(captures, sizeof(*pool.checked));
+    pool.progress = !args->quiet && isatty(STDERR_FILENO);
+    if (file_queue_init(&pool.queue, path_of_capture, args->captures.item, captures, cnt) &&
+        worker && pool.checked) {
+        pthread_mutex_init(&pool.lock, NULL);
+        sigint_begin();
+        rc = run_workers(&pool, worker, cnt, &error);
+        sigint_end();
+        pthread_mutex_destroy(&pool.lock);
+    }
+    /* After an interruption, captures may be done that are behind captures that are not. */
+    for (size_t i = 0; rc == 0 && i < captures; i++)
+        if (pool.checked[i].done)
+            write_result(&pool, i, i + 1 == captures);
+    for (unsigned i = 0; worker && i < cnt; i++)
+        for (unsigned k = 0; k < TO_CNT; k++)
+            if (worker[i].to[k])
+                fclose(worker[i].to[k]);
+    file_queue_free(&pool.queue);
+    free(pool.checked);
+    free(worker);
+    return rc == 0 ? 0 : cli_error("%s", error.text);
+}
+
+/* ---- all captures ------------------------------------------------------------------------------
+ */
 
 static bool has_export(const struct export_paths *paths)
 {
@@ -224,11 +496,12 @@ static int start_session(struct check_args *args)
 /* Checks the packets of an interface. Returns the exit status. */
 static int check_live(struct check_args *args)
 {
-    bool stop;
+    const struct capture_item item = {.path = session_source(args->session)};
+    struct capture_check one = {
+        .item = &item, .to = {args->text, args->json, args->junit}, .threads = args->jobs};
 
-    struct capture_item item = {.path = session_source(args->session)};
-
-    return check_one(&item, args, &stop);
+    check_one(&one, args);
+    return one.error.text[0] ? cli_error("%s", one.error.text) : one.status;
 }
 
 /* Reads the capture of the other end and prints the comparison. Returns the exit status of the
@@ -265,21 +538,17 @@ static int check_other_end(struct check_args *args)
 
 int check_run(struct check_args *args)
 {
-    size_t cnt = args->captures.cnt;
-    int status = EXIT_HOLDS, rc;
-    size_t cnts[EXIT_UNUSABLE + 1] = {0};
-    bool stop = false;
+    struct check_sum sum = {.status = EXIT_HOLDS};
+    unsigned workers = file_queue_workers(args->jobs, args->captures.cnt);
+    int status, rc;
 
-    rc = open_check_outputs(args);
-    if (rc != 0)
-        status = rc;
+    status = rc = open_check_outputs(args);
     if (!args->quiet && args->json != stdout && args->junit != stdout && args->html != stdout &&
         !outfile_is_stdout(args->annotate_path) && !outfile_is_stdout(args->paths.events) &&
         !outfile_is_stdout(args->paths.perfetto))
         args->text = colour_open(args->colour);
     if (rc == 0 && args->json && args->shard.count)
         (void)check_json_shard(args->json, &args->shard);
-    args->summed_up = args->text && cnt > 1;
     if (rc == 0 && (rc = start_session(args)) != 0)
         status = rc;
     if (rc == 0 && args->other_end && !(args->two_points = two_points_new()))
@@ -290,23 +559,20 @@ int check_run(struct check_args *args)
         page_begin(&args->page, args->html, args->captures.item[0].path);
     if (rc == 0 && args->monitor.interface)
         status = check_live(args);
-    for (size_t i = 0; i < cnt && rc == 0 && !stop; i++) {
-        int one = check_one(&args->captures.item[i], args, &stop);
-
-        cnts[one]++;
-        if (one > status)
-            status = one;
-        if (args->text && one != EXIT_UNUSABLE && i + 1 < cnt && !stop)
-            fprintf(args->text, "\n");
-    }
+    if (rc == 0 && workers > 1 && may_check_in_parallel(args))
+        rc = status = check_in_parallel(args, &sum, workers);
+    else if (rc == 0)
+        check_in_turn(args, &sum);
+    if (sum.status > status)
+        status = sum.status;
     if (args->two_points && rc == 0 && status != EXIT_UNUSABLE) {
         int one = check_other_end(args);
 
         if (one > status)
             status = one;
     }
-    if (args->summed_up && rc == 0)
-        check_text_sum(args->text, cnts, cnt);
+    if (args->text && rc == 0 && args->captures.cnt > 1)
+        check_text_sum(args->text, sum.cnts, args->captures.cnt);
     if (args->junit && rc == 0)
         check_junit_end(args->junit);
     if (args->html && rc == 0)

@@ -21,11 +21,11 @@ struct check_args {
     bool verbose, quiet, no_icrc, immediate, no_sandbox;
     FILE *text; /* stream of the report; NULL: no report */
     enum colour_mode colour;
-    bool summed_up; /* print totals after several captures */
     bool any_order;
     enum roce_profile profile;
     enum fail_on fail_on;
-    unsigned jobs; /* number of threads; 0: number of processors */
+    unsigned jobs; /* number of captures checked at a time, or of threads that judge one; 0: as many
+                    * as processors, and one judges */
     const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
     FILE *json, *junit, *html;
     struct page page;

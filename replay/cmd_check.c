@@ -70,7 +70,7 @@ static const struct cli_option rows[] = {
      "exit with 1 also for: failed (a QP or connection), warn, note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"jobs", 'J', "N",
-     "judge the packets with N threads; for idle processors and many pairs of hosts"},
+     "check N captures at a time, or judge the packets of one capture with N threads"},
     {"immediate", OPT_IMMEDIATE, NULL, "print errors immediately, on standard error"},
     NARROW_OPTIONS,
     {"verbose", 'v', NULL, "print all connections and findings, not a summary"},

@@ -17,6 +17,7 @@
 #include "util/colour.h"
 #include "replay_page.h"
 #include "util/outfile.h"
+#include "util/file_queue.h"
 #include "util/shard.h"
 
 #define REPEAT_MAX 1000000u
@@ -325,19 +326,6 @@ static void print_progress(void *ctx, size_t finished, size_t cnt)
     fflush(stderr);
 }
 
-static unsigned job_cnt(const struct replay_args *args)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (args->captures.cnt < 2 || args->live.options.iface)
-        return 1;
-    if (args->jobs)
-        return args->jobs;
-    return processors < 1                    ? 1
-           : processors > (long)CLI_JOBS_MAX ? CLI_JOBS_MAX
-                                             : (unsigned)processors;
-}
-
 static int write_reports(const struct replay_args *args, const struct suite_totals *totals,
                          const struct job *jobs)
 {
@@ -384,11 +372,13 @@ static int run_replay(struct replay_args *args)
     struct job *jobs = NULL;
     struct error error;
     struct suite_totals totals;
+    unsigned workers =
+        args->live.options.iface ? 1 : file_queue_workers(args->jobs, args->captures.cnt);
     int status;
 
     if (gated && !args->quiet && isatty(STDERR_FILENO))
         watcher.progress = print_progress;
-    if (worker_pool_run(&args->captures, job_cnt(args), &options, &watcher, &jobs, &error) != 0) {
+    if (worker_pool_run(&args->captures, workers, &options, &watcher, &jobs, &error) != 0) {
         jobs_free(jobs, args->captures.cnt);
         return cli_error("%s", error.text);
     }

@@ -474,6 +474,12 @@ static unsigned split_capture(void *user, unsigned threads)
     return check->parts = threads;
 }
 
+static void stop_catching(const struct check *check)
+{
+    if (!check->options->sigint_caught)
+        sigint_end();
+}
+
 static int read_all(struct check *check, struct error *error)
 {
     const struct frame_consumer consumer = {.user = check,
@@ -492,7 +498,7 @@ static int read_all(struct check *check, struct error *error)
     check->merged = true;
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
-    sigint_end(); /* SIGINT ends the program again, because the remaining work is short */
+    stop_catching(check); /* SIGINT ends the program again, because the remaining work is short */
     return rc;
 }
 
@@ -534,7 +540,7 @@ static int open_sources(struct check *check, const char *path, struct error *err
             return -1;
         path = copy;
         check->report->interrupted = sigint_received(); /* a signal ends the copying */
-        sigint_end();
+        stop_catching(check);
     }
     check->reader = reader_open_as(path, name, error);
     if (check->reader && check->options->annotate_to)
@@ -608,7 +614,8 @@ int check_capture(const char *path, const struct check_options *options,
     int rc;
 
     check_report_init(report, options->conn_max, options->keep_findings);
-    sigint_begin();
+    if (!options->sigint_caught)
+        sigint_begin();
     rc = begin_check(&check, path, error);
     if (rc == 0) {
         WATCHES(&check, on_begin, check.flow);
@@ -640,7 +647,7 @@ int check_capture(const char *path, const struct check_options *options,
     } else {
         report->name = NULL;
     }
-    sigint_end();
+    stop_catching(&check);
     roce_flow_del(check.flow);
     annotate_free(&check.annotate);
     reader_close(check.reader);

@@ -57,9 +57,10 @@ struct check_options {
     const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
-    const char *name; /* name of the capture in messages; NULL: its path */
-    unsigned threads; /* number of threads that judge; 0: one judges, and each processor parses */
-    size_t mem_max;   /* memory limit of the flow, bytes; 0: its default */
+    const char *name;   /* name of the capture in messages; NULL: its path */
+    unsigned threads;   /* number of threads that judge; 0: one judges, and each processor parses */
+    size_t mem_max;     /* memory limit of the flow, bytes; 0: its default */
+    bool sigint_caught; /* the caller called sigint_begin() */
 };
 
 /*

@@ -14,17 +14,18 @@
 #include "drill/record.h"
 #include "drill/words.h"
 #include "flow/base/rules.h"
+#include "util/cli_opts.h"
+#include "util/file_queue.h"
 #include "util/keymap.h"
 
-#define SUFFIX      ".drill"
-#define DEPTH_MAX   8
-#define THREADS_MAX 64u
+#define SUFFIX    ".drill"
+#define DEPTH_MAX 8
 
 struct suite_runner {
     struct drill_suite *suite;
     const struct drill_suite_options *options;
     pthread_mutex_t lock;
-    size_t next;
+    struct file_queue queue; /* of cases */
     bool stopped, failed;
     struct error error; /* error of the first recording that failed */
 };
@@ -354,11 +355,12 @@ static void *run_cases(void *arg)
 
     for (;;) {
         size_t at;
+        bool more;
 
         pthread_mutex_lock(&runner->lock);
-        at = runner->stopped ? runner->suite->cnt : runner->next++;
+        more = !runner->stopped && file_queue_take(&runner->queue, &at);
         pthread_mutex_unlock(&runner->lock);
-        if (at >= runner->suite->cnt)
+        if (!more)
             return NULL;
         run_case(runner, &runner->suite->at[at]);
     }
@@ -418,28 +420,33 @@ static int choose_cases(struct drill_suite *suite, const struct drill_suite_opti
     return rc;
 }
 
+static const char *path_of_case(const void *cases, size_t i)
+{
+    return ((const struct drill_case *)cases)[i].path;
+}
+
 int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options *options,
                     struct error *error)
 {
     struct suite_runner runner = {.suite = suite, .options = options};
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned threads = options->threads ? options->threads
-                       : processors > 0 ? (unsigned)processors
-                                        : 1;
-    pthread_t thread[THREADS_MAX];
-    unsigned started = 0;
+    pthread_t thread[CLI_JOBS_MAX];
+    unsigned threads, started = 0;
 
     if (choose_cases(suite, options, error) != 0)
         return -1;
+    threads = file_queue_workers(options->threads, suite->cnt);
+    if (!file_queue_init(&runner.queue, path_of_case, suite->at, suite->cnt, threads)) {
+        file_queue_free(&runner.queue);
+        return error_set(error, "no memory for %zu cases", suite->cnt);
+    }
     pthread_mutex_init(&runner.lock, NULL);
-    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
-    while (started + 1 < threads && started + 1 < suite->cnt &&
-           pthread_create(&thread[started], NULL, run_cases, &runner) == 0)
+    while (started + 1 < threads && pthread_create(&thread[started], NULL, run_cases, &runner) == 0)
         started++;
     run_cases(&runner);
     while (started > 0)
         pthread_join(thread[--started], NULL);
     pthread_mutex_destroy(&runner.lock);
+    file_queue_free(&runner.queue);
     if (runner.stopped && set_apart(suite) != 0)
         return error_set(error, "no memory");
     if (!runner.failed)

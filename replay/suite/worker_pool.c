@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "engine/peer_quirks.h"
+#include "util/file_queue.h"
 #include "util/json_util.h"
 #include "infer/setup_dump.h"
 #include "util/strbuf.h"
@@ -20,7 +21,6 @@ struct worker {
     pid_t pid; /* 0 if there is no process */
     FILE *text;
     FILE *json;
-    bool done;
 };
 
 static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
@@ -252,14 +252,25 @@ static void collect_result(struct job *job, struct worker *w, int status)
     fclose(w->text);
     fclose(w->json);
     w->pid = 0;
-    w->done = true;
 }
 
-/* Waits until at least one of the `cnt` jobs is done, and returns the number of jobs that are
- * done. */
-static size_t wait_for_workers(struct job *jobs, struct worker *workers, size_t cnt,
-                               const struct job_options *options)
+struct job_batch {
+    struct job *jobs;
+    struct worker *workers;
+    struct file_queue queue;
+    const struct job_watcher *watcher;
+};
+
+static void finish_job(struct job_batch *batch, size_t at, const struct job_options *options)
 {
+    batch->jobs[at].expected = expected_of(&batch->jobs[at], options);
+    file_queue_finish(&batch->queue, at);
+}
+
+/* Waits until at least one of the jobs is done, and returns the number of jobs that are done. */
+static size_t wait_for_workers(struct job_batch *batch, const struct job_options *options)
+{
+    struct worker *workers = batch->workers;
     size_t done = 0;
     int status;
     pid_t pid;
@@ -269,32 +280,25 @@ static size_t wait_for_workers(struct job *jobs, struct worker *workers, size_t 
     } while (pid < 0 && errno == EINTR);
     /* If there is no process to wait for, another part of the program has already collected its
      * exit status. */
-    for (size_t i = 0; i < cnt; i++)
+    for (size_t i = 0; i < batch->queue.cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
-            collect_result(&jobs[i], &workers[i], pid < 0 ? -1 : status);
-            jobs[i].expected = expected_of(&jobs[i], options);
+            collect_result(&batch->jobs[i], &workers[i], pid < 0 ? -1 : status);
+            finish_job(batch, i, options);
             done++;
         }
     return done;
 }
 
-struct job_batch {
-    struct job *jobs;
-    struct worker *workers;
-    size_t cnt;
-    size_t told;     /* number of jobs that were reported to the watcher */
-    size_t finished; /* number of jobs that finished, in any order */
-    const struct job_watcher *watcher;
-};
-
-static void notify_watcher(struct job_batch *batch, size_t done)
+static void notify_watcher(struct job_batch *batch)
 {
-    batch->finished += done;
-    if (batch->watcher->progress)
-        batch->watcher->progress(batch->watcher->ctx, batch->finished, batch->cnt);
-    for (; batch->told < batch->cnt && batch->workers[batch->told].done; batch->told++)
-        if (batch->watcher->done)
-            batch->watcher->done(batch->watcher->ctx, &batch->jobs[batch->told]);
+    const struct job_watcher *watcher = batch->watcher;
+    size_t at;
+
+    if (watcher->progress)
+        watcher->progress(watcher->ctx, batch->queue.finished, batch->queue.cnt);
+    while (file_queue_return(&batch->queue, &at))
+        if (watcher->done)
+            watcher->done(watcher->ctx, &batch->jobs[at]);
 }
 
 static const char *path_of_job(const void *jobs, size_t i)
@@ -305,44 +309,39 @@ static const char *path_of_job(const void *jobs, size_t i)
 static int run_in_workers(struct job_batch *batch, unsigned at_a_time,
                           const struct job_options *options, struct error *error)
 {
-    /* The biggest captures start first, so that none of them runs alone at the end. */
-    size_t started = 0, running = 0, *order = shard_order(path_of_job, batch->jobs, batch->cnt);
+    size_t running = 0, at = 0;
+    bool more = true;
     int rc = 0;
 
-    if (!order)
-        return error_set(error, "no memory for %zu captures", batch->cnt);
-    while (running || (rc == 0 && started < batch->cnt)) {
-        if (rc == 0 && started < batch->cnt && running < at_a_time) {
-            size_t at = order[started++];
-
-            rc = start_worker(&batch->jobs[at], &batch->workers[at], options, error);
-            running += rc == 0;
+    while (running || more) {
+        if (more && running < at_a_time) {
+            more = file_queue_take(&batch->queue, &at);
+            if (more)
+                rc = start_worker(&batch->jobs[at], &batch->workers[at], options, error);
+            more = more && rc == 0;
+            running += more;
             continue;
         }
-        size_t done = wait_for_workers(batch->jobs, batch->workers, batch->cnt, options);
-
-        running -= done;
-        notify_watcher(batch, done);
+        running -= wait_for_workers(batch, options);
+        notify_watcher(batch);
     }
-    free(order);
     return rc;
 }
 
 static int run_in_process(struct job_batch *batch, const struct job_options *options,
                           struct error *error)
 {
-    for (size_t i = 0; i < batch->cnt; i++) {
+    for (size_t at; file_queue_take(&batch->queue, &at);) {
+        struct job *job = &batch->jobs[at];
         FILE *text = tmpfile();
 
         if (!text)
-            return error_set(error, "%s: no temporary file: %s", batch->jobs[i].item->path,
-                             strerror(errno));
-        play_capture(&batch->jobs[i], text, options);
-        batch->jobs[i].expected = expected_of(&batch->jobs[i], options);
-        batch->jobs[i].text = read_back(text);
+            return error_set(error, "%s: no temporary file: %s", job->item->path, strerror(errno));
+        play_capture(job, text, options);
+        job->text = read_back(text);
         fclose(text);
-        batch->workers[i].done = true;
-        notify_watcher(batch, 1);
+        finish_job(batch, at, options);
+        notify_watcher(batch);
     }
     return 0;
 }
@@ -351,19 +350,21 @@ int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
                     const struct job_options *options, const struct job_watcher *watcher,
                     struct job **out, struct error *error)
 {
-    struct job_batch batch = {.cnt = captures->cnt, .watcher = watcher};
+    struct job_batch batch = {.watcher = watcher};
+    size_t cnt = captures->cnt;
     int rc;
 
-    batch.jobs = *out = calloc(captures->cnt + 1, sizeof(*batch.jobs));
-    batch.workers = calloc(captures->cnt + 1, sizeof(*batch.workers));
-    if (!batch.jobs || !batch.workers) {
-        free(batch.workers);
-        return error_set(error, "no memory for %zu captures", captures->cnt);
-    }
-    for (size_t i = 0; i < batch.cnt; i++)
+    batch.jobs = *out = calloc(cnt + 1, sizeof(*batch.jobs));
+    batch.workers = calloc(cnt + 1, sizeof(*batch.workers));
+    for (size_t i = 0; batch.jobs && i < cnt; i++)
         batch.jobs[i].item = &captures->item[i];
-    rc = at_a_time > 1 ? run_in_workers(&batch, at_a_time, options, error)
-                       : run_in_process(&batch, options, error);
+    if (!batch.jobs || !batch.workers ||
+        !file_queue_init(&batch.queue, path_of_job, batch.jobs, cnt, at_a_time))
+        rc = error_set(error, "no memory for %zu captures", cnt);
+    else
+        rc = at_a_time > 1 ? run_in_workers(&batch, at_a_time, options, error)
+                           : run_in_process(&batch, options, error);
+    file_queue_free(&batch.queue);
     free(batch.workers);
     return rc;
 }

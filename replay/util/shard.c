@@ -20,11 +20,6 @@ int shard_option(struct shard *shard, const char *command, const char *text)
     return 0;
 }
 
-struct sized_file {
-    uint64_t size;
-    size_t at;
-};
-
 static int bigger_first(const void *a, const void *b)
 {
     const struct sized_file *x = a, *y = b;
@@ -34,8 +29,7 @@ static int bigger_first(const void *a, const void *b)
     return x->at < y->at ? -1 : 1;
 }
 
-/* Returns the files from the biggest to the smallest, or NULL if out of memory. */
-static struct sized_file *sort_files(shard_path path, const void *list, size_t cnt)
+struct sized_file *shard_sort(shard_path path, const void *list, size_t cnt)
 {
     struct sized_file *file = calloc(cnt + 1, sizeof(*file));
     struct stat st;
@@ -50,24 +44,9 @@ static struct sized_file *sort_files(shard_path path, const void *list, size_t c
     return file;
 }
 
-size_t *shard_order(shard_path path, const void *list, size_t cnt)
-{
-    struct sized_file *file = sort_files(path, list, cnt);
-    size_t *order = calloc(cnt + 1, sizeof(*order));
-
-    for (size_t i = 0; file && order && i < cnt; i++)
-        order[i] = file[i].at;
-    if (!file) {
-        free(order);
-        order = NULL;
-    }
-    free(file);
-    return order;
-}
-
 bool *shard_choose(struct shard *shard, shard_path path, const void *list, size_t cnt)
 {
-    struct sized_file *file = sort_files(path, list, cnt);
+    struct sized_file *file = shard_sort(path, list, cnt);
     uint64_t *load = calloc(shard->count, sizeof(*load));
     bool *chosen = file && load ? calloc(cnt + 1, sizeof(*chosen)) : NULL;
 

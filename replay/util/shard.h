@@ -32,13 +32,18 @@ int shard_option(struct shard *shard, const char *command, const char *text);
 /* Returns the path of file `i` of a list. */
 typedef const char *(*shard_path)(const void *list, size_t i);
 
+struct sized_file {
+    uint64_t size; /* bytes, and the cost of any file */
+    size_t at;     /* number in the list */
+};
+
+/* Returns the `cnt` files from the biggest to the smallest, or NULL if out of memory. The caller
+ * frees them. */
+struct sized_file *shard_sort(shard_path path, const void *list, size_t cnt);
+
 /* Returns an array that is true for each of the `cnt` files in the part, or NULL if out of memory.
  * The caller frees it. */
 bool *shard_choose(struct shard *shard, shard_path path, const void *list, size_t cnt);
-
-/* Returns the numbers of the `cnt` files, from the biggest file to the smallest, or NULL if out of
- * memory. The caller frees them. */
-size_t *shard_order(shard_path path, const void *list, size_t cnt);
 
 /* Returns {index, count, files}, or NULL if out of memory. */
 json_t *shard_json(const struct shard *shard);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * File queue: distributes the files of a list to workers, and returns the finished files in the
+ * order of the list. So the output of a command does not depend on the number of its workers. With
+ * several workers the biggest file is first, so that none of them works alone at the end. Used by
+ * check and drill, whose workers are threads, and by replay, whose workers are processes. Threads
+ * call it under a lock.
+ */
+#ifndef REPLAY_UTIL_FILE_QUEUE_H
+#define REPLAY_UTIL_FILE_QUEUE_H
+
+#include "util/shard.h"
+
+struct file_queue {
+    struct file_place *file;
+    size_t cnt;
+    size_t taken, finished, returned;
+};
+
+/* Returns the number of workers for `cnt` files: `wanted`, or with 0 the number of processors, but
+ * at most one for each file and CLI_JOBS_MAX. At least 1. */
+unsigned file_queue_workers(unsigned wanted, size_t cnt);
+
+/* Makes the queue of `cnt` files. Returns false if out of memory. Call file_queue_free() in both
+ * cases. */
+bool file_queue_init(struct file_queue *queue, shard_path path, const void *list, size_t cnt,
+                     unsigned workers);
+void file_queue_free(struct file_queue *queue);
+
+/* Sets *at to the number of the next file to work on. Returns false if there is none. */
+bool file_queue_take(struct file_queue *queue, size_t *at);
+
+/* Returns whether the file has more than an equal share of the bytes of all files: one worker would
+ * need more time for it than the others need for the rest. Always false with one worker. */
+bool file_queue_is_big(const struct file_queue *queue, size_t at);
+
+void file_queue_finish(struct file_queue *queue, size_t at);
+
+/* Sets *at to the next file in the order of the list, if it is finished. Else returns false. */
+bool file_queue_return(struct file_queue *queue, size_t *at);
+
+#endif

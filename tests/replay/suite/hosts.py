@@ -6,7 +6,8 @@ command of the Kubernetes Job for each index. The merged report must be that of 
     hosts.py ROCEDRILL SOURCE parallel|slurm|kubernetes
 
 Both hosts are this machine: an sshd of this test on 127.0.0.1 and 127.0.0.2, and munged, slurmctld and two slurmd of
-this test. All of them end with the test. The manifest of the Job is parsed, not run by Kubernetes.
+this test. All of them end with the test. The manifest of the Job is compared with the fields of the API, not run by
+Kubernetes.
 """
 import os
 import re
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import jsonschema
 import yaml
 
 ROCEDRILL, SOURCE, RECIPE = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -157,16 +159,52 @@ def slurm(folder):
         fail(f"the parts ran on {hosts}")
 
 
+# The fields of a Job that the recipe may use, from the API reference of Kubernetes (batch/v1, core/v1). The API server
+# rejects or drops any other.
+NAME = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"}
+TEXTS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+COUNT = {"type": "integer", "minimum": 1}
+
+
+def fields(required, **properties):
+    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
+
+
+def list_of(item):
+    return {"type": "array", "items": item, "minItems": 1}
+
+
+JOB = fields(
+    ["apiVersion", "kind", "metadata", "spec"],
+    apiVersion={"const": "batch/v1"}, kind={"const": "Job"}, metadata=fields(["name"], name=NAME),
+    spec=fields(
+        ["completions", "parallelism", "completionMode", "template"],
+        completions=COUNT, parallelism=COUNT, completionMode={"const": "Indexed"}, backoffLimit=COUNT,
+        template=fields(["spec"], spec=fields(
+            ["restartPolicy", "containers", "volumes"],
+            restartPolicy={"enum": ["Never", "OnFailure"]},
+            containers=list_of(fields(
+                ["name", "image", "command", "args"], name=NAME, image={"type": "string"}, workingDir={"type": "string"},
+                command=TEXTS, args=TEXTS,
+                volumeMounts=list_of(fields(["name", "mountPath"], name=NAME, mountPath={"type": "string"})))),
+            volumes=list_of(fields(["name", "persistentVolumeClaim"], name=NAME,
+                                   persistentVolumeClaim=fields(["claimName"], claimName=NAME)))))))
+
+
 def kubernetes(folder):
     job = yaml.safe_load(block("Kubernetes", "yaml"))
+    jsonschema.validate(job, JOB)
     spec = job["spec"]
     pod = spec["template"]["spec"]
     container, = pod["containers"]
-    if (job["apiVersion"], job["kind"], spec["completionMode"], pod["restartPolicy"]) != \
-            ("batch/v1", "Job", "Indexed", "Never"):
-        fail(f"no Job with indexed completions: {job}")
+    if spec["parallelism"] > spec["completions"]:
+        fail("more pods at a time than completions")
     if {m["name"] for m in container["volumeMounts"]} != {v["name"] for v in pod["volumes"]}:
         fail("the volumes of the container are not those of the pod")
+    if container["workingDir"] not in {m["mountPath"] for m in container["volumeMounts"]}:
+        fail("the working folder, where the reports are written, is not on a volume")
+    if "JOB_COMPLETION_INDEX" not in container["args"][-1] or f"/{spec['completions']} " not in container["args"][-1]:
+        fail("the command does not use the index of the pod and the number of completions")
     for index in range(spec["completions"]):
         done = subprocess.run([*container["command"], *container["args"]], cwd=folder,
                               env={**os.environ, "PATH": PATH, "JOB_COMPLETION_INDEX": str(index)})

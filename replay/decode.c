@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include "base/error.h"
 #include "capture/packet_text.h"
+#include "pcapng/pcapng.h"
 #include "util/strbuf.h"
 #include "wire/cm_msg.h"
 #include "wire/dc.h"
@@ -157,7 +158,13 @@ static json_t *frame_json(const struct captured_frame *frame, const struct roce_
     json_t *defects = json_array();
     json_t *o = json_pack("{s:I, s:I, s:s, s:o}", "frame", (json_int_t)frame->number, "time_ns",
                           (json_int_t)frame->time, "text", line, "defects", defects);
+    uint32_t process = frame->block_options_off
+                           ? pcapng_process(frame->block_big, frame->block, frame->block_len,
+                                            frame->block_options_off)
+                           : 0;
 
+    if (process)
+        json_object_set_new(o, "process", json_integer(process));
     for (unsigned i = 0; i < ROCE_DEFECT_CNT; i++)
         if (roce_pkt_defect(pkt, (enum roce_defect)i))
             json_array_append_new(defects, json_string(roce_defect_info((enum roce_defect)i)->id));

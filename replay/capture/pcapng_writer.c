@@ -34,7 +34,7 @@ int pcapng_writer_begin(struct pcapng_writer *out, FILE *file, uint32_t linktype
         write_bytes(out, out->buf, pcapng_section(out->buf, out->cap, application)) != 0)
         return -1;
     return write_bytes(out, out->buf,
-                       pcapng_interface(out->buf, out->cap, NULL, linktype, snaplen));
+                       pcapng_interface(out->buf, out->cap, NULL, NULL, linktype, snaplen));
 }
 
 int pcapng_writer_frame(struct pcapng_writer *out, const struct pcapng_frame *frame)

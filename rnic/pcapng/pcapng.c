@@ -18,9 +18,11 @@ enum {
     OPT_COMMENT = 1,
     OPT_SECTION_APPLICATION = 4,
     OPT_IF_NAME = 2,
+    OPT_IF_DESCRIPTION = 3,
     OPT_IF_TSRESOL = 9,
     OPT_IF_TSOFFSET = 14,
     OPT_PACKET_FLAGS = 2,
+    OPT_PACKET_PROCESS = 8, /* two numbers of 32 bits: process id, thread id */
 };
 
 static uint32_t padded(uint32_t len)
@@ -154,6 +156,22 @@ uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp)
     return seconds >= UINT64_MAX / NS ? 0 : seconds * NS + ns;
 }
 
+uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t options_off)
+{
+    uint32_t off = options_off, end = len - 4;
+
+    while (off && end - off >= OPTION_LEN) {
+        uint32_t code = pcapng_u16(big, block + off), size = pcapng_u16(big, block + off + 2);
+
+        if (code == OPT_END || padded(size) > end - off - OPTION_LEN)
+            break;
+        if (code == OPT_PACKET_PROCESS && size == 8)
+            return pcapng_u32(big, block + off + OPTION_LEN);
+        off += OPTION_LEN + padded(size);
+    }
+    return 0;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* A block under construction. */
@@ -255,8 +273,8 @@ size_t pcapng_section(uint8_t *buf, size_t cap, const char *application)
     return end_block(&block);
 }
 
-size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, uint32_t linktype,
-                        uint32_t snaplen)
+size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, const char *description,
+                        uint32_t linktype, uint32_t snaplen)
 {
     static const uint8_t nanoseconds = 9; /* if_tsresol: negative power of ten */
     struct block block = begin_block(buf, cap, PCAPNG_INTERFACE, false);
@@ -265,6 +283,8 @@ size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, uint32_t lin
     add_u32(&block, snaplen);
     if (name)
         add_option(&block, OPT_IF_NAME, name, (uint32_t)strlen(name));
+    if (description)
+        add_option(&block, OPT_IF_DESCRIPTION, description, (uint32_t)strlen(description));
     add_option(&block, OPT_IF_TSRESOL, &nanoseconds, 1);
     add_u32(&block, OPT_END);
     return end_block(&block);
@@ -273,7 +293,7 @@ size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, uint32_t lin
 size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame)
 {
     struct block block = begin_block(buf, cap, PCAPNG_PACKET, false);
-    uint8_t flags[4];
+    uint8_t flags[4], process[8] = {0};
 
     add_u32(&block, frame->iface);
     add_u32(&block, (uint32_t)(frame->time >> 32));
@@ -284,8 +304,11 @@ size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame)
     roce_le32_put(flags, frame->direction);
     if (frame->direction != PCAPNG_UNKNOWN)
         add_option(&block, OPT_PACKET_FLAGS, flags, sizeof(flags));
+    roce_le32_put(process, frame->process); /* thread id 0: unknown */
+    if (frame->process)
+        add_option(&block, OPT_PACKET_PROCESS, process, sizeof(process));
     add_comments(&block, frame->comment, frame->comment_cnt);
-    if (frame->direction != PCAPNG_UNKNOWN || frame->comment_cnt)
+    if (frame->direction != PCAPNG_UNKNOWN || frame->process || frame->comment_cnt)
         add_u32(&block, OPT_END);
     return end_block(&block);
 }

@@ -86,6 +86,10 @@ struct pcapng_packet {
 int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block, uint32_t len,
                        struct error *error);
 
+/* Returns the id of the process that sent or received the packet, from the options at
+ * `options_off` of its block, or 0 if they do not have it. */
+uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t options_off);
+
 /* Converts a time stamp to nanoseconds since 1970. An invalid time, before 1970 or beyond 64 bits,
  * becomes 0. */
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);
@@ -106,15 +110,18 @@ struct pcapng_frame {
     enum pcapng_direction direction;
     const uint8_t *data;
     uint32_t cap_len, wire_len;
+    uint32_t process;           /* id of the process that sent or received it (option
+                                 * epb_processid_threadid); 0: unknown */
     const char *const *comment; /* comments of the packet, UTF-8 */
     size_t comment_cnt;
 };
 
 /* Write one block to `buf` and return its length, or 0 if it is longer than `cap`. The length of a
- * section is unknown. Interfaces have time stamps in nanoseconds; `name` may be NULL. */
+ * section is unknown. Interfaces have time stamps in nanoseconds; `name` and `description` may be
+ * NULL. */
 size_t pcapng_section(uint8_t *buf, size_t cap, const char *application);
-size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, uint32_t linktype,
-                        uint32_t snaplen);
+size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, const char *description,
+                        uint32_t linktype, uint32_t snaplen);
 size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame);
 
 /* Copies a packet block and adds comments after its options. A simple packet block becomes an

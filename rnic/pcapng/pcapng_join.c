@@ -135,7 +135,8 @@ static void write_joined(struct join *join, FILE *out)
     fwrite(section, 1, pcapng_section(section, sizeof(section), "RoCEdrill"), out);
     if (join->ifaces.cnt == 0) /* libpcap refuses a file without an interface */
         fwrite(unused, 1,
-               pcapng_interface(unused, sizeof(unused), "none", PCAPNG_LINKTYPE_ETHERNET, 0), out);
+               pcapng_interface(unused, sizeof(unused), "none", NULL, PCAPNG_LINKTYPE_ETHERNET, 0),
+               out);
     for (uint32_t i = 0; i < join->ifaces.cnt; i++)
         fwrite(join->ifaces.block[i], 1, roce_le32_get(join->ifaces.block[i] + 4), out);
     for (size_t i = 0; i < join->frame_cnt; i++) {

@@ -5,6 +5,7 @@ separate network namespace, with the flow validator, and records a capture that 
 
 ordinary.py --bin FOLDER      exit status 77: users cannot create namespaces on this machine"""
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -43,6 +44,20 @@ def refused(rnic_run, folder):
         assert file.read() == "kept"
 
 
+def processes(rocedrill, record):
+    """Checks that Wireshark and rocedrill read the process of each packet."""
+    shown = subprocess.run(["tshark", "-r", record, "-T", "fields", "-e", "frame.interface_description"],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout.splitlines()
+    text = subprocess.run([rocedrill, "decode", "-q", "--json", "-", record], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+    ids = {frame["frame"]: frame["process"] for frame in map(json.loads, text.splitlines())}
+    names = {match and match.group(1) for match in (re.fullmatch(r"(.*), process (\d+)", line) for line in shown)}
+    assert names == {"ib_write_bw"}, f"process names {names}"
+    assert len(set(shown)) == 2 and len(set(ids.values())) == 2, f"processes {set(shown)}, {set(ids.values())}"
+    for number, process in ids.items():
+        assert shown[number - 1].endswith(f" {process}"), f"frame {number}: {shown[number - 1]}, {process}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -72,6 +87,7 @@ def main():
         frames = set(subprocess.run(["tshark", "-r", record, "-T", "fields", "-e", "infiniband.bth.opcode",
                                      "-e", "infiniband.bth.psn"], stdout=subprocess.PIPE,
                                     stderr=subprocess.DEVNULL, text=True, check=True).stdout.splitlines())
+        processes(os.path.join(args.bin, "rocedrill"), record)
     frames = [frame.split("\t")[0] for frame in frames]
     # 200 messages of 16 packets of 4096 bytes: First, Middle, Last
     for opcode, cnt in ((6, 200), (7, 14 * 200), (8, 200)):

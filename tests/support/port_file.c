@@ -174,7 +174,7 @@ static int open_out(struct file_port *file, const char *path, const char *name, 
 {
     size_t len = pcapng_section(file->buf, sizeof(file->buf), "RoCEdrill");
 
-    len += pcapng_interface(file->buf + len, sizeof(file->buf) - len, name,
+    len += pcapng_interface(file->buf + len, sizeof(file->buf) - len, name, NULL,
                             PCAPNG_LINKTYPE_ETHERNET, 0);
     file->out = fopen(path, "we");
     if (!file->out || fwrite(file->buf, 1, len, file->out) != len) {

@@ -33,6 +33,7 @@ struct record {
     struct rnic_port *behind;
     int fd;
     bool shared;
+    uint32_t process;    /* id of this process */
     uint64_t offset;     /* time of the recording minus CLOCK_MONOTONIC, ns */
     uint64_t set_by[2];  /* how far the time of day was set since the start of the recording, ns:
                           * now, and when the batch before was received */
@@ -202,6 +203,7 @@ static void add(struct record *record, const struct rnic_frame *frame, uint64_t 
 {
     const struct pcapng_frame out = {.time = stamp,
                                      .direction = direction,
+                                     .process = record->process,
                                      .data = frame->data,
                                      .cap_len = frame->len,
                                      .wire_len = frame->len,
@@ -214,13 +216,21 @@ static void add(struct record *record, const struct rnic_frame *frame, uint64_t 
     record->frames++;
 }
 
-/* Writes the pcapng section and interface blocks. Returns 0 or a negative errno. */
+/* Writes the pcapng section and interface blocks. The description of the interface has the name of
+ * the process, because Wireshark shows it for each packet. Returns 0 or a negative errno. */
 static int begin_file(int fd, const char *iface)
 {
     uint8_t block[512];
     size_t len = pcapng_section(block, sizeof(block), "RoCEdrill");
+    char process[64];
 
-    len += pcapng_interface(block + len, sizeof(block) - len, iface, PCAPNG_LINKTYPE_ETHERNET, 0);
+    snprintf(process, sizeof(process), "%.40s, process %ld", program_invocation_short_name,
+             (long)getpid());
+    for (char *c = process; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    len += pcapng_interface(block + len, sizeof(block) - len, iface, process,
+                            PCAPNG_LINKTYPE_ETHERNET, 0);
     return write_all(fd, block, len) == len ? 0 : -errno;
 }
 
@@ -378,6 +388,7 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
     record->behind = behind;
     record->fd = fd;
     record->shared = attr->shared;
+    record->process = (uint32_t)getpid();
     record->tally.fd = -1;
     if (snprintf(name, sizeof(name), "%s/tally", attr->folder) < (int)sizeof(name))
         (void)tally_open(&record->tally, name); /* missing if the user set RNIC_RECORD */

@@ -249,8 +249,8 @@ static void write_interface(FILE *file, const char *name)
     uint8_t block[512];
 
     fwrite(block, pcapng_section(block, sizeof(block), "test"), 1, file);
-    fwrite(block, pcapng_interface(block, sizeof(block), name, PCAPNG_LINKTYPE_ETHERNET, 0), 1,
-           file);
+    fwrite(block, pcapng_interface(block, sizeof(block), name, NULL, PCAPNG_LINKTYPE_ETHERNET, 0),
+           1, file);
 }
 
 static void append(FILE *file, unsigned number, uint64_t stamp)
@@ -354,7 +354,8 @@ static void damaged_recordings_are_read_in_bounds(void)
         .data = data, .cap_len = 61, .wire_len = 61, .comment = &comment, .comment_cnt = 1};
     size_t len = pcapng_section(whole, sizeof(whole), "test");
 
-    len += pcapng_interface(whole + len, sizeof(whole) - len, "e0", PCAPNG_LINKTYPE_ETHERNET, 0);
+    len +=
+        pcapng_interface(whole + len, sizeof(whole) - len, "e0", NULL, PCAPNG_LINKTYPE_ETHERNET, 0);
     len += pcapng_packet(whole + len, sizeof(whole) - len, &frame);
     make_folder();
     for (unsigned i = 0; i < 5000; i++) {

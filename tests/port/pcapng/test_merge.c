@@ -37,7 +37,7 @@ static int begin(struct pcapng_merge *merge, const char *iface)
     size_t len = pcapng_section(buf, sizeof(buf), "test");
 
     CU_ASSERT_FATAL(stream >= 0);
-    len += pcapng_interface(buf + len, sizeof(buf) - len, iface, PCAPNG_LINKTYPE_ETHERNET, 0);
+    len += pcapng_interface(buf + len, sizeof(buf) - len, iface, NULL, PCAPNG_LINKTYPE_ETHERNET, 0);
     EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
     return stream;
 }

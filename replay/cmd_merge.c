@@ -37,6 +37,8 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"merge", rows, sizeof(rows) / sizeof(rows[0])};
 
+#define FILE_MIN 16u /* least number of bytes that a report has about a file */
+
 /* Outputs, in the order of merge_args.path. */
 enum { TO_JSON, TO_JUNIT, TO_HTML, TO_TAP, TO_CNT };
 
@@ -56,6 +58,7 @@ struct shard_report {
     const json_t *shard; /* {index, count, files, ...}, part of `json` */
     json_t *json;
     const char *kind; /* member of `json` with the results, or NULL for check */
+    uint64_t size;    /* bytes */
 };
 
 static void print_usage(FILE *out)
@@ -99,6 +102,8 @@ static int read_report(struct shard_report *r, const char *path, struct error *e
     if (!file)
         return error_set(error, "%s: cannot be opened", path);
     r->json = json_loadf(file, JSON_DISABLE_EOF_CHECK, &problem);
+    if (fseeko(file, 0, SEEK_END) == 0)
+        r->size = (uint64_t)ftello(file);
     fclose(file);
     if (!r->json)
         return error_set(error, "%s: no JSON: %s", path, problem.text);
@@ -119,11 +124,13 @@ static int read_report(struct shard_report *r, const char *path, struct error *e
 /* Checks that the reports are those of all shards of one run. Returns 0, or -1 and an error. */
 static int check_reports(const struct shard_report *r, unsigned cnt, struct error *error)
 {
-    size_t count = number_of(r[0].shard, "count");
+    size_t count = number_of(r[0].shard, "count"), files = number_of(r[0].shard, "files");
+    uint64_t size = 0;
     char *seen;
     int rc = 0;
 
     for (unsigned i = 0; i < cnt; i++) {
+        size += r[i].size;
         if (number_of(r[i].shard, "count") != count ||
             number_of(r[i].shard, "files") != number_of(r[0].shard, "files"))
             return error_set(error,
@@ -150,6 +157,10 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
         if (!seen[i])
             rc = error_set(error, "shard %zu of %zu is missing", i, count);
     free(seen);
+    /* A report of drills lacks those without the variant of --only. */
+    if (rc == 0 && files > size / FILE_MIN && !(r[0].kind && strcmp(r[0].kind, "drills") == 0))
+        rc = error_set(error, "%s: the reports have results of fewer than %zu files", r[0].path,
+                       files);
     return rc;
 }
 

@@ -139,10 +139,15 @@ def test_errors(folder, reports):
     with open(stopped, "w", encoding="utf-8") as file:
         json.dump({"drills": [], "shard": {"index": 1, "count": 1, "files": 1},
                    "stopped": {"problem": "the interface is down", "not_run": []}}, file)
+    many = os.path.join(folder, "many.json")
+    with open(many, "w", encoding="utf-8") as file:
+        file.write(read(reports[0]).splitlines()[0].replace('"index":1,"count":3', '"index":1,"count":1')
+                   .replace('"files":', '"files":9999') + "\n")
     for words, reason in (
             ([stopped], "so drills were not run: run the shard again"),
             ([*reports[1:]], "shard 1 of 3 is missing"),
             ([reports[0], *reports], "is given twice"),
+            ([many], "results of fewer than 9999"),
             ([plain], "not the report of a run with --shard"),
             ([cut, *reports[1:]], "is missing: a shard did not finish"),
             ([reports[0], other, reports[2]], "report of another command"),

@@ -4,8 +4,9 @@
  * open file, which parent and child share. Here an id is in the memory of the process that has the
  * device, its names and its QPs. The child's calls on channels of its parent fail with ENODEV,
  * except for rdma_destroy_id(), which frees the child's copy. Channels and ids that the child
- * creates work normally. No program of Debian opens a device and then becomes a daemon: fio, qemu,
- * tgtd and ceph-osd fork first.
+ * creates work normally, also with the contexts and PDs that librdmacm has from the parent
+ * (vctx_renew). No program of Debian opens a device and then becomes a daemon: fio, qemu, tgtd and
+ * ceph-osd fork first.
  */
 #include "port/sys/clock.h"
 #include "ucma/ucma.h"

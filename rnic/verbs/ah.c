@@ -59,17 +59,20 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
     struct rnic_av av;
-    int result = vah_path(pd->context, attr, &av);
+    int result = vpd_renew(pd);
+    if (result == 0)
+        result = vah_path(pd->context, attr, &av);
     struct vah *ah = result == 0 ? calloc(1, sizeof *ah) : NULL;
     if (!ah) {
         errno = result ? result : ENOMEM;
         return NULL;
     }
+    ah->hca = vpd_base(pd)->hca;
     ah->ibv.context = pd->context;
     ah->ibv.pd = pd;
-    vctx_lock(pd->context);
+    vhca_lock(ah->hca);
     result = verbs_errno(rnic_ah_new(vpd_rnic(pd), &av, &ah->rnic));
-    vctx_unlock(pd->context);
+    vhca_unlock(ah->hca);
     if (result != 0) {
         free(ah);
         errno = result;
@@ -81,9 +84,9 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 int ibv_destroy_ah(struct ibv_ah *ibv)
 {
     struct vah *ah = (struct vah *)(void *)ibv;
-    vctx_lock(ibv->context);
+    vhca_lock(ah->hca);
     int result = verbs_errno(rnic_ah_del(ah->rnic));
-    vctx_unlock(ibv->context);
+    vhca_unlock(ah->hca);
     if (result == 0)
         free(ah);
     return result;
@@ -181,27 +184,32 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
 
 int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
+    struct vhca *hca = vqp_of(ibv)->hca;
     struct rnic_qp *qp = vqp_of(ibv)->rnic;
     (void)lid; /* RoCE has no LIDs */
-    vctx_lock(ibv->context);
+    int result = vctx_check_owner(ibv->context, hca);
+    if (result != 0)
+        return result;
+    vhca_lock(hca);
     bool is_in = rnic_mcast_attached(qp, gid->raw); /* attaching a QP again has no effect */
-    int result = verbs_errno(rnic_mcast_attach(qp, gid->raw));
+    result = verbs_errno(rnic_mcast_attach(qp, gid->raw));
     if (result == 0 && !is_in) {
-        result = -rnic_live_join(vctx_of(ibv->context)->hca->live, gid->raw);
+        result = -rnic_live_join(hca->live, gid->raw);
         if (result != 0)
             rnic_mcast_detach(qp, gid->raw);
     }
-    vctx_unlock(ibv->context);
+    vhca_unlock(hca);
     return result;
 }
 
 int ibv_detach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {
+    struct vhca *hca = vqp_of(ibv)->hca;
     (void)lid;
-    vctx_lock(ibv->context);
+    vhca_lock(hca);
     int result = verbs_errno(rnic_mcast_detach(vqp_of(ibv)->rnic, gid->raw));
     if (result == 0)
-        rnic_live_leave(vctx_of(ibv->context)->hca->live, gid->raw);
-    vctx_unlock(ibv->context);
+        rnic_live_leave(hca->live, gid->raw);
+    vhca_unlock(hca);
     return result;
 }

@@ -87,6 +87,7 @@ static int open_hca(struct vdevice *device)
         return 0;
     }
     const struct verbs_config *config = vdevice_config();
+    struct vhca *parents = device->hca;
     struct vhca *hca = config ? calloc(1, sizeof *hca) : NULL;
     if (!hca)
         return config ? ENOMEM : EINVAL;
@@ -124,6 +125,10 @@ static int open_hca(struct vdevice *device)
     hca->refs = 1;
     hca->pid = getpid();
     device->hca = hca;
+    if (parents) { /* remains in memory for the program's copies of the parent's objects */
+        parents->refs++;
+        hca->parents = parents;
+    }
     return 0;
 }
 
@@ -182,10 +187,43 @@ int vctx_refuse_inherited(struct ibv_context *context)
 {
     static bool warned;
     if (!warned)
-        verbs_warn("%s: process %ld cannot use a device that its parent opened before fork()",
+        verbs_warn("%s: process %ld cannot use an object that its parent created before fork()",
                    context->device->name, (long)getpid());
     warned = true;
     return ENODEV;
+}
+
+/* Adds the context to the contexts of its live device. */
+static void list_context(struct vctx *ctx)
+{
+    vctx_lock(&ctx->verbs.context);
+    ctx->next = ctx->hca->contexts;
+    ctx->hca->contexts = ctx;
+    vctx_unlock(&ctx->verbs.context);
+}
+
+static void unlist_context(struct vctx *ctx)
+{
+    struct vctx **link = &ctx->hca->contexts;
+    while (*link != ctx)
+        link = &(*link)->next;
+    *link = ctx->next;
+}
+
+int vctx_renew(struct ibv_context *context)
+{
+    struct vctx *ctx = vctx_of(context);
+    int result = 0;
+    if (!ctx->hca->inherited)
+        return 0;
+    int held = rnic_lock_uncancelable(&vdevice_lock);
+    if (ctx->hca->inherited && (result = open_hca(ctx->device)) == 0) {
+        unlist_context(ctx);
+        ctx->hca = ctx->device->hca;
+        list_context(ctx);
+    }
+    rnic_unlock_uncancelable(&vdevice_lock, held);
+    return result;
 }
 
 bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *object,
@@ -237,10 +275,7 @@ struct ibv_context *vctx_open(struct ibv_device *ibv, int cmd_fd, uint32_t file)
     context->async_fd = ctx->async.fd;
     pthread_mutex_init(&context->mutex, NULL);
     set_operations(ctx);
-    vctx_lock(context);
-    ctx->next = ctx->hca->contexts;
-    ctx->hca->contexts = ctx;
-    vctx_unlock(context);
+    list_context(ctx);
     return context;
 }
 
@@ -298,10 +333,7 @@ int ibv_close_device(struct ibv_context *context)
     vhca_linger(ctx->hca);
     vctx_lock(context);
     drop_context_objects(ctx);
-    struct vctx **link = &ctx->hca->contexts;
-    while (*link != ctx)
-        link = &(*link)->next;
-    *link = ctx->next;
+    unlist_context(ctx);
     vctx_unlock(context);
     int held = rnic_lock_uncancelable(&vdevice_lock);
     close_hca(ctx->device, ctx->hca);

@@ -25,7 +25,7 @@ static struct vcq *create_cq(struct ibv_context *context, uint32_t cqe, void *cq
                              struct ibv_comp_channel *channel, uint32_t comp_vector)
 {
     struct vcq *cq = NULL;
-    int result = vctx_check_owner(context);
+    int result = vctx_renew(context);
     if (result != 0)
         goto fail;
     result = EINVAL;
@@ -48,6 +48,7 @@ static struct vcq *create_cq(struct ibv_context *context, uint32_t cqe, void *cq
     vctx_unlock(context);
     if (result != 0)
         goto fail;
+    cq->hca = hca;
     cq->ibv.context = context;
     cq->ibv.channel = channel;
     cq->ibv.cq_context = cq_context;
@@ -101,15 +102,15 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
     struct vcq *cq = vcq_of(ibv);
     struct ibv_context *context = ibv->context;
     struct vchannel *channel = (struct vchannel *)(void *)ibv->channel;
-    vctx_lock(context);
+    vhca_lock(cq->hca);
     struct rnic_cq *rnic = cq->rnic;
     int result = verbs_errno(rnic_cq_del(rnic));
     if (result == 0) {
-        rnic_map_del(&vctx_of(context)->hca->cqs, (uintptr_t)rnic);
+        rnic_map_del(&cq->hca->cqs, (uintptr_t)rnic);
         if (channel)
             channel->ibv.refcnt--;
     }
-    vctx_unlock(context);
+    vhca_unlock(cq->hca);
     if (result != 0)
         return result;
     if (channel)
@@ -128,37 +129,37 @@ int ibv_resize_cq(struct ibv_cq *ibv, int cqe)
 {
     if (cqe <= 0)
         return EINVAL;
-    uint32_t cnt = round_up_cqe(vctx_lock(ibv->context), (uint32_t)cqe);
+    uint32_t cnt = round_up_cqe(vhca_lock(vcq_of(ibv)->hca), (uint32_t)cqe);
     int result = verbs_errno(rnic_cq_resize(vcq_of(ibv)->rnic, cnt));
     if (result == 0)
         ibv->cqe = (int)cnt;
-    vctx_unlock(ibv->context);
+    vhca_unlock(vcq_of(ibv)->hca);
     return result;
 }
 
 int vcq_modify(struct ibv_cq *ibv, struct ibv_modify_cq_attr *attr)
 {
-    int result = vctx_check_owner(ibv->context);
+    int result = vctx_check_owner(ibv->context, vcq_of(ibv)->hca);
     if (result != 0)
         return result;
     if (attr->attr_mask != IBV_CQ_ATTR_MODERATE)
         return EINVAL;
-    vctx_lock(ibv->context);
+    vhca_lock(vcq_of(ibv)->hca);
     result = verbs_errno(rnic_cq_moderate(vcq_of(ibv)->rnic, attr->moderate.cq_count,
                                           (rnic_time)attr->moderate.cq_period * 1000));
-    vctx_unlock(ibv->context);
+    vhca_unlock(vcq_of(ibv)->hca);
     return result;
 }
 
 int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
 {
-    int result = vctx_check_owner(ibv->context);
+    int result = vctx_check_owner(ibv->context, vcq_of(ibv)->hca);
     if (result != 0)
         return result;
-    vctx_lock(ibv->context);
+    vhca_lock(vcq_of(ibv)->hca);
     rnic_cq_arm(vcq_of(ibv)->rnic, solicited_only);
-    rnic_live_leave_poll(vctx_of(ibv->context)->hca->live, true);
-    vctx_unlock(ibv->context);
+    rnic_live_leave_poll(vcq_of(ibv)->hca->live, true);
+    vhca_unlock(vcq_of(ibv)->hca);
     return 0;
 }
 
@@ -195,7 +196,7 @@ static void to_ibv_wc(const struct rnic_wc *from, struct ibv_wc *to)
 
 size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives)
 {
-    struct vhca *hca = vctx_of(cq->ibv.context)->hca;
+    struct vhca *hca = cq->hca;
     size_t got = rnic_cq_poll(cq->rnic, wc, max);
     if (got == 0 && drives && rnic_live_drive(hca->live))
         got = rnic_cq_poll(cq->rnic, wc, max);
@@ -209,13 +210,13 @@ int vcq_poll(struct ibv_cq *ibv, int cnt, struct ibv_wc *wc)
 {
     struct rnic_wc got[16];
     int done = 0;
-    if (vctx_check_owner(ibv->context) != 0)
+    if (vctx_check_owner(ibv->context, vcq_of(ibv)->hca) != 0)
         return -1;
     while (done < cnt) {
         size_t want = cnt - done < 16 ? (size_t)(cnt - done) : 16;
-        vctx_lock(ibv->context);
+        vhca_lock(vcq_of(ibv)->hca);
         size_t n = vcq_take(vcq_of(ibv), got, want, done == 0);
-        vctx_unlock(ibv->context);
+        vhca_unlock(vcq_of(ibv)->hca);
         for (size_t i = 0; i < n; i++)
             to_ibv_wc(&got[i], &wc[done++]);
         if (n < want)

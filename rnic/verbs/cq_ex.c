@@ -24,12 +24,12 @@ static uint64_t clock_ns(clockid_t clock)
 static int poll_next(struct ibv_cq_ex *ex)
 {
     struct vcq *cq = vcq_of_ex(ex);
-    int result = vctx_check_owner(ex->context);
+    int result = vctx_check_owner(ex->context, cq->hca);
     if (result != 0)
         return result;
-    vctx_lock(ex->context);
+    vhca_lock(cq->hca);
     size_t got = vcq_take(cq, &cq->current, 1, true);
-    vctx_unlock(ex->context);
+    vhca_unlock(cq->hca);
     if (got == 0)
         return ENOENT;
     ex->wr_id = cq->current.wr_id;

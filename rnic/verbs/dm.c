@@ -12,8 +12,7 @@
 #define MIN_ALIGN   6u  /* log2 of the alignment without a requirement: a cache line */
 #define MAX_ALIGN   12u /* log2 of the largest alignment: a page */
 
-/* Reserves `len` bytes of the remaining device memory. Uses no lock: a child of fork() may allocate
- * too, while another thread of its parent has the lock. */
+/* Reserves `len` bytes of the remaining device memory. */
 static bool reserve(struct vhca *hca, size_t len)
 {
     size_t used = atomic_load(&hca->dm_used);
@@ -58,6 +57,7 @@ static struct vdm *new_object(struct ibv_context *context, struct vdm_memory *me
     struct vdm *dm = calloc(1, sizeof *dm);
     if (!dm)
         return NULL;
+    dm->hca = vctx_of(context)->hca;
     dm->ibv.context = context;
     dm->ibv.memcpy_to_dm = copy_to;
     dm->ibv.memcpy_from_dm = copy_from;
@@ -68,11 +68,14 @@ static struct vdm *new_object(struct ibv_context *context, struct vdm_memory *me
 
 struct ibv_dm *vdm_alloc(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
 {
-    struct vhca *hca = vctx_of(context)->hca;
     size_t align = (size_t)1 << (attr->log_align_req < MIN_ALIGN ? MIN_ALIGN : attr->log_align_req);
     struct vdm *dm = NULL;
     struct vdm_memory *memory = NULL;
-    int result = EINVAL;
+    int result = vctx_renew(context);
+    struct vhca *hca = vctx_of(context)->hca;
+    if (result != 0)
+        goto fail;
+    result = EINVAL;
     if (attr->comp_mask || attr->length == 0 || attr->length > VERBS_DM_MAX ||
         attr->log_align_req > MAX_ALIGN)
         goto fail;
@@ -86,13 +89,11 @@ struct ibv_dm *vdm_alloc(struct ibv_context *context, struct ibv_alloc_dm_attr *
         goto give_back;
     memset(memory->bytes, 0, whole);
     memory->len = attr->length;
-    if (!hca->inherited) { /* only the process that opened the device can import objects */
-        vctx_lock(context);
-        bool added = vctx_add_handle(context, &hca->dms, memory, &dm->ibv.handle);
-        vctx_unlock(context);
-        if (!added)
-            goto give_back;
-    }
+    vhca_lock(hca);
+    bool added = vctx_add_handle(context, &hca->dms, memory, &dm->ibv.handle);
+    vhca_unlock(hca);
+    if (!added)
+        goto give_back;
     return &dm->ibv;
 give_back:
     atomic_fetch_sub(&hca->dm_used, attr->length);
@@ -108,16 +109,14 @@ fail:
 int vdm_free(struct ibv_dm *ibv)
 {
     struct vdm *dm = (struct vdm *)(void *)ibv;
-    struct vhca *hca = vctx_of(ibv->context)->hca;
-    if (!hca->inherited) {
-        vctx_lock(ibv->context);
-        bool busy = dm->memory->regions > 0;
-        if (!busy)
-            rnic_map_del(&hca->dms, vctx_key(ibv->context, ibv->handle));
-        vctx_unlock(ibv->context);
-        if (busy)
-            return EBUSY;
-    }
+    struct vhca *hca = dm->hca;
+    vhca_lock(hca);
+    bool busy = dm->memory->regions > 0;
+    if (!busy)
+        rnic_map_del(&hca->dms, vctx_key(ibv->context, ibv->handle));
+    vhca_unlock(hca);
+    if (busy)
+        return EBUSY;
     atomic_fetch_sub(&hca->dm_used, dm->memory->len);
     free(dm->memory->bytes);
     free(dm->memory);
@@ -133,9 +132,13 @@ struct ibv_mr *vdm_reg_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t off, s
     const unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                            IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
                            IBV_ACCESS_ZERO_BASED | IBV_ACCESS_OPTIONAL_RANGE;
-    if (!bytes || !(access & IBV_ACCESS_ZERO_BASED) || access & ~known ||
-        vctx_of(ibv->context)->hca != vctx_of(pd->context)->hca) {
-        errno = EINVAL;
+    int result = !bytes || !(access & IBV_ACCESS_ZERO_BASED) || access & ~known
+                     ? EINVAL
+                     : vctx_check_owner(ibv->context, dm->hca);
+    if (result == 0 && dm->hca != vctx_of(pd->context)->hca)
+        result = EINVAL;
+    if (result != 0) {
+        errno = result;
         return NULL;
     }
     return vmr_register(
@@ -146,7 +149,7 @@ struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
 {
     struct vdm_memory *memory = NULL;
     struct vdm *dm = NULL;
-    int result = vctx_check_owner(context);
+    int result = vctx_check_owner(context, vctx_of(context)->hca);
     if (result == 0) {
         vctx_lock(context);
         memory = rnic_map_get(&vctx_of(context)->hca->dms, vctx_key(context, handle));

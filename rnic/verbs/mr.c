@@ -11,6 +11,22 @@
 
 /* ---- protection domains ---------------------------------------------------------------------- */
 
+/* Creates the device's PD of a program's PD. Returns 0 or an errno. Locked. */
+static int create_rnic_pd(struct vpd *pd, struct vhca *hca, struct rnic *rnic)
+{
+    struct rnic_pd *is;
+    int result = verbs_errno(rnic_pd_new(rnic, &is));
+    if (result == 0 && !vctx_add_handle(pd->ibv.context, &hca->pds, is, &pd->ibv.handle)) {
+        rnic_pd_del(is);
+        result = ENOMEM;
+    }
+    if (result == 0) {
+        pd->rnic = is;
+        pd->hca = hca;
+    }
+    return result;
+}
+
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
     struct vpd *pd = calloc(1, sizeof *pd);
@@ -19,34 +35,47 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
         return NULL;
     }
     pd->ibv.context = context;
-    int result = rnic_pd_new(vctx_lock(context), &pd->rnic);
-    if (result == RNIC_OK &&
-        !vctx_add_handle(context, &vctx_of(context)->hca->pds, pd->rnic, &pd->ibv.handle)) {
-        rnic_pd_del(pd->rnic);
-        result = RNIC_ERR_NOMEM;
+    int result = vctx_renew(context);
+    if (result == 0) {
+        result = create_rnic_pd(pd, vctx_of(context)->hca, vctx_lock(context));
+        vctx_unlock(context);
     }
-    vctx_unlock(context);
-    if (result != RNIC_OK) {
+    if (result != 0) {
         free(pd);
-        errno = verbs_errno(result);
+        errno = result;
         return NULL;
     }
     return &pd->ibv;
 }
 
+int vpd_renew(struct ibv_pd *ibv)
+{
+    struct vpd *pd = vpd_base(ibv);
+    if (!pd->hca->inherited)
+        return 0;
+    int result = vctx_renew(ibv->context);
+    if (result != 0)
+        return result;
+    struct rnic *rnic = vctx_lock(ibv->context);
+    if (pd->hca->inherited) /* another thread may have renewed the PD */
+        result = create_rnic_pd(pd, vctx_of(ibv->context)->hca, rnic);
+    vctx_unlock(ibv->context);
+    return result;
+}
+
 int ibv_dealloc_pd(struct ibv_pd *ibv)
 {
     struct vpd *pd = vpd_of(ibv);
-    struct ibv_context *context = ibv->context;
+    struct vhca *hca = vpd_base(ibv)->hca;
     int result = 0;
-    vctx_lock(context);
+    vhca_lock(hca);
     if (pd->parent)
         pd->parent->refs--;
     else if (pd->refs > 0)
         result = EBUSY;
     else if ((result = verbs_errno(rnic_pd_del(pd->rnic))) == 0)
-        rnic_map_del(&vctx_of(context)->hca->pds, vctx_key(context, ibv->handle));
-    vctx_unlock(context);
+        rnic_map_del(&hca->pds, vctx_key(ibv->context, ibv->handle));
+    vhca_unlock(hca);
     if (result == 0)
         free(pd);
     return result;
@@ -55,7 +84,7 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
 struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
 {
     struct vpd *pd = NULL;
-    int result = vctx_check_owner(context);
+    int result = vctx_check_owner(context, vctx_of(context)->hca);
     if (result == 0 && !(pd = calloc(1, sizeof *pd)))
         result = ENOMEM;
     if (result == 0) {
@@ -70,6 +99,7 @@ struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t handle)
         errno = result;
         return NULL;
     }
+    pd->hca = vctx_of(context)->hca;
     pd->ibv.context = context;
     pd->ibv.handle = handle;
     return &pd->ibv;
@@ -115,17 +145,18 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
         errno = EINVAL;
         return NULL;
     }
-    struct vpd *pd = calloc(1, sizeof *pd);
+    int result = vpd_renew(attr->pd);
+    struct vpd *pd = result == 0 ? calloc(1, sizeof *pd) : NULL;
     if (!pd) {
-        errno = ENOMEM;
+        errno = result ? result : ENOMEM;
         return NULL;
     }
     pd->ibv.context = context;
     pd->ibv.handle = attr->pd->handle;
-    pd->parent = vpd_of(attr->pd)->parent ? vpd_of(attr->pd)->parent : vpd_of(attr->pd);
-    vctx_lock(context);
+    pd->parent = vpd_base(attr->pd);
+    vhca_lock(pd->parent->hca);
     pd->parent->refs++;
-    vctx_unlock(context);
+    vhca_unlock(pd->parent->hca);
     return &pd->ibv;
 }
 
@@ -157,10 +188,9 @@ static int check_memory(const void *addr, size_t len, unsigned access)
 
 struct ibv_mr *vmr_register(struct ibv_pd *pd, const struct vmr_attr *from)
 {
-    struct vhca *hca = vctx_of(pd->context)->hca;
     struct rnic_mr_attr attr = {
         .addr = from->addr, .len = from->len, .iova = from->iova, .invalidate = true};
-    int result = vctx_check_owner(pd->context);
+    int result = vpd_renew(pd);
     if (result == 0)
         result = to_rnic_access(from->access, &attr.access);
     if (result == 0 && !from->memory)
@@ -170,7 +200,8 @@ struct ibv_mr *vmr_register(struct ibv_pd *pd, const struct vmr_attr *from)
         errno = result ? result : ENOMEM;
         return NULL;
     }
-    vctx_lock(pd->context);
+    struct vhca *hca = vpd_base(pd)->hca;
+    vhca_lock(hca);
     result = rnic_mr_reg(vpd_rnic(pd), &attr, &mr->rnic);
     if (result == RNIC_OK && !rnic_map_add(&hca->mrs, rnic_mr_key(mr->rnic), mr)) {
         rnic_mr_dereg(mr->rnic);
@@ -178,12 +209,13 @@ struct ibv_mr *vmr_register(struct ibv_pd *pd, const struct vmr_attr *from)
     }
     if (result == RNIC_OK && from->memory)
         from->memory->regions++;
-    vctx_unlock(pd->context);
+    vhca_unlock(hca);
     if (result != RNIC_OK) {
         free(mr);
         errno = verbs_errno(result);
         return NULL;
     }
+    mr->hca = hca;
     mr->access = from->access;
     mr->pd = vpd_rnic(pd);
     mr->iova = from->access & IBV_ACCESS_ZERO_BASED ? 0 : from->iova;
@@ -230,8 +262,8 @@ struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t leng
 int ibv_dereg_mr(struct ibv_mr *ibv)
 {
     struct vmr *mr = vmr_of(ibv);
-    struct vhca *hca = vctx_of(ibv->context)->hca;
-    vctx_lock_settled(ibv->context);
+    struct vhca *hca = mr->hca;
+    vhca_lock_settled(hca);
     struct vmr *original = rnic_map_get(&hca->mrs, ibv->lkey);
     int result = verbs_errno(rnic_mr_dereg(mr->rnic));
     if (result == 0) {
@@ -239,7 +271,7 @@ int ibv_dereg_mr(struct ibv_mr *ibv)
         if (mr->memory)
             mr->memory->regions--;
     }
-    vctx_unlock(ibv->context);
+    vhca_unlock(hca);
     if (result != 0)
         return result;
     if (original && original != mr && original->left)
@@ -252,7 +284,7 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
     struct ibv_context *context = pd->context;
     struct vmr *mr = NULL;
-    int result = vctx_check_owner(context);
+    int result = vctx_check_owner(context, vpd_base(pd)->hca);
     if (result == 0 && !(mr = calloc(1, sizeof *mr)))
         result = ENOMEM;
     if (result == 0) {
@@ -279,10 +311,10 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 void ibv_unimport_mr(struct ibv_mr *ibv)
 {
     struct vmr *mr = vmr_of(ibv);
-    vctx_lock(ibv->context);
-    bool original = rnic_map_get(&vctx_of(ibv->context)->hca->mrs, ibv->lkey) == mr;
+    vhca_lock(mr->hca);
+    bool original = rnic_map_get(&mr->hca->mrs, ibv->lkey) == mr;
     mr->left = original; /* the region still uses the structure */
-    vctx_unlock(ibv->context);
+    vhca_unlock(mr->hca);
     if (!original)
         free(mr);
 }
@@ -299,6 +331,10 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
         .iova = (uintptr_t)(moves ? addr : ibv->addr),
     };
     int result = flags == 0 || flags & ~IBV_REREG_MR_FLAGS_SUPPORTED ? EINVAL : 0;
+    if (result == 0)
+        result = vctx_check_owner(ibv->context, mr->hca);
+    if (result == 0 && flags & IBV_REREG_MR_CHANGE_PD && pd)
+        result = vpd_renew(pd);
     if (result == 0 && ((flags & IBV_REREG_MR_CHANGE_PD && !pd) || mr->memory))
         result = EINVAL;
     if (result == 0)
@@ -308,9 +344,9 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
     if (result == 0) {
         /* Without IBV_REREG_MR_CHANGE_PD `pd` may be invalid: pyverbs passes any value. */
         struct rnic_pd *to = flags & IBV_REREG_MR_CHANGE_PD ? vpd_rnic(pd) : NULL;
-        vctx_lock_settled(ibv->context);
+        vhca_lock_settled(mr->hca);
         result = verbs_errno(rnic_mr_rereg(mr->rnic, (unsigned)flags, to, &attr));
-        vctx_unlock(ibv->context);
+        vhca_unlock(mr->hca);
     }
     if (result != 0) {
         errno = result;
@@ -334,7 +370,7 @@ int ibv_rereg_mr(struct ibv_mr *ibv, int flags, struct ibv_pd *pd, void *addr, s
  * errno as Linux does. The caller holds the lock of the device. */
 static int fetched_memory(struct ibv_pd *pd, const struct ibv_sge *sge, bool write, char **at)
 {
-    const struct vmr *mr = rnic_map_get(&vctx_of(pd->context)->hca->mrs, sge->lkey);
+    const struct vmr *mr = rnic_map_get(&vpd_base(pd)->hca->mrs, sge->lkey);
     if (!mr)
         return ENOENT;
     if (mr->pd != vpd_rnic(pd))
@@ -353,7 +389,7 @@ static int fetched_memory(struct ibv_pd *pd, const struct ibv_sge *sge, bool wri
 int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
                struct ibv_sge *sge, uint32_t cnt)
 {
-    int result = vctx_check_owner(pd->context);
+    int result = vctx_check_owner(pd->context, vpd_base(pd)->hca);
     if (result != 0)
         return result;
     if (advice > IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
@@ -363,9 +399,9 @@ int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t fla
     bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
     for (uint32_t i = 0; i < cnt; i++) {
         char *at = NULL;
-        vctx_lock(pd->context);
+        vhca_lock(vpd_base(pd)->hca);
         result = fetched_memory(pd, &sge[i], write, &at);
-        vctx_unlock(pd->context);
+        vhca_unlock(vpd_base(pd)->hca);
         if (result != 0)
             return result;
         /* The device uses the pages that the process has. So nothing is to be done if no page is

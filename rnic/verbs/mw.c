@@ -8,8 +8,8 @@
 struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type)
 {
     struct vmw *mw = calloc(1, sizeof *mw);
-    int result = ENOMEM;
-    if (mw) {
+    int result = mw ? vpd_renew(pd) : ENOMEM;
+    if (result == 0) {
         vctx_lock(pd->context);
         result = verbs_errno(rnic_mw_new(vpd_rnic(pd), (enum rnic_mw_type)type, &mw->rnic));
         vctx_unlock(pd->context);
@@ -19,6 +19,7 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type)
         errno = result;
         return NULL;
     }
+    mw->hca = vpd_base(pd)->hca;
     mw->ibv = (struct ibv_mw){
         .context = pd->context,
         .pd = pd,
@@ -32,9 +33,9 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type)
 int vmw_dealloc(struct ibv_mw *ibv)
 {
     struct vmw *mw = (struct vmw *)(void *)ibv;
-    vctx_lock_settled(ibv->context);
+    vhca_lock_settled(mw->hca);
     int result = verbs_errno(rnic_mw_del(mw->rnic));
-    vctx_unlock(ibv->context);
+    vhca_unlock(mw->hca);
     if (result == 0)
         free(mw);
     return result;
@@ -64,10 +65,10 @@ int vmw_bind(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
         .flags = bind->send_flags | (qp->init.sq_sig_all ? RNIC_SEND_SIGNALED : 0u),
         .mw = vmw_bind_of(mw, 0, &bind->bind_info),
     };
-    vctx_lock_settled(ibv->context);
+    vhca_lock_settled(qp->hca);
     int result = verbs_errno(rnic_post_send(qp->rnic, &wr));
     if (result == 0)
         mw->rkey = rnic_mw_rkey(((struct vmw *)(void *)mw)->rnic);
-    vctx_unlock(ibv->context);
+    vhca_unlock(qp->hca);
     return result;
 }

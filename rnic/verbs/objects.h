@@ -84,6 +84,7 @@ struct vhca {
     uint64_t lingered;          /* packets received when the last quiet time ended; locked */
     pid_t pid;                  /* process that opened the device */
     bool inherited;             /* the parent of this process opened the device before fork() */
+    struct vhca *parents;       /* inherited device that this one replaces in a child; or NULL */
     unsigned refs;              /* number of open contexts; under the list's lock */
 };
 
@@ -104,7 +105,7 @@ struct vdevice {
 struct vctx {
     struct verbs_context verbs; /* must be first; its last member is the program's ibv_context */
     struct vdevice *device;
-    struct vhca *hca;
+    struct vhca *_Atomic hca; /* live device of new objects; vctx_renew() replaces it */
     struct evq async;
     uint32_t file;     /* number of the opened file: equal in all contexts that
                         * ibv_import_device() makes from this one */
@@ -115,6 +116,10 @@ struct vctx {
 
 int vctx_refuse_inherited(struct ibv_context *context);
 
+/* Makes a context of the parent usable in a child of fork(): new objects belong to a live device
+ * that the child opens. Returns 0 or an errno. */
+int vctx_renew(struct ibv_context *context);
+
 /* Waits while the device still receives packets from peers, as RNIC_LINGER requires (config.h). Not
  * locked. */
 void vhca_linger(struct vhca *hca);
@@ -124,23 +129,32 @@ static inline struct vctx *vctx_of(struct ibv_context *context)
     return (struct vctx *)(void *)((char *)context - offsetof(struct verbs_context, context));
 }
 
-static inline struct rnic *vctx_lock(struct ibv_context *context)
+static inline struct rnic *vhca_lock(struct vhca *hca)
 {
-    return rnic_live_lock(vctx_of(context)->hca->live);
+    return rnic_live_lock(hca->live);
 }
 
 /* Locks the device, but first processes received frames. For calls that change or destroy objects
  * which those frames use. */
-static inline struct rnic *vctx_lock_settled(struct ibv_context *context)
+static inline void vhca_lock_settled(struct vhca *hca)
 {
-    struct rnic *rnic = vctx_lock(context);
-    rnic_live_settle(vctx_of(context)->hca->live);
-    return rnic;
+    rnic_live_lock(hca->live);
+    rnic_live_settle(hca->live);
+}
+
+static inline void vhca_unlock(struct vhca *hca)
+{
+    rnic_live_unlock(hca->live);
+}
+
+static inline struct rnic *vctx_lock(struct ibv_context *context)
+{
+    return vhca_lock(vctx_of(context)->hca);
 }
 
 static inline void vctx_unlock(struct ibv_context *context)
 {
-    rnic_live_unlock(vctx_of(context)->hca->live);
+    vhca_unlock(vctx_of(context)->hca);
 }
 
 /* Returns the key of a handle in the maps of `struct vhca`. As in the kernel, a handle is valid
@@ -159,10 +173,11 @@ bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *ob
  * file, or 0 for a new one. Returns NULL with errno; cmd_fd then remains the caller's. */
 struct ibv_context *vctx_open(struct ibv_device *device, int cmd_fd, uint32_t file);
 
-/* Returns 0. In a child of fork(), returns ENODEV for a context of its parent, with one warning. */
-static inline int vctx_check_owner(struct ibv_context *context)
+/* Returns 0. In a child of fork(), returns ENODEV for an object of its parent, with one warning.
+ * `hca` is the live device of the object. */
+static inline int vctx_check_owner(struct ibv_context *context, const struct vhca *hca)
 {
-    return vctx_of(context)->hca->inherited ? vctx_refuse_inherited(context) : 0;
+    return hca->inherited ? vctx_refuse_inherited(context) : 0;
 }
 
 /* Converts enum rnic_error to an errno. */
@@ -173,6 +188,7 @@ int verbs_errno(int error);
 struct vpd {
     struct ibv_pd ibv; /* must be first */
     struct rnic_pd *rnic;
+    struct vhca *hca;   /* live device of the PD */
     struct vpd *parent; /* PD that a parent domain refers to; NULL: not a parent domain */
     unsigned refs;      /* parent domains that use this PD; locked */
 };
@@ -180,6 +196,7 @@ struct vpd {
 struct vmr {
     struct ibv_mr ibv; /* must be first */
     struct rnic_mr *rnic;
+    struct vhca *hca;         /* live device of the region */
     const struct rnic_pd *pd; /* PD of the region */
     uint64_t iova;
     unsigned access;           /* enum ibv_access_flags */
@@ -212,6 +229,7 @@ struct vdm_memory {
 
 struct vdm {
     struct ibv_dm ibv; /* must be first */
+    struct vhca *hca;
     struct vdm_memory *memory;
 };
 
@@ -236,6 +254,7 @@ struct vcq {
         char room[sizeof(struct ibv_cq_ex) + VERBS_ROOM];
     }; /* must be first */
     struct rnic_cq *rnic;
+    struct vhca *hca;
     unsigned comp_reported,
         async_reported; /* number of events that the program received; under the queue's lock */
     uint64_t wc_flags;  /* enum ibv_create_cq_wc_flags */
@@ -256,6 +275,7 @@ struct vqp {
         char room[sizeof(struct ibv_qp_ex) + VERBS_ROOM];
     }; /* must be first */
     struct rnic_qp *rnic;
+    struct vhca *hca;
     struct ibv_qp_init_attr init; /* attributes of creation, with the actual capabilities */
     struct ibv_ah_attr ah_attr;   /* address vector as the program set it; locked */
     unsigned async_reported;
@@ -276,6 +296,7 @@ struct xrc_domain {
 
 struct vxrcd {
     struct ibv_xrcd ibv; /* must be first */
+    struct vhca *hca;
     struct xrc_domain *domain;
 };
 
@@ -285,17 +306,20 @@ struct vsrq {
         char room[sizeof(struct ibv_srq) + VERBS_ROOM];
     }; /* must be first */
     struct rnic_srq *rnic;
+    struct vhca *hca;
     unsigned async_reported;
 };
 
 struct vmw {
     struct ibv_mw ibv; /* must be first */
     struct rnic_mw *rnic;
+    struct vhca *hca;
 };
 
 struct vah {
     struct ibv_ah ibv; /* must be first */
     struct rnic_ah *rnic;
+    struct vhca *hca;
 };
 
 static inline struct vcq *vcq_of(struct ibv_cq *cq)
@@ -313,12 +337,21 @@ static inline struct vpd *vpd_of(struct ibv_pd *pd)
     return (struct vpd *)(void *)pd;
 }
 
+/* Returns the PD itself, or the PD that a parent domain refers to. */
+static inline struct vpd *vpd_base(struct ibv_pd *pd)
+{
+    return vpd_of(pd)->parent ? vpd_of(pd)->parent : vpd_of(pd);
+}
+
 /* Returns the device's PD behind `pd`, which may be a parent domain. */
 static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
 {
-    struct vpd *vpd = vpd_of(pd);
-    return vpd->parent ? vpd->parent->rnic : vpd->rnic;
+    return vpd_base(pd)->rnic;
 }
+
+/* Makes a PD of the parent usable in a child of fork(), as vctx_renew() does for its context.
+ * librdmacm keeps one PD for each device. Returns 0 or an errno. */
+int vpd_renew(struct ibv_pd *pd);
 
 /* ---- operations that a context points to ----------------------------------------------------- */
 

@@ -67,14 +67,14 @@ static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, stru
 int vqp_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct vqp *qp = vqp_of(ibv);
-    struct timeline *timeline = vctx_of(ibv->context)->hca->timeline;
+    struct timeline *timeline = qp->hca->timeline;
     uint64_t called = timeline ? rnic_live_now() : 0;
-    int result = vctx_check_owner(ibv->context);
+    int result = vctx_check_owner(ibv->context, qp->hca);
     if (result != 0) {
         *bad = wr;
         return result;
     }
-    vctx_lock(ibv->context);
+    vhca_lock(qp->hca);
     timeline_posting(timeline, called);
     for (; wr; wr = wr->next) {
         struct rnic_send_wr to;
@@ -84,7 +84,7 @@ int vqp_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr
         if (result != 0)
             break;
     }
-    vctx_unlock(ibv->context);
+    vhca_unlock(qp->hca);
     if (result != 0)
         *bad = wr;
     return result;
@@ -103,12 +103,12 @@ int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to)
 int vqp_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct vqp *qp = vqp_of(ibv);
-    int result = vctx_check_owner(ibv->context);
+    int result = vctx_check_owner(ibv->context, qp->hca);
     if (result != 0) {
         *bad = wr;
         return result;
     }
-    vctx_lock(ibv->context);
+    vhca_lock(qp->hca);
     for (; wr; wr = wr->next) {
         struct rnic_recv_wr to;
         result = vqp_recv_wr_of(wr, &to);
@@ -117,7 +117,7 @@ int vqp_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr
         if (result != 0)
             break;
     }
-    vctx_unlock(ibv->context);
+    vhca_unlock(qp->hca);
     if (result != 0)
         *bad = wr;
     return result;

@@ -43,6 +43,20 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
     }
 }
 
+/* Returns ENODEV if an object of the QP belongs to the parent of this process. */
+static int check_owners(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
+{
+    int result = 0;
+    if (attr->qp_type == IBV_QPT_XRC_RECV)
+        return vctx_check_owner(context, ((struct vxrcd *)(void *)attr->xrcd)->hca);
+    result = vctx_check_owner(context, vcq_of(attr->send_cq)->hca);
+    if (result == 0 && attr->recv_cq)
+        result = vctx_check_owner(context, vcq_of(attr->recv_cq)->hca);
+    if (result == 0 && attr->srq)
+        result = vctx_check_owner(context, ((struct vsrq *)(void *)attr->srq)->hca);
+    return result;
+}
+
 /* Creates a PD for an XRC target QP, because the program supplies none. */
 static int create_hidden_pd(struct ibv_context *context, struct vqp *qp)
 {
@@ -72,9 +86,12 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
 {
     struct ibv_qp_cap *cap = &attr->cap;
     struct vqp *qp = NULL;
-    int result = vctx_check_owner(context);
+    int result = check_init(attr);
     if (result == 0)
-        result = check_init(attr);
+        result = attr->comp_mask & IBV_QP_INIT_ATTR_PD && attr->pd ? vpd_renew(attr->pd)
+                                                                   : vctx_renew(context);
+    if (result == 0)
+        result = check_owners(context, attr);
     if (result != 0)
         goto fail;
     qp = calloc(1, sizeof *qp);
@@ -125,6 +142,7 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     if (result != 0)
         goto fail;
     struct ibv_qp *ibv = &qp->ibv;
+    qp->hca = vctx_of(context)->hca;
     ibv->context = context;
     ibv->qp_context = attr->qp_context;
     ibv->pd =
@@ -202,9 +220,9 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
         return EINVAL;
     struct vqp *qp = vqp_of(ibv);
     struct ibv_context *context = ibv->context;
-    struct vhca *hca = vctx_of(context)->hca;
+    struct vhca *hca = qp->hca;
     vhca_linger(hca);
-    vctx_lock_settled(context);
+    vhca_lock_settled(hca);
     struct rnic_qp *rnic = qp->rnic;
     int result = verbs_errno(rnic_qp_del(rnic));
     if (result == 0) {
@@ -214,7 +232,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
         if (qp->hidden_pd)
             rnic_pd_del(qp->hidden_pd);
     }
-    vctx_unlock(context);
+    vhca_unlock(hca);
     if (result != 0)
         return result;
     verbs_wait_acked(&ibv->mutex, &ibv->cond, &ibv->events_completed,
@@ -294,7 +312,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
 {
     mask &= ~xrc_ignored_attrs(ibv->qp_type);
     struct vqp *qp = vqp_of(ibv);
-    int result = vctx_check_owner(ibv->context);
+    int result = vctx_check_owner(ibv->context, qp->hca);
     if (result != 0)
         return result;
     if (mask & IBV_QP_RATE_LIMIT)
@@ -312,8 +330,8 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
             return result;
     }
     if (stops_answering(ibv, attr, mask))
-        vhca_linger(vctx_of(ibv->context)->hca);
-    vctx_lock_settled(ibv->context);
+        vhca_linger(qp->hca);
+    vhca_lock_settled(qp->hca);
     result = verbs_errno(rnic_qp_modify_mask(qp->rnic, &to, (unsigned)mask, rnic_live_now()));
     if (result == 0) {
         if (mask & IBV_QP_STATE)
@@ -321,7 +339,7 @@ int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask)
         if (mask & IBV_QP_AV)
             qp->ah_attr = attr->ah_attr;
     }
-    vctx_unlock(ibv->context);
+    vhca_unlock(qp->hca);
     return result;
 }
 
@@ -339,11 +357,11 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
     struct vqp *qp = vqp_of(ibv);
     struct rnic_qp_attr is;
     (void)mask; /* the mask is a hint: more attributes may be returned */
-    vctx_lock(ibv->context);
+    vhca_lock(qp->hca);
     rnic_qp_query(qp->rnic, &is, NULL);
     ibv->state = (enum ibv_qp_state)is.state;
     *attr = (struct ibv_qp_attr){.ah_attr = qp->ah_attr};
-    vctx_unlock(ibv->context);
+    vhca_unlock(qp->hca);
     attr->qp_state = attr->cur_qp_state = (enum ibv_qp_state)is.state;
     attr->path_mtu = mtu_code(is.path_mtu);
     attr->path_mig_state = IBV_MIG_MIGRATED;

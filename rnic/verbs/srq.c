@@ -15,12 +15,17 @@ static struct vsrq *vsrq_of(struct ibv_srq *srq)
 static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr,
                                   struct ibv_xrcd *xrcd, struct ibv_cq *cq)
 {
-    struct vhca *hca = vctx_of(pd->context)->hca;
-    struct vsrq *srq = calloc(1, sizeof *srq);
+    int result = vpd_renew(pd);
+    if (result == 0 && xrcd)
+        result = vctx_check_owner(pd->context, ((struct vxrcd *)(void *)xrcd)->hca);
+    if (result == 0 && cq)
+        result = vctx_check_owner(pd->context, vcq_of(cq)->hca);
+    struct vsrq *srq = result == 0 ? calloc(1, sizeof *srq) : NULL;
     if (!srq) {
-        errno = ENOMEM;
+        errno = result ? result : ENOMEM;
         return NULL;
     }
+    struct vhca *hca = vpd_base(pd)->hca;
     if (attr->max_sge == 0)
         attr->max_sge = 1;
     const struct rnic_srq_init init = {
@@ -30,7 +35,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
         .cq = cq ? vcq_of(cq)->rnic : NULL,
     };
     vctx_lock(pd->context);
-    int result = verbs_errno(rnic_srq_new(vpd_rnic(pd), &init, &srq->rnic));
+    result = verbs_errno(rnic_srq_new(vpd_rnic(pd), &init, &srq->rnic));
     if (result == 0 && !rnic_map_add(&hca->srqs, (uintptr_t)srq->rnic, srq)) {
         rnic_srq_del(srq->rnic);
         result = ENOMEM;
@@ -41,6 +46,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
         errno = result;
         return NULL;
     }
+    srq->hca = hca;
     srq->ibv.context = pd->context;
     srq->ibv.srq_context = srq_context;
     srq->ibv.pd = pd;
@@ -79,20 +85,20 @@ int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr, int mask)
 {
     if (mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
         return EINVAL;
-    vctx_lock(ibv->context);
+    vhca_lock(vsrq_of(ibv)->hca);
     int result = verbs_errno(rnic_srq_modify(vsrq_of(ibv)->rnic,
                                              mask & IBV_SRQ_MAX_WR ? &attr->max_wr : NULL,
                                              mask & IBV_SRQ_LIMIT ? &attr->srq_limit : NULL));
-    vctx_unlock(ibv->context);
+    vhca_unlock(vsrq_of(ibv)->hca);
     return result;
 }
 
 int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 {
     struct rnic_srq_init is;
-    vctx_lock(ibv->context);
+    vhca_lock(vsrq_of(ibv)->hca);
     rnic_srq_view(vsrq_of(ibv)->rnic, &is);
-    vctx_unlock(ibv->context);
+    vhca_unlock(vsrq_of(ibv)->hca);
     *attr =
         (struct ibv_srq_attr){.max_wr = is.max_wr, .max_sge = is.max_sge, .srq_limit = is.limit};
     return 0;
@@ -101,12 +107,12 @@ int ibv_query_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr)
 int ibv_destroy_srq(struct ibv_srq *ibv)
 {
     struct vsrq *srq = vsrq_of(ibv);
-    vctx_lock(ibv->context);
+    vhca_lock(vsrq_of(ibv)->hca);
     struct rnic_srq *rnic = srq->rnic;
     int result = verbs_errno(rnic_srq_del(rnic));
     if (result == 0)
-        rnic_map_del(&vctx_of(ibv->context)->hca->srqs, (uintptr_t)rnic);
-    vctx_unlock(ibv->context);
+        rnic_map_del(&srq->hca->srqs, (uintptr_t)rnic);
+    vhca_unlock(vsrq_of(ibv)->hca);
     if (result != 0)
         return result;
     verbs_wait_acked(&ibv->mutex, &ibv->cond, &ibv->events_completed,
@@ -119,20 +125,20 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
 
 int vsrq_num(struct ibv_srq *srq, uint32_t *num)
 {
-    vctx_lock(srq->context);
+    vhca_lock(vsrq_of(srq)->hca);
     *num = rnic_srq_num(vsrq_of(srq)->rnic);
-    vctx_unlock(srq->context);
+    vhca_unlock(vsrq_of(srq)->hca);
     return 0;
 }
 
 int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-    int result = vctx_check_owner(ibv->context);
+    int result = vctx_check_owner(ibv->context, vsrq_of(ibv)->hca);
     if (result != 0) {
         *bad = wr;
         return result;
     }
-    vctx_lock(ibv->context);
+    vhca_lock(vsrq_of(ibv)->hca);
     for (; wr; wr = wr->next) {
         struct rnic_recv_wr to;
         result = vqp_recv_wr_of(wr, &to);
@@ -141,7 +147,7 @@ int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
         if (result != 0)
             break;
     }
-    vctx_unlock(ibv->context);
+    vhca_unlock(vsrq_of(ibv)->hca);
     if (result != 0)
         *bad = wr;
     return result;
@@ -190,8 +196,10 @@ struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_at
 {
     struct stat file;
     struct vxrcd *xrcd = NULL;
-    int result = 0;
-    if (attr->comp_mask != (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS))
+    int result = vctx_renew(context);
+    if (result != 0)
+        ; /* a child of fork() that cannot open the device */
+    else if (attr->comp_mask != (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS))
         result = EINVAL;
     else if (attr->fd != -1 && fstat(attr->fd, &file) < 0)
         result = errno;
@@ -207,6 +215,7 @@ struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_at
         errno = result;
         return NULL;
     }
+    xrcd->hca = vctx_of(context)->hca;
     xrcd->ibv.context = context;
     return &xrcd->ibv;
 }
@@ -214,9 +223,9 @@ struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_at
 int vxrcd_close(struct ibv_xrcd *ibv)
 {
     struct vxrcd *xrcd = (struct vxrcd *)(void *)ibv;
-    struct xrc_domain *domain = xrcd->domain, **link = &vctx_of(ibv->context)->hca->domains;
+    struct xrc_domain *domain = xrcd->domain, **link = &xrcd->hca->domains;
     int result = 0;
-    vctx_lock(ibv->context);
+    vhca_lock(xrcd->hca);
     if (domain->refs > 1)
         domain->refs--;
     else if ((result = verbs_errno(rnic_xrcd_del(domain->rnic))) == 0) {
@@ -225,7 +234,7 @@ int vxrcd_close(struct ibv_xrcd *ibv)
         *link = domain->next;
         free(domain);
     }
-    vctx_unlock(ibv->context);
+    vhca_unlock(xrcd->hca);
     if (result == 0)
         free(xrcd);
     return result;

@@ -300,14 +300,14 @@ static int complete_batch(struct ibv_qp_ex *ex)
     struct built_request *requests = (struct built_request *)(void *)builder->requests.bytes;
     int result = builder->error;
     if (result == 0)
-        result = vctx_check_owner(ex->qp_base.context);
+        result = vctx_check_owner(ex->qp_base.context, qp->hca);
     if (result == 0 && cnt > 0) {
-        struct timeline *timeline = vctx_of(ex->qp_base.context)->hca->timeline;
+        struct timeline *timeline = qp->hca->timeline;
         uint64_t called = timeline ? rnic_live_now() : 0;
         struct rnic_qp_view view;
         for (size_t i = 0; i < cnt; i++)
             resolve_pointers(builder, &requests[i]);
-        vctx_lock(ex->qp_base.context);
+        vhca_lock(qp->hca);
         timeline_posting(timeline, called);
         rnic_qp_view(qp->rnic, &view);
         if (cnt > qp->init.cap.max_send_wr - view.send_wr)
@@ -316,7 +316,7 @@ static int complete_batch(struct ibv_qp_ex *ex)
             result = verbs_errno(rnic_post_send_check(qp->rnic, &requests[i].wr));
         for (size_t i = 0; i < cnt && result == 0; i++)
             result = verbs_errno(rnic_post_send(qp->rnic, &requests[i].wr));
-        vctx_unlock(ex->qp_base.context);
+        vhca_unlock(qp->hca);
     }
     pthread_mutex_unlock(&builder->lock);
     return result;

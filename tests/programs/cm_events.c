@@ -679,6 +679,42 @@ static void child_is_refused_its_parents_ids(void)
     MUST(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
 }
 
+/* A child of fork() connects to its parent with a channel, an id and a QP of its own. Its librdmacm
+ * uses the context and the PD that it opened in the parent; librpma's tests do this. */
+static void child_connects_to_its_parent(void)
+{
+    begin(RDMA_PS_TCP, true, true);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct ibv_qp_init_attr init = {
+            .qp_type = IBV_QPT_RC,
+            .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
+        struct rdma_conn_param param = {.private_data = "ask", .private_data_len = 4};
+        alarm(WAIT_MS / 1000);
+        MUST((active = rdma_create_event_channel()) != NULL);
+        MUST(rdma_create_id(active, &asks, NULL, RDMA_PS_TCP) == 0);
+        resolve();
+        MUST(rdma_create_qp(asks, NULL, &init) == 0);
+        MUST(rdma_connect(asks, &param) == 0);
+        expect(active, RDMA_CM_EVENT_ESTABLISHED, 0);
+        MUST(rdma_disconnect(asks) == 0);
+        expect(active, RDMA_CM_EVENT_DISCONNECTED, 0);
+        rdma_destroy_qp(asks);
+        MUST(rdma_destroy_id(asks) == 0);
+        rdma_destroy_event_channel(active);
+        _exit(0);
+    }
+    take_request();
+    accept_it();
+    expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+    expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
+    MUST(rdma_disconnect(child) == 0);
+    int status;
+    MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -705,6 +741,7 @@ int main(int argc, char **argv)
         {"killed_peer_is_disconnected", killed_peer_is_disconnected},
         {"handler_ends_the_process", handler_ends_the_process},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
+        {"child_connects_to_its_parent", child_connects_to_its_parent},
         {"closed_descriptor_is_ebadf",
          closed_descriptor_is_ebadf}, /* last case, because it leaves a thread that would end the
                                        * process after 5 s */

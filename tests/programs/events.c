@@ -294,19 +294,70 @@ static void refused_in_child(struct both *both)
     MUST(ibv_post_recv(both->a.qp, &recv, &bad_recv) == ENODEV && bad_recv == &recv);
     MUST(ibv_poll_cq(both->a.cq, 1, &wc) == -1);
     MUST(!ibv_create_qp(both->a.pd, &init) && errno == ENODEV);
-    MUST(!ibv_create_cq(context, 1, NULL, NULL, 0) && errno == ENODEV);
-    MUST(!ibv_reg_mr(both->a.pd, both->buf_a, BUF, 0) && errno == ENODEV);
+    MUST(ibv_attach_mcast(both->a.qp, &both->a.gid, 0) == ENODEV);
+    MUST(ibv_rereg_mr(both->mr_a, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) != 0 &&
+         errno == ENODEV);
     both_close(both);
     MUST(ibv_close_device(context) == 0);
 }
 
-/* The children: one does nothing, one ends without leaving main(), one opens its own device, and
- * one tries to use its parent's. */
+/* Writes through two QPs that a child creates on `pd`, with their own CQ and memory. */
+static void write_in_child(struct ibv_pd *pd)
+{
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    struct both own = {.a = {.context = context, .pd = pd}, .b = {.context = context, .pd = pd}};
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+    MUST((init.send_cq = init.recv_cq = ibv_create_cq(context, 32, NULL, NULL, 0)) != NULL);
+    struct endpoint *ends[] = {&own.a, &own.b};
+    for (int i = 0; i < 2; i++) {
+        ends[i]->cq = init.send_cq;
+        ends[i]->gid_idx = endpoint_gid(context, &ends[i]->gid);
+        MUST((ends[i]->qp = ibv_create_qp(pd, &init)) != NULL);
+        MUST(ibv_modify_qp(ends[i]->qp, &attr,
+                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) ==
+             0);
+    }
+    both_memory(&own);
+    both_connect(&own);
+    MUST(both_write(&own, (uintptr_t)own.buf_b, own.mr_b->rkey, 4000) == IBV_WC_SUCCESS);
+    MUST(memcmp(own.buf_a, own.buf_b, 4000) == 0);
+    MUST(ibv_destroy_qp(own.a.qp) == 0 && ibv_destroy_qp(own.b.qp) == 0);
+    MUST(ibv_dereg_mr(own.mr_a) == 0 && ibv_dereg_mr(own.mr_b) == 0);
+    MUST(ibv_destroy_cq(init.send_cq) == 0);
+    free(own.buf_a);
+    free(own.buf_b);
+}
+
+/* A child creates new objects with the context and the PD of its parent, as a device with rdma_rxe
+ * permits. So does a child of the child. */
+static void parents_context_works_in_child(struct both *both)
+{
+    write_in_child(both->a.pd);
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    MUST(pd != NULL);
+    write_in_child(pd);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        write_in_child(both->b.pd);
+        write_in_child(pd);
+        refused_in_child(both);
+        _exit(0);
+    }
+    finish_child(pid);
+    write_in_child(pd);
+    MUST(ibv_dealloc_pd(pd) == 0);
+    refused_in_child(both);
+}
+
+/* The children: one does nothing, one ends without leaving main(), one opens its own device, one
+ * tries to use its parent's objects, and one uses only its parent's context and PDs. */
 static void parent_and_child_keep_separate_devices(void)
 {
     struct both both;
     both_open(&both, context);
-    for (unsigned kind = 0; kind < 4; kind++) {
+    for (unsigned kind = 0; kind < 5; kind++) {
         fflush(stdout);
         pid_t pid = fork();
         if (pid == 0) {
@@ -315,6 +366,10 @@ static void parent_and_child_keep_separate_devices(void)
                 _exit(0);
             if (kind == 1)
                 exit(0);
+            if (kind == 4) {
+                parents_context_works_in_child(&both);
+                _exit(0);
+            }
             if (kind == 3) {
                 refused_in_child(&both);
                 _exit(0);

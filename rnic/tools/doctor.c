@@ -120,13 +120,49 @@ static int try_filter(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 }
 
+/* Returns whether the program `rocedrill` says that it was built without libseccomp. Returns false
+ * if there is no such program. */
+static bool built_without_sandbox(const char *rocedrill)
+{
+    char text[512] = "";
+    int end[2];
+    ssize_t got;
+    pid_t pid;
+
+    if (pipe(end) != 0)
+        return false;
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        dup2(end[1], STDOUT_FILENO);
+        close(end[0]);
+        execlp(rocedrill, "rocedrill", "version", (char *)NULL);
+        _exit(1);
+    }
+    close(end[1]);
+    for (size_t len = 0; (got = read(end[0], text + len, sizeof text - 1 - len)) > 0;)
+        len += (size_t)got;
+    close(end[0]);
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
+    return strstr(text, "libseccomp: none") != NULL;
+}
+
 /* Prints whether rocedrill check and decode can forbid themselves system calls. Without a sandbox
  * they work as well, but a hostile capture can do more harm. */
-static void print_sandbox(void)
+static void print_sandbox(const char *rocedrill)
 {
     int error = try_filter();
     char text[192] = "rocedrill check and decode read captures without rights they do not need";
 
+    if (built_without_sandbox(rocedrill)) {
+        print_row(
+            "no", "sandbox",
+            "rocedrill was built without libseccomp: rocedrill check and decode read captures "
+            "with all rights of their user");
+        print_remedy("for captures of strangers: install libseccomp-dev and build rocedrill again");
+        return;
+    }
     if (error)
         snprintf(text, sizeof text,
                  "seccomp filters are not available (%s): rocedrill check and decode read captures "
@@ -173,7 +209,7 @@ static const char *no_raw_sockets(void)
                : "CAP_NET_RAW is missing; programs under rnic-run do not need it";
 }
 
-int doctor(const char *library)
+int doctor(const char *library, const char *rocedrill)
 {
     char why[256];
     bool sockets = netns_may_capture(), net = try_net(why, sizeof why);
@@ -189,7 +225,7 @@ int doctor(const char *library)
     if (!net)
         print_net_remedies();
     print_memlock();
-    print_sandbox();
+    print_sandbox(rocedrill);
     if (!library || (!sockets && !net)) {
         printf("verdict: rnic-run cannot run programs here%s\n",
                library ? ", except with --wire shm" : "");

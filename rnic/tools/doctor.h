@@ -4,8 +4,9 @@
 #define TOOLS_DOCTOR_H
 
 /* Prints a line for each permission that rnic-run needs, with a remedy if it is missing. `library`
- * is the folder of libibverbs.so.1, or NULL if there is none. Returns 0 if programs can run on the
+ * is the folder of libibverbs.so.1, or NULL if there is none; `rocedrill` is the path of that
+ * program, which need not exist. Returns 0 if programs can run on the
  * software RNIC, else 1. */
-int doctor(const char *library);
+int doctor(const char *library, const char *rocedrill);
 
 #endif

@@ -186,6 +186,12 @@ static bool beside(char *path, const char *below)
     return (size_t)snprintf(slash, PATH_MAX - used, "/%s", below) < PATH_MAX - used;
 }
 
+static void find_rocedrill(char *path)
+{
+    if (!beside(path, "rocedrill"))
+        snprintf(path, PATH_MAX, "rocedrill");
+}
+
 static bool find_library(char *folder)
 {
     static const char *const below[] = {"../lib/rnic", "../" RNIC_INSTALL_LIBDIR "/rnic"};
@@ -392,8 +398,7 @@ static struct watch *start_watch(struct run_folder *folder, const char *copy)
     char path[PATH_MAX];
     if (!make_scratch(folder))
         return NULL;
-    if (!beside(path, "rocedrill"))
-        snprintf(path, sizeof path, "rocedrill");
+    find_rocedrill(path);
     struct watch *watch = watch_start(folder, path, copy);
     if (!watch)
         complain("--selfcheck", strerror(errno));
@@ -457,14 +462,17 @@ static bool check_ifaces(const struct options *options)
 int main(int argc, char **argv)
 {
     struct options options = {.ifaces = NULL};
-    char library[PATH_MAX], record[PATH_MAX] = "", times[PATH_MAX] = "", why[256];
+    char library[PATH_MAX], rocedrill[PATH_MAX], record[PATH_MAX] = "", times[PATH_MAX] = "",
+                                                 why[256];
     struct run_folder folder = {.path = ""}, times_folder = {.path = ""};
     struct watch *watch = NULL;
     FILE *rows = NULL;
     bool done = false;
     int status = parse(argc, argv, &options, &done);
-    if (options.doctor)
-        status = doctor(find_library(library) ? library : NULL);
+    if (options.doctor) {
+        find_rocedrill(rocedrill);
+        status = doctor(find_library(library) ? library : NULL, rocedrill);
+    }
     if (done && fflush(stdout) != 0) {
         complain("standard output", strerror(errno));
         return 2;

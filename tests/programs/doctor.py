@@ -8,9 +8,11 @@ doctor.py --bin FOLDER      exit status 77: users cannot create namespaces on th
 import argparse
 import ctypes
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"]
 # As root of a user namespace without capabilities, in which no further user namespace is allowed.
@@ -71,6 +73,23 @@ def run(command, filtered=None):
                           preexec_fn=filtered)
 
 
+def without_libseccomp(rnic_run):
+    """Runs the doctor beside a rocedrill that was built without libseccomp, and beside none."""
+    with tempfile.TemporaryDirectory(prefix="rnic-doctor-") as folder:
+        os.mkdir(os.path.join(folder, "bin"))
+        os.symlink(os.path.join(os.path.dirname(rnic_run), "..", "lib"), os.path.join(folder, "lib"))
+        copy = shutil.copy(rnic_run, os.path.join(folder, "bin"))
+        rocedrill = os.path.join(folder, "bin", "rocedrill")
+        for text, expected in ((None, "ok    sandbox           rocedrill check"), ("libseccomp: 2.5.4", "ok    sandbox"),
+                               ("libseccomp: none", "no    sandbox           rocedrill was built without libseccomp")):
+            if text:
+                with open(rocedrill, "w", encoding="ascii") as script:
+                    script.write(f"#!/bin/sh\necho 'rocedrill 1.0'\n[ \"$1\" != version ] || echo '{text}'\n")
+                os.chmod(rocedrill, 0o755)
+            done = run([copy, "--doctor"])
+            assert expected in done.stdout, f"rocedrill with '{text}': {done.stdout}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -119,6 +138,7 @@ def main():
         shared = run(prefix + [rnic_run, "--wire", "shm", "--", "true"], filtered)
         assert shared.returncode == 0, f"{prefix}: --wire shm: {shared.stdout}"
         assert works == (status == 0), f"{prefix}: rnic-run {'works' if works else 'fails'}: {said.stdout}"
+    without_libseccomp(rnic_run)
     return 0
 
 

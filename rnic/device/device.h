@@ -69,6 +69,8 @@ struct rnic {
     struct rnic_list ahs;
     struct rnic_list srqs;
     struct rnic_list xrcds;
+    struct rnic_list steers;
+    uint64_t steered; /* number of frames passed to rnic_steer_input() */
 
     struct roce_header_template cnp_env; /* envelope of the CNP that is being sent */
     struct roce_pkt tx;    /* packet that is being sent; only the headers that its opcode requires

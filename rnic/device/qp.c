@@ -186,7 +186,8 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     qp->service = rnic_service_of(init.type);
     qp->qpn = qpn ? qpn : choose_qpn(rnic);
     qp->pd = pd;
-    if (!qp->service->connected && !rnic_sq_add_dests(&qp->req.sq))
+    if (!qp->service->connected && init.type != RNIC_QPT_RAW_PACKET &&
+        !rnic_sq_add_dests(&qp->req.sq))
         goto no_cc;
     if (!rnic_cc_new(qp))
         goto no_cc;
@@ -232,6 +233,8 @@ int rnic_qp_del(struct rnic_qp *qp)
         return RNIC_OK;
     if (qp->mcast_cnt)
         return RNIC_ERR_BUSY; /* the QP is in a multicast group (o10-2.2.3, R177) */
+    if (qp->steer_cnt)
+        return RNIC_ERR_BUSY; /* flows refer to the QP */
     if (rnic_mw_hold(qp))
         return RNIC_ERR_BUSY; /* 2A windows are bound to the QP (R213) */
     rnic = qp->pd->rnic;

@@ -12,7 +12,7 @@
 #include "transport/fault.h"
 
 /* Columns of the attribute table. */
-enum service { RC, UC, UD, GSI, XS, XR, SERVICES };
+enum service { RC, UC, UD, GSI, XS, XR, RAW, SERVICES };
 
 static enum service service_of(enum rnic_qp_type type)
 {
@@ -23,6 +23,7 @@ static enum service service_of(enum rnic_qp_type type)
     case RNIC_QPT_UD: return UD;
     case RNIC_QPT_XRC_SEND: return XS;
     case RNIC_QPT_XRC_RECV: return XR;
+    case RNIC_QPT_RAW_PACKET: return RAW;
     }
     return RC;
 }
@@ -59,16 +60,16 @@ static const struct {
     enum rnic_qp_state to;
     struct rnic_qp_takes takes[SERVICES];
 } transitions[] = {
-    /* from          to             RC                        UC                  UD              GSI             XRC_SEND                  XRC_RECV */
-    { RNIC_QPS_RESET, RNIC_QPS_INIT, {{ INIT, 0 },            { INIT, 0 },        { DGRM, 0 },    { QK | PK, PT }, { INIT, 0 },              { INIT, 0 } } },
-    { RNIC_QPS_INIT,  RNIC_QPS_INIT, {{ 0, INIT },            { 0, INIT },        { 0, DGRM },    { 0, DGRM },     { 0, INIT },              { 0, INIT } } },
-    { RNIC_QPS_INIT,  RNIC_QPS_RTR,  {{ PATH | RESP, AC | PK }, { PATH, AC | PK }, { 0, QK | PK }, { 0, QK | PK },  { PATH, AC | PK },        { PATH | RESP, AC | PK } } },
-    { RNIC_QPS_RTR,   RNIC_QPS_RTS,  {{ RETR | SP, CS | AC | MR }, { SP, CS | AC }, { SP, CS | QK }, { SP, CS | QK }, { RETR | SP, CS | AC }, { TO | SP, CS | AC | MR } } },
-    { RNIC_QPS_RTS,   RNIC_QPS_RTS,  {{ 0, CS | AC | MR },    { 0, CS | AC },     { 0, CS | QK }, { 0, CS | QK },  { 0, CS | AC },           { 0, CS | AC | MR } } },
-    { RNIC_QPS_RTS,   RNIC_QPS_SQD,  {{ 0, EN },              { 0, EN },          { 0, EN },      { 0, EN },       { 0, EN },                { 0, EN } } },
-    { RNIC_QPS_SQD,   RNIC_QPS_RTS,  {{ 0, CS | AC | MR },    { 0, CS | AC },     { 0, CS | QK }, { 0, CS | QK },  { 0, CS | AC },           { 0, CS | AC | MR } } },
-    { RNIC_QPS_SQE,   RNIC_QPS_RTS,  {{ 0, 0 },               { 0, CS | AC },     { 0, CS | QK }, { 0, CS | QK },  { 0, 0 },                 { 0, 0 } } },
-    { RNIC_QPS_SQD,   RNIC_QPS_SQD,  {{ 0, INIT | AV | RETR | RESP }, { 0, AV | AC | PK }, { 0, QK | PK }, { 0, QK | PK }, { 0, INIT | AV | RETR }, { 0, INIT | AV | TO | RESP } } },
+    /* from          to             RC                        UC                  UD              GSI             XRC_SEND                  XRC_RECV, RAW_PACKET */
+    { RNIC_QPS_RESET, RNIC_QPS_INIT, {{ INIT, 0 },            { INIT, 0 },        { DGRM, 0 },    { QK | PK, PT }, { INIT, 0 },              { INIT, 0 }, { PT, 0 } } },
+    { RNIC_QPS_INIT,  RNIC_QPS_INIT, {{ 0, INIT },            { 0, INIT },        { 0, DGRM },    { 0, DGRM },     { 0, INIT },              { 0, INIT }, { 0, PT } } },
+    { RNIC_QPS_INIT,  RNIC_QPS_RTR,  {{ PATH | RESP, AC | PK }, { PATH, AC | PK }, { 0, QK | PK }, { 0, QK | PK },  { PATH, AC | PK },        { PATH | RESP, AC | PK }, { 0, 0 } } },
+    { RNIC_QPS_RTR,   RNIC_QPS_RTS,  {{ RETR | SP, CS | AC | MR }, { SP, CS | AC }, { SP, CS | QK }, { SP, CS | QK }, { RETR | SP, CS | AC }, { TO | SP, CS | AC | MR }, { 0, CS } } },
+    { RNIC_QPS_RTS,   RNIC_QPS_RTS,  {{ 0, CS | AC | MR },    { 0, CS | AC },     { 0, CS | QK }, { 0, CS | QK },  { 0, CS | AC },           { 0, CS | AC | MR }, { 0, CS } } },
+    { RNIC_QPS_RTS,   RNIC_QPS_SQD,  {{ 0, EN },              { 0, EN },          { 0, EN },      { 0, EN },       { 0, EN },                { 0, EN }, { 0, EN } } },
+    { RNIC_QPS_SQD,   RNIC_QPS_RTS,  {{ 0, CS | AC | MR },    { 0, CS | AC },     { 0, CS | QK }, { 0, CS | QK },  { 0, CS | AC },           { 0, CS | AC | MR }, { 0, CS } } },
+    { RNIC_QPS_SQE,   RNIC_QPS_RTS,  {{ 0, 0 },               { 0, CS | AC },     { 0, CS | QK }, { 0, CS | QK },  { 0, 0 },                 { 0, 0 }, { 0, CS } } },
+    { RNIC_QPS_SQD,   RNIC_QPS_SQD,  {{ 0, INIT | AV | RETR | RESP }, { 0, AV | AC | PK }, { 0, QK | PK }, { 0, QK | PK }, { 0, INIT | AV | RETR }, { 0, INIT | AV | TO | RESP }, { 0, 0 } } },
 };
 /* clang-format on */
 

@@ -2,6 +2,7 @@
 /* QP data path: work requests, packets, and the callbacks of the transport. */
 #include "device/device.h"
 #include "transport/fault.h"
+#include "transport/raw.h"
 
 /* Returns the SRQ that the last receive WQE came from, or NULL. */
 static struct rnic_srq *srq_of(struct rnic_qp *qp)
@@ -96,6 +97,8 @@ static enum rnic_sq_post post_datagram(struct rnic_qp *qp, const struct rnic_sen
 {
     struct rnic_dest dest;
 
+    if (qp->type == RNIC_QPT_RAW_PACKET)
+        return rnic_raw_post(&qp->req, wr);
     if (!find_dest(qp, wr, &dest))
         return RNIC_SQ_INVALID;
     return rnic_ud_post(&qp->req, wr, &dest);
@@ -124,8 +127,11 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
         return error;
     if (wr->opcode == RNIC_WR_BIND_MW && !rnic_mw_prepare(&wr->mw, &bind))
         return RNIC_ERR_INVALID;
-    takes = qp->service->connected ? rnic_requester_accepts(&qp->req, wr)
-                                   : find_dest(qp, wr, &dest) && rnic_ud_accepts(&qp->req, wr);
+    if (qp->type == RNIC_QPT_RAW_PACKET)
+        takes = rnic_raw_accepts(&qp->req, wr);
+    else
+        takes = qp->service->connected ? rnic_requester_accepts(&qp->req, wr)
+                                       : find_dest(qp, wr, &dest) && rnic_ud_accepts(&qp->req, wr);
     return takes ? RNIC_OK : RNIC_ERR_INVALID;
 }
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device/device.h"
+#include "device/steer.h"
 #include "transport/fault.h"
+#include "transport/raw.h"
 #include "wire/codes.h"
 #include "wire/pkt.h"
 
@@ -53,6 +55,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     rnic_list_init(&rnic->ahs);
     rnic_list_init(&rnic->srqs);
     rnic_list_init(&rnic->xrcds);
+    rnic_list_init(&rnic->steers);
     return rnic;
 }
 
@@ -61,6 +64,8 @@ void rnic_del(struct rnic *rnic)
     if (!rnic)
         return;
     rnic_mcast_free(rnic);
+    while (!rnic_list_empty(&rnic->steers))
+        rnic_steer_del(RNIC_LIST_OF(rnic->steers.next, struct rnic_steer, link));
     while (!rnic_list_empty(&rnic->ahs))
         rnic_ah_del(RNIC_LIST_OF(rnic->ahs.next, struct rnic_ah, link));
     /* windows first, because bound 2A windows prevent the destruction of a QP (R213) */
@@ -323,6 +328,13 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         __builtin_prefetch(rnic->ready.next);
         if (rnic_delayed_ack_take(&rnic->delayed_ack, qp))
             continue;
+        if (qp->type == RNIC_QPT_RAW_PACKET) {
+            len = (int)rnic_raw_output(&qp->req, buf);
+            rnic_qp_settle(qp);
+            if (len > 0)
+                return sent(rnic, len);
+            continue;
+        }
         if (rnic_qp_output(qp, &rnic->tx, now))
             len = build_frame(rnic, buf, cap);
         if (len > 0) {

@@ -107,8 +107,9 @@ enum rnic_qp_type {
     RNIC_QPT_RC = 2,
     RNIC_QPT_UC = 3,
     RNIC_QPT_UD = 4,
-    RNIC_QPT_XRC_SEND = 9,  /* XRC initiator: has no receive queue */
-    RNIC_QPT_XRC_RECV = 10, /* XRC target: has no queues; SRQs supply receive WQEs and the PD */
+    RNIC_QPT_RAW_PACKET = 8, /* frames of any protocol, see rnic_steer_new() */
+    RNIC_QPT_XRC_SEND = 9,   /* XRC initiator: has no receive queue */
+    RNIC_QPT_XRC_RECV = 10,  /* XRC target: has no queues; SRQs supply receive WQEs and the PD */
 };
 
 /* State of a QP, with the numbers of enum ibv_qp_state. */
@@ -153,8 +154,8 @@ struct rnic_qp_init {
  * of the device's range is free. */
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
 
-/* Destroys a QP. Returns RNIC_ERR_BUSY while the QP is in a multicast group (R177) or 2A windows
- * are bound to it (R213). Accepts NULL. */
+/* Destroys a QP. Returns RNIC_ERR_BUSY while the QP is in a multicast group (R177), has flows, or
+ * 2A windows are bound to it (R213). Accepts NULL. */
 int rnic_qp_del(struct rnic_qp *qp);
 uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
 
@@ -347,6 +348,62 @@ bool rnic_mcast_attached(const struct rnic_qp *qp, const uint8_t gid[16]);
 /* Gets one of the groups that the QP is attached to. Returns false if the QP is in no group.
  * Searches all groups. */
 bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
+
+/* ---- raw packet QPs ---------------------------------------------------------------------------
+ */
+
+/*
+ * A raw packet QP sends and receives whole Ethernet frames without FCS, of any protocol. A SEND has
+ * the frame, 14..ROCE_FRAME_MAX bytes, as its message. The QP receives the frames that its flows
+ * choose. A frame is dropped and counted if the QP has no receive WQE or if its buffer is too
+ * short.
+ */
+
+/* Kind of a flow, with the numbers of enum ibv_flow_attr_type. */
+enum rnic_steer_kind {
+    RNIC_STEER_NORMAL = 0,      /* frames that match all its specs */
+    RNIC_STEER_ALL_DEFAULT = 1, /* frames that no other flow chooses, except RoCEv2 packets */
+    RNIC_STEER_MC_DEFAULT = 2,  /* as ALL_DEFAULT, but only multicast frames; precedes it */
+    RNIC_STEER_SNIFFER = 3,     /* copies of all frames */
+};
+
+enum rnic_steer_header {
+    RNIC_STEER_ETH,  /* MAC addresses and Ethernet type; the type after a VLAN tag, if any */
+    RNIC_STEER_VLAN, /* tag control information of a VLAN tag, 2 bytes */
+    RNIC_STEER_IP4,  /* the first 20 bytes */
+    RNIC_STEER_IP6,  /* 40 bytes */
+    RNIC_STEER_TCP,  /* source and destination port */
+    RNIC_STEER_UDP,  /* source and destination port */
+    RNIC_STEER_HEADERS,
+};
+
+/* Condition of a flow: the frame has the header, and its bytes equal `value` where `mask` is set.
+ */
+struct rnic_steer_spec {
+    enum rnic_steer_header header;
+    uint8_t value[40];
+    uint8_t mask[40];
+};
+
+#define RNIC_STEER_SPECS 8u /* maximum number of specs of a flow */
+
+struct rnic_steer_attr {
+    enum rnic_steer_kind kind;
+    uint16_t priority; /* NORMAL: of all matching flows, those with the lowest number receive */
+    unsigned spec_cnt; /* 0..RNIC_STEER_SPECS; 0 except for NORMAL */
+    struct rnic_steer_spec spec[RNIC_STEER_SPECS];
+};
+
+struct rnic_steer;
+
+/* Creates a flow to a raw packet QP. Returns RNIC_ERR_INVALID for another type of QP, or for a kind
+ * or spec out of range. While the QP has flows, rnic_qp_del() returns RNIC_ERR_BUSY. */
+int rnic_steer_new(struct rnic_qp *qp, const struct rnic_steer_attr *attr, struct rnic_steer **out);
+void rnic_steer_del(struct rnic_steer *steer); /* Accepts NULL. */
+
+/* Delivers a frame to the raw packet QPs whose flows choose it. rnic_input() does not do this: the
+ * caller decides which frames the flows see. */
+void rnic_steer_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
 #define RNIC_MCAST_GROUPS 8192u
 /* maximum number of QPs in a group; a datagram is copied once for each QP */

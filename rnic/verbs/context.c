@@ -26,19 +26,6 @@ int verbs_errno(int error)
     }
 }
 
-static struct ibv_flow *refuse_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
-{
-    (void)qp, (void)attr;
-    errno = EOPNOTSUPP;
-    return NULL;
-}
-
-static int refuse_destroy_flow(struct ibv_flow *flow)
-{
-    (void)flow;
-    return EOPNOTSUPP;
-}
-
 /* Sets the operations that inline functions of the verbs header call. An inline function returns
  * EOPNOTSUPP if its operation is NULL. */
 static void set_operations(struct vctx *ctx)
@@ -64,10 +51,10 @@ static void set_operations(struct vctx *ctx)
     verbs->free_dm = vdm_free;
     verbs->reg_dm_mr = vdm_reg_mr;
     verbs->advise_mr = vmr_advise;
-    verbs->ibv_create_flow = refuse_create_flow;
-    verbs->ibv_destroy_flow = refuse_destroy_flow;
-    verbs->ABI_placeholder1 = (void (*)(void))refuse_create_flow;
-    verbs->ABI_placeholder2 = (void (*)(void))refuse_destroy_flow;
+    verbs->ibv_create_flow = vflow_create;
+    verbs->ibv_destroy_flow = vflow_destroy;
+    verbs->ABI_placeholder1 = (void (*)(void))vflow_create;
+    verbs->ABI_placeholder2 = (void (*)(void))vflow_destroy;
     ops->alloc_mw = vmw_alloc;
     ops->bind_mw = vmw_bind;
     ops->dealloc_mw = vmw_dealloc;
@@ -107,13 +94,16 @@ static int open_hca(struct vdevice *device)
         .user = hca,
     };
     struct error why = {""};
+    vdevice_opening = true;
     int result = rnic_live_open(&attr, &hca->live, &why);
+    vdevice_opening = false;
     if (result < 0) {
         verbs_warn("%s: %s", device->ibv.name, why.text[0] ? why.text : strerror(-result));
         free(hca);
         return -result;
     }
     hca->linger = config->linger;
+    hca->shm = config->shm;
     if (*config->timeline) {
         struct rnic *rnic = rnic_live_lock(hca->live);
         hca->timeline = timeline_new(config->timeline, rnic);

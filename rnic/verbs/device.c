@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Device list: one device for each suitable interface, and queries that need no open device. These
- * functions open no capture: libpcap calls ibv_get_device_list() itself, so that would recurse.
+ * functions open no capture, because a libpcap with its RDMA sniffer lists the devices itself.
  *
  * A listed device keeps its address until the process ends: librdmacm compares pointers of several
  * lists, and programs use entries after they freed the list.
@@ -21,6 +21,7 @@
 #define SYSFS "/sys"
 
 pthread_mutex_t vdevice_lock = PTHREAD_MUTEX_INITIALIZER;
+_Thread_local bool vdevice_opening;
 static struct vdevice *devices; /* all devices ever listed, in the order of their first listing */
 static struct verbs_config config;
 static enum { CONFIG_UNREAD, CONFIG_GOOD, CONFIG_BAD } config_state;
@@ -137,6 +138,11 @@ void vdevice_forked(void)
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
     struct ibv_device **list = NULL;
+    if (vdevice_opening) {
+        if (num_devices)
+            *num_devices = 0;
+        return calloc(1, sizeof(*list));
+    }
     int held = rnic_lock_uncancelable(&vdevice_lock);
     int cnt = refresh_devices();
     if (cnt < 0)

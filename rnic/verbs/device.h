@@ -9,6 +9,10 @@
 /* Protects the list, and opening and closing of devices. */
 extern pthread_mutex_t vdevice_lock;
 
+/* This thread opens a device. libpcap may then list the devices, if it has its RDMA sniffer: the
+ * list is empty for this thread, which has vdevice_lock. */
+extern _Thread_local bool vdevice_opening;
+
 static inline struct vdevice *vdevice_of(struct ibv_device *device)
 {
     return (struct vdevice *)(void *)device;

@@ -80,12 +80,13 @@ struct vhca {
     struct vctx *contexts;          /* open contexts; locked */
     struct timeline *timeline; /* timeline of send requests; NULL without RNIC_TIMELINE; constant */
     struct xrc_domain *domains; /* XRC domains; locked */
-    uint64_t linger;            /* quiet time before a QP ends, ms (RNIC_LINGER) */
-    uint64_t lingered;          /* packets received when the last quiet time ended; locked */
-    pid_t pid;                  /* process that opened the device */
-    bool inherited;             /* the parent of this process opened the device before fork() */
-    struct vhca *parents;       /* inherited device that this one replaces in a child; or NULL */
-    unsigned refs;              /* number of open contexts; under the list's lock */
+    bool shm;        /* frames go through shared memory, so there are no raw packet QPs; constant */
+    uint64_t linger; /* quiet time before a QP ends, ms (RNIC_LINGER) */
+    uint64_t lingered;    /* packets received when the last quiet time ended; locked */
+    pid_t pid;            /* process that opened the device */
+    bool inherited;       /* the parent of this process opened the device before fork() */
+    struct vhca *parents; /* inherited device that this one replaces in a child; or NULL */
+    unsigned refs;        /* number of open contexts; under the list's lock */
 };
 
 /* Device in the list of ibv_get_device_list(). rdma-core's providers recognize their devices by the
@@ -377,6 +378,8 @@ void vqp_drop(struct vhca *hca, struct vqp *qp); /* Destroys a QP whose context 
 /* Initializes the work request builder of a QP; defined in wr_builder.c. */
 int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags);
 void wr_builder_free(struct vqp *qp);
+struct ibv_flow *vflow_create(struct ibv_qp *qp, struct ibv_flow_attr *attr);
+int vflow_destroy(struct ibv_flow *flow);
 struct ibv_srq *vsrq_create_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr);
 int vsrq_num(struct ibv_srq *srq, uint32_t *num);
 int vsrq_post_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Queue pairs: creation, modification, queries, destruction. post.c and wr_builder.c post requests.
  */
-#include "verbs/objects.h"
+#include "verbs/device.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,10 +37,24 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
     case IBV_QPT_XRC_SEND: return pd && attr->send_cq && !attr->srq ? 0 : EINVAL;
     case IBV_QPT_XRC_RECV:
         return attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd ? 0 : EINVAL;
-    case IBV_QPT_RAW_PACKET:
+    case IBV_QPT_RAW_PACKET: return pd && attr->send_cq && attr->recv_cq && !attr->srq ? 0 : EINVAL;
     case IBV_QPT_DRIVER: return EOPNOTSUPP;
     default: return EINVAL;
     }
+}
+
+/* Returns 0, or the reason why this process has no raw packet QPs. As in Linux, they need the same
+ * right as a packet socket. */
+static int check_raw(struct ibv_context *context)
+{
+    static bool warned;
+    if (!vctx_of(context)->hca->shm)
+        return -rnic_live_raw_permitted();
+    if (!warned)
+        verbs_warn("%s: raw packet QPs need --wire pcap: frames in shared memory pass no interface",
+                   context->device->name);
+    warned = true;
+    return EOPNOTSUPP;
 }
 
 /* Returns ENODEV if an object of the QP belongs to the parent of this process. */
@@ -92,6 +106,8 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
                                                                    : vctx_renew(context);
     if (result == 0)
         result = check_owners(context, attr);
+    if (result == 0 && attr->qp_type == IBV_QPT_RAW_PACKET)
+        result = check_raw(context);
     if (result != 0)
         goto fail;
     qp = calloc(1, sizeof *qp);

@@ -55,6 +55,7 @@ static void fill_device_attr(struct ibv_context *context, struct ibv_device_attr
                             IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
                             IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW |
                             IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_XRC |
+                            (vctx_of(context)->hca->shm ? 0 : IBV_DEVICE_MANAGED_FLOW_STEERING) |
                             (mw_2a ? IBV_DEVICE_MEM_WINDOW_TYPE_2A : IBV_DEVICE_MEM_WINDOW_TYPE_2B),
         .max_sge = clamp_int(max.max_sge),
         .max_sge_rd = clamp_int(max.max_sge_rd),

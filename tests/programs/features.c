@@ -606,7 +606,7 @@ static void refused(void)
          errno == EOPNOTSUPP);
     errno = 0;
     MUST(ibv_reg_dmabuf_mr(pd, 0, 64, 0, -1, 0) == NULL && errno == EOPNOTSUPP);
-    struct ibv_qp_init_attr init = both_init(IBV_QPT_RAW_PACKET);
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_DRIVER);
     init.send_cq = init.recv_cq = cq;
     errno = 0;
     MUST(ibv_create_qp(pd, &init) == NULL && errno == EOPNOTSUPP);

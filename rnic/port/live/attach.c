@@ -181,6 +181,7 @@ static void after_fork_child(void)
         live->watchdog.running = false;
         live_lock_init(live, &live->lock);
         live_lock_init(live, &live->small_lock);
+        live_raw_forked(live);
     }
     pthread_mutex_init(&all_lock, NULL);
 }
@@ -209,6 +210,7 @@ static void free_live(struct rnic_live *live)
     for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         free(strings[i].out);
     free(live->tx.bytes);
+    pthread_mutex_destroy(&live->raw.lock);
     pthread_cond_destroy(&live->neigh_learned);
     pthread_mutex_destroy(&live->small_lock);
     pthread_mutex_destroy(&live->lock);
@@ -256,6 +258,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     live->watchdog.permitted = on_iface && live_rt_permitted();
     live_lock_init(live, &live->lock);
     live_lock_init(live, &live->small_lock);
+    live_raw_init(live);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&live->neigh_learned, &monotonic);
@@ -405,6 +408,8 @@ void rnic_live_close(struct rnic_live *live)
 {
     if (!live)
         return;
+    while (live->raw.users > 0)
+        rnic_live_raw_stop(live);
     pthread_mutex_lock(&all_lock);
     for (struct rnic_live **at = &all; *at; at = &(*at)->next)
         if (*at == live) {

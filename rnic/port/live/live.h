@@ -184,6 +184,22 @@ bool rnic_live_gsi_owner(struct rnic_live *live);
 int rnic_live_join(struct rnic_live *live, const uint8_t gid[16]);
 void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16]);
 
+/* ---- raw packets ------------------------------------------------------------------------------
+ */
+
+/* Returns 0, or -EPERM if the process may not open packet sockets (CAP_NET_RAW). */
+int rnic_live_raw_permitted(void);
+
+/*
+ * Start or stop the reception of all frames of the interface for the flows of raw packet QPs
+ * (rnic_steer_new()). Frames that the interface sends are received too, and the packets between
+ * this device and other devices of this machine. Calls are counted: there is one call per flow.
+ * rnic_live_raw_start() returns -EOPNOTSUPP for RNIC_WIRE_SHM, whose frames pass no interface. Not
+ * locked.
+ */
+int rnic_live_raw_start(struct rnic_live *live);
+void rnic_live_raw_stop(struct rnic_live *live);
+
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 struct rnic_path {

@@ -13,6 +13,7 @@
  *   drive        passes frames between port and device
  *   poll_thread  the thread that drives while the program does not
  *   rt_watchdog  the thread that drives while no other thread gets a CPU
+ *   raw_socket   the thread that receives frames for raw packet QPs
  *   attach       opening, closing, fork()
  *   live_path    routes and neighbours
  *   live         the calls of live.h that take the lock
@@ -94,6 +95,15 @@ struct rt_watchdog {
     int event_fd; /* event fd that wakes the watchdog thread */
 };
 
+/* Reception of frames for raw packet QPs. */
+struct live_raw {
+    pthread_mutex_t lock; /* protects all members; locked before rnic_live.lock */
+    unsigned users;       /* number of starts; the thread exists while it is not 0 */
+    pthread_t thread;
+    int fd[2];   /* packet sockets: on the interface and on the loopback; -1: none */
+    int wake_fd; /* event fd that ends the thread */
+};
+
 struct rnic_live {
     pthread_mutex_t lock;         /* protects all members that are neither atomic, constant, nor
                                    * protected by small_lock */
@@ -143,6 +153,7 @@ struct rnic_live {
     struct poll_gate gate;
     struct poll_thread thread;
     struct rt_watchdog watchdog;
+    struct live_raw raw;
 
     struct rnic_live *next; /* next in the list of all live devices of the process */
 };
@@ -218,6 +229,10 @@ bool live_device_has(const struct rnic_live *live, const uint8_t gid[16]);
 
 /* Starts the poll thread (poll_thread.c). Returns 0 or a negative errno. */
 int live_thread_start(struct rnic_live *live);
+
+/* Functions of raw_socket.c. */
+void live_raw_init(struct rnic_live *live);
+void live_raw_forked(struct rnic_live *live); /* Closes the copies in a child of fork(). */
 
 /* Functions of rt_watchdog.c. */
 bool live_rt_permitted(void);

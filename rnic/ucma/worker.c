@@ -18,9 +18,10 @@
 
 #define PORTS_MAX 64u
 /* time for which an ending process waits for its last DREPs, ns */
-#define LINGER_NS UINT64_C(2500000000)
-#define FLUSH_NS  UINT64_C(200000000)  /* time for which a call waits until its MAD is sent, ns */
-#define DEAD_NS   UINT64_C(1000000000) /* interval between checks for killed peer processes, ns */
+#define LINGER_NS   UINT64_C(2500000000)
+#define END_POLL_NS UINT64_C(1000000)    /* interval between the checks of an ending process, ns */
+#define FLUSH_NS    UINT64_C(200000000)  /* time for which a call waits until its MAD is sent, ns */
+#define DEAD_NS     UINT64_C(1000000000) /* interval between checks for killed peer processes, ns */
 
 static pthread_t thread;
 static pid_t runs_in; /* process that has the worker thread; 0: none */
@@ -218,9 +219,19 @@ void uc_worker_flush(void)
             break;
 }
 
+/* Returns whether the DREP of a disconnected id is missing. */
+static bool some_id_leaves(void)
+{
+    bool some = false;
+    for (struct uc_port *port = uc_port_first(); port && !some; port = uc_port_next(port))
+        some = rnic_cm_disconnecting(uc_port_cm(port)) > 0;
+    return some;
+}
+
 /* Disconnects all ids of an ending process, as the kernel does when it closes the device. Waits a
  * moment for retransmissions. If a signal handler called exit(), the thread that it interrupted may
- * never release a lock. So the wait for uc_lock is limited. */
+ * never release a lock, perhaps the device's, for which the worker waits with uc_lock. So each wait
+ * for uc_lock is limited. A condition variable would lock it again without a limit. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())
@@ -231,13 +242,12 @@ __attribute__((destructor)) static void finish(void)
     while (uc_ids)
         uc_id_del(uc_ids);
     uc_worker_wake();
-    for (int late = 0; late == 0;) {
-        unsigned leaving = 0;
-        for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
-            leaving += rnic_cm_disconnecting(uc_port_cm(port));
-        late = pthread_cond_clockwait(&idle, &uc_lock, CLOCK_MONOTONIC, &until);
-        if (leaving == 0)
-            break;
+    while (something_to_send() || some_id_leaves()) {
+        const struct timespec pause = rnic_timespec(END_POLL_NS);
+        pthread_mutex_unlock(&uc_lock);
+        nanosleep(&pause, NULL);
+        if (pthread_mutex_clocklock(&uc_lock, CLOCK_MONOTONIC, &until) != 0)
+            return;
     }
     pthread_mutex_unlock(&uc_lock);
 }

@@ -603,7 +603,7 @@ static void end_process(int signal)
 
 /* A signal handler that calls exit() ends the process, even if it interrupts a call of librdmacm.
  * libfabric's provider psm installs such a handler. */
-static void handler_ends_the_process(void)
+static void end_in_handler(bool polls)
 {
     for (unsigned i = 0; i < 6; i++) {
         int status;
@@ -611,9 +611,14 @@ static void handler_ends_the_process(void)
         pid_t pid = fork();
         if (pid == 0) {
             const struct itimerval soon = {.it_value = {.tv_usec = 30000 + 1700 * (int)i}};
+            struct ibv_cq *cq;
+            struct ibv_wc wc;
             begin(RDMA_PS_TCP, true, true);
+            MUST((cq = ibv_create_cq(listens->verbs, 1, NULL, NULL, 0)) != NULL);
             MUST(signal(SIGALRM, end_process) != SIG_ERR);
             MUST(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+            while (polls)
+                MUST(ibv_poll_cq(cq, 1, &wc) == 0);
             for (;;) {
                 struct rdma_cm_id *id;
                 MUST(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) == 0);
@@ -628,6 +633,17 @@ static void handler_ends_the_process(void)
         }
         MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
+}
+
+static void handler_ends_the_process(void)
+{
+    end_in_handler(false);
+}
+
+/* The handler interrupts ibv_poll_cq(), which has the lock of the device most of the time. */
+static void handler_ends_a_polling_process(void)
+{
+    end_in_handler(true);
 }
 
 /* A child of fork() cannot use its parent's ids: its calls fail with ENODEV. It can destroy its
@@ -740,6 +756,7 @@ int main(int argc, char **argv)
         {"untaken_request_does_not_block_the_end", untaken_request_does_not_block_the_end},
         {"killed_peer_is_disconnected", killed_peer_is_disconnected},
         {"handler_ends_the_process", handler_ends_the_process},
+        {"handler_ends_a_polling_process", handler_ends_a_polling_process},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"child_connects_to_its_parent", child_connects_to_its_parent},
         {"closed_descriptor_is_ebadf",

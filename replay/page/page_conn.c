@@ -6,6 +6,7 @@
 #include <string.h>
 #include "check/check_json.h"
 #include "check/headline.h"
+#include "util/json_line.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
 
@@ -170,85 +171,86 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
 /* ---- members that only the page has ------------------------------------------------------------
  */
 
-/* Returns the reason why a connection failed or got stuck, or null. */
-static json_t *why_json(const struct roce_conn_summary *sum)
+static void put_reason(struct json_line *to, const struct roce_conn_summary *sum)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    if (!check_conn_failed(sum) && !check_conn_stuck(sum))
-        return json_null();
-    check_conn_reason(&t, sum);
-    strbuf_addf(&t, "\n");
-    check_conn_hint(&t, sum, NULL);
-    return json_lossy_string(buf);
+    if (check_conn_failed(sum) || check_conn_stuck(sum)) {
+        check_conn_reason(&t, sum);
+        strbuf_addf(&t, "\n");
+        check_conn_hint(&t, sum, NULL);
+    }
+    json_line_text(to, "why", t.len ? buf : NULL);
 }
 
-static void add_hist(json_t *o, const char *key, const struct roce_hist *hist)
+static void put_hist(struct json_line *to, const char *key, const struct roce_hist *hist)
 {
-    json_t *buckets;
-
     if (!hist || hist->total == 0)
         return;
-    buckets = json_array();
+    json_line_open(to, key, '[');
     for (unsigned i = 0; i < ROCE_HIST_BUCKETS; i++)
         if (hist->cnt[i]) {
-            json_array_append_new(buckets, json_integer(i));
-            json_array_append_new(buckets, json_integer(hist->cnt[i]));
+            json_line_number(to, NULL, i);
+            json_line_number(to, NULL, hist->cnt[i]);
         }
-    json_object_set_new(o, key, buckets);
+    json_line_close(to, ']');
 }
 
-static json_t *histograms_json(const struct roce_endpoint_summary *side)
+static void put_histograms(struct json_line *to, const char *key,
+                           const struct roce_endpoint_summary *side)
 {
     static const char *const keys[ROCE_OPER_CNT] = {"send", "write", "read", "atomic", "other"};
-    json_t *o = json_object();
 
+    json_line_open(to, key, '{');
     for (unsigned i = 0; i < ROCE_OPER_CNT; i++)
-        add_hist(o, keys[i], side->oper[i].latency);
-    add_hist(o, "rtt", side->ack_rtt);
-    return o;
+        put_hist(to, keys[i], side->oper[i].latency);
+    put_hist(to, "rtt", side->ack_rtt);
+    json_line_close(to, '}');
 }
 
-/* Returns `a` and `b` joined by a comma, without the opening brace of `b`. Frees both. */
-static char *join_objects(char *a, char *b)
+/* Writes the members as a line with one object. Returns 0 or -1. */
+static int put_page_members(FILE *out, const struct roce_conn_summary *sum)
 {
-    size_t len = a ? strlen(a) : 0, more = b ? strlen(b) : 0;
-    char *text = a && b ? realloc(a, len + more + 1) : NULL;
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    struct json_line to;
 
-    if (!text) {
-        free(a);
-    } else {
-        text[len] = ',';
-        memcpy(text + len + 1, b + 1, more); /* copies the final zero too */
-    }
-    free(b);
-    return text;
+    check_conn_title(&t, sum);
+    json_line_begin(&to, out);
+    json_line_text(&to, "title", buf);
+    json_line_number(&to, "trouble", headline_state(sum));
+    put_reason(&to, sum);
+    json_line_open(&to, "histogram", '{');
+    put_histograms(&to, "a", &sum->side[0]);
+    put_histograms(&to, "b", &sum->side[1]);
+    json_line_close(&to, '}');
+    return json_line_end(&to);
 }
 
 char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
 {
     struct check_conn conn;
     struct line line;
-    char buf[LINE_LEN], *more;
-    struct strbuf t = strbuf_of(buf, sizeof(buf));
-    json_t *o = json_object(), *histogram = json_object();
+    struct copy c;
+    size_t first = 0, rest;
     int rc = -1;
 
-    check_conn_title(&t, sum);
-    json_object_set_new(o, "title", json_lossy_string(buf));
-    json_object_set_new(o, "trouble", json_integer(headline_state(sum)));
-    json_object_set_new(o, "why", why_json(sum));
-    json_object_set_new(histogram, "a", histograms_json(&sum->side[0]));
-    json_object_set_new(histogram, "b", histograms_json(&sum->side[1]));
-    json_object_set_new(o, "histogram", histogram);
-    more = o ? json_dumps(o, JSON_COMPACT) : NULL;
-    json_decref(o);
-    if (more)
-        more[strlen(more) - 1] = '\0';
-    if (open_line(&line)) {
-        check_conn_set(&conn, sum);
-        rc = check_json_conn(line.file, file, &conn);
+    check_conn_set(&conn, sum);
+    if (open_line(&line) && check_json_conn(line.file, file, &conn) == 0 &&
+        fflush(line.file) == 0) {
+        first = line.len;
+        rc = put_page_members(line.file, sum);
     }
-    return join_objects(close_line(&line, rc), more);
+    if (!line.file || fclose(line.file) != 0 || rc != 0) {
+        free(line.text);
+        return NULL;
+    }
+    c = (struct copy){line.text, line.text};
+    copy_value(&c);
+    c.out[-1] = ',';             /* in place of the closing brace */
+    rest = line.len - first - 3; /* without the brackets and the newline */
+    memmove(c.out, line.text + first + 1, rest);
+    c.out[rest] = '\0';
+    return line.text;
 }

@@ -34,6 +34,12 @@ static void flush_numbers(struct numbers *numbers)
     numbers->len = 0;
 }
 
+/* Decimal digits of the numbers 0 to 99. */
+static const char pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
+
 /* Writes the separator, unless it is 0, and a number. */
 static void put_number(struct numbers *numbers, char sep, int64_t v)
 {
@@ -47,11 +53,17 @@ static void put_number(struct numbers *numbers, char sep, int64_t v)
         *to++ = sep;
     if (v < 0)
         *to++ = '-';
-    for (; left >= 10; left /= 10)
-        *--p = (char)('0' + left % 10);
-    *to++ = (char)('0' + left);
-    while (p < digits + sizeof(digits))
-        *to++ = *p++;
+    if (left < 10) { /* most numbers */
+        *to++ = (char)('0' + left);
+        numbers->len = (size_t)(to - numbers->buf);
+        return;
+    }
+    for (; left >= 100; left /= 100)
+        memcpy(p -= 2, &pairs[2 * (left % 100)], 2);
+    memcpy(p -= 2, &pairs[2 * left], 2);
+    p += left < 10;
+    memcpy(to, p, (size_t)(digits + sizeof(digits) - p));
+    to += digits + sizeof(digits) - p;
     numbers->len = (size_t)(to - numbers->buf);
 }
 

@@ -15,11 +15,6 @@ static const struct trace_packet *recorded(const struct response_case *c)
     return event_packet(&c->dir->setup, c->event);
 }
 
-static enum roce_kind kind_of(const struct response_case *c)
-{
-    return roce_opcode(recorded(c)->opcode)->kind;
-}
-
 static bool recorded_nak(const struct response_case *c, enum roce_nak code)
 {
     return kind_of(c) == ROCE_KIND_ACK && recorded(c)->syndrome == (ROCE_SYNDROME_NAK | code);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "engine/peer_quirks.h"
+#include "engine/rc_contradiction.h"
 #include "engine/rc_inconclusive.h"
 #include "engine/rc_match.h"
 #include "infer/request_table.h"

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "engine/rc_inconclusive.h"
+#include "engine/rc_contradiction.h"
+#include "engine/rc_reasons.h"
 #include "infer/infer_loss.h"
 #include "engine/rc_match.h"
 #include "engine/rc_classify.h"

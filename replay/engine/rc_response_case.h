@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Response case: a recorded response that differs from that of our RNIC, with the state of both
+ * responders. peer_quirks.h decides whether a known deviation explains the difference,
+ * rc_inconclusive.h whether packets that were not captured explain it.
+ */
+#ifndef REPLAY_ENGINE_RC_RESPONSE_CASE_H
+#define REPLAY_ENGINE_RC_RESPONSE_CASE_H
+
+#include "engine/rc_responder.h"
+
+/* Maximum number of events searched around a response for its request. A requester never has more
+ * packets in flight. */
+#define LOOK_BACK 1024u
+
+/* Recorded response that differs, with the state of the recorded responder and of our responder at
+ * that event. */
+struct response_case {
+    const struct rc_direction *dir;
+    uint32_t event;                    /* event of the differing recorded response */
+    const struct tx_response *ours;    /* response of our RNIC that was compared with the recorded
+                                        * one, or NULL */
+    const struct pkt_event *duplicate; /* latest duplicate request before the event, or NULL */
+    int64_t epsn;                      /* PSN that our RNIC expects at the event, relative */
+    uint32_t msn;                      /* MSN of our RNIC at the event */
+    int64_t rnr;            /* PSN of the latest recorded RNR NAK before the event, relative, or
+                             * INT64_MIN */
+    int64_t high;           /* highest PSN requested before the event, relative */
+    int64_t recorded_acked; /* highest PSN that recorded responses show as executed, relative */
+    bool matched;     /* all our responses with the PSN of the recorded response are matched with
+                       * other recorded responses */
+    bool replaces;    /* a response of our RNIC that is not matched differs only in the PSN */
+    bool opcode;      /* the recorded response differs from `ours` in the opcode only */
+    bool opcode_msn;  /* the recorded response differs from `ours` in opcode and MSN only */
+    bool counts;      /* the recorded response differs from `ours` in the MSN only */
+    bool payload;     /* the payloads of the two responses differ */
+    bool data;        /* only the payload or the value of an Atomic ACK differs */
+    bool reorders;    /* the capture shows that the network reorders responses */
+    bool others_lack; /* the capture lacks packets of another connection with the same responder,
+                       * or shows loss there */
+    uint32_t dir_idx; /* index of `dir` in the session */
+    const struct shadow_memory *memory; /* memory of the responder */
+};
+
+static inline const struct inferred_setup *setup_of(const struct response_case *c)
+{
+    return &c->dir->setup;
+}
+
+static inline enum roce_kind kind_of(const struct response_case *c)
+{
+    return event_opcode(setup_of(c), c->event)->kind;
+}
+
+/* Returns whether our RNIC sends a NAK at PSN `rel` too. */
+bool sends_nak_at(const struct response_case *c, int64_t rel);
+
+/* Returns whether the MSN of a response must be exactly the number of complete messages (R103). */
+bool counts_messages(const struct inferred_setup *s, uint32_t event);
+
+#endif

@@ -271,6 +271,25 @@ static bool follows_read(const struct inferred_setup *s, uint32_t event)
     return copies > responses;
 }
 
+/* Returns whether the latest response to a READ before an event is not complete, and an RNR NAK
+ * refused the READ. A READ needs no receive WQE, so the transmit queue was full. */
+static bool follows_refused_read(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;) {
+        const struct roce_opcode *op = event_opcode(s, i);
+        const struct request_pkt *e = request_at(s, s->event[i].rel);
+
+        if (!s->event[i].response || !s->event[i].usable)
+            continue;
+        if (op->kind == ROCE_KIND_READ_RESP && roce_opcode_ends(op))
+            return false;
+        if (e && event_is_syndrome(s, i, ROCE_SYN_RNR) &&
+            event_opcode(s, e->event)->kind == ROCE_KIND_READ)
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether the MSN of a NAK counts fewer messages than precede its PSN. */
 static bool expects_earlier(const struct inferred_setup *s, uint32_t event)
 {
@@ -280,14 +299,15 @@ static bool expects_earlier(const struct inferred_setup *s, uint32_t event)
 
 /* Returns whether an RNR NAK refuses a READ, or a request behind a READ without a complete
  * response. That request was acknowledged before, or the MSN shows that the responder expects an
- * earlier one. */
+ * earlier one, or the READ was refused before. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
 
     return event_is_syndrome(s, c->event, ROCE_SYN_RNR) &&
            (request_is(c, ROCE_KIND_READ) ||
-            ((c->recorded_acked >= s->event[c->event].rel || expects_earlier(s, c->event)) &&
+            ((c->recorded_acked >= s->event[c->event].rel || expects_earlier(s, c->event) ||
+              follows_refused_read(s, c->event)) &&
              follows_read(s, c->event)));
 }
 

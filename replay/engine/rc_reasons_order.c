@@ -173,12 +173,14 @@ static bool was_overtaken_nak(const struct response_case *c)
 }
 
 /* Returns whether a sequence NAK has a PSN that our RNIC received in order, and the requester does
- * not go back elsewhere. The network reordered or lost the request behind the capture point. */
+ * not go back to a later PSN. The network reordered or lost the request behind the capture point.
+ * A requester that goes back to an earlier PSN received neither this NAK nor the ACKs before it. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t rel = s->event[c->event].rel, high = c->high;
     bool answered = false; /* a later response shows that the responder received the request */
+    bool earlier = false;  /* the requester went back to an earlier PSN */
 
     if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
         !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
@@ -187,11 +189,12 @@ static bool naks_reordered(const struct response_case *c)
         if (!s->event[i].usable)
             continue;
         answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
-        if (s->event[i].response)
+        earlier |= !s->event[i].response && s->event[i].rel < rel;
+        if (s->event[i].response || s->event[i].rel < rel)
             continue;
         if (s->event[i].rel <= high)
             return answered ||
-                   (s->event[i].rel == rel &&
+                   (s->event[i].rel == rel && !earlier &&
                     (event_packet(s, i)->time <= event_packet(s, c->event)->time + NAK_OBEYED_NS ||
                      infer_loss_is_shown(s, c->event, i, rel, false)));
         high = s->event[i].rel;

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include "engine/peer_quirks.h"
+#include "report/report_taken.h"
 #include "util/strbuf.h"
 
 void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what)
@@ -114,10 +115,11 @@ json_t *report_requester_json(const struct request_comparison *v, uint32_t idx)
 {
     const struct request_result *res = &v->result[idx];
     const struct requester_run *a = &v->requester->run[idx];
+    json_t *side;
 
     if (res->verdict == VERDICT_SKIPPED)
         return json_pack("{s:s, s:s}", "verdict", verdict_name(res->verdict), "reason", res->skip);
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
+    side = json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:{s:i, s:i, s:i, s:i, "
                      "s:i, s:i, s:i, s:i, s:i}}",
                      "verdict", verdict_name(res->verdict), "work_requests", (int)a->wrs.cnt,
                      "packets", (int)a->tx_cnt, "compared", (int)res->compared, "go_back_restarts",
@@ -129,4 +131,6 @@ json_t *report_requester_json(const struct request_comparison *v, uint32_t idx)
                      (int)res->not_captured, "network_duplicates", (int)res->wire_duplicates,
                      "damaged", (int)res->damaged, "responses_lost", (int)res->lost, "after_gap",
                      (int)res->after_gap, "rewritten_buffers", (int)res->rewritten);
+    report_taken_requester_json(side, a);
+    return side;
 }

@@ -82,3 +82,28 @@ void report_taken_json(json_t *side, const struct inferred_setup *s)
         json_object_set(side, "taken_from_capture", object);
     json_decref(object);
 }
+
+void report_taken_requester_json(json_t *side, const struct requester_run *a)
+{
+    const struct inferred_setup *s = &a->dir->setup;
+    uint32_t restarts = 0, restart = EVENT_NONE, lost_cnt = 0, lost = EVENT_NONE;
+    json_t *object = json_object();
+
+    for (uint32_t i = (uint32_t)s->event_cnt; i-- > 0;) {
+        if (!s->event[i].response && a->retransmit[i] == RETX_GO_BACK) {
+            restart = i;
+            restarts++;
+        }
+        if (s->event[i].response && a->outcome[i] == RESP_LOST) {
+            lost = i;
+            lost_cnt++;
+        }
+    }
+    add_count(object, "restarts", s, restarts, restart);
+    add_count(object, "lost_responses", s, lost_cnt, lost);
+    add_count(object, "missing_responses", s, (uint32_t)a->missing_cnt,
+              a->missing_cnt ? a->missing[0].before : EVENT_NONE);
+    if (json_object_size(object))
+        json_object_set(side, "taken_from_capture", object);
+    json_decref(object);
+}

@@ -18,6 +18,7 @@ import jsonschema
 # Members that no capture of the folder produces, each with the reason.
 RARE = {"stopped": "a CM endpoint of a capture that ends too early",
         "exchange": "a difference of a CM message", "stream": "a difference of a datagram stream",
+        "missing_responses": "a capture that lacks a response which the requester received",
         "psn": "a capture with a gap", "after_frame": "a capture with a gap",
         "source": "packets of no direction", "destination": "packets of no direction"}
 

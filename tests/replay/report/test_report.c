@@ -73,21 +73,33 @@ static void json_report_has_the_facts_of_the_text(void)
                     0, "16 atomicacketh.orig 0x9 0x5 RC-RSP-122", "");
 }
 
-/* The JSON report names the NAKs and the lost requests that the replay takes from the capture. A
- * capture without them has no such member. */
+/* The JSON report names what the replay takes from the capture: the NAKs and the lost requests of
+ * the responder, and the restarts and the responses of the requester. A capture without them has no
+ * such member. */
 static void json_names_what_is_taken_from_the_capture(void)
 {
-#define TAKEN(name)                                                                                \
+#define TAKEN_BY(side, name)                                                                       \
     "$R replay -q --json - $C/" name ".pcap | python3 -c 'import json,sys; "                       \
-    "print([d[\"as_responder\"].get(\"taken_from_capture\") "                                      \
+    "print([d[\"as_" side "\"].get(\"taken_from_capture\") "                                       \
     "for d in json.load(sys.stdin)[\"captures\"][0][\"directions\"]])'"
+#define TAKEN(name) TAKEN_BY("responder", name)
 
     CHECKRUN_EXPECT(TAKEN("rc-bad-rkey-write"), 0,
                     "[{'nak': {'frame': 6, 'syndrome': 'NAK, remote access error'}}", "");
     CHECKRUN_EXPECT(TAKEN("rc-rnr-pipeline"), 0, "'rnr_naks': {'count': ", "");
     CHECKRUN_EXPECT(TAKEN("rc-loss-request-seen"), 0, "'lost_requests': {'count': ", "");
     CHECKRUN_EXPECT(TAKEN("demo-conversation"), 0, "[None", "");
+    CHECKRUN_EXPECT(TAKEN_BY("requester", "rc-loss-acks"), 0,
+                    "[{'restarts': {'count': 3, 'first_frame': 3}, "
+                    "'lost_responses': {'count': 3, 'first_frame': 2}}]",
+                    "");
+    CHECKRUN_EXPECT(TAKEN_BY("requester", "rc-rnr-pipeline"), 0, "[{'restarts': {'count': 4", "");
+    CHECKRUN_EXPECT(
+        TAKEN_BY("requester", "../../tests/replay/linux/captures/atomics-of-copies-reordered"), 0,
+        "'missing_responses': {'count': 1, 'first_frame': 49}", "");
+    CHECKRUN_EXPECT(TAKEN_BY("requester", "demo-conversation"), 0, "[None", "");
 #undef TAKEN
+#undef TAKEN_BY
 }
 
 /* Commands with a file name that has a line feed, an escape character, invalid UTF-8 and a

@@ -4,6 +4,10 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
+/* An MSN that counts fewer messages than those captured is impossible, unless it counts so many
+ * fewer that it has wrapped. */
+#define MSN_WRAPPED 0x10000
+
 /* Reasons with a certain missing packet: the request that a response answers, a request before it,
  * or a response before it. */
 
@@ -19,15 +23,19 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     int64_t more = rel - low; /* maximum number of messages executed after `low`: one for each
                                * PSN */
     int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
+    int32_t least = 1; /* minimum number of messages executed after `low` */
 
     if (low >= rel || (e && e->invalid) || s->event[event].damaged)
         return false;
-    if (!roce_opcode_has(op, ROCE_HDR_AETH) || s->msn_votes == 0)
-        return true; /* the response has no MSN, or the capture does not show the MSN at the
-                      * start of the direction */
+    if (!roce_opcode_has(op, ROCE_HDR_AETH))
+        return true;
     if (event_is_nak(s, event) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
-        return done >= 0 && done < more + 1;
-    return done > 0 && done <= more;
+        least = 0;
+    /* The capture does not show the MSN at the start of the direction, but it begins at 0 (R102),
+     * so it counts no fewer messages than were captured. */
+    if (s->msn_votes == 0)
+        return done >= least || done < -MSN_WRAPPED;
+    return done >= least && done <= more;
 }
 
 static bool answers_after_high(const struct response_case *c)

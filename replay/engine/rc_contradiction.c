@@ -49,7 +49,9 @@ static bool has_other_request(const struct response_case *c, const struct reques
 
 /* Returns whether a response has data although its PSN is one of a request without data, or the
  * syndrome of a NAK. Also returns whether it ends the response to a READ at a PSN that is not its
- * last one, or does not end it there. */
+ * last one, or does not end it there. Also returns whether only its opcode is wrong, because it
+ * does not begin the response at the first PSN; but the first request of the table may be only the
+ * tail of a READ. */
 static bool has_wrong_place(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -67,8 +69,13 @@ static bool has_wrong_place(const struct response_case *c)
         return !roce_opcode_is_atomic(event_opcode(s, e->event));
     if (!trace_draws_read_response(event_opcode(s, e->event)->kind))
         return true;
-    return event_opcode(s, e->event)->kind == ROCE_KIND_READ && s->mtu_known &&
-           roce_opcode_ends(op) != (rel == e->rel + e->cnt - 1);
+    if (event_opcode(s, e->event)->kind != ROCE_KIND_READ)
+        return false;
+    /* Without the path MTU, the number of PSNs of a READ is at most `cnt`. */
+    return ((s->mtu_known || e->cnt == 1) &&
+            roce_opcode_ends(op) != (rel == e->rel + e->cnt - 1)) ||
+           ((c->opcode || c->opcode_msn) && !roce_opcode_starts(op) && rel == e->rel &&
+            e != s->req);
 }
 
 /* Returns whether an MSN counts far more messages than PSNs were requested, or far fewer than

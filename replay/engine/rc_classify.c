@@ -7,16 +7,13 @@
 #include "engine/rc_contradiction.h"
 #include "engine/rc_inconclusive.h"
 #include "engine/rc_match.h"
+#include "engine/rc_reasons.h"
 #include "infer/request_table.h"
 #include "engine/diff.h"
 
 /* Maximum number of inconclusive responses of one direction that are examined, to limit the time.
  * Beyond it, all differences of the direction are inconclusive. */
 #define INCONCLUSIVE_MAX 4096u
-
-/* Maximum number of ACKs with a decreasing MSN that one altered ACK can cause. Only a larger number
- * proves that the network reorders. */
-#define REORDERED_SURE 2u
 
 /* Returns the trace packet of the request with the PSN of a response. Prefers the latest copy
  * before the response, else the first copy. Returns EVENT_NONE if the request was not captured. */
@@ -45,6 +42,15 @@ static bool host_lacks(const struct response_cmp *cmp)
             return true;
     }
     return false;
+}
+
+/* Returns whether all differences of the direction are inconclusive, and for this response the
+ * reason holds. Which copy of a request arrived explains no difference in the opcode or data
+ * alone. */
+static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
+{
+    return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
+           !(cmp->inconclusive == inconclusive_copies && (c->opcode || c->data));
 }
 
 /* Reports a recorded response that differs. Adds one difference for each differing field and
@@ -81,9 +87,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     const struct peer_quirk *known =
         peer_quirk_of_response(peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe), &c);
     const char *why = known || never_inconclusive(&c, d) ? NULL
-                      : cmp->inconclusive && !contradicts_msn(s, event)
-                          ? cmp->inconclusive
-                          : inconclusive_reason(&c, &lacks);
+                      : is_doubted(cmp, &c)              ? cmp->inconclusive
+                                                         : inconclusive_reason(&c, &lacks);
 
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;

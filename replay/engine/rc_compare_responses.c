@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/rc_contradiction.h"
+#include "engine/rc_copies.h"
 #include "engine/rc_reasons.h"
 #include "infer/infer_loss.h"
 #include "engine/rc_match.h"
@@ -15,9 +16,6 @@
 /* Maximum time in ns between two responses that a responder sends back to back. A retransmission by
  * timer, or a NAK and the retransmission that it causes, takes longer. */
 #define TRAIN_NS 1000000u
-
-/* Maximum number of events searched back from an ACK for the copies of its request. */
-#define COPIES_MAX 1024u
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
@@ -55,6 +53,16 @@ static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
            s->event[ours->event].rel == rel;
 }
 
+/* Removes the difference of a response with data that differs only in the MSN, if the copies of its
+ * request allow that MSN. */
+static void allow_copies(struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
+{
+    if (d->cnt != 1 || !field_diff_find(d, "aeth.msn") || !copies_allow_data_msn(cmp, event))
+        return;
+    d->cnt = 0;
+    cmp->res->copies_msn++;
+}
+
 /* Compares a READ response, an Atomic ACK or a NAK, which must equal a response of our RNIC. */
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
@@ -75,6 +83,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
             (answers_restart_at(cmp, event, late) ||
              (late->event < ours->event && may_be_late(cmp, event, late))))
             ours = NULL; /* the response belongs to another copy of the request */
+        else
+            allow_copies(cmp, event, &d);
     }
     if (ours && d.cnt > 0) {
         int rc;
@@ -88,6 +98,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     }
     if (!ours)
         ours = rc_match_at(cmp, event, true, true, &d);
+    if (ours && d.cnt > 0)
+        allow_copies(cmp, event, &d);
     if (ours && d.cnt == 0) {
         const struct roce_opcode *op = roce_opcode(p->opcode);
 
@@ -172,41 +184,6 @@ static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
            (cmp->duplicate == EVENT_NONE || cmp->duplicate < p->event);
 }
 
-/* Returns whether the MSN of an ACK may belong to a duplicate request. The ACK of a duplicate
- * counts all messages that the responder has executed. A slow responder executes them later than
- * our RNIC.
- */
-static bool counts_duplicate(const struct response_cmp *cmp, uint32_t event)
-{
-    const struct inferred_setup *s = &cmp->dir->setup;
-    roce_psn msn = roce_psn_of(event_packet(s, event)->msn);
-    int64_t rel = s->event[event].rel;
-    const struct request_pkt *acked = request_at(s, rel);
-    unsigned duplicates = 0, acks = 0;
-
-    /* Without reordering, a duplicate that precedes the acknowledged request is answered by an ACK
-     * of an earlier PSN. */
-    for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX &&
-                             (cmp->all->reordered > 0 || !acked || i > acked->event);) {
-        const struct request_pkt *e = request_at(s, s->event[i].rel);
-
-        duplicates += !s->event[i].response && s->event[i].rel <= rel && e && e->event < i;
-        acks += s->event[i].response && s->event[i].rel == rel;
-    }
-    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= COMPARE_RECENT; i++)
-        if (s->event[i].response && s->event[i].usable &&
-            event_opcode(s, i)->kind == ROCE_KIND_ACK) {
-            if (roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), msn) < 0)
-                return false; /* the MSN of a responder never decreases */
-            break;
-        }
-    /* The first ACK of this PSN answers the first copy. */
-    return duplicates > 0 && !contradicts_order(s, event) && acks <= duplicates &&
-           !rc_match_has_other_psn(cmp, event) &&
-           roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) >= 0 &&
-           roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0;
-}
-
 /* Compares a recorded ACK. Our RNIC must have executed and acknowledged all requests up to the PSN
  * of the ACK, and must have the MSN of the ACK. Returns 0, or -1 if out of memory. */
 static int compare_ack(struct response_cmp *cmp, uint32_t event)
@@ -248,7 +225,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         like.payload_len = 0;
         rc_match_fields(cmp, p, &like, &d);
     }
-    if (exact && d.cnt == 1 && field_diff_find(&d, "aeth.msn") && counts_duplicate(cmp, event))
+    if (exact && d.cnt == 1 && field_diff_find(&d, "aeth.msn") && copies_allow_ack_msn(cmp, event))
         d.cnt = 0;
     if (exact && d.cnt == 0)
         cmp->res->credits += p->syndrome != ours->syndrome;
@@ -259,7 +236,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              "the PSN of the ACK is not the last PSN of a request");
     }
-    if (!exact && msn != p->msn && !counts_duplicate(cmp, event)) {
+    if (!exact && msn != p->msn && !copies_allow_ack_msn(cmp, event)) {
         struct field_diffs recent;
         struct tx_response *last = rc_match_recent(cmp, event, &recent);
 
@@ -505,9 +482,9 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
         qsort(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL);
     /* If the capture lacks some frames, it may also lack the frames that explain the other
-     * differences. */
-    if (rc == 0 && res->inconclusive && res->lacks && res->diff_frames) {
-        const char *why = res->why_inconclusive;
+     * differences. If it is unknown which copy of a request arrived, that may explain them. */
+    if (rc == 0 && ((res->inconclusive && res->lacks) || res->copies_msn) && res->diff_frames) {
+        const char *why = res->inconclusive ? res->why_inconclusive : inconclusive_copies;
 
         undo_direction(all, dir, res, diff_cnt);
         rc = compare_direction(all, session, dir_idx, by_psn, why);

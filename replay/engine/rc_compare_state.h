@@ -9,6 +9,10 @@
 
 #include "engine/rc_compare_responses.h"
 
+/* Maximum number of ACKs with a decreasing MSN that one altered ACK can cause. Only a larger number
+ * proves that the network reorders. */
+#define REORDERED_SURE 2u
+
 /* Entry of the index of our responses, sorted by PSN, then by time. */
 struct response_by_psn {
     int64_t rel;

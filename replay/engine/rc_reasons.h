@@ -21,6 +21,9 @@ extern const struct inconclusive_rule reasons_order[];
 /* rc_reasons_program.c: the responder's program or another connection changed the memory. */
 extern const struct inconclusive_rule reasons_program[];
 
+/* The reason of a capture that does not show which copy of a request arrived. */
+extern const char inconclusive_copies[];
+
 /* Returns whether a response may answer a request that was not captured. The PSN of such a request
  * is after `high`, the last captured one, or in a gap before `high`. Examples are a NAK of the next
  * message, and an ACK whose MSN and PSN count more messages than were captured. */

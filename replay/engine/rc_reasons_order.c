@@ -9,6 +9,8 @@
 /* Reasons of the network behind the capture point: in which order the requests arrived or the
  * responses were sent, and which copies of a request arrived. */
 
+const char inconclusive_copies[] = "does not show which of the retransmitted requests arrived";
+
 /* Returns whether an ACK has the PSN of data that was captured only later. The ACK answers a
  * duplicate, and the network reordered the two responses. */
 static bool overtook_data(const struct response_case *c)
@@ -205,7 +207,7 @@ static bool naks_reordered(const struct response_case *c)
 const struct inconclusive_rule reasons_order[] = {
     /* clang-format off */
     {overtook_data,       true,  "shows responses that the network reordered"},
-    {counts_what_arrived, true,  "does not show which of the retransmitted requests arrived"},
+    {counts_what_arrived, true,  inconclusive_copies},
     {answers_swapped,     true,  "shows responses that the network reordered"},
     {was_overtaken,       true,  "shows responses that the network reordered"},
     {first_was_overtaken, false, "shows responses that the network reordered"},

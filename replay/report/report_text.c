@@ -176,6 +176,7 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
     report_count(&t, &sep, res->acks_fewer, "ACKs that a later ACK of our RNIC covers");
     report_count(&t, &sep, res->credits, "credit codes");
     report_count(&t, &sep, res->read_msn, "MSNs in READ Response First");
+    report_count(&t, &sep, res->copies_msn, "MSNs that another copy of the request explains");
     report_count(&t, &sep, res->not_captured, "responses of our RNIC that were not captured");
     report_count(&t, &sep, res->before_first, "responses to requests before the capture");
     report_count(&t, &sep, res->unsolicited, "responses to requests that were not captured");

@@ -16,7 +16,7 @@
 const char *equivalence_name(enum equivalence equivalence)
 {
     static const char *const names[EQUIVALENCE_CNT] = {
-        "",           "first told", "damaged", "free ACK", "not got",
+        "",           "first told", "damaged", "free ACK", "free MSN", "not got",
         "other lost", "lacks one",  "buffer",  "before",   "known"};
 
     return names[equivalence];
@@ -61,6 +61,34 @@ static bool is_free_ack(const struct replay *replay, uint32_t frame)
     return replay->responses.result[run].mark[event] == MARK_OK &&
            event_is_syndrome(s, event, ROCE_SYN_ACK) &&
            (request_table_msn_fits(s, event) || has_duplicate(s, event));
+}
+
+/* Returns whether the response answers one of several captured copies of a READ or an atomic, and
+ * its MSN counts no more messages than were sent before it. */
+static bool is_free_msn(const struct replay *replay, uint32_t frame)
+{
+    const struct request_pkt *e;
+    const struct inferred_setup *s;
+    int64_t high = INT64_MIN;
+    unsigned copies = 0;
+    uint32_t event;
+    size_t run;
+
+    if (!find_answer(replay, frame, &run, &event))
+        return false;
+    s = &replay->session.dir[run].setup;
+    e = request_at(s, s->event[event].rel);
+    if (!e || replay->responses.result[run].mark[event] != MARK_OK ||
+        event_opcode(s, event)->kind == ROCE_KIND_ACK)
+        return false;
+    for (uint32_t i = 0; i < event; i++) {
+        if (s->event[i].response)
+            continue;
+        copies += s->event[i].rel >= e->rel && s->event[i].rel < e->rel + e->cnt;
+        high = s->event[i].rel > high ? s->event[i].rel : high;
+    }
+    return copies > 1 && roce_psn_diff(roce_psn_of(event_packet(s, event)->msn),
+                                       roce_psn_of(request_table_msn(s, high))) <= 0;
 }
 
 /* Returns whether the response in a frame was compared and matched. */
@@ -366,6 +394,11 @@ enum equivalence equivalence_of(const struct subject *subject, const struct repl
             return FREE_ACK;
         break;
     case ALTER_MSN_UP:
+        if (is_free_msn(altered, frame))
+            return FREE_MSN;
+        if (is_free_ack(altered, frame) && holds_without(subject, frame))
+            return FREE_ACK;
+        break;
     case ALTER_PSN_DOWN:
     case ALTER_SYNDROME_ACK:
     case ALTER_OPCODE:

@@ -27,6 +27,10 @@ enum equivalence {
      * may send such an ACK at any time (R099, R100; 9.7.7.2). The altered ACK covers the original
      * response, or no other frame proves that the original was received. */
     FREE_ACK,
+    /* The altered response answers a READ or atomic of which several copies were captured, and its
+     * MSN counts no more messages than were sent. The responder counts the messages executed until
+     * the copy arrives that it answers, and no other frame shows when that copy arrived. */
+    FREE_MSN,
     /* A requester that goes back further than necessary has not received all responses. The
      * altered capture also passes without the responses that the requester cannot have received,
      * and no further response is missing. */

@@ -26,10 +26,10 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
 }
 
 /*
- * Returns the UDP source port of a connection, or of all datagrams to one QP. The port never
- * changes. It is derived from the flow label or, if the label is 0, from both QPNs. The hash is
- * that of Linux (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), so both ends of a pair choose
- * the same port.
+ * Returns the UDP source port of packets from QP `qpn` to QP `dest_qpn`. The port depends only on
+ * the flow label or, if the label is 0, on both QPNs. So all packets of a connection have the same
+ * port. The hash is that of Linux (rdma_calc_flow_label, rdma_flow_label_to_udp_sport); with the
+ * label 0, both ends of a connection compute the same port.
  */
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
 {
@@ -48,7 +48,7 @@ void rnic_av_resolve(struct rnic_av *av)
     if (av->hop_limit == 0)
         av->hop_limit = 64;
     if ((av->tclass & 3) == 3)
-        av->tclass ^= 1; /* a sender never sends CE (R005) */
+        av->tclass ^= 1; /* CE becomes ECT(0), because only switches set CE (R005) */
 }
 
 void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
@@ -95,6 +95,7 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
         break;
     }
     rc = roce_header_template_init(env, pkt);
-    assert(rc == ROCE_OK); /* rnic_gid_encap() returns only Ethernet envelopes */
+    /* cannot fail: rnic_gid_encap() returns only encapsulations in Ethernet */
+    assert(rc == ROCE_OK);
     (void)rc;
 }

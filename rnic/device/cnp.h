@@ -6,8 +6,8 @@
  *
  * Where the specification allows several behaviours, this device does the following. Marked
  * requests and READ responses cause a CNP, marked acknowledgements and CNPs do not (R220). A QP
- * sends at most one CNP per min_time_between_cnps (R219); marks within that time cause none. CNPs
- * are sent before all other packets.
+ * sends at most one CNP per min_time_between_cnps (R219); packets marked within that time cause no
+ * CNP. CNPs are sent before all other packets.
  */
 #ifndef RNIC_CNP_H
 #define RNIC_CNP_H
@@ -23,19 +23,20 @@
 struct rnic_cc {
     struct rnic_qp *qp;
     struct rnic_list owed;       /* link in rnic.cnps while the QP has to send a CNP */
-    rnic_time sent;              /* time at which the last CNP was sent */
+    rnic_time sent;              /* time of the last CNP sent, ns; undefined until the first one */
     struct rnic_heap_node paced; /* node in rnic.pacer while the QP must not send */
     uint16_t pkey;               /* P_Key of the packet that the CNP answers (R214) */
-    bool any;                    /* the QP has sent a CNP */
+    bool any;                    /* true after the QP sent its first CNP */
     struct rnic_dcqcn dcqcn;
 };
 
-/* Returns true if congestion management is on and its parameters are in range. */
+/* Returns true if the device is a notification point or a reaction point. */
 bool rnic_ecn_on(const struct rnic_ecn *ecn);
+/* Returns true if the parameters of the enabled points are in range. */
 bool rnic_ecn_valid(const struct rnic_ecn *ecn);
 
-/* Allocates the state of a new QP. Returns false if out of memory. No packet is delayed initially.
- */
+/* Allocates the congestion state of a new QP, which does not delay packets yet. Returns false if
+ * out of memory. */
 bool rnic_cc_new(struct rnic_qp *qp);
 void rnic_cc_free(struct rnic_qp *qp);
 

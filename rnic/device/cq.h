@@ -7,7 +7,8 @@
 #include "device/list.h"
 #include "device/rnic.h"
 
-/* Kind of notification that the user requested and that was not raised yet. */
+/* Notification that the user has requested and that was not raised yet: none, one for the next
+ * solicited completion, or one for the next completion. */
 enum rnic_cq_armed { RNIC_CQ_IDLE, RNIC_CQ_SOLICITED, RNIC_CQ_NEXT };
 
 struct rnic_cq {
@@ -39,9 +40,9 @@ bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 void rnic_cq_expire(struct rnic *rnic, rnic_time now);
 
 /* Removes the completions of a QP that is reset (R190). The specification does not require this.
- * rdma-core's mlx4 and mlx5 do so, and its tests rely on it (test_mr.py, restate_qps). The
- * completions of a destroyed QP remain, as with Linux rxe: libfabric 1.17 polls them after
- * rdma_destroy_ep() and would treat missing ones as flushed. */
+ * The mlx4 and mlx5 drivers of rdma-core do so, and rdma-core's tests rely on it (test_mr.py,
+ * restate_qps). The completions of a destroyed QP remain, as with Linux rxe: libfabric 1.17 polls
+ * them after rdma_destroy_ep() and would treat missing ones as flushed. */
 void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn);
 
 /* Frees the queue even if it is in use; for rnic_del(). */

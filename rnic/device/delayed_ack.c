@@ -9,9 +9,9 @@ void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed)
     delayed->until = 0;
 }
 
-/* Returns true if the QP has only an ACK to send, and the ACK may be delayed. The peer's ACK
- * timeout is probably equal to the QP's own. So the ACK is delayed only if the QP's timeout is many
- * times the longest delay. */
+/* Returns true if an ACK is the only packet that the QP has to send, and the delay is safe. A delay
+ * longer than the peer's ACK timeout would cause a retransmission. The device does not know this
+ * timeout, but it is probably the QP's own, which must be at least 16 times the longest delay. */
 static bool has_only_ack(struct rnic_qp *qp)
 {
     return rnic_response_queue_is_ack(&qp->resp.responses) && !rnic_requester_ready(&qp->req) &&

@@ -4,10 +4,11 @@
  * (for TCP: RFC 1122). The caller decides when ACKs are delayed: rnic_ack_hold().
  *
  * 1. rnic_output() offers each ready QP to rnic_delayed_ack_take(). While ACKs are delayed, a QP
- *    that has only an ACK to send waits here.
+ *    that has only an ACK to send waits in the list `qps`.
  * 2. The peer's next request replaces the waiting ACK by a later one (transport/response_queue.h).
- *    A NAK, a READ response or a request of the QP itself ends its wait at once.
- * 3. When the delay ends, by time or by call, rnic_delayed_ack_release() makes all these QPs ready.
+ *    A NAK, a READ response or a request of the QP itself ends the wait at once.
+ * 3. When the delay ends, because its time is over or the caller ends it,
+ *    rnic_delayed_ack_release() makes all these QPs ready.
  */
 #ifndef RNIC_DELAYED_ACK_H
 #define RNIC_DELAYED_ACK_H
@@ -20,13 +21,14 @@ struct rnic_qp;
 
 struct rnic_delayed_ack {
     struct rnic_list qps; /* QPs with a delayed ACK, linked by rnic_qp.ready */
-    uint64_t until;       /* end of the hold, in the caller's time, ns; 0: no hold */
+    uint64_t until;       /* time at which the delay ends, ns; 0: ACKs are not delayed */
 };
 
 void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed);
 
-/* Delays the ACK of a QP that is in no list, if the QP has only an ACK to send and the ACK may be
- * delayed. Returns whether the ACK is delayed. */
+/* Delays the ACK of a QP that has only an ACK to send, if the delay is safe. The QP must be in no
+ * list of ready or delayed QPs. Returns true if the ACK is now delayed, false if the QP must send
+ * now. */
 bool rnic_delayed_ack_take(struct rnic_delayed_ack *delayed, struct rnic_qp *qp);
 
 /* Ends the delay if the QP now has more than an ACK to send. */

@@ -31,7 +31,8 @@ struct rnic_device_counters {
 };
 
 struct rnic {
-    struct rnic_attr attr; /* gid_cnt is the number of slots up to the last one ever set */
+    /* attr.gid_cnt counts the slots up to the highest one that was ever set */
+    struct rnic_attr attr;
     struct rnic_limits limits;
     struct rnic_entropy entropy;
     struct rnic_device_counters counters;
@@ -49,7 +50,7 @@ struct rnic {
     uint32_t cq_cnt;
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
-    rnic_step_fn *step_fn; /* callback for steps of send requests, or NULL */
+    rnic_step_fn *step_fn; /* callback for each step of a send request (rnic_watch), or NULL */
     void *step_user;
     rnic_time now;         /* latest time that a caller passed, ns */
     struct rnic_list cnps; /* QPs with a CNP to send */
@@ -57,8 +58,9 @@ struct rnic {
     struct rnic_slab slab;  /* memory of QPs and their queues */
     struct rnic_list ready; /* QPs that may have packets to send, in the order of sending */
     struct rnic_delayed_ack delayed_ack;
-    struct rnic_heap moderated; /* CQs with a delayed notification, by the end of the delay */
-    struct rnic_list notified;  /* CQs with notifications to fetch, oldest first */
+    /* CQs with a delayed notification, sorted by the end of the delay */
+    struct rnic_heap moderated;
+    struct rnic_list notified; /* CQs with notifications to fetch, oldest first */
 
     /* Lists of all objects of the device, for rnic_del(). */
     struct rnic_list pds;
@@ -78,7 +80,7 @@ struct rnic {
     uint8_t scratch[4096]; /* buffer for a gathered payload, as large as the largest path MTU */
 };
 
-/* Updates the device's time, which never goes back, and returns it. */
+/* Sets the device's time to `now` unless `now` is earlier. Returns the device's time. */
 static inline rnic_time rnic_clock(struct rnic *rnic, rnic_time now)
 {
     if (now > rnic->now)

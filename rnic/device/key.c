@@ -4,7 +4,7 @@
 #include "device/device.h"
 #include "transport/fault.h"
 
-/* Returns the grant of a valid key, or NULL if the key is invalid. */
+/* Returns the grant (memory and rights) of a valid key, or NULL if the key is invalid. */
 static const struct rnic_grant *find(const struct rnic *rnic, uint32_t key)
 {
     const struct rnic_mr *mr = rnic_map_get(&rnic->keys, key);
@@ -29,9 +29,9 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the memory is still mapped in the process. A range longer than two pages
- * belongs to a READ request. It is not checked here, because each response packet of the READ is
- * checked. */
+/* Returns true if the memory is still mapped in the process. A range longer than two pages belongs
+ * to a READ request and is not checked here: each response packet of the READ is checked when it is
+ * sent. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -54,7 +54,8 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
     /* Compare by subtraction, because a sum could exceed 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;
-    /* not pointer arithmetic: the address space as a region starts at NULL */
+    /* integers, because arithmetic on NULL is undefined: a region of the whole address space starts
+     * at NULL */
     *out = (uint8_t *)((uintptr_t)grant->addr + (va - grant->iova));
     return there(pd->rnic, *out, len, access) ? RNIC_MEM_OK : RNIC_MEM_GONE;
 }
@@ -100,8 +101,8 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
     return false;
 }
 
-/* The loop terminates: even if all regions and windows exist, they occupy at most two thirds of the
- * prefixes, and the windows one 16th. */
+/* The loop ends after a few draws: the regions and windows that a device allows occupy about two
+ * thirds of the 2^24 prefixes. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

@@ -4,9 +4,9 @@
  * belongs to a region or a window. Both have a grant, and packets are checked only against the
  * grant.
  *
- * A region has one 32-bit key. A window owns all 256 keys of a prefix, of which one is valid at a
- * time; the consumer chooses the low 8 bits (R212). So a region is found by its key and a window by
- * its prefix, and no region gets a key with a window's prefix.
+ * A region has one 32-bit key. A window owns the 256 keys that share a 24-bit prefix. One of these
+ * keys is valid at a time; the consumer chooses its low 8 bits (R212). Therefore the device finds a
+ * region by its key and a window by its prefix. No region gets a key with a window's prefix.
  */
 #ifndef RNIC_KEY_H
 #define RNIC_KEY_H
@@ -25,8 +25,8 @@ struct rnic_grant {
     uint64_t len;
     uint64_t iova;            /* address of addr[0]; iova + len <= 2^64 - 1 */
     unsigned access;          /* bits of enum rnic_access and RNIC_GRANT_LOCAL_READ; 0: no access */
-    const struct rnic_pd *pd; /* protection domain of the QP; NULL: not checked, for a bound 2A
-                               * window (R210) */
+    const struct rnic_pd *pd; /* protection domain that the QP must have; NULL: any, for a bound
+                               * type 2A window (R210) */
     const struct rnic_qp *qp; /* QP that may use the key; NULL: all QPs of the protection domain
                                * (R210) */
 };
@@ -35,7 +35,8 @@ struct rnic_grant {
 enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                                  uint64_t va, uint64_t len, unsigned access, uint8_t **out);
 
-/* Implements rnic_transport_ops.check_whole_mr: a FLUSH of a whole region. */
+/* Implements rnic_transport_ops.check_whole_mr, which checks the key of a FLUSH of a whole region.
+ */
 enum rnic_mem rnic_key_check(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,
                              unsigned access);
 

@@ -4,9 +4,9 @@
 #include "device/device.h"
 
 /*
- * Limits of a device, one row each: member, limit. Limits of counts exceed any use. They are far
- * below the size of the number spaces, so that a few random draws find a free QPN or key. Limits of
- * sizes are those of the transport (work.h, send.h).
+ * Limits of a device, one row each: member, limit. The limits on numbers of objects are higher than
+ * any program needs. They are far below the sizes of the number spaces, so that a few random draws
+ * find a free QPN or key. The limits on sizes are those of the transport (work.h, send.h).
  */
 #define LIMITS(X)                                                                                  \
     X(max_mr_size, UINT64_MAX)                                                                     \

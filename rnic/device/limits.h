@@ -8,8 +8,8 @@
 /* Returns the device's limits. A lower value in *attr that is not 0 replaces the device's limit. */
 struct rnic_limits rnic_limits_of(const struct rnic_attr *attr);
 
-/* Returns true if the number of P_Keys in *attr is within its own limit and the size of the table.
- */
+/* Returns true if *attr has at most max_pkeys P_Keys (0: no limit) and they fit into the P_Key
+ * table. */
 bool rnic_pkey_cnt_valid(const struct rnic_attr *attr);
 
 #endif

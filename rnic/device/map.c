@@ -4,7 +4,9 @@
 #include <assert.h>
 #include "device/pages.h"
 
-#define FIRST_BITS 4 /* a map of a small device fits one or two cache lines */
+/* log2 of the initial number of slots: 16 slots are four cache lines, enough for a device with few
+ * objects */
+#define FIRST_BITS 4
 
 static size_t slots_len(const struct rnic_map *map)
 {
@@ -66,8 +68,9 @@ void rnic_map_del(struct rnic_map *map, uint64_t key)
     while (map->slot[hole].key != key || !map->slot[hole].value)
         hole = (hole + 1) & mask;
     map->cnt--;
-    /* Moves later members of the run into the empty slot if their home slot permits, so that no
-     * lookup stops too early. */
+    /* A lookup stops at the first empty slot. So the hole is filled with a later entry of the same
+     * run of used slots, unless that entry's home slot is after the hole. The slot of the moved
+     * entry is the next hole. */
     for (uint32_t i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
         uint32_t home = rnic_map_home(map, map->slot[i].key);
 

@@ -14,7 +14,7 @@ struct rnic_mr {
     uint32_t key;
     uint32_t windows; /* number of windows bound to the region (R213) */
     unsigned access;  /* access flags of the registration, including ZERO_BASED and MW_BIND */
-    bool invalidate;  /* a peer may invalidate the region */
+    bool invalidate;  /* a peer is allowed to invalidate the region */
 };
 
 /* Invalidates the key until rnic_mr_rereg(). Returns false if the region does not permit

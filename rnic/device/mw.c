@@ -111,18 +111,21 @@ static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
     if (mw->type == RNIC_MW_TYPE_1 && (bind->access & RNIC_ACCESS_ZERO_BASED))
         return false; /* a type 1 window cannot be zero-based (o10-36.2.2) */
     if (mw->type == RNIC_MW_TYPE_2 && ((mw->mr && !RNIC_FAULT(BIND_AGAIN)) || bind->len == 0))
-        return false; /* o10-37.2.30, o10-37.2.40 */
+        return false; /* a type 2 window must be unbound, and its new range not empty (o10-37.2.30,
+                       * o10-37.2.40) */
     if (bind->len == 0)
         return true;
     if (!mr || mr->pd != mw->pd || mr->grant.access == 0 ||
         (!(mr->access & RNIC_ACCESS_MW_BIND) && !RNIC_FAULT(BIND_RIGHT)) ||
         (mr->access & RNIC_ACCESS_ZERO_BASED))
-        return false; /* C10-72, C10-73 */
+        return false; /* the region must be valid, in the same PD, permit windows and not be
+                       * zero-based (C10-72, C10-73) */
     if ((bind->access & writes) && !(mr->access & RNIC_ACCESS_LOCAL_WRITE) &&
         !RNIC_FAULT(BIND_WRITE))
-        return false; /* C10-74 */
+        return false; /* remote write and atomic need local write access to the region (C10-74) */
     if (bind->access & flushes & ~mr->access)
-        return false; /* FLUSH access: only the registration determines the kind of memory (A19) */
+        return false; /* the window grants a kind of FLUSH that the region's registration does not
+                       * permit (A19) */
     return bind->addr >= mr->grant.iova && bind->addr - mr->grant.iova <= mr->grant.len &&
            (bind->len <= mr->grant.len - (bind->addr - mr->grant.iova) ||
             RNIC_FAULT(BIND_RANGE)); /* C10-75 */

@@ -13,16 +13,16 @@ struct rnic_mw {
     struct rnic_grant grant; /* memory and rights of the window; access is 0 while unbound */
     struct rnic_pd *pd;
     struct rnic_list link;  /* link in rnic.mws */
-    struct rnic_list bound; /* link in rnic_qp.windows; used for type 2 while bound */
+    struct rnic_list bound; /* link in rnic_qp.windows while a type 2 window is bound */
     struct rnic_mr *mr;     /* region that the window is bound to, or NULL */
     enum rnic_mw_type type;
     uint32_t key;  /* valid key of the window while bound */
     uint32_t rkey; /* type 1: key of the last posted bind */
 };
 
-/* Prepares a bind for the transport: copies the request and adds both keys. A type 1 window gets
- * its new R_Key only when rnic_mw_posted() confirms the post. Returns false for a bind that can
- * never succeed. */
+/* Prepares a bind for the transport: copies the request, and adds the new key of the window and the
+ * key of the region. A type 1 window gets its new R_Key only when rnic_mw_posted() confirms the
+ * post. Returns false for a bind that can never succeed. */
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind);
 void rnic_mw_posted(const struct rnic_mw_bind *bind);
 
@@ -30,7 +30,8 @@ void rnic_mw_posted(const struct rnic_mw_bind *bind);
  * both may have been freed since the post. */
 bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind);
 
-/* Unbinds a type 2 window; no effect if unbound. Returns false for type 1 (o10-37.2.26). */
+/* Unbinds a type 2 window and returns true, also if the window was not bound. Returns false for a
+ * type 1 window (o10-37.2.26). */
 bool rnic_mw_invalidate(struct rnic_mw *mw);
 
 /* Returns true if bound 2A windows prevent the destruction of the QP (R213). */

@@ -5,7 +5,7 @@
 #include "device/device.h"
 
 #define QPN_FIRST 2u        /* QPNs 0 and 1 are the management QPs */
-#define QPN_LAST  0xFFFFFEu /* higher QPNs are multicast (R048) */
+#define QPN_LAST  0xFFFFFEu /* 0xFFFFFF is the multicast QPN (R048) */
 
 bool rnic_qpn_range_valid(const struct rnic_attr *attr)
 {
@@ -116,8 +116,8 @@ static void count_users(const struct rnic_qp *qp, uint32_t by)
         qp->xrcd->users += by;
 }
 
-/* Maximum length of a block that contains a QP and its queues. A single block needs few address
- * translations. Larger queues are allocated separately. */
+/* Maximum length of a block that contains a QP and its queues. A single block needs few TLB
+ * entries. Larger queues are allocated separately. */
 #define BLOCK_MOST ((size_t)64 << 10)
 #define LINE       ((size_t)64)
 

@@ -33,17 +33,17 @@ struct rnic_qp {
     uint32_t qpn;
     enum rnic_qp_type type;
     enum rnic_qp_state state;
-    enum roce_encap encap; /* envelope of both directions; like av, sgid and env, valid from RTR
-                            * on */
-    uint16_t pkey;         /* P_Key; like access and qkey, valid from INIT on */
+    enum roce_encap encap; /* encapsulation of all packets that the QP sends or accepts; valid from
+                            * RTR on, as are av, sgid and env */
+    uint16_t pkey;         /* P_Key of the QP; valid from INIT on, as are access and qkey */
     bool comm_est;         /* a valid packet arrived after the transition to RTR (R055) */
-    bool drained;          /* the drained event was raised, or was not requested (R191) */
-    bool turn;             /* true: the requester sends next if both requester and responder have
-                            * packets */
-    bool passed;           /* a request was sent before a pending ACK */
-    bool ack_delayed;      /* the QP's ACK is delayed: `ready` is in rnic.delayed_ack */
-    bool credits;          /* ACKs of the QP report the number of receive WQEs (R106) */
-    bool cq_lost;          /* a completion of the QP was lost: the QP must enter ERR (R200) */
+    bool drained; /* SQD: the event "send queue drained" was raised, or was not requested (R191) */
+    bool turn; /* alternates with each packet: true if the requester had priority over the responder
+                * for the last packet */
+    bool passed;      /* a WRITE was sent ahead of the pending ACK, so no other request is */
+    bool ack_delayed; /* the QP's ACK is delayed: `ready` is in rnic.delayed_ack */
+    bool credits;     /* ACKs of the QP report the number of receive WQEs (R106) */
+    bool cq_lost;     /* a completion of the QP was lost: the QP must enter ERR (R200) */
 
     /* Cache line 1: address vector, send CQ. */
     struct rnic_av av; /* address vector with resolved hop_limit and udp_sport */
@@ -72,9 +72,9 @@ struct rnic_qp {
 };
 
 /*
- * Prefetches the cache lines of the requester (for a response) or of the responder (for a packet of
- * the peer's requester). With many QPs the lines are in no cache, and prefetching all of them costs
- * little more than one (tests/bench/bench_transport).
+ * Prefetches the cache lines of a QP that a packet needs: those of the requester for a response,
+ * those of the responder for a request. With many QPs these lines are in no cache. To fetch all of
+ * them at once takes little longer than to fetch one (tests/bench/bench_transport).
  */
 static inline void rnic_qp_prefetch_lines(const void *from, const void *to)
 {
@@ -104,13 +104,15 @@ bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const ui
 
 extern const struct rnic_transport_ops rnic_qp_transport_ops;
 
-/* Moves the QP to the error state (R189). The caller must have flushed the responder. */
+/* Moves the QP to the error state and flushes its queues (R189). The caller must have stopped the
+ * responder, unless the responder itself failed and still has its NAK to send. */
 void rnic_qp_enter_err(struct rnic_qp *qp);
 
-/* Updates the device's lists and timers. Called after each change of the transport's state. */
+/* Updates the lists and timers of the device that depend on this QP. Called after each change of
+ * the QP's requester or responder. */
 void rnic_qp_settle(struct rnic_qp *qp);
 
-/* Returns true if a P_Key may be in the P_Key table: its partition is not 0 (R049). */
+/* Returns true if a P_Key is allowed in the P_Key table: its partition is not 0 (R049). */
 bool rnic_pkey_valid(uint16_t pkey);
 
 /* Returns true if a P_Key matches the P_Key of the QP (R049) or, for QP 1, any P_Key of the port
@@ -124,8 +126,8 @@ unsigned rnic_pkey_index(const struct rnic *rnic, uint16_t pkey);
 /* Returns true if the QP accepts this kind of packet in its present state (R054). */
 bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op);
 
-/* Passes a packet to the transport. The packet belongs to the QP's connection, and the QP's state
- * accepts it. */
+/* Passes a packet to the QP's requester or responder. The caller has checked the packet's
+ * addresses, P_Key and service, and that the QP accepts the packet in its state. */
 void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now);
 
 /* Builds the next packet of this QP with its envelope. Returns false if the QP has no packet to

@@ -4,7 +4,7 @@
 #include "transport/fault.h"
 #include "transport/raw.h"
 
-/* Returns the SRQ that the last receive WQE came from, or NULL. */
+/* Returns the SRQ that supplied the last receive WQE, or NULL if the QP's own receive queue did. */
 static struct rnic_srq *srq_of(struct rnic_qp *qp)
 {
     return qp->resp.recv_queue != &qp->resp.rq ? rnic_srq_of(qp->resp.recv_queue) : NULL;
@@ -58,8 +58,8 @@ void rnic_qp_settle(struct rnic_qp *qp)
 }
 
 /* Updates the device after a change of the responder only. Unless the responder failed or used an
- * SRQ, the only possible change is a new response to send. The function does not access the
- * requester's cache lines, which are in no cache if there are many QPs. */
+ * SRQ, the only possible change is a new response to send. In that case the function does not
+ * access the requester's cache lines, which are in no cache if there are many QPs. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
     if (qp->state != before || qp->cq_lost || srq_of(qp))
@@ -182,7 +182,8 @@ static void input_datagram(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     unsigned index = rnic_pkey_index(qp->pd->rnic, pkt->bth.pkey);
 
-    /* The QP's P_Key may be missing in the port's table, because rnic_qp_attr.pkey is a value. */
+    /* rnic_qp_attr.pkey is a P_Key, not an index, so the port's table may lack it. The completion
+     * then has index 0. */
     rnic_ud_input(&qp->resp, pkt, index < qp->pd->rnic->attr.pkey_cnt ? (uint16_t)index : 0);
     rnic_qp_settle(qp);
 }
@@ -191,7 +192,8 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* clears the flag that a request was sent before the pending ACK */
+    if (qp->ack_delayed) /* a later ACK replaces the delayed one, and again one WRITE may be sent
+                          * ahead of it */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);
@@ -220,8 +222,8 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
     settle_requester(qp);
 }
 
-/* Handles the expiry of the QP's timer. If other packets have delayed the request, so that it was
- * not sent yet, restarts the timer: the responder is not silent. */
+/* Handles the expiry of the QP's timer. If congestion control still delays the requests, restarts
+ * the ACK timer first: the peer cannot acknowledge requests that were not sent. */
 void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 {
     rnic_time at;
@@ -233,8 +235,8 @@ void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
     rnic_qp_settle(qp);
 }
 
-/* Builds the next packet. Requests and responses alternate, so that a long READ or WRITE does not
- * starve the other direction. */
+/* Builds the next packet. Requests and responses alternate, so that neither a long WRITE delays the
+ * responses nor a long READ the requests. */
 static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
     qp->turn = !qp->turn;
@@ -259,10 +261,10 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     pkt->encap = qp->encap;
     pkt->header_template = &qp->env;
     held = rnic_pace_held(qp, now, &at);
-    /* Acknowledgements are sent first and are not paced. The newest one covers the earlier ones. A
-     * program expects to learn that its message arrived before it receives the answer. One WRITE of
-     * a single packet may precede the acknowledgements. It causes no completion at the peer, and a
-     * peer that polls its memory gets the data one packet earlier. */
+    /* Acknowledgements are sent before requests and are not paced. The peer's program expects the
+     * completion of its SEND before it receives the answer to that SEND. Only one WRITE of a single
+     * packet is sent ahead of an acknowledgement. This WRITE causes no completion at the peer, and
+     * a peer that polls its memory gets the data one packet earlier. */
     if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
     } else if (!held && !qp->passed && rnic_requester_next_is_single_write(&qp->req)) {
@@ -380,8 +382,9 @@ static void raise_event(void *ctx, enum rnic_event_type type)
     rnic_event_put(&qp->pd->rnic->events, type, qp, NULL);
 }
 
-/* Moves a failed QP to the error state. A failed responder still sends its NAK. If the requester
- * failed, nothing more is sent, and for some services the receive queue continues (R192). */
+/* Moves a failed QP to ERR, or to SQE if the requester failed and the service has this state: in
+ * SQE the receive queue continues (R192). A failed responder still sends its NAK; after a failure
+ * of the requester, the QP sends nothing more. */
 static void fail_qp(void *ctx)
 {
     struct rnic_qp *qp = ctx;

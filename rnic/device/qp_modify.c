@@ -110,7 +110,7 @@ static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsi
         req->rnr_retry = attr->rnr_retry;
     if (mask & (RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY))
         rnic_retry_change(&qp->req.retry, req->timeout, req->retry_cnt, req->rnr_retry);
-    if (mask & RNIC_QP_AV) /* stored after dest_qpn, because the source port depends on it */
+    if (mask & RNIC_QP_AV) /* set after dest_qpn, because the UDP source port depends on dest_qpn */
         set_av(qp, &attr->av);
 }
 
@@ -124,9 +124,8 @@ void rnic_qp_enter_err(struct rnic_qp *qp)
     rnic_requester_flush(&qp->req);
     if (!RNIC_FAULT(FLUSH_RECV))
         rnic_responder_flush(&qp->resp);
-    if (entered && qp->srq && !RNIC_FAULT(LAST_WQE_LOST)) /* no WQE of the SRQ is in use by the
-                                                           * QP, and the QP takes no more of them
-                                                           * (o11-5.2.5, R195) */
+    /* the QP uses no WQE of the SRQ any more (o11-5.2.5, R195) */
+    if (entered && qp->srq && !RNIC_FAULT(LAST_WQE_LOST))
         rnic_event_put(&qp->pd->rnic->events, RNIC_EVENT_QP_LAST_WQE_REACHED, qp, NULL);
 }
 
@@ -144,7 +143,8 @@ static void enter_reset(struct rnic_qp *qp)
     qp->cq_lost = false;
 }
 
-/* Updates the transport after a state change. The attributes are already set. */
+/* Enters a state: starts, drains, resets or stops the requester and the responder. The attributes
+ * are already set. `tell_drained`: raise an event when the send queue is drained. */
 static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_drained)
 {
     struct rnic_responder_attr resp = qp->resp.attr;
@@ -180,7 +180,8 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         break;
     }
     qp->state = state;
-    /* A local operation may fail and move the QP to ERR. */
+    /* Executes waiting local operations (bind, LOCAL_INV). Such an operation can fail and move the
+     * QP to ERR, so qp->state is set before. */
     if (state == RNIC_QPS_RTS || state == RNIC_QPS_SQD)
         rnic_requester_drain(&qp->req, state == RNIC_QPS_SQD && !RNIC_FAULT(SQD_SENDS));
 }
@@ -200,7 +201,7 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     if (((mask & takes.required) != takes.required && !RNIC_FAULT(ATTR_MISSING)) ||
         (mask & ~(takes.required | takes.optional) && !RNIC_FAULT(ATTR_EXTRA)) ||
         !values_valid(qp, attr, mask))
-        return RNIC_ERR_INVALID; /* an attribute is missing or not allowed (R187) */
+        return RNIC_ERR_INVALID; /* an attribute is missing, not allowed (R187) or out of range */
     /* Responder resources cannot change while responses are pending. */
     if (qp->state == RNIC_QPS_SQD && (mask & RNIC_QP_MAX_DEST_RD_ATOMIC) && qp->resp.responses.cnt)
         return RNIC_ERR_BUSY;

@@ -207,7 +207,7 @@ static void input_multicast(struct rnic *rnic, const struct roce_pkt *pkt, rnic_
     }
 }
 
-/* Processes a well-formed packet. `qp` is the QP with its destination QPN, or NULL. */
+/* Processes a well-formed packet. `qp` is the QP with the packet's destination QPN, or NULL. */
 static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, struct rnic_qp *qp,
                          rnic_time now)
 {
@@ -262,7 +262,7 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
 /* Writes the packet in rnic->tx to `buf`. Returns its length, or a negative error. */
 static int build_frame(struct rnic *rnic, uint8_t *buf, size_t cap)
 {
-    /* the model of a packet to send has the ICRC 0 */
+    /* rnic->tx has the ICRC 0, and ROCE_BUILD_KEEP_ICRC leaves it so */
     return roce_pkt_build(&rnic->tx, rnic->attr.no_icrc ? ROCE_BUILD_KEEP_ICRC : 0, buf, cap);
 }
 
@@ -366,9 +366,9 @@ bool rnic_ack_waits(const struct rnic *rnic)
     return !rnic_list_empty(&rnic->delayed_ack.qps);
 }
 
-/* Returns the expiry time of the earliest timer. A responder has no timer: it acknowledges
- * immediately (R100), unless the caller delays ACKs. A CQ has one while moderation delays its
- * notification. */
+/* Returns the earliest time of these: a requester's ACK or RNR timer, the end of a delay by
+ * congestion control, of delayed ACKs, or of a delayed CQ notification. A responder has no timer,
+ * because it acknowledges immediately unless the caller delays ACKs (R100). */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
     rnic_time timer = rnic_timers_next(&rnic->timers);

@@ -102,8 +102,8 @@ struct rnic_limits {
     uint32_t max_sge;             /* maximum number of SGEs of a work request */
     uint32_t max_sge_rd;          /* maximum number of SGEs of a READ */
     uint32_t max_inline;          /* maximum inline data, bytes */
-    uint32_t max_qp_rd_atom;      /* maximum of max_dest_rd_atomic */
-    uint32_t max_qp_init_rd_atom; /* maximum of max_rd_atomic */
+    uint32_t max_qp_rd_atom;      /* maximum of rnic_qp_attr.max_dest_rd_atomic */
+    uint32_t max_qp_init_rd_atom; /* maximum of rnic_qp_attr.max_rd_atomic */
     uint32_t max_ah;
     uint32_t max_srq;
     uint32_t max_srq_wr;
@@ -124,23 +124,25 @@ struct rnic_attr {
     uint16_t pkey[RNIC_PKEY_MAX];
     unsigned pkey_cnt; /* number of P_Keys, 0..RNIC_PKEY_MAX; 0: only the default P_Key, 0xFFFF */
     uint32_t mtu; /* maximum datagram length, bytes: 256, 512, 1024, 2048 or 4096; 0 means 4096 */
-    /* Range of QPNs that the device chooses from (2..0xFFFFFE); 0, 0: all. Users may choose QPNs
-     * outside of the range. */
+    /* First and last QPN that the device chooses at random (2..0xFFFFFE); 0 and 0: all. A user is
+     * allowed to choose a QPN outside this range. */
     uint32_t qpn_first;
     uint32_t qpn_last;
     /* Limits below the device's own limits; 0 and higher values have no effect. */
     struct rnic_limits limits;
-    /* Source of random keys and QPNs: a seed, which makes them repeatable, or the system's random
-     * source. */
+    /* Random keys and QPNs: derived from `seed` and thus repeatable or, if `unpredictable`, from
+     * the random source of the system. */
     uint64_t seed;
     bool unpredictable;
-    /* Returns whether bytes of a region can still be read or written; NULL: always. Called as the
-     * last check for each piece of memory that a packet accesses. */
+    /* Returns true if bytes of a region are still mapped so that they can be read or, with `write`,
+     * written. NULL: this is not checked. Called after all other checks for each piece of memory
+     * that a packet accesses. */
     bool (*there)(const void *addr, size_t len, bool write);
-    /* Sent frames get the ICRC 0. For a wire on which no receiver checks the ICRC: for a long
-     * packet, computing it costs more than all other work. */
+    /* Sends frames with the ICRC 0, for a wire on which no receiver checks the ICRC. To compute the
+     * ICRC of a long packet costs more time than all other work. */
     bool no_icrc;
-    bool mw_2a; /* type 2 windows are 2A, otherwise 2B; a device supports one kind (o10-37.2.31) */
+    bool mw_2a; /* true: type 2 windows are 2A; false: 2B. A device supports one kind (o10-37.2.31)
+                 */
     /* Congestion management. If enabled, packets of QPs whose tclass has no ECN bits are sent as
      * ECT(0) (R005). */
     struct rnic_ecn ecn;
@@ -153,7 +155,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr);
 /* Frees the device and all its objects. Accepts NULL. */
 void rnic_del(struct rnic *rnic);
 
-/* Gets the limits of the device. Each limit can be reached. */
+/* Gets the limits of the device. A program can create as many objects as each limit allows. */
 void rnic_limits_get(const struct rnic *rnic, struct rnic_limits *out);
 
 /* Sets or empties a slot of the GID table; NULL and a GID of all zeros empty the slot. Objects that
@@ -178,9 +180,9 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 /* Returns true if a QP has packets to send other than a delayed ACK. Ignores CNPs. */
 bool rnic_output_ready(const struct rnic *rnic);
 
-/* Maximum delay of an ACK, ns. Only QPs whose own ACK timeout is at least 16 times as long delay
- * ACKs. The peer's timeout is probably equal, and the ACK delay that the CM announces is longer
- * (R150). */
+/* Maximum delay of an ACK, ns. A QP delays ACKs only if its own ACK timeout is at least 16 times
+ * this delay, because the peer's timeout is probably the same. The local ACK delay that the CM
+ * announces is longer than this maximum (R150). */
 #define RNIC_ACK_HOLD_NS 1000000u
 
 /*

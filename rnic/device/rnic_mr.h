@@ -20,20 +20,24 @@ int rnic_pd_new(struct rnic *rnic, struct rnic_pd **out);
 int rnic_pd_del(struct rnic_pd *pd);
 
 struct rnic_mr_attr {
-    void *addr;    /* first byte of the memory, which must exist until rnic_mr_dereg() */
-    uint64_t len;  /* length, bytes; a region of length 0 is allowed and grants no access */
-    uint64_t iova; /* address that peers and SGEs use for addr[0]; iova + len <= 2^64 - 1. Ignored
-                    * and 0 with RNIC_ACCESS_ZERO_BASED (R209) */
+    void *addr;   /* first byte of the memory, which must exist until rnic_mr_dereg() */
+    uint64_t len; /* length, bytes; a region of length 0 is allowed and grants no access */
+    /* address that peers and SGEs use for addr[0]; iova + len <= 2^64 - 1. With
+     * RNIC_ACCESS_ZERO_BASED, iova is ignored and the address of addr[0] is 0 (R209) */
+    uint64_t iova;
     unsigned
         access;   /* enum rnic_access; remote write and remote atomic require local write (R207) */
     uint32_t key; /* L_Key and R_Key; 0 lets the device choose an unpredictable key */
-    bool invalidate; /* a SEND with Invalidate of a QP of this PD may invalidate it (R204) */
+    bool invalidate; /* true: a SEND with Invalidate to a QP of this PD is allowed to invalidate the
+                      * region (R204) */
 };
 
-/* Registers memory. With RNIC_ACCESS_ON_DEMAND, address NULL, length UINT64_MAX and iova 0, the
+/*
+ * Registers memory. With RNIC_ACCESS_ON_DEMAND, address NULL, length UINT64_MAX and iova 0, the
  * region is the whole address space of the process. Returns RNIC_ERR_EXISTS if the key is in use.
  * Returns RNIC_ERR_INVALID for contradicting flags, more bytes than max_mr_size, an end beyond 2^64
- * - 1, or another length without an address. */
+ * - 1, or, for any other region, address NULL with a length that is not 0.
+ */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out);
 
 /* Deregisters a region. Its keys become invalid immediately, also for packets in flight (R208).
@@ -72,18 +76,18 @@ enum rnic_mw_type {
 bool rnic_mw_2a(const struct rnic *rnic);
 
 /*
- * Creates a memory window. It grants nothing until rnic_post_send() with RNIC_WR_BIND_MW binds
- * it. The bind is executed in the order of posting. It needs MW_BIND and the PD of the region, a
- * range inside the region, and LOCAL_WRITE for remote write or atomic. A type 2 window must be
- * unbound and its length not 0. A bind that fails completes with RNIC_WC_MW_BIND_ERR, and the QP
- * goes to ERR (R211; C10-72 to C10-75, o10-37.2.30, o10-37.2.40).
+ * Creates a memory window. It grants nothing until rnic_post_send() with RNIC_WR_BIND_MW binds it.
+ * The bind is executed in the order of posting. The region must have RNIC_ACCESS_MW_BIND, the
+ * window's PD and, for remote write or atomic, LOCAL_WRITE. The range must be inside the region. A
+ * type 2 window must be unbound and its length not 0. A bind that fails completes with
+ * RNIC_WC_MW_BIND_ERR, and the QP goes to ERR (R211; C10-72 to C10-75, o10-37.2.30, o10-37.2.40).
  *
- * Each bind of type 1 creates a new key, which rnic_mw_rkey() returns immediately after the
- * post. The old key stays valid until the bind is executed (ibv_bind_mw(3)). A bind with len 0
- * unbinds. LOCAL_INV or a SEND with Invalidate unbinds a type 2 window; for an unbound one in
- * the QP's PD this has no effect. LOCAL_INV of another key completes with RNIC_WC_MW_BIND_ERR,
- * "memory management operation error" (R204). Destroying its QP unbinds a 2B window (o10-2.2.5).
- * A QP with bound 2A windows cannot be destroyed: RNIC_ERR_BUSY (R213).
+ * Each bind of type 1 creates a new key, which rnic_mw_rkey() returns immediately after the post.
+ * The old key stays valid until the bind is executed (ibv_bind_mw(3)). A bind with len 0 unbinds.
+ * LOCAL_INV or a SEND with Invalidate unbinds a type 2 window; for an unbound one in the QP's PD
+ * this has no effect. LOCAL_INV of another key completes with RNIC_WC_MW_BIND_ERR, "memory
+ * management operation error" (R204). Destroying the QP unbinds its 2B windows (o10-2.2.5). A QP
+ * with bound 2A windows cannot be destroyed: RNIC_ERR_BUSY (R213).
  */
 int rnic_mw_new(struct rnic_pd *pd, enum rnic_mw_type type, struct rnic_mw **out);
 int rnic_mw_del(struct rnic_mw *mw); /* Destroys a window, bound or not. Accepts NULL. */

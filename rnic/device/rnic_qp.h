@@ -5,7 +5,8 @@
  *
  *   1. rnic_cq_new(), and rnic_srq_new() if several QPs share their receives.
  *   2. rnic_qp_new() creates a QP; rnic_qp_modify() moves it to INIT, RTR and RTS.
- *   3. rnic_post_recv() and rnic_post_send() post work requests; rnic_cq_poll() completes them.
+ *   3. rnic_post_recv() and rnic_post_send() post work requests; rnic_cq_poll() returns their
+ *      completions.
  *   4. UD QPs need an address handle of rnic_ah_new() for each destination, or rnic_mcast_attach().
  *   5. The *_del() functions destroy objects in the reverse order.
  *
@@ -81,13 +82,14 @@ struct rnic_srq_init {
  * cq is set, or if one belongs to another device. */
 int rnic_srq_new(struct rnic_pd *pd, const struct rnic_srq_init *init, struct rnic_srq **out);
 
-/* Destroys an SRQ and drops its WQEs. An incomplete message for an XRC SRQ is then rejected.
- * Returns RNIC_ERR_BUSY while a QP that was created with the SRQ exists. Accepts NULL. */
+/* Destroys an SRQ and drops its WQEs. If a message to an XRC SRQ is incomplete then, its later
+ * packets are rejected. Returns RNIC_ERR_BUSY while a QP that was created with the SRQ exists.
+ * Accepts NULL. */
 int rnic_srq_del(struct rnic_srq *srq);
 
-/* Changes the SRQ attributes that are not NULL. Returns RNIC_ERR_INVALID for a max_wr below the
- * WQEs that are posted or in use, or a limit above max_wr. Setting the limit arms the limit event
- * again. */
+/* Changes the SRQ attributes whose pointers are not NULL. Returns RNIC_ERR_INVALID for a max_wr
+ * below the number of WQEs that are posted or in use, or a limit above max_wr. Setting the limit
+ * arms the limit event again. */
 int rnic_srq_modify(struct rnic_srq *srq, const uint32_t *max_wr, const uint32_t *limit);
 
 /* Gets the current attributes of the SRQ; limit is 0 if not armed. */
@@ -142,11 +144,11 @@ struct rnic_qp_init {
     struct rnic_srq *srq; /* basic SRQ that replaces the receive queue, or NULL; RC, UC, UD */
     struct rnic_xrcd *xrcd; /* XRC_RECV: XRC domain of the SRQs that requests may name */
     bool no_credits;        /* RC: ACKs of the QP do not report the number of receive WQEs (R106) */
-    uint32_t window;        /* RC, XRC: maximum number of unanswered SEND and WRITE packets; 0:
-                             * 256. A replay of a peer with more packets in flight needs more */
-    bool any_credits;       /* RC: ignores the credits in ACKs, to replay a peer that had not
-                             * received them yet */
-    bool endless_retries;   /* RC: never uses up its retry count, to replay a peer that does so */
+    uint32_t window;  /* RC, XRC: maximum number of unanswered SEND and WRITE packets; 0: 256. The
+                       * replay of a peer that had more packets in flight needs a larger value */
+    bool any_credits; /* RC: ignores the credits in ACKs; for the replay of a peer that sent before
+                       * it received these ACKs */
+    bool endless_retries; /* RC: retries without limit; for the replay of a peer that does so */
 };
 
 /* Creates a QP in RESET. Returns RNIC_ERR_EXISTS if the QPN is in use, RNIC_ERR_INVALID for a
@@ -175,6 +177,8 @@ struct rnic_av {
     uint16_t vlan;      /* VLAN id, 0..4095 */
 };
 
+/* Attributes of a QP. A state before a colon is the state in whose transition rnic_qp_modify() uses
+ * the member. */
 struct rnic_qp_attr {
     enum rnic_qp_state state;
     enum rnic_qp_state
@@ -190,7 +194,7 @@ struct rnic_qp_attr {
     uint32_t path_mtu;          /* RTR: 256, 512, 1024, 2048 or 4096 bytes */
     uint32_t dest_qpn;          /* RTR: QPN of the peer */
     uint32_t rq_psn;            /* RTR: PSN of the first request */
-    uint32_t rq_msn;            /* RTR: MSN before the first request; not 0 only in replay (R102) */
+    uint32_t rq_msn;            /* RTR: MSN before the first request; 0 except in a replay (R102) */
     uint8_t max_dest_rd_atomic; /* RTR: maximum number of READs and atomics processed at a time,
                                  * 0..16 (R076) */
     uint8_t min_rnr_timer;      /* RTR: minimum RNR timer, code 0..31 (R097) */
@@ -204,12 +208,12 @@ struct rnic_qp_attr {
 };
 
 /*
- * Changes the state: RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS, any but RESET -> ERR, any
- * -> RESET; INIT, RTS, SQD and ERR to themselves (R183). A transition uses the members that are
- * marked with its target state and ignores the others; UD and GSI need only pkey, qkey and
- * sq_psn (R186). In SQD, started messages are completed, then RNIC_EVENT_SQ_DRAINED is raised;
- * no new message starts until RTS (R191). Returns RNIC_ERR_STATE for a transition that is not
- * allowed, and RNIC_ERR_INVALID for a value out of range.
+ * Changes the state: RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS, any state except RESET ->
+ * ERR, any state -> RESET; INIT, RTS, SQD and ERR to themselves (R183). A transition uses the
+ * members that are marked with its target state and ignores the others; UD and GSI need only pkey,
+ * qkey and sq_psn (R186). In SQD, started messages are completed, then RNIC_EVENT_SQ_DRAINED is
+ * raised; no new message starts until RTS (R191). Returns RNIC_ERR_STATE for a transition that is
+ * not allowed, and RNIC_ERR_INVALID for a value out of range.
  */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now);
 
@@ -239,11 +243,12 @@ enum rnic_qp_mask {
 };
 
 /*
- * Changes the attributes in `mask` and no others, as ibv_modify_qp(3). Without RNIC_QP_STATE the
- * QP keeps its state. The table in qp_attr.c contains the attributes that a transition requires
- * and allows (R184-R187). Errors are those of rnic_qp_modify(). Also returns RNIC_ERR_INVALID
- * for a missing or disallowed attribute, or a cur_state that is not the QP's, and RNIC_ERR_BUSY
- * for another max_dest_rd_atomic while responses are due. After an error nothing has changed.
+ * Changes the attributes in `mask` and no others, as ibv_modify_qp(3). Without RNIC_QP_STATE the QP
+ * keeps its state. The table in qp_attr.c contains the attributes that a transition requires and
+ * allows (R184-R187). Errors are those of rnic_qp_modify(). Also returns RNIC_ERR_INVALID for a
+ * missing or disallowed attribute, or a cur_state that is not the QP's, and RNIC_ERR_BUSY for a
+ * change of max_dest_rd_atomic while the QP has responses to send. After an error nothing has
+ * changed.
  *
  * In RTS, the access rights and the RNR timer can be changed, and for UD and GSI the Q_Key. In
  * SQD, the address vector, timeout, retry counts and the numbers of READs and atomics can be
@@ -254,8 +259,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
                         rnic_time now);
 
 /* Gets all current attributes, and the attributes that the QP was created with. sq_psn is the PSN
- * of the next new request, rq_psn that of the next expected one (ibv_query_qp(3)). Either pointer
- * may be NULL. */
+ * of the next new request that the QP will send, rq_psn the PSN of the next request that it expects
+ * (ibv_query_qp(3)). Either pointer may be NULL. */
 void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct rnic_qp_init *init);
 
 /* Internal state of a QP, for tests and reports. */
@@ -290,17 +295,17 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
  */
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
-/* Returns the result of rnic_post_send() for this request if the queue had room. Does not post the
- * request. */
+/* Returns the result that rnic_post_send() would return for this request if the send queue were not
+ * full. Does not post the request. */
 int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr);
 
 /* ---- watching work requests ------------------------------------------------------------------ */
 
 /*
  * Sets a function that is called at each step of each send request of QPs created from now on;
- * NULL ends this for later QPs. `wqe` identifies the request: a counter of the QP, equal to wqe
- * of the completion. *wc is passed only with RNIC_WR_STEP_DONE and _COMPLETED. The function must
- * not call the device. The device has no clock, so the function must take its own times.
+ * NULL: later QPs call no function. `wqe` identifies the request: a counter of the QP, equal to
+ * rnic_wc.wqe. *wc is passed only with RNIC_WR_STEP_DONE and _COMPLETED. The function must not call
+ * the device. The device has no clock, so the function must read one itself if it needs the time.
  */
 typedef void rnic_step_fn(void *user, const struct rnic_qp *qp, uint32_t wqe,
                           enum rnic_wr_step step, const struct rnic_wc *wc);
@@ -311,8 +316,8 @@ void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user);
 /*
  * The receive buffer of a datagram starts with a network header of 40 bytes (R172): the GRH of
  * RoCEv1, the IPv6 header, or 20 zero bytes and the IPv4 header. The completion has RNIC_WC_GRH,
- * and its byte_len includes the header. A datagram longer than the buffer, or without a receive
- * WQE, is dropped and counted. The WQE then serves the next datagram (R174).
+ * and its byte_len includes the header. A datagram longer than the buffer, or that finds no receive
+ * WQE, is dropped and counted. A WQE whose buffer was too short serves the next datagram (R174).
  */
 
 /* Creates an address handle. The DGID may be multicast. Returns RNIC_ERR_INVALID for a vector out
@@ -331,11 +336,11 @@ void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6]);
 
 /*
  * Attaches a UD QP in any state to a multicast group. The QP then receives the datagrams sent to
- * the group, including those of this device and its own, as with Linux rxe and the HCAs that IPoIB
- * was written for. Attaching twice has no further effect. The port must accept frames for the
- * group's MAC address. Returns RNIC_ERR_INVALID for another service or a GID that is not multicast.
- * Returns RNIC_ERR_NOMEM also with RNIC_MCAST_GROUPS groups, or with RNIC_MCAST_QPS QPs in the
- * group.
+ * the group, including datagrams of this device and of the QP itself, as with Linux rxe and the
+ * HCAs that IPoIB was written for. Attaching twice has no further effect. The port must accept
+ * frames for the group's MAC address. Returns RNIC_ERR_INVALID for another service or a GID that is
+ * not multicast. Returns RNIC_ERR_NOMEM also with RNIC_MCAST_GROUPS groups, or with RNIC_MCAST_QPS
+ * QPs in the group.
  */
 int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16]);
 

@@ -69,8 +69,8 @@ int rnic_srq_del(struct rnic_srq *srq)
         return RNIC_OK;
     if (srq->users)
         return RNIC_ERR_BUSY;
-    /* An XRC target QP does not count as a user of the SRQ, but may have an incomplete message for
-     * it. */
+    /* An XRC target QP does not count as a user of the SRQ, but a message that it is receiving can
+     * use a WQE of the SRQ. */
     qps = &srq->pd->rnic->qps;
     for (struct rnic_list *at = qps->next; srq->xrcd && at != qps; at = at->next)
         rnic_responder_srq_gone(&RNIC_LIST_OF(at, struct rnic_qp, link)->resp, &srq->rq);

@@ -30,8 +30,8 @@ void rnic_timer_del(struct rnic_timers *timers, struct rnic_timer *timer)
         timers->used &= ~(UINT64_C(1) << timer->cls);
 }
 
-/* Appends a timer to its list. The timer's time is never before that of the last one in the list.
- */
+/* Appends a timer to the list of its duration. If the last timer in the list is due later, the new
+ * timer gets that later time, so that the list stays sorted. */
 static void enqueue(struct rnic_timers *timers, struct rnic_timer *timer)
 {
     struct rnic_list *head = &timers->head[timer->cls];
@@ -61,8 +61,8 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
     enqueue(timers, timer);
 }
 
-/* Moves timers that were set again or cleared away from the front of the list. Returns the first
- * timer that is still set for its time in the list, or NULL. */
+/* Removes timers that are not set from the front of the list, and moves timers that were set to a
+ * later time to its end. Returns the first remaining timer, or NULL if the list is empty. */
 static struct rnic_timer *front(struct rnic_timers *timers, unsigned cls)
 {
     struct rnic_list *head = &timers->head[cls];

@@ -21,7 +21,7 @@ struct rnic_timer {
     struct rnic_list link;
     rnic_time deadline; /* time to fire; RNIC_NEVER if the timer is not set and will be removed
                          * from the list */
-    rnic_time queued;   /* time by which the timer's list is sorted */
+    rnic_time queued;   /* sort key of the timer in its list, ns */
     uint8_t cls;
 };
 
@@ -35,8 +35,8 @@ void rnic_timers_init(struct rnic_timers *timers);
 /* Initializes a timer that is not set. */
 void rnic_timer_init(struct rnic_timer *timer);
 
-/* Sets a requester's timer: `deadline` is the caller's `now`, which never goes back, plus the
- * duration of wait and code, or RNIC_NEVER. */
+/* Sets a requester's timer. `deadline` must be the current time plus the duration that `wait` and
+ * `code` stand for; RNIC_NEVER clears the timer. The current time must never go back. */
 void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum rnic_retry_wait wait,
                     uint8_t code, rnic_time deadline);
 

@@ -53,8 +53,8 @@ static const struct rnic_swqe *head_of(const struct rnic_requester *req)
     return rnic_sq_wqe(&req->sq, req->sq.head);
 }
 
-/* Acknowledges everything before `pos`; SENDs and WRITEs complete (R138, R145, R069). Returns false
- * at a READ or atomic before `pos` whose data is missing (R139). */
+/* Acknowledges all requests before `pos`; SENDs and WRITEs complete (R138, R145, R069). Returns
+ * true, or false if it reaches a READ or atomic before `pos` whose response is missing (R139). */
 static bool complete_before(struct rnic_requester *req, rnic_pos pos)
 {
     while (req->una < pos) {
@@ -65,7 +65,7 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* the next WQE was also sent */
+            continue; /* packets of the next WQE were sent, so it is not a local operation */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
             return true; /* a local operation after the acknowledged WQE failed */
@@ -148,7 +148,7 @@ static bool is_for_head_wqe(const struct rnic_requester *req)
 }
 
 /* Acknowledges all requests before the request of the current response (R069, R139, R140, R145). A
- * NAK may carry the PSN of any packet of a READ. */
+ * NAK can carry the PSN of any packet of a READ. */
 static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
                                                const struct roce_pkt *pkt)
 {
@@ -279,7 +279,7 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
         rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
         return RNIC_COMP_DONE;
     }
-    req->restarted = false; /* a sequence NAK after the RNR wait is not a repetition */
+    req->restarted = false; /* so that a sequence NAK after the RNR wait is not ignored */
     rnic_requester_go_back(req);
     return RNIC_COMP_DONE;
 }

@@ -13,10 +13,11 @@
  * release 1.x; R001.. are the rules of rnic/rules.md.
  *
  * Where the specification allows several behaviours: reserved syndromes, and an AETH with a NAK in
- * a READ response, are ignored (R147; as hfi1 does). The requester goes back once to each position
- * until the responder advances or the timer expires (R161). A NAK "sequence error" during an RNR
- * wait is ignored, because Linux rxe sends one with the RNR NAK (rxe-6.1 D8). The response to a
- * retransmitted READ may begin with a First or a Middle packet, because rxe sends the latter (D4).
+ * a READ response, are ignored (R147; as hfi1 does). The requester goes back to a position only
+ * once until the responder acknowledges more or the timer expires (R161). A NAK "sequence error"
+ * during an RNR wait is ignored, because Linux rxe sends one with the RNR NAK (rxe-6.1 D8). The
+ * response to a retransmitted READ may begin with a First packet or, as rxe sends it, with a Middle
+ * packet (D4).
  */
 #ifndef RNIC_COMPLETER_H
 #define RNIC_COMPLETER_H

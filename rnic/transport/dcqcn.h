@@ -15,10 +15,10 @@
  * There is no timer: each call applies the timer events since the previous call, so an idle QP
  * costs nothing.
  *
- * Where the paper and products differ, parameters select the behaviour. clamp_tgt_rate 1 sets the
- * target to the current rate at each cut, as in the paper. Alpha is updated once each dce_tcp_rtt,
- * with or without a CNP, as in products; the result equals that of the paper if CNPs are at least
- * dce_tcp_rtt apart. In hyper increase each event adds rpg_hai_rate, as in products.
+ * Where the paper and products differ, parameters select the behaviour. With clamp_tgt_rate 1, each
+ * rate reduction sets the target to the current rate, as in the paper. Alpha is updated once each
+ * dce_tcp_rtt, with or without a CNP, as in products; the result equals that of the paper if CNPs
+ * are at least dce_tcp_rtt apart. In hyper increase each event adds rpg_hai_rate, as in products.
  */
 #ifndef RNIC_DCQCN_H
 #define RNIC_DCQCN_H
@@ -70,19 +70,19 @@ enum rnic_dcqcn_phase {
 
 /* State of one QP. Times are nanoseconds of the caller's clock, rates are bits per second. */
 struct rnic_dcqcn {
-    uint64_t rate;            /* current rate (R_C); valid while `limited` */
-    uint64_t target;          /* target rate (R_T) */
-    uint64_t next;            /* earliest time of the next packet */
-    uint64_t timer_at;        /* time of the next timed increase */
-    uint64_t alpha_at;        /* time of the next update of alpha */
-    uint64_t cut_at;          /* time of the last cut, or of the pending one */
-    uint32_t bytes;           /* bytes sent since the last increase by bytes or the last cut */
-    uint32_t alpha;           /* alpha, in units of 2^-20 */
-    uint32_t timer_increases; /* increases by timer since the last cut (T) */
-    uint32_t byte_increases;  /* increases by bytes since the last cut (BC) */
-    bool limited;             /* a CNP arrived, and the rate is below the maximum */
-    bool cnp_seen;            /* a CNP arrived after the last update of alpha */
-    bool cut_due;             /* a cut is pending at cut_at */
+    uint64_t rate;     /* current rate (R_C); valid while `limited` */
+    uint64_t target;   /* target rate (R_T) */
+    uint64_t next;     /* earliest time of the next packet */
+    uint64_t timer_at; /* time of the next timed increase */
+    uint64_t alpha_at; /* time of the next update of alpha */
+    uint64_t cut_at;   /* time of the last rate reduction, or of the pending one */
+    uint32_t bytes;    /* bytes sent since the last increase by bytes or the last rate reduction */
+    uint32_t alpha;    /* alpha, in units of 2^-20 */
+    uint32_t timer_increases; /* timed increases since the last rate reduction (the paper's T) */
+    uint32_t byte_increases; /* increases by bytes since the last rate reduction (the paper's BC) */
+    bool limited;            /* true from a CNP until the rate is at its maximum again */
+    bool cnp_seen;           /* a CNP arrived after the last update of alpha */
+    bool cut_due;            /* a rate reduction is pending at cut_at */
 };
 
 /* Initializes a QP without a rate limit. */

@@ -10,8 +10,9 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
 
     resp->counters->duplicate_request++;
-    /* The PSN is older than this connection. The QP that had this QPN before may have sent the
-     * request, so that an ACK would be a ghost ACK (R252). */
+    /* The PSN precedes the first PSN of this connection, so the request probably belongs to an
+     * earlier connection with the same QPN. An ACK would answer a request that the present peer
+     * never sent (ghost ACK, R252). */
     if ((rnic_pos)-ahead > resp->epos)
         return RNIC_RESP_DROP;
     switch (pkt->op->kind) {
@@ -68,8 +69,8 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
 }
 
 /* Repeats the newest ACK for a duplicate SEND or WRITE (R109, R110). A duplicate of the newest
- * packet is acknowledged even without AckReq. Otherwise its sender cannot learn of its arrival if
- * later packets are lost. */
+ * packet is acknowledged even without AckReq. The requester retransmits it because no ACK arrived;
+ * if later packets are lost, no other ACK acknowledges it. */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))

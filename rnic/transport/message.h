@@ -12,12 +12,12 @@ struct rnic_message {
     bool open;           /* the First packet was received and the Last packet was not */
     enum roce_kind kind; /* ROCE_KIND_SEND or ROCE_KIND_WRITE */
     uint32_t len;        /* bytes received so far */
-    /* Receive WQE of a SEND, or of a WRITE with immediate. After an incomplete UC message the WQE
-     * serves the next message (R163). */
+    /* Receive WQE of a SEND, or of a WRITE with immediate; NULL if none is in use. After an
+     * incomplete UC message, the WQE serves the next message (R163). */
     struct rnic_rwqe *wqe;
     struct rnic_scatter at; /* SEND: position of the next byte in the receive buffer */
     uint32_t srqn;          /* XRC: SRQ number in the message's first packet */
-    /* WRITE: address and R_Key in the RETH */
+    /* WRITE: address, R_Key and DMA length in the RETH */
     uint64_t va;
     uint32_t rkey;
     uint32_t dma_len;
@@ -40,7 +40,7 @@ enum rnic_fit {
 };
 
 /* Checks the length of a SEND or WRITE packet, and the length of its message up to this packet
- * (9.7.4.1.5, 9.7.4.1.6). A SEND must have its receive WQE. */
+ * (9.7.4.1.5, 9.7.4.1.6). For a SEND, msg->wqe must be set. */
 enum rnic_fit rnic_message_fits(const struct rnic_message *msg, const struct roce_pkt *pkt,
                                 uint32_t path_mtu);
 
@@ -55,10 +55,10 @@ struct rnic_range {
 
 struct rnic_range rnic_message_range(const struct rnic_message *msg, const struct roce_pkt *pkt);
 
-/* Writes the payload of a WRITE packet to memory, its last bytes last. Programs poll the end of
- * their buffer to detect that all data arrived (ib_write_lat does). If the end is aligned, the last
- * 8 or 4 bytes are written by one store. The specification guarantees no such order before the
- * completion, but hardware provides it. */
+/* Writes the payload of a WRITE packet to memory, and the last bytes after all others: some
+ * programs poll the end of their buffer to detect that all data arrived (ib_write_lat does). If the
+ * end is aligned, the last 8 or 4 bytes are written by one store. The specification guarantees no
+ * such order before the completion, but hardware provides it. */
 void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len);
 
 /* Returns the successful completion of the message that ends with packet `pkt` (R087, R202, R203).

@@ -90,8 +90,8 @@ static void put_atomic(struct rnic_requester *req, struct roce_pkt *pkt,
     req->nxt++;
 }
 
-/* Builds FLUSH and ATOMIC WRITE (A19, R126). Returns false if the memory of an ATOMIC WRITE's data
- * may not be read. */
+/* Builds a FLUSH or ATOMIC WRITE request (A19, R126) and returns true. Returns false if the L_Key
+ * does not permit reading the data of an ATOMIC WRITE. */
 static bool put_a19(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                     uint8_t *scratch)
 {
@@ -137,8 +137,8 @@ static bool first_has_ackreq(const struct rnic_requester *req, struct rnic_swqe 
     return (wqe->flags & RNIC_SWQE_FIRST_ACKREQ) != 0;
 }
 
-/* Builds a packet of a SEND or WRITE (R027, R038, R041, R127, R128). Returns false if the memory of
- * its data may not be read. */
+/* Builds a packet of a SEND or WRITE (R027, R038, R041, R127, R128) and returns true. Returns false
+ * if the L_Key does not permit reading its data. */
 static bool put_data(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                      uint8_t *scratch)
 {

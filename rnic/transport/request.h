@@ -11,8 +11,8 @@
 bool rnic_request_in_service(enum roce_svc svc, enum rnic_wr_opcode opcode);
 
 /* Builds the packet at position req->nxt, which belongs to `wqe`. Fills in *pkt from the BTH on and
- * advances nxt. Returns false and sets the WQE's status if the payload memory may not be read
- * (R198). */
+ * advances nxt. Returns true, or false with the WQE's status set if the L_Key does not permit
+ * reading the payload (R198). */
 bool rnic_request_put(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe,
                       uint8_t *scratch);
 

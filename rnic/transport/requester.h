@@ -11,8 +11,8 @@
  *   6. rnic_requester_flush() in the error state, rnic_requester_reset() and
  *      rnic_requester_free() at the end.
  *
- * The requester owns its send queue. One thread at a time calls it. Errors of a request are its
- * completion; calls only fail for invalid work requests or a full queue.
+ * The requester owns its send queue. One thread at a time calls the requester. A request that fails
+ * completes in error; a call fails only for an invalid work request or a full queue.
  *
  * The request stream is a row of positions (pos.h), divided by three of them:
  *
@@ -21,7 +21,7 @@
  *        | acknowledged |  send the first time  |  (nxt == max unless something is retransmitted)
  *
  * Go-back-N is `nxt = una` (R152). una is in the oldest WQE, because all earlier ones are complete.
- * A position always has the same packet, AckReq included (R153).
+ * A retransmission at a position is the same packet, including AckReq (R153).
  *
  * UC has no responses: a packet counts as acknowledged when it is sent, and a WQE completes with
  * its last packet (R167). A WQE that fails leaves no unsent PSNs: later WQEs continue after the
@@ -41,7 +41,8 @@
 #include "wire/pkt.h"
 
 /* Maximum number of unacknowledged positions: half of the PSN space, so that old and new PSNs are
- * distinguishable (R060). Only READs approach the limit, because a READ request is one packet. */
+ * distinguishable (R060). Only READs approach the limit: one request packet uses a PSN for each
+ * response packet. */
 #define RNIC_PSN_SPAN (UINT64_C(1) << 23)
 
 /* Default maximum of unacknowledged SEND and WRITE packets: 1 MiB at a path MTU of 4096. This
@@ -138,7 +139,7 @@ void rnic_requester_free(struct rnic_requester *req);
 /* Starts a connection; the send queue must be empty. The caller has checked the ranges of *attr. */
 void rnic_requester_start(struct rnic_requester *req, const struct rnic_requester_attr *attr);
 
-/* Resets the connection and drops all WQEs without completions (R190). */
+/* Resets the connection and drops all WQEs, which get no completion (R190). */
 void rnic_requester_reset(struct rnic_requester *req);
 
 /* Stops the requester and completes all WQEs with WR_FLUSH_ERR, the oldest first (R189). */
@@ -160,8 +161,8 @@ bool rnic_requester_drained(const struct rnic_requester *req);
  * ops->failed() may be called. */
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
-/* Returns whether rnic_requester_post() would accept a valid queue entry, that is, not return
- * INVALID. */
+/* Returns true if rnic_requester_post() would not return INVALID for this request. The queue may be
+ * full. */
 bool rnic_requester_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 enum rnic_req_gate rnic_requester_gate(const struct rnic_requester *req);
@@ -177,9 +178,9 @@ static inline bool rnic_requester_ready(const struct rnic_requester *req)
 bool rnic_requester_next_is_single_write(const struct rnic_requester *req);
 
 /* Builds the next request packet: fills in *pkt from the BTH on and returns true, or returns false
- * if no packet can be sent. The envelope in *pkt does not change. The payload points into
- * registered memory, the queue, or `scratch` (path MTU bytes); the caller copies it before any
- * other call. */
+ * if no packet can be sent. The Ethernet, IP and UDP headers in *pkt do not change. The payload
+ * points into registered memory, the queue, or `scratch` (path MTU bytes); the caller copies it
+ * before any other call. */
 bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch,
                            uint64_t now);
 

@@ -167,7 +167,7 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 static void note_gap(struct rnic_responder *resp, rnic_pos pos)
 {
     if (resp->nak != RNIC_NAK_SEQ)
-        resp->gap_end = 0; /* the gap recorded before is older than this one */
+        resp->gap_end = 0; /* gap_end still describes an earlier gap */
     if (resp->gap_end <= pos)
         resp->gap_end = pos + 1;
 }
@@ -306,8 +306,8 @@ enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const st
     case ROCE_KIND_ATOMIC_WRITE:
         if (pkt->payload_len != ATOMIC_LEN || pkt->reth.dma_len != ATOMIC_LEN ||
             pkt->reth.va % ATOMIC_LEN != 0)
-            return RNIC_RESP_NAK_INVALID_REQ; /* an ATOMIC WRITE has a wrong length (R126; oA19-28)
-                                               */
+            return RNIC_RESP_NAK_INVALID_REQ; /* an ATOMIC WRITE has a wrong length or alignment
+                                               * (R126; oA19-28) */
         break;
     case ROCE_KIND_FLUSH:
         if (pkt->payload_len != 0 ||
@@ -324,7 +324,7 @@ enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const st
 }
 
 /* Checks R_Key, rights and range (9.7.4.1.7; R083, R084, R208). Length 0 needs no check (R085;
- * C9-88). A SEND uses its receive WQE. */
+ * C9-88). A SEND has no R_Key; it uses its receive WQE. */
 enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_range range = {pkt->reth.va, pkt->reth.dma_len, pkt->reth.rkey};
@@ -378,7 +378,8 @@ enum rnic_resp_step rnic_resp_execute_send(struct rnic_responder *resp, const st
         return RNIC_RESP_ADVANCE;
     if (rnic_scatter_put(&msg->at, msg->wqe, resp->ops, resp->qp, pkt->payload, pkt->payload_len) !=
         RNIC_MEM_OK)
-        return RNIC_RESP_NAK_OPERATIONAL; /* the local memory may not be written (R090) */
+        return RNIC_RESP_NAK_OPERATIONAL; /* the L_Key of the receive WQE does not permit the write
+                                           * (R090) */
     msg->len += pkt->payload_len;
     resp->counters->rx_send_requests++;
     return roce_opcode_has(pkt->op, ROCE_HDR_IETH) ? RNIC_RESP_INVALIDATE : RNIC_RESP_ADVANCE;
@@ -517,8 +518,8 @@ enum rnic_resp_step rnic_resp_complete(struct rnic_responder *resp, const struct
     return RNIC_RESP_ACKNOWLEDGE;
 }
 
-/* Queues an ACK if the request has AckReq. A responder may send ACKs only for requests with AckReq
- * (9.7.5.1; R099). */
+/* Queues an ACK if the request has AckReq. The specification permits ACKs for other requests but
+ * does not require them (9.7.5.1; R099). */
 enum rnic_resp_step rnic_resp_acknowledge(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (pkt->bth.ackreq && !RNIC_FAULT(ACK_SILENT))

@@ -14,7 +14,8 @@
  *   5. rnic_responder_flush() in the error state, rnic_responder_reset() and rnic_responder_free()
  *      at the end.
  *
- * The responder owns its receive queue, unless it uses an SRQ. One thread at a time calls it.
+ * The responder owns its receive queue, unless it uses an SRQ. One thread at a time calls the
+ * responder.
  *
  * Section numbers are those of IBTA vol. 1 ch. 9, release 1.x; C9-n are its compliance statements
  * as other sources quote them; R001.. are the rules of rnic/rules.md. XRC is Annex A14: the rules
@@ -81,8 +82,9 @@ enum rnic_resp_step {
         RNIC_RESP_DONE
 };
 
-/* NAK for a gap or for a missing receive WQE that is queued or was sent last. The responder sends
- * no other NAK until the request with the expected PSN arrives (R068, R070). */
+/* Kind of the NAK that the responder queued or sent last: for a PSN gap (SEQ) or for a missing
+ * receive WQE (RNR). It sends no other NAK of these kinds until the request with the expected PSN
+ * arrives (R068, R070). */
 enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
 
 /* Attributes of a QP in RTR. */
@@ -139,8 +141,8 @@ void rnic_responder_free(struct rnic_responder *resp);
 /* Starts a connection and keeps posted receive WQEs. The caller has checked the ranges of *attr. */
 void rnic_responder_start(struct rnic_responder *resp, const struct rnic_responder_attr *attr);
 
-/* Resets the connection, drops queued responses and frees receive WQEs without completions (R190).
- */
+/* Resets the connection, drops queued responses and frees the receive WQEs, which get no completion
+ * (R190). */
 void rnic_responder_reset(struct rnic_responder *resp);
 
 /* Drops queued responses, because a modify-QP call moved the QP to the error state. */
@@ -165,8 +167,8 @@ void rnic_responder_srq_gone(struct rnic_responder *resp, const struct rnic_rq *
 enum rnic_resp_step rnic_responder_input(struct rnic_responder *resp, const struct roce_pkt *pkt);
 
 /* Builds the next response: fills in *pkt from the BTH on and returns true, or returns false if
- * none is queued. The envelope in *pkt does not change. The payload points into registered memory;
- * the caller copies it before any other call. */
+ * none is queued. The Ethernet, IP and UDP headers in *pkt do not change. The payload points into
+ * registered memory; the caller copies it before any other call. */
 bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt);
 
 /* Returns whether rnic_responder_output() has a packet to send. */

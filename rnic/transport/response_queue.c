@@ -17,8 +17,9 @@ static void erase_entry(struct rnic_response_queue *queue, uint8_t idx)
             (queue->cnt - idx) * sizeof(queue->entry[0]));
 }
 
-/* Inserts an entry. The queue has room, because two acknowledgements are adjacent at the front only
- * and each resource is queued once. Of a full queue, the ACK before a sequence NAK is erased. */
+/* Inserts an entry. If the queue is full and begins with an ACK and a sequence NAK, the ACK is
+ * erased, because the NAK acknowledges the same requests. Otherwise a slot is free: each resource
+ * is queued once, and at most one acknowledgement is between two resources. */
 static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
                          struct rnic_queued_response response)
 {
@@ -33,7 +34,8 @@ static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
     queue->cnt++;
 }
 
-/* Erases an ACK at the front before a later ACK. */
+/* Erases the first of two acknowledgements that are alone in the queue if the second is an ACK,
+ * because the second acknowledges all requests of the first. */
 static void merge_acks(struct rnic_response_queue *queue)
 {
     if (queue->cnt == 2 && is_aeth(&queue->entry[0]) && is_aeth(&queue->entry[1]) &&

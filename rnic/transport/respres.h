@@ -4,7 +4,7 @@
  * responder executes a duplicate READ again, and answers a duplicate atomic with the stored
  * original value (R111-R119). There are max_dest_rd_atomic resources, used in turn.
  *
- * They store positions (pos.h), not PSNs; the responder converts.
+ * The resources store positions (pos.h), not PSNs; the responder converts a PSN to a position.
  */
 #ifndef RNIC_RESPRES_H
 #define RNIC_RESPRES_H
@@ -68,9 +68,9 @@ struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos 
 struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_pos pos,
                                          enum roce_kind kind);
 
-/* Restarts a READ response of `len` bytes at `pos` (R112). Returns false if the first response is
- * still being sent and the duplicate begins after the packets already sent, or ends before the end
- * of the READ. The first response then continues. */
+/* Restarts a READ response of `len` bytes at `pos` (R112) and returns true. Returns false if the
+ * first response is still being sent and the duplicate begins after the packets already sent, or
+ * ends before the end of the READ. The first response then continues. */
 bool rnic_respres_restart(struct rnic_respres *res, rnic_pos pos, uint64_t va, uint32_t len);
 
 #endif

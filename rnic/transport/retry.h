@@ -7,8 +7,8 @@
  * The specification allows the timer to expire between T and 4T after the last event (R150). This
  * requester waits T, so that lost packets are retransmitted soon. After an expiry it waits 2T until
  * a response makes progress, so that a slow peer (a process without a CPU for half a second) does
- * not exhaust the retries. It cannot wait longer, because timers of the device may expire late by
- * their duration (device/timer.h), and the total must not exceed 4T.
+ * not exhaust the retries. It does not wait longer: timers of the device can expire late by their
+ * own duration (device/timer.h), and the total must not exceed 4T.
  */
 #ifndef RNIC_RETRY_H
 #define RNIC_RETRY_H
@@ -65,11 +65,12 @@ void rnic_retry_disarm(struct rnic_retry *retry);
 /* Stops any timer. */
 void rnic_retry_stop(struct rnic_retry *retry);
 
-/* Uses one retry. Returns false if no retry is left, so that the request fails (R154). */
+/* Uses one retry and returns true. Returns false if no retry is left, so that the request fails
+ * (R154). */
 bool rnic_retry_use_one(struct rnic_retry *retry);
 
-/* Handles an RNR NAK with timer code `code`: uses one RNR retry and starts the wait. Returns false
- * if no RNR retry is left (R156, R157). */
+/* Handles an RNR NAK with timer code `code`: uses one RNR retry, starts the wait and returns true.
+ * Returns false if no RNR retry is left (R156, R157). */
 bool rnic_retry_rnr(struct rnic_retry *retry, uint8_t code, uint64_t now);
 
 /* Returns the kind of wait that ends at `now` and stops its timer; returns IDLE if no wait has

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Receive queue: the receive WQEs of a QP or an SRQ, and the writing of a message into one of them.
- * A WQE is free, posted, or taken by a message in progress. WQEs are taken in the order of posting
- * and may be returned in any order. */
+/* Receive queue: the receive WQEs of a QP or an SRQ. Also writes messages to the scatter list of a
+ * WQE. A WQE is free, posted, or taken by a message in progress. WQEs are taken in the order of
+ * posting and may be returned in any order. */
 #ifndef RNIC_RQ_H
 #define RNIC_RQ_H
 
@@ -74,7 +74,7 @@ struct rnic_rwqe *rnic_rq_moved(const struct rnic_rq *rq, const uint8_t *old,
 /* Returns a taken WQE to the free WQEs. */
 void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe);
 
-/* Frees all WQEs, posted or taken, without a completion (R190). */
+/* Frees all WQEs, posted or taken; they get no completion (R190). */
 void rnic_rq_clear(struct rnic_rq *rq);
 
 static inline uint32_t rnic_rq_cnt(const struct rnic_rq *rq)

@@ -39,16 +39,17 @@ enum rnic_flush_level {
 struct rnic_mr;
 struct rnic_mw;
 
-/* BIND_MW: memory range that the window exposes. The transport uses only the keys. */
+/* BIND_MW: memory range that the window exposes. The transport identifies the window and the region
+ * by their keys, not by the pointers. */
 struct rnic_mw_bind {
     struct rnic_mw *mw;
     struct rnic_mr *mr; /* region, or NULL if len is 0 */
     uint64_t addr;      /* first byte of the window, in the MR's iova space */
     uint64_t len;       /* length in bytes; 0 unbinds a type 1 window and is an error for type 2 */
     unsigned access;    /* enum rnic_access: remote rights, ZERO_BASED (type 2) */
-    uint32_t rkey;   /* type 2: new R_Key, of which only the low 8 bits may change (R212); type 1:
-                      * ignored, the device chooses the key */
-    uint32_t mr_key; /* key of `mr`, set by the device */
+    uint32_t rkey;      /* type 2: new R_Key, which must equal the old one except for the low 8 bits
+                         * (R212); type 1: ignored, because the device chooses the key */
+    uint32_t mr_key;    /* key of `mr`, set by the device */
 };
 
 /* Flags of a send work request, with the numbers of enum ibv_send_flags. */
@@ -105,8 +106,8 @@ static inline bool rnic_wr_is_a19(enum rnic_wr_opcode opcode)
 }
 
 /* Returns whether max_rd_atomic limits the operation (R130) and a fence waits for it (R131). Such
- * an operation has its own response and uses a responder resource. FLUSH and ATOMIC WRITE count,
- * too (A19; Linux rxe uses one resource for each). */
+ * an operation has its own response and uses a responder resource. FLUSH and ATOMIC WRITE are such
+ * operations (A19; Linux rxe also uses one resource for each). */
 static inline bool rnic_wr_is_fetch(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode) || rnic_wr_is_a19(opcode);

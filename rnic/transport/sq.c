@@ -137,8 +137,8 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
         return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE) && flush_valid(wr);
     }
     if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
-        return *len == ATOMIC_LEN; /* the data of ATOMIC_WRITE is always inline, because the WQE
-                                    * has room for it */
+        return *len == ATOMIC_LEN; /* inline data is always accepted, even above max_inline, because
+                                    * every WQE can store these 8 bytes */
     if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN) &&
         !RNIC_FAULT(ATOMIC_LENGTH))
         return false;

@@ -92,19 +92,19 @@ void rnic_sq_use_block(struct rnic_sq *sq, void *room);
 /* Frees the queue; a zeroed queue is allowed. */
 void rnic_sq_free(struct rnic_sq *sq);
 
-/* Empties the queue without completions (R190). The next WQE begins a new connection. */
+/* Removes all WQEs, which get no completion (R190). The next WQE begins a new connection. */
 void rnic_sq_clear(struct rnic_sq *sq);
 
 enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
 
 /* Posts a copy of *wr with its inline data. PSNs are counted for a path MTU of `mtu` bytes; the
  * caller sets srqn of an XRC message. Returns INVALID for an unknown opcode or flag, too many SGEs,
- * and too much data for inline or for a message. Also INVALID are INLINE with READ or an atomic
- * (C10), an atomic or ATOMIC_WRITE without its 8 bytes (R124, R126), and a FLUSH with an unknown
- * type or level. */
+ * and too much data for inline or for a message. Returns INVALID also for INLINE with a READ or an
+ * atomic (C10), for an atomic or ATOMIC_WRITE whose data is not 8 bytes long (R124, R126), and for
+ * a FLUSH with an unknown type or level. */
 enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
 
-/* Returns whether rnic_sq_post() would accept *wr, that is, not return INVALID. */
+/* Returns true if rnic_sq_post() would not return INVALID for *wr. The queue may be full. */
 bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
 
 /* Removes the oldest WQE from the queue. */
@@ -112,7 +112,7 @@ void rnic_sq_pop(struct rnic_sq *sq);
 
 /* Finds `len` > 0 bytes of the message at offset `off`. *out points to them if they are contiguous
  * in memory, else to a copy in `scratch` (`len` bytes). Returns RNIC_MEM_OK, or the reason why the
- * local memory may not be read; *out is then not set. */
+ * L_Key does not permit the read; *out is then undefined. */
 enum rnic_mem rnic_sq_gather(const struct rnic_sq *sq, const struct rnic_swqe *wqe, uint32_t off,
                              uint32_t len, const struct rnic_transport_ops *ops, void *qp,
                              uint8_t *scratch, const uint8_t **out);

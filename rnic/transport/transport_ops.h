@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Transport ops: functions of the device that the transport of a QP calls. The device fills in the
- * table once (rnic_qp_transport_ops); `qp` is a context of the device. No function may call the
- * transport, except that `failed` may stop it and flush its queues.
+ * table once (rnic_qp_transport_ops); `qp` is a context of the device. None of these functions is
+ * allowed to call the transport, except that `failed` stops it and flushes its queues.
  */
 #ifndef RNIC_TRANSPORT_OPS_H
 #define RNIC_TRANSPORT_OPS_H
@@ -16,8 +16,8 @@ struct rnic_rq;
  * and logs. */
 enum rnic_mem {
     RNIC_MEM_OK,
-    RNIC_MEM_KEY,    /* unknown or invalidated key (R083, R208) */
-    RNIC_MEM_PD,     /* key of another protection domain (R206) */
+    RNIC_MEM_KEY, /* unknown or invalidated key (R083, R208) */
+    RNIC_MEM_PD,  /* key of another protection domain (R206), or of a window of another QP (R210) */
     RNIC_MEM_ACCESS, /* the region does not grant the access right (R207) */
     RNIC_MEM_RANGE,  /* range not completely inside the region (R084) */
     RNIC_MEM_GONE,   /* the program unmapped the memory (rnic_attr.there) */
@@ -32,7 +32,7 @@ struct rnic_transport_ops {
                                uint8_t **out);
 
     /* Translates an SGE of a receive WQE, with local write access, in the protection domain of the
-     * receive queue. An SRQ may have another protection domain than the QP. */
+     * receive queue. The protection domain of an SRQ can differ from that of the QP. */
     enum rnic_mem (*translate_recv)(void *qp, uint32_t key, uint64_t va, uint64_t len,
                                     uint8_t **out);
 
@@ -44,8 +44,8 @@ struct rnic_transport_ops {
     enum rnic_mem (*check_whole_mr)(void *qp, uint32_t key, unsigned access);
 
     /* Invalidates a key for a SEND with Invalidate (R203) or a local invalidate. Returns false and
-     * changes nothing if the key is unknown, has another owner, or may not be invalidated by a peer
-     * (R204). */
+     * changes nothing if the key is unknown, has another owner, or does not permit invalidation by
+     * a peer (R204). */
     bool (*invalidate)(void *qp, uint32_t key);
 
     /* Binds a memory window (R211). Returns false and changes nothing if binding is not allowed. */
@@ -60,7 +60,7 @@ struct rnic_transport_ops {
 
     /* Moves the QP to the error state. Called once, after the failed WQE was completed and before
      * others are flushed (R189). After a failure of the responder (class A, C and J errors), queued
-     * responses up to the NAK are still sent. After a failure of a request, nothing is sent. */
+     * responses up to the NAK are still sent. After a failure of the requester, nothing is sent. */
     void (*failed)(void *qp);
 
     /* Reports the completion of a send WQE. *wc is valid during the call; the device fills in qpn.

@@ -12,9 +12,9 @@
  * delayed it (as in hfi1 and rxe; UC has no duplicates).
  *
  * If a SEND is incomplete, the next message of the QP uses its receive WQE (R163), even if the WQE
- * is from an SRQ (as in hfi1; rxe completes the WQE with an error). If the memory of a receive WQE
- * may not be written, the WQE completes with LOC_PROT_ERR and the QP goes to ERR (as in hfi1;
- * C9-220 requires it for RC).
+ * is from an SRQ (as in hfi1; rxe completes the WQE with an error). If the L_Key of a receive WQE
+ * does not permit the write, the WQE completes with LOC_PROT_ERR and the QP goes to ERR (as in
+ * hfi1; C9-220 requires it for RC).
  */
 #ifndef RNIC_UC_H
 #define RNIC_UC_H

@@ -81,8 +81,8 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
         }
         if (wqe->len && rnic_sq_gather(&req->sq, wqe, 0, wqe->len, req->ops, req->qp, scratch,
                                        &payload) != RNIC_MEM_OK) {
-            rnic_requester_fail(req, RNIC_WC_LOC_PROT_ERR); /* the payload memory may not be read
-                                                             * (R192) */
+            /* the L_Key does not permit reading the payload (R192) */
+            rnic_requester_fail(req, RNIC_WC_LOC_PROT_ERR);
             return false;
         }
         fill_headers(req, pkt, wqe, rnic_sq_dest(&req->sq, req->cur));

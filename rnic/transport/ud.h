@@ -4,9 +4,10 @@
  * one packet. It completes when it is sent and has no response (R178). IBTA vol. 1 ch. 9; R001..
  * are the rules of rnic/rules.md.
  *
- * A receiver drops a bad datagram and counts it, without using a receive WQE (R174). One error
- * moves the QP to the error state: a receive buffer that may not be written, because the first
- * completion in error ends the receive queue of any service (R189).
+ * A receiver drops a bad datagram and counts it, without using a receive WQE (R174). Only one error
+ * moves the QP to the error state: the L_Key of a receive WQE does not permit the write. The WQE
+ * then completes in error, and the first such completion stops the receive queue of any service
+ * (R189).
  */
 #ifndef RNIC_UD_H
 #define RNIC_UD_H
@@ -24,7 +25,7 @@
 enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_send_wr *wr,
                                const struct rnic_dest *dest);
 
-/* Returns whether rnic_ud_post() would accept *wr, that is, not return INVALID. */
+/* Returns true if rnic_ud_post() would not return INVALID for *wr. The queue may be full. */
 bool rnic_ud_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 /* Builds the next datagram: fills in *pkt from the BTH on and its header template, and returns
@@ -39,13 +40,14 @@ enum rnic_ud_fate {
     RNIC_UD_LENGTH, /* longer than the path MTU, or than a MAD on QP 1 (R171): dropped */
     RNIC_UD_NO_WQE, /* no receive WQE: dropped (R174) */
     RNIC_UD_BUFFER, /* longer than the receive buffer: dropped (R174) */
-    RNIC_UD_MEMORY, /* the buffer may not be written: the WQE completed with LOC_PROT_ERR, the QP
-                       fails */
+    RNIC_UD_MEMORY, /* the L_Key does not permit the write: the WQE completed with LOC_PROT_ERR, and
+                     * the QP failed */
     RNIC_UD_DELIVERED,
 };
 
 /* Processes a received datagram. The caller has checked its format, ICRC, address, P_Key and the QP
- * state; the payload is complete. `pkey_index` is the index of its P_Key in the port's table. */
+ * state; the payload is complete. `pkey_index` is the index of the datagram's P_Key in the port's
+ * table. */
 enum rnic_ud_fate rnic_ud_input(struct rnic_responder *resp, const struct roce_pkt *pkt,
                                 uint16_t pkey_index);
 

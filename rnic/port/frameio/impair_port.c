@@ -26,7 +26,7 @@ struct lane {
     struct impair impair;
     enum impair_side side;
     struct delay_line line;
-    struct queued_frame *due; /* frames that have arrived, oldest first */
+    struct queued_frame *due; /* frames whose delay has ended, oldest first */
     struct queued_frame **due_end;
     unsigned cnt; /* number of frames in `line` and `due` */
 };
@@ -90,13 +90,14 @@ static struct queued_frame *take_due(struct lane *lane)
     return frame;
 }
 
-/* Returns the number of further frames that the lane has room for. */
+/* Returns the number of further frames that the lane can store, each with all copies that the rules
+ * can make. */
 static unsigned lane_room(const struct impair_port *port, const struct lane *lane)
 {
     return (QUEUED_MAX - lane->cnt) / port->copies_max;
 }
 
-/* Queues one copy of the result for its arrival time. Returns false if out of memory. */
+/* Queues one copy of the impaired frame until its delay ends. Returns false if out of memory. */
 static bool queue_copy(struct impair_port *port, struct lane *lane, const struct rnic_frame *frame)
 {
     const struct impair_result *result = &port->result;
@@ -149,7 +150,7 @@ static void impair_frame(struct impair_port *port, struct lane *lane,
 
 /* ---- the port -------------------------------------------------------------------------------- */
 
-/* Sends the due frames until all are sent or the port behind is full. */
+/* Sends the due frames until all are sent or the send queue of the port behind is full. */
 static void send_due(struct impair_port *port)
 {
     struct lane *lane = &port->out;

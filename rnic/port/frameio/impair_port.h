@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "port/frameio/port.h"
 
-/* Opens an impairing port in front of `behind`. Returns 0, -EINVAL if `text` is no valid rule text,
- * or -ENOMEM. On success the new port owns `behind`; on failure the caller keeps it. */
+/* Opens an impairing port in front of `behind`. Returns 0, -EINVAL if `text` is not a valid list of
+ * rules, or -ENOMEM. On success the new port owns `behind`; on failure the caller keeps it. */
 int rnic_impair_port_open(const char *text, uint64_t seed, struct rnic_port *behind,
                           struct rnic_port **out, struct error *why);
 

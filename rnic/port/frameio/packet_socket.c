@@ -81,8 +81,8 @@ int packet_socket_open(struct packet_socket *side, const char *name, size_t ring
     }
     if (status < 0)
         return open_error(status, name, text, why);
-    /* Excludes frames that leave on the interface. Since Linux 4.20 the kernel keeps them out of
-     * the ring; on older kernels libpcap discards them. */
+    /* Excludes frames that this machine sends on the interface. Since Linux 4.20 the kernel keeps
+     * them out of the ring; on older kernels libpcap discards them. */
     if (setsockopt(side->fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) < 0 &&
         pcap_setdirection(side->pcap, PCAP_D_IN) != 0)
         return open_error(PCAP_ERROR, name, pcap_geterr(side->pcap), why);

@@ -15,9 +15,11 @@
 struct packet_socket {
     pcap_t *pcap; /* capture handle; NULL: not open */
     int fd;
-    bool dead;          /* the interface was removed, or the kernel and libpcap disagree */
-    uint64_t reopen_at; /* next attempt to reopen a dead handle, ns; UINT64_MAX: never */
-    uint64_t spared;  /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
+    bool dead; /* reading failed, for example because the interface was removed; unused until
+                * reopened */
+    uint64_t
+        reopen_at;    /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
+    uint64_t spared;  /* earliest time to reopen this handle should it die, ns; 0: at once */
     bool plain;       /* sendmmsg() does not work on the descriptor */
     char *expression; /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;

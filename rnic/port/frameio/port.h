@@ -81,8 +81,8 @@ struct rnic_port;
 
 struct rnic_port_ops {
     /* Passes at most `max` received frames to `fn`, without blocking. Returns the number of frames
-     * read, or a negative errno if the port will never receive again. With impairments `fn` may be
-     * called more or less often than the returned number. */
+     * read, or a negative errno if the port will never receive again. An impairing port can call
+     * `fn` more or less often than the returned number. */
     int (*recv)(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user, uint64_t now);
     /* Sends frames in order and returns how many are finished. A number below `cnt` means that the
      * send queue is full. The caller then keeps the other frames and retries when fds() or
@@ -105,7 +105,8 @@ struct rnic_port_ops {
     void (*flush)(struct rnic_port *port);
     void (*close)(struct rnic_port *port); /* closes this port and the ports behind this port */
     /* Closes the descriptors in a child of fork(), where they are copies of the parent's.
-     * Everything else stays as it is. No other function of the port may be called afterwards. */
+     * Everything else stays as it is. Afterwards the caller must not call any other function of the
+     * port. */
     void (*drop)(struct rnic_port *port);
 };
 

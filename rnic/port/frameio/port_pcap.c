@@ -18,9 +18,10 @@
 #define BATCH 64u
 /* retry interval after ENOBUFS, ns: the queue of a real interface has drained a little by then */
 #define RETRY_NS 20000u
-/* interval at which the other socket is read while no frames arrive, ns */
+/* while no frames arrive: interval at which the port reads the socket that received none lately, ns
+ */
 #define OTHER_IDLE_NS 3000u
-/* interval at which the other socket is read while frames arrive, ns */
+/* while frames arrive on one socket: interval at which the port reads the other socket, ns */
 #define OTHER_BUSY_NS 20000u
 /* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
  * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
@@ -41,12 +42,14 @@ struct pcap_port {
     enum which busy;                  /* socket that received frames last */
     uint64_t both_at;                 /* time when both sockets were last read */
     enum which full;                  /* socket whose send queue is full; SIDES: none */
-    bool half;           /* the next multicast frame was already sent on the loopback */
+    bool half; /* the next multicast frame was already sent on the loopback, but not yet on the link
+                */
     uint64_t retry_at;   /* time of the next attempt after ENOBUFS, ns; UINT64_MAX: none */
     uint64_t refused_at; /* time of the next frame's first ENOBUFS, ns; UINT64_MAX: none */
     uint8_t (*host)[6];
     size_t host_cnt;
-    uint32_t *block; /* QPN blocks of the filter, to detect frames that this port also receives */
+    /* QPN blocks of the filter, to detect sent frames that this port also receives */
+    uint32_t *block;
     unsigned block_cnt;
     uint8_t (*group)[6]; /* MAC addresses of the joined groups */
     unsigned group_cnt;
@@ -464,9 +467,9 @@ static void pcap_port_drop(struct rnic_port *port)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Opens a new handle for each failed one, with the previous filter and groups. The new handle is
- * opened before the old one is closed, so its descriptor has another number. An epoll set may still
- * contain the old descriptor. */
+/* Opens a new handle for each failed one, with the previous filter and groups. An epoll set may
+ * still contain the old descriptor. So the new handle is opened before the old one is closed, and
+ * gets another descriptor number. */
 static void reopen(struct pcap_port *self, uint64_t now)
 {
     for (int which = LINK; which < SIDES; which++) {

@@ -43,7 +43,7 @@ struct record {
     bool ended;          /* rnic-run was killed; the port writes no more */
     uint64_t asked;      /* time of the latest check whether rnic-run exists, ns */
     struct tally_file tally;
-    bool marked; /* the file has the first mark of the current batch */
+    bool marked; /* the file has the mark (pcapng_merge.h) that begins the current batch */
     uint8_t *buf;
     size_t len;
     unsigned frames; /* number of frames in `buf` */
@@ -132,8 +132,8 @@ static bool is_orphaned(struct record *record, uint64_t now)
     return tally_is_orphaned(&record->tally);
 }
 
-/* Waits until the reader of the recording has little left to read. Without this wait, a reader
- * that is slower than the programs would fill the memory. */
+/* Waits until rnic-run, which reads the recording, has read most of it. Otherwise the recording
+ * would fill the memory if rnic-run is slower than the programs. */
 static void wait_for_reader(struct record *record)
 {
     const struct timespec pause = rnic_timespec(ROOM_NS);
@@ -179,7 +179,8 @@ static void write_out(struct record *record)
     record->frames = 0;
 }
 
-/* Writes the mark at the beginning of a batch. Later frames get timestamps. */
+/* Writes the mark that begins a batch: the timestamps of the batch's frames are not before the time
+ * of the mark. */
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];
@@ -391,7 +392,8 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
     record->process = (uint32_t)getpid();
     record->tally.fd = -1;
     if (snprintf(name, sizeof(name), "%s/tally", attr->folder) < (int)sizeof(name))
-        (void)tally_open(&record->tally, name); /* missing if the user set RNIC_RECORD */
+        /* there is no tally if the user set RNIC_RECORD without rnic-run */
+        (void)tally_open(&record->tally, name);
     record->offset = record->tally.tally ? record->tally.tally->utc_offset : rnic_utc_offset();
     *out = &record->port;
     return 0;

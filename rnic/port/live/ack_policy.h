@@ -7,9 +7,8 @@
  * acknowledges this request and the peer's next one. It can also save a system call: the ACK is
  * sent together with the program's answer. But an ACK that the peer needs now must not wait. So:
  *
- * 1. ack_policy_received(): requests arrived while the program polls. Or the poll thread received
- *    them for a program that sent something lately. Their ACKs may wait a few microseconds for
- *    the program's answer or for the next request.
+ * 1. ack_policy_received(): requests arrived while the program polls. Their ACKs may wait a few
+ *    microseconds for the program's answer or for the next request.
  * 2. ack_policy_sent(): the program sent something. ACKs that wait for its answer are sent with it.
  * 3. ack_policy_until() returns the end of the wait. After that time the ACKs are sent.
  *
@@ -17,7 +16,8 @@
  * failure doubles the number of waits that are skipped:
  *   poller  the program polls too seldom to send a waiting ACK in time
  *   next    no next request arrived in time: the peer needs the ACK, or sends seldom
- *   answer  the program did not answer a request in time that the poll thread had received
+ *   answer  the poll thread received a request and delayed its ACK (poll_thread.c), but the program
+ *           did not answer in time
  */
 #ifndef RNIC_ACK_POLICY_H
 #define RNIC_ACK_POLICY_H
@@ -54,7 +54,7 @@ struct ack_policy {
 };
 
 /* Starts or extends a wait: the polling program received requests at `now`. `answers`: the program
- * has requests outstanding itself, so it may answer soon. */
+ * itself sent a request lately, so it will probably answer soon. */
 void ack_policy_received(struct ack_policy *policy, bool answers, uint64_t now);
 
 /* Records that the program posted a send request at `now`. */

@@ -220,7 +220,7 @@ static void free_live(struct rnic_live *live)
 static void fill_seeds(struct rnic_live *live)
 {
     live->unpredictable = live->attr.seed == 0;
-    if (live->unpredictable) /* the impairments need a seed */
+    if (live->unpredictable) /* keys and QPNs need no seed then, but the impairments do */
         arc4random_buf(&live->attr.seed, sizeof(live->attr.seed));
     /* QPNs have a separate random sequence. */
     rnic_entropy_init(&live->entropy, ~live->attr.seed, live->unpredictable);
@@ -272,8 +272,8 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     return live;
 }
 
-/* Creates the device with the GIDs of `attr` or else of the interface. Returns 0 or a negative
- * errno. */
+/* Creates the device with the GIDs of `attr` or, if `attr` has none, with those of the interface.
+ * Returns 0 or a negative errno. */
 static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr, struct error *why)
 {
     struct rnic_attr device = {0};
@@ -324,8 +324,9 @@ static void report_claimed(const struct rnic_live *live, struct error *why)
               live->iface.name, live->iface.name, most);
 }
 
-/* Starts a live device whose interface is set, and stores it in *out before the thread starts,
- * because callbacks use it. Returns 0, or a negative errno; on failure frees the live device. */
+/* Starts a live device whose interface is set. Sets *out before the thread starts, because
+ * callbacks can use *out. Returns 0 or a negative errno; after a failure the live device is freed.
+ */
 static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct rnic_live **out,
                  struct error *why)
 {

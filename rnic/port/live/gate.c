@@ -7,8 +7,8 @@
  *    the frames itself. No frame wakes the poll thread, which sleeps for short naps only.
  * 3. The poll thread opens the gate if it finds after a nap that the program no longer polls.
  * 4. A program that asks for a completion event opens the gate at once. Such a program may poll
- *    until its CQ is empty and then block. So many more polls without work are needed to shut the
- *    gate again.
+ *    until its CQ is empty and then block. Therefore the gate shuts again only after a much larger
+ *    number of polls without work.
  * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). If frames
  *    waited while the gate was shut, the gate opens each time a poll finds a completion, for the
  *    next UNPOLLED_MAX times.
@@ -23,10 +23,11 @@
 /* longest time between two polls of a program that polls continuously, ns */
 #define POLLS_NOW_NS 100000u
 #define VAIN_POLLS   4u /* number of successive polls without work that shut the gate */
-/* number of such polls after the program asked for a completion event */
+/* number of successive polls without work that shut the gate after the program asked for a
+ * completion event */
 #define VAIN_POLLS_ARMED 64u
-/* number of such polls on shared memory, where a poll makes no system call and takes a tenth of the
- * time */
+/* the same number on shared memory, where a poll makes no system call and takes a tenth of the time
+ */
 #define VAIN_POLLS_ARMED_SHM 1024u
 #define UNPOLLED_MAX         8u
 
@@ -127,7 +128,7 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
 }
 
 /* Keeps the poll thread off the CPU of a program that reads its memory in a loop, as such a program
- * keeps that CPU busy. On another CPU the poll thread preempts no one, or only a peer that waits
+ * keeps that CPU busy. On another CPU the poll thread preempts no thread, or only a peer that waits
  * for an answer. A sender on that other CPU can wake the poll thread without an interrupt to
  * another CPU. */
 void live_keep_away(struct rnic_live *live, int cpu)

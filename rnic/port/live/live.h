@@ -13,8 +13,8 @@
  *    calls rnic_live_leave_poll().
  * 4. While no program thread polls, the live device's own thread receives, expires timers and
  *    sends. Without frames and timers no thread runs. Where real-time priority is permitted
- *    (CAP_SYS_NICE, RLIMIT_RTPRIO), a watchdog thread does this when no other thread gets a CPU
- *    for 10 ms.
+ *    (CAP_SYS_NICE, RLIMIT_RTPRIO), a watchdog thread drives the device when no other thread gets a
+ *    CPU for 10 ms.
  * 5. rnic_live_close() frees the device with all its objects.
  *
  * Any thread may call any function at any time. A function marked "locked" needs the lock; one
@@ -67,7 +67,7 @@ struct rnic_live_attr {
     const char *record; /* folder for pcapng files of all frames sent and received, or NULL; each
                          * process writes its own file (port/frameio/record.h) */
     bool record_shared; /* `record` is the folder of all local processes: only the sender records a
-                           frame between two of them */
+                         * frame between two of them */
     const char *tap;    /* interface that gets a copy of each sent frame, or NULL */
     bool mw_2a;         /* type 2 memory windows are 2A, not 2B (rnic_attr.mw_2a) */
     bool (*there)(const void *addr, size_t len, bool write); /* callback rnic_attr.there, or NULL */
@@ -153,8 +153,8 @@ void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
  * QPN space. Returns 0 if none is left. Frames reach a process only for such QPNs, for QP 1, and
  * for multicast groups it joined. Claims another block of the space when one is used up. Locked.
  *
- * QPNs that the device chooses itself are in the first block. This function may return one of
- * them again. A caller that uses both kinds tries another QPN after RNIC_ERR_EXISTS.
+ * QPNs that the device chooses itself are in the first block, and this function can return one that
+ * is already in use. A caller that uses both kinds of QPNs tries another QPN after RNIC_ERR_EXISTS.
  */
 uint32_t rnic_live_qpn_get(struct rnic_live *live);
 void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn); /* Frees a QPN after rnic_qp_del().
@@ -171,9 +171,9 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Returns whether this process answers requests to QP 1 that no process on the interface answers,
- * such as a REQ for an unknown service. Exactly one process does. After that process has ended, the
- * next process that calls this function replaces it. Also locked. */
+/* Returns true if this process is the one that answers requests to QP 1 for which no process on the
+ * interface is responsible, such as a REQ for an unknown service. Exactly one process is. After
+ * that process has ended, the next process that calls this function replaces it. Also locked. */
 bool rnic_live_gsi_owner(struct rnic_live *live);
 
 #define RNIC_LIVE_GROUPS 64u /* maximum number of multicast groups per live device */

@@ -37,7 +37,7 @@
 #define LIVE_NAP_NS 200000u
 /* longest sleep of the poll thread while the gate is shut, ns */
 #define LIVE_NAP_MAX_NS 1000000u
-/* longest time from a send to the program's next answer, ns */
+/* a program that sent a request within this time is expected to answer the next request soon, ns */
 #define ACK_SENDER_NS 20000000u
 
 /* A multicast group that the device joined. */
@@ -66,9 +66,11 @@ struct poll_gate {
     atomic_bool open;
     atomic_uint_fast64_t polled_at; /* time of the program's last poll, ns */
     unsigned vain_polls; /* successive polls that handled nothing while the gate was open */
-    bool waits;          /* the poll thread may wait for the port's descriptors */
+    bool waits;          /* no received frame waits, so the poll thread is allowed to sleep until a
+                          * descriptor of the port is ready */
     bool armed;          /* the program asked for an event since the gate was last shut */
-    unsigned unpolled;   /* > 0: frames recently had to wait while the program did not poll */
+    unsigned unpolled;   /* number of times that the gate opens early, because frames had to wait
+                          * while the program did not poll; 0: none */
 };
 
 struct poll_thread {
@@ -125,15 +127,15 @@ struct rnic_live {
     bool slot_used[RNIC_GID_MAX];
     struct rnic_entropy entropy; /* random source for QPNs */
 
-    /* True while port, QPN blocks and threads exist. A child of fork() is detached until the
-     * parent's names are free. */
+    /* True while port, QPN blocks and threads exist; false in a child of fork(). */
     bool attached;
-    atomic_bool fds_closed;      /* the program closed the descriptors: the device is detached
-                                  * forever */
-    uint64_t fds_checked_at;     /* time of the last check of the descriptors, ns */
-    bool stop;                   /* requests the threads to end */
-    struct rnic_port *port;      /* port in front of all other ports */
-    struct rnic_port *wire_port; /* port of attr.wire behind `port`; NULL: a given port */
+    atomic_bool fds_closed;  /* the program closed the descriptors: the device is detached
+                              * forever */
+    uint64_t fds_checked_at; /* time of the last check of the descriptors, ns */
+    bool stop;               /* requests the threads to end */
+    struct rnic_port *port;  /* port in front of all other ports */
+    /* port of attr.wire, behind the others; NULL: the caller provided the port */
+    struct rnic_port *wire_port;
     struct rnic_udp_reserve udp_reserve;
     struct rnic_qpn_alloc qpns;
     int watch_fd;  /* netlink socket: signals changes of interfaces */
@@ -200,7 +202,7 @@ void live_gate_missed(struct rnic_live *live, uint64_t now); /* Records that the
 bool live_polled_lately(const struct rnic_live *live, uint64_t now);
 bool live_polls_now(const struct rnic_live *live, uint64_t now);
 void live_keep_away(struct rnic_live *live,
-                    int cpu); /* Keeps the poll thread off this CPU; -1: it may use all CPUs. */
+                    int cpu); /* Keeps the poll thread off this CPU; -1: allows all CPUs. */
 
 /* Functions of drive.c. The caller has the lock. They return whether any frame or timer was
  * handled. */
@@ -209,7 +211,7 @@ bool live_drive(struct rnic_live *live, uint64_t now);         /* Drives the dev
 bool live_drive_polling(struct rnic_live *live, uint64_t now); /* Drives the device for a program
                                                                 * that polls. */
 /* Sends the requests that the program posted, and returns whether it sent any. While the program
- * polls its CQs, the port may hold ACKs back. */
+ * polls its CQs, ACKs may be delayed. */
 bool live_send_posted(struct rnic_live *live, uint64_t now);
 bool live_receive(struct rnic_live *live, uint64_t *now); /* Receives frames and expires timers. */
 /* Sends frames. Also sends the delayed ACKs if `holds` is false or their delay has ended. */

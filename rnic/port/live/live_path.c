@@ -2,9 +2,9 @@
 /*
  * Paths: finds the MAC address of a destination. An address of this machine needs no request.
  * Otherwise the kernel's route yields the next hop. The hop's MAC address is in the kernel's
- * neighbour table, or the port requests it on the link. If the device has an own address that the
- * kernel does not have, all destinations count as on the link, because such an address has no
- * routes.
+ * neighbour table, or the port requests it on the link. The device can have an address that the
+ * kernel does not have. The kernel has no routes for such a source address, so all its destinations
+ * count as on the link.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -153,7 +153,7 @@ static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_
 
     if (!found)
         found = wait_for(live, until, now);
-    /* leaves the lock to a polling program while this thread spins */
+    /* if the program polls now, sleeps again without the lock, which the program needs */
     while (!found && atomic_load(&live->thread.sleep_until) &&
            live_polls_now(live, now = rnic_live_now())) {
         lengthen_nap(&live->thread);

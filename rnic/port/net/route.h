@@ -36,9 +36,8 @@ int rnic_route_is_default(unsigned oif);
 /* Returns whether one message of a list of routes is a default route through interface `oif`. */
 bool rnic_route_parse_default(const struct nlmsghdr *msg, unsigned oif);
 
-/* Looks up `hop` in the kernel's neighbour table of interface `oif`. Returns true and its MAC
- * address if the kernel would send to the neighbour now (reachable, stale, being probed,
- * permanent). */
+/* Looks up `hop` in the kernel's neighbour table of interface `oif`. Returns true and the MAC
+ * address of `hop` if its entry is usable: reachable, stale, being probed or permanent. */
 bool rnic_neigh_lookup(unsigned oif, const uint8_t hop[16], uint8_t mac[6]);
 
 /* Parses one message of a neighbour table. Returns true and the MAC address if it is a usable entry

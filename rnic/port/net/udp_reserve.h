@@ -13,8 +13,8 @@ struct rnic_udp_reserve {
     int fd[2]; /* sockets for IPv4 and IPv6; -1: not open */
 };
 
-/* Reserves UDP port 4791. Returns 0 or a negative errno: -EADDRINUSE if another user does not share
- * the port, usually the kernel's rdma_rxe. */
+/* Reserves UDP port 4791. Returns 0 or a negative errno: -EADDRINUSE if another owner of the port
+ * does not share it; usually this is the kernel's rdma_rxe. */
 int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why);
 void rnic_udp_reserve_close(struct rnic_udp_reserve *reserve);
 

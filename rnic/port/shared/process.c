@@ -162,13 +162,14 @@ struct asked {
     int fd; /* connection, or -1 */
 };
 
-/* Returns whether a process of this user id is listed: one of this user, or any for root. */
+/* Returns true if this process may see the processes of user `uid`: root sees all, any other user
+ * only those of the same user. */
 static bool is_listed(uid_t uid)
 {
     return geteuid() == 0 || uid == geteuid();
 }
 
-/* Returns whether the process that a name claims is of a listed user. */
+/* Returns true if this process may see process `pid`, a pid taken from a registry name. */
 static bool is_listed_pid(int pid)
 {
     char path[32];

@@ -17,16 +17,16 @@
 #define RNIC_BLOCKS_MAX 64u /* maximum number of blocks of one process: 262,144 QPNs */
 
 /*
- * Number of QPNs freed later before a freed QPN is used again. A peer may still have a connection
- * of that QPN, and would reject a new one as stale (R231, R234). Hardware that assigns ascending
- * QPNs has the same effect.
+ * A freed QPN rests: it is used again only after this number of other QPNs was freed. A peer may
+ * still have a connection with the freed QPN, and would reject a new connection as stale (R231,
+ * R234). Hardware that assigns ascending QPNs has the same effect.
  */
 #define RNIC_QPNS_REST 1024u
 
 struct rnic_block {
     uint32_t number;
     int fd;
-    uint32_t free;                       /* number of QPNs that are neither in use nor resting */
+    uint32_t free; /* number of QPNs that are neither in use nor resting (RNIC_QPNS_REST) */
     uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit map: QPN is in use or resting */
     uint64_t resting[RNIC_BLOCK_QPNS / 64];
     uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of resting QPNs, oldest at rest_first */

@@ -74,7 +74,7 @@ bool rnic_registry_held(const char *iface, const char *name)
 
 struct name_count {
     struct sockaddr_un prefix;
-    size_t prefix_len; /* without the family */
+    size_t prefix_len; /* length of the prefix in prefix.sun_path, bytes */
     unsigned user_cnt;
     struct {
         uint32_t uid;

@@ -4,13 +4,14 @@
  * ports, and find each other (process.h). No daemon is needed. A process claims a name by binding
  * an abstract unix socket to "\0rnic/<interface>/<name>". A name has at most one owner in a network
  * namespace, and the kernel frees the name however the process ends. The sockets are datagram
- * sockets that receive nothing. Only those of proc/ are stream sockets, which have a separate name
- * space.
+ * sockets that receive nothing, except for the listening sockets of proc/ (stream) and shm/
+ * (sequenced packets).
  *
  *   qpnblk/<n>    QPNs n * 4096 .. n * 4096 + 4095, n = 1..4094
  *   gsi           the process that answers QP 1 requests for services that no process has
  *   cm/<ps>/<n>   a port of the connection manager
  *   proc/<pid>    listens, and sends a description of the process to each client
+ *   shm/<uid>.<n> listens for the other processes of the user on shared memory (shm/hello.h)
  */
 #ifndef PORT_SHARED_REGISTRY_H
 #define PORT_SHARED_REGISTRY_H

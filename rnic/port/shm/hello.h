@@ -2,8 +2,8 @@
 /*
  * Hello: the only message between two ports on shared memory. The writer of a ring connects to the
  * name of the reader's QPN block, and sends a hello with the ring's memory file. Afterwards each
- * end sends bytes without meaning to wake the other, and the end of the connection reports that a
- * process has ended. Used by port/shm/peers.c.
+ * end wakes the other by sending a byte, whose value has no meaning. The end of the connection
+ * shows that the process at the other end has ended. Used by port/shm/peers.c.
  *
  * The name is "shm/<user id>.<QPN block>" in the registry (port/shared/registry.h) for the first
  * block of a process, and "shm-more/<user id>.<QPN block>" for each further block. Both ends check

@@ -165,7 +165,8 @@ void shm_in_end(struct shm_peers *peers, struct shm_in *in)
     struct epoll_event event = {.events = 0};
 
     if (!in->ended && rnic_fd_is_tagged(in->fd))
-        epoll_ctl(peers->epoll_fd, EPOLL_CTL_DEL, in->fd, &event); /* it would stay readable */
+        /* a closed connection stays readable */
+        epoll_ctl(peers->epoll_fd, EPOLL_CTL_DEL, in->fd, &event);
     in->ended = true;
 }
 

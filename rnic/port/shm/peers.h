@@ -48,12 +48,12 @@ struct shm_out {
     char iface[RNIC_IFNAME_MAX]; /* interface of the peer's device */
     uint8_t mac[6];              /* MAC address of that interface */
     uint32_t block;              /* QPN block by whose name the peer was found */
-    bool first;                  /* it is the peer's first block */
+    bool first;                  /* `block` is the peer's first block */
     bool ended;
     uint64_t full_since; /* time since which the ring is full, ns; 0: it is not full */
     bool stuck;          /* the ring was full for so long that frames are dropped */
-    uint64_t cast;       /* number of the last frame for several processes that is in the ring */
-    bool touched;        /* frames were written since the reader was last woken */
+    uint64_t cast; /* number of the last multicast or QP 1 frame that was written to the ring */
+    bool touched;  /* frames were written since the reader was last woken */
     struct shm_segment segment;
     struct shm_writer writer;
 };

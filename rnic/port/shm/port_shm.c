@@ -27,7 +27,7 @@ struct shm_port {
     struct shm_writer own_writer;
     struct shm_reader own_reader;
     struct shm_out *blocked; /* ring that is full; NULL: none */
-    uint64_t cast;           /* number of the next frame for several processes, from 1 */
+    uint64_t cast;           /* number of the next multicast or QP 1 frame, from 1 */
     unsigned next_in;        /* index of the ring to read first */
     bool check_next;         /* the next recv() checks the sockets: the thread may have slept */
     uint64_t checked_at;     /* time of the last shm_peers_check(), ns */
@@ -111,9 +111,10 @@ static bool has_group(const struct shm_port *self, const uint8_t mac[6])
     return false;
 }
 
-/* Writes a frame to all processes with one interface (a multicast frame) or one MAC address (a
- * frame to QP 1). Returns false if the frame must wait for a process whose ring is full. The next
- * call, for the same frame, then omits the processes that already have it. */
+/* Writes a multicast frame to all processes on the sender's interface, or a frame to QP 1 to all
+ * processes with the destination MAC address. Returns false if the frame must wait for a process
+ * whose ring is full. The next call, for the same frame, then omits the processes that already have
+ * it. */
 static bool send_to_all(struct shm_port *self, struct rnic_frame *frame, bool multicast,
                         uint32_t qpn, uint64_t now)
 {
@@ -241,7 +242,8 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
         if (n < 0) {
             self->stats.rx_failed++;
             shm_in_end(&self->peers, in);
-            in->greeted = false; /* the frames behind the wrong word are lost */
+            /* the ring has a wrong word; the frames after that word are lost */
+            in->greeted = false;
             continue;
         }
         taken += (unsigned)n;

@@ -24,8 +24,8 @@ struct rnic_port_filter; /* frameio/port_pcap.h */
 
 struct rnic_port_shm_attr {
     uint32_t ring; /* size of each ring to another process, bytes: a power of two; 0: default */
-    bool icrc;     /* the frames to send have an ICRC, and received frames get one if they lack it.
-                    * Otherwise received frames may have RNIC_FRAME_NO_ICRC. */
+    bool icrc; /* true: sent frames have an ICRC, and the port adds one to a received frame without
+                * ICRC; false: received frames can have RNIC_FRAME_NO_ICRC */
 };
 
 /* Opens a port on `iface`. It has no peers until rnic_port_shm_filter(). Returns 0 or a negative

@@ -82,8 +82,9 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
     return 1;
 }
 
-/* Clears a flag that the other end set before it sleeps. Both ends first store, then execute a
- * fence, then read the other's store. So at least one of them notices the other. */
+/* Clears a flag that the other end sets before it sleeps. Returns true if the flag was set. Both
+ * ends first store, then execute a fence, then read the other's store. So at least one of them
+ * notices the other. */
 static bool take_flag(_Atomic uint32_t *flag)
 {
     atomic_thread_fence(memory_order_seq_cst);

@@ -9,7 +9,8 @@
  * A record is a 64-bit header word and a frame, aligned to a cache line. The writer stores the
  * header word last. A reader that spins reads only this word. Before the writer publishes a record,
  * it clears the header word of the next one, so that no byte of an earlier frame is read as a
- * header. A record never crosses the end of the ring: a skip record precedes one that would.
+ * header. A record never crosses the end of the ring. If the next one would, a skip record fills
+ * the bytes up to the end.
  *
  * Neither end trusts the other. Each keeps its own position in private memory. A word of the shared
  * memory is read once, checked, and not read again. A wrong word makes the ring broken, which the
@@ -72,8 +73,8 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
  * a batch. Returns true once for each sleep. */
 bool shm_writer_rings(struct shm_writer *writer);
 
-/* Asks the reader to wake this writer when the ring has room. Returns false if it already has
- * room for the longest frame. */
+/* Asks the reader to wake this writer when the ring has room for a frame. Returns false if the ring
+ * already has room for the longest frame. */
 bool shm_writer_waits(struct shm_writer *writer);
 
 void shm_reader_init(struct shm_reader *reader, const struct shm_memory *memory);

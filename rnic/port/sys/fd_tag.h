@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* Signal number that marks a descriptor as ours (F_SETSIG). No program is known to use this number.
- */
+/* Signal number that marks a file as opened by the device (F_SETSIG). No program is known to use
+ * this number. */
 #ifdef SIGSTKFLT
 #define RNIC_FD_TAG SIGSTKFLT
 #else

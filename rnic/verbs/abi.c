@@ -44,7 +44,7 @@ SYMVER(rnic_private_ignore, ibv_register_driver, "@", "IBVERBS_1.1");
 RNIC_EXPORT int rnic_private_none(void);
 RNIC_EXPORT void rnic_private_ignore(void);
 
-/* Replaces provider functions that would need hardware. Always returns 0. */
+/* Replaces functions that need a device of the provider. Always fails with EOPNOTSUPP. */
 int rnic_private_none(void)
 {
     errno = EOPNOTSUPP;
@@ -67,6 +67,6 @@ SYMVER(rnic_private_ignore, verbs_register_driver_59, "@@", "IBVERBS_PRIVATE_59"
 SYMVER(rnic_private_ignore, verbs_register_driver_64, "@@", "IBVERBS_PRIVATE_64");
 SYMVER(rnic_private_ignore, verbs_register_driver_65, "@@", "IBVERBS_PRIVATE_65");
 
-/* Exported variable: providers set it if their device may be removed. */
+/* Exported variable: a provider sets it if its device can be removed at run time. */
 bool rnic_allow_disassociate_destroy;
 SYMVER_PRIVATE(rnic_allow_disassociate_destroy, verbs_allow_disassociate_destroy);

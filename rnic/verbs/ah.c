@@ -31,7 +31,8 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
         .tclass = ah->grh.traffic_class,
         .hop_limit = ah->grh.hop_limit > path.hop_limit ? ah->grh.hop_limit : path.hop_limit,
         .flow = ah->grh.flow_label & 0xFFFFF,
-        /* A program selects the path through the network by a flow label. */
+        /* The program's flow label determines the UDP source port and so the path through the
+         * network. */
         .udp_sport = ah->grh.flow_label ? ibv_flow_label_to_udp_sport(ah->grh.flow_label) : 0,
     };
     memcpy(av->dmac, path.dmac, sizeof av->dmac);
@@ -151,8 +152,8 @@ int ibv_init_ah_from_wc(struct ibv_context *context, uint8_t port, struct ibv_wc
     attr->grh.flow_label = hdr.flow;
     attr->grh.hop_limit = hdr.hop_limit;
     attr->grh.traffic_class = hdr.tclass;
-    /* Selects the GID to which the peer sent; for a multicast datagram the first GID of its kind.
-     */
+    /* Selects the GID to which the peer sent; for a multicast datagram the first GID of the same
+     * RoCE and IP version. */
     bool multicast = roce_gid_is_multicast(hdr.dgid);
     bool ip4 = roce_gid_is_ip4(hdr.sgid);
     for (uint32_t i = 0; i < RNIC_GID_MAX; i++) {

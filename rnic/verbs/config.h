@@ -10,7 +10,8 @@
  *   RNIC_SEED       a number: keys, QPNs and impairments are repeatable; not set or 0: random
  *   RNIC_RECORD     folder for pcapng files of all packets sent and received, created if missing:
  *                   one file for each process and interface (mergecap joins them)
- *   RNIC_TIMELINE   file for the times of all send requests (timeline_record.h); may be shared
+ *   RNIC_TIMELINE   file for the times of all send requests (timeline_record.h). Several processes
+ *                   can write one file.
  *   RNIC_LINGER     quiet time in milliseconds, default 0. The end of a QP (ibv_destroy_qp(),
  *                   ibv_modify_qp() to ERR or RESET, as rdma_disconnect() does,
  *                   ibv_close_device(), exit()) waits until no packet has arrived for this time,

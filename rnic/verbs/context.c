@@ -65,8 +65,8 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
-/* Opens the live device, or uses the open one. A child of fork() opens a separate one. Called with
- * the list's lock. Returns 0 or an errno. */
+/* Opens the live device, or uses the open one. A child of fork() opens a new live device. Called
+ * with vdevice_lock. Returns 0 or an errno. */
 static int open_hca(struct vdevice *device)
 {
     if (device->hca && !device->hca->inherited) {
@@ -338,8 +338,8 @@ int ibv_close_device(struct ibv_context *context)
 /* ---- importing ---------------------------------------------------------------------------------
  */
 
-/* Finds the open context whose cmd_fd `fd` is a duplicate of. Returns 0 or an errno. Objects belong
- * to one process, so a descriptor that another process sent is not found. */
+/* Finds the open context whose cmd_fd refers to the same file as `fd`. Returns 0 or an errno.
+ * Objects belong to one process, so a descriptor that another process sent is not found. */
 static int find_context(int fd, struct ibv_device **device, uint32_t *file)
 {
     struct stat is;

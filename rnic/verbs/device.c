@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Device list: one device for each suitable interface, and queries that need no open device. These
- * functions open no capture, because a libpcap with its RDMA sniffer lists the devices itself.
+ * functions open no capture, because a libpcap with an RDMA sniffer calls ibv_get_device_list()
+ * itself.
  *
  * A listed device keeps its address until the process ends: librdmacm compares pointers of several
  * lists, and programs use entries after they freed the list.
@@ -185,8 +186,8 @@ const char *ibv_get_sysfs_path(void)
     return SYSFS;
 }
 
-/* Finds the GID with index `idx`. Reads the table of an open device, because there an address keeps
- * its index. */
+/* Finds the GID with index `idx`. If the device is open, reads its GID table, in which a GID keeps
+ * its index when other addresses change. */
 static bool gid_of_index(struct vdevice *device, const struct rnic_iface *iface, unsigned idx,
                          struct rnic_gid *gid)
 {

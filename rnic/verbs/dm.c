@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ACCESS_UNIT 4u  /* offset and length of a copy are multiples of 4 bytes, as on mlx5 */
-#define MIN_ALIGN   6u  /* log2 of the alignment without a requirement: a cache line */
+#define MIN_ALIGN   6u  /* log2 of the alignment if the program requires none: a cache line */
 #define MAX_ALIGN   12u /* log2 of the largest alignment: a page */
 
 /* Reserves `len` bytes of the remaining device memory. */
@@ -51,7 +51,7 @@ static int copy_from(void *to, struct ibv_dm *dm, uint64_t off, size_t len)
     return from ? 0 : EFAULT;
 }
 
-/* Allocates the program's structure of `memory`. */
+/* Allocates the struct ibv_dm with which the program refers to `memory`. */
 static struct vdm *new_object(struct ibv_context *context, struct vdm_memory *memory)
 {
     struct vdm *dm = calloc(1, sizeof *dm);

@@ -167,7 +167,8 @@ static struct vmr *vmr_of(struct ibv_mr *mr)
     return (struct vmr *)(void *)mr;
 }
 
-/* Converts access flags. Returns EINVAL for an unknown flag that may not be ignored. */
+/* Converts access flags. Returns 0, or EINVAL for an unknown flag outside
+ * IBV_ACCESS_OPTIONAL_RANGE. */
 static int to_rnic_access(unsigned flags, unsigned *access)
 {
     *access = flags & RNIC_ACCESS_FLAGS;
@@ -243,7 +244,8 @@ struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
     return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned)access);
 }
 
-/* Registers memory for ibv_reg_mr() with non-constant flags; iova is then the address. */
+/* Registers memory. The macro ibv_reg_mr() also calls this function if `access` is not a constant;
+ * `iova` is then the address. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                                 unsigned access)
 {

@@ -68,7 +68,8 @@ extern bool rnic_allow_disassociate_destroy;
 
 /* ---- the open device of a process, and a program's contexts on it ---------------------------- */
 
-/* Live device, shared by all contexts of this process on one interface. */
+/* Live device, shared by all contexts of this process on one interface. Members marked "locked" are
+ * used only with the device's lock. */
 struct vhca {
     struct rnic_live *live;
     struct rnic_map cqs, qps, srqs; /* maps from device objects to the program's objects; locked */
@@ -82,7 +83,8 @@ struct vhca {
     struct xrc_domain *domains; /* XRC domains; locked */
     bool shm;        /* frames go through shared memory, so there are no raw packet QPs; constant */
     uint64_t linger; /* quiet time before a QP ends, ms (RNIC_LINGER) */
-    uint64_t lingered;    /* packets received when the last quiet time ended; locked */
+    uint64_t lingered;    /* number of packets received (rx_packets) when the last quiet time ended;
+                           * locked */
     pid_t pid;            /* process that opened the device */
     bool inherited;       /* the parent of this process opened the device before fork() */
     struct vhca *parents; /* inherited device that this one replaces in a child; or NULL */
@@ -135,8 +137,8 @@ static inline struct rnic *vhca_lock(struct vhca *hca)
     return rnic_live_lock(hca->live);
 }
 
-/* Locks the device, but first processes received frames. For calls that change or destroy objects
- * which those frames use. */
+/* Locks the device and sends the delayed ACKs, for calls that change or destroy objects which an
+ * acknowledged request used (rnic_live_settle()). */
 static inline void vhca_lock_settled(struct vhca *hca)
 {
     rnic_live_lock(hca->live);

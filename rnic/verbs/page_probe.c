@@ -175,12 +175,12 @@ static struct sigaction before[SIGNALS][LEVELS];
 static unsigned used[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Position at which this thread continues after a missing page. Handlers of all threads read it, so
- * it must exist without a call of malloc(). */
+/* Position at which this thread continues after a missing page. A signal handler in any thread
+ * reads it, so reading it must not call malloc(). */
 static __thread sigjmp_buf *volatile back __attribute__((tls_model("initial-exec")));
 
-/* Time of this thread's last check, and whether the thread would not deliver signals to our
- * handler. */
+/* `at`: time of this thread's last check of the handlers, ns. `asks`: this thread must ask the
+ * kernel about pages, because our handler is not installed or the thread blocks its signals. */
 static __thread struct {
     int64_t at;
     bool asks;
@@ -217,8 +217,9 @@ static void handle_fault(unsigned level, int sig, siginfo_t *info, void *context
             call_previous_handler(&before[i][level], sig, info, context);
 }
 
-/* Another library may install its own handler over ours; then this file installs the next of these
- * over it. before[n] is the handler that take_n() replaced, and that take_n() calls. */
+/* Another library may install its own handler over ours; this file then installs the next of these
+ * functions. before[n] is the handler that take_n() replaced, and that take_n() calls for other
+ * faults. */
 #define TAKE(n)                                                                                    \
     static void take_##n(int sig, siginfo_t *info, void *context)                                  \
     {                                                                                              \

@@ -205,7 +205,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->builder ? &vqp_of(qp)->ex : NULL;
 }
 
-/* maximum wait in units of the quiet time, because other QPs may always have traffic */
+/* maximum wait of vhca_linger(), in quiet times (RNIC_LINGER): traffic of other QPs may never pause
+ */
 #define LINGER_SPANS 20u
 
 void vhca_linger(struct vhca *hca)

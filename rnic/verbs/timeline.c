@@ -18,7 +18,8 @@
 
 #define BUFFERED 512u
 #define LINES_MAX                                                                                  \
-    65536u /* maximum number of requests tracked for a QP; beyond it the oldest is written */
+    65536u /* maximum number of requests tracked for a QP; with more, the oldest one's record is   \
+            * written early */
 
 struct timeline_request {
     uint32_t wqe; /* WQE number of the request; 0: unused entry */
@@ -224,7 +225,8 @@ struct timeline *timeline_new(const char *path, struct rnic *rnic)
     timeline->tally.fd = -1;
     if (slash &&
         snprintf(name, sizeof name, "%.*s/tally", (int)(slash - path), path) < (int)sizeof name)
-        (void)tally_open(&timeline->tally, name); /* missing if the user set RNIC_TIMELINE */
+        /* there is no tally if the user set RNIC_TIMELINE without rnic-run */
+        (void)tally_open(&timeline->tally, name);
     rnic_watch(rnic, on_step, timeline);
     pthread_mutex_lock(&all_lock);
     timeline->next = all;

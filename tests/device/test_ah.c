@@ -43,8 +43,8 @@ static int send_to(const struct rnic_ah *ah, uint32_t qpn)
     return rnic_post_send(ud, &wr);
 }
 
-/* Each field of the address vector reaches its place in the frame, in each envelope, with and
- * without a VLAN tag. */
+/* Each field of the address vector is sent in the right header field, in each encapsulation, with
+ * and without a VLAN tag. */
 static void every_field_of_the_vector_is_in_the_frame(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
@@ -89,7 +89,7 @@ static void every_field_of_the_vector_is_in_the_frame(void)
         switch (encaps[i / 2]) {
         case ROCE_ENCAP_V2_IP4:
             EXPECT_EQ(pkt.ip4.dscp, 0xB7 >> 2);
-            EXPECT_EQ(pkt.ip4.ecn, 2); /* rule R005 of rnic/rules.md */
+            EXPECT_EQ(pkt.ip4.ecn, 2); /* CE is sent as ECT(0) (R005) */
             EXPECT_EQ(pkt.ip4.ttl, 64);
             break;
         case ROCE_ENCAP_V2_IP6:
@@ -191,8 +191,8 @@ static void queued_request_outlives_its_handle(void)
     fixture_free(&fixture);
 }
 
-/* A unicast handle is refused for a multicast QPN, and a multicast handle for any other QPN (R048).
- */
+/* A unicast handle is refused for the multicast QPN. A multicast handle replaces any QPN by the
+ * multicast QPN (R048). */
 static void r048_multicast_qpn_needs_a_multicast_handle(void)
 {
     struct rnic_av av;
@@ -254,7 +254,8 @@ static void tag_on_connection(void)
 {
     struct roce_pkt pkt;
 
-    fixture_init(&fixture, ROCE_ENCAP_V2_IP6); /* IPv6 and the tag form the longest envelope */
+    /* IPv6 and the tag form the longest headers before the BTH */
+    fixture_init(&fixture, ROCE_ENCAP_V2_IP6);
     fixture.attr.av.tagged = true;
     fixture.attr.av.priority = 7;
     fixture.attr.av.vlan = 42;

@@ -38,8 +38,8 @@ static struct qp_pair pair;
 static rnic_time now;
 static unsigned frames;
 
-/* Passes frames between both devices until both are idle, and drops every `lose`-th one. Then
- * expires their timers. */
+/* Passes frames between both devices until both are idle, and drops every `lose`-th frame (1: drops
+ * none). Then expires the timers of both devices. */
 static void exchange(unsigned lose)
 {
     uint8_t frame[ROCE_FRAME_MAX];
@@ -107,7 +107,7 @@ static void no_allocation_for_packets(void)
     }
     EXPECT_EQ(calls, 0);
     CU_ASSERT(frames > 200);
-    counting = true; /* the counter works: one allocation is counted */
+    counting = true; /* checks the counter itself: one malloc() must be counted */
     seen = malloc(1);
     counting = false;
     EXPECT_EQ(calls, 1);

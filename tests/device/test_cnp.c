@@ -179,8 +179,8 @@ static void r217_r220_invalid_packets_and_acks_cause_no_cnp(void)
     fixture_free(&fixture);
 }
 
-/* CNPs for unknown QPs, from other addresses, with reserved bytes set, duplicated, in each state.
- * PSN and timers do not change (R216). */
+/* The device receives CNPs for an unknown QP, from another address, with reserved bytes set,
+ * duplicated, and in several QP states. None of them changes a PSN or a timer (R216). */
 static void r216_cnp_changes_no_psn_or_timer(void)
 {
     struct roce_pkt pkt;
@@ -320,7 +320,8 @@ static void r218_qp_sends_slower_after_a_cnp(void)
     EXPECT_EQ(sent, 4);
     EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 0);
     EXPECT_EQ(fixture_counters(&fixture).tx_retransmitted, 0);
-    fixture.now += 20 * US; /* the responder does not answer from now on */
+    /* the peer does not acknowledge the message, so the ACK timer expires */
+    fixture.now += 20 * US;
     rnic_expire(fixture.rnic, fixture.now);
     EXPECT_EQ(fixture_counters(&fixture).local_ack_timeout_err, 1);
     rnic_qp_del(sender); /* deletes the QP while it is delayed */

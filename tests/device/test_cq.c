@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Completion queues: order (R198), overrun (R200), notification (R201), moderation, use (R205). */
+/* Completion queues: order (R198), overrun (R200), notification (R201), moderation, and deletion
+ * while in use (R205). */
 #include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -14,7 +15,7 @@ static void limits(void)
     EXPECT_EQ(rnic_cq_new(fixture.rnic, 0, &cq), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_cq_new(fixture.rnic, (1u << 22) + 1, &cq), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_cq_new(fixture.rnic, 1, &cq), RNIC_OK);
-    EXPECT_EQ(rnic_cq_del(fixture.cq), RNIC_ERR_BUSY); /* C11-17 */
+    EXPECT_EQ(rnic_cq_del(fixture.cq), RNIC_ERR_BUSY); /* a QP uses the CQ (C11-17) */
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
     EXPECT_EQ(rnic_cq_del(NULL), RNIC_OK);
     CU_ASSERT_STRING_EQUAL(rnic_wc_status_name(RNIC_WC_LOC_LEN_ERR), "LOC_LEN_ERR");
@@ -346,7 +347,7 @@ static struct rnic_cq *notified_at(rnic_time at)
     return rnic_cq_notified(fixture.rnic);
 }
 
-/* A moderated CQ notifies for each three completions. */
+/* A CQ moderated to a count of 3 notifies once for every three completions. */
 static void moderated_notification_reports_a_count(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -374,7 +375,8 @@ static void moderated_notification_reports_a_count(void)
     fixture_free(&fixture);
 }
 
-/* Fewer completions than the count notify when the period ends, which begins with the first. */
+/* With fewer completions than the count, the CQ notifies when the period ends. The period begins
+ * with the first completion. */
 static void moderated_notification_waits_at_most_a_period(void)
 {
     rnic_time first;
@@ -396,8 +398,8 @@ static void moderated_notification_waits_at_most_a_period(void)
     fixture_free(&fixture);
 }
 
-/* New values apply to a notification that is already delayed; 0 or 1 ends the moderation. A deleted
- * CQ leaves no timer. */
+/* New values apply to a notification that is already delayed; a count of 0 or 1, or a period of 0,
+ * ends the moderation. A deleted CQ leaves no timer. */
 static void changed_moderation_applies_to_a_delayed_notification(void)
 {
     static const uint32_t off[][2] = {{0, 100000}, {1, 100000}, {3, 0}, {2, 100000}};

@@ -102,7 +102,7 @@ static void r175_each_attached_qp_receives(void)
         post(1, 10);
         fixture_in(&fixture, &pkt);
         EXPECT_EQ(arrived(&qps), 0);
-        fixture_expect_nothing(&fixture); /* rule R178 of rnic/rules.md */
+        fixture_expect_nothing(&fixture); /* a datagram gets no response (R178) */
         fixture_free(&fixture);
     }
 }
@@ -141,8 +141,8 @@ static void r175_each_for_itself(void)
     fixture_free(&fixture);
 }
 
-/* A group address with a unicast QPN, or a multicast QPN with another address or service, is
- * dropped (R048, R052). */
+/* A packet with a group address and a unicast QPN is dropped, and so is one with the multicast QPN
+ * and another address or service (R048, R052). */
 static void r048_group_without_multicast_qpn_is_dropped(void)
 {
     struct roce_pkt pkt;
@@ -228,7 +228,7 @@ static void attach_and_detach(void)
     pkt = datagram(group4, 10);
     fixture_in(&fixture, &pkt);
     EXPECT_EQ(arrived(&qps), 1);
-    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY); /* rule R177 of rnic/rules.md */
+    EXPECT_EQ(rnic_qp_del(ud[0]), RNIC_ERR_BUSY); /* the QP is in a group (R177) */
     EXPECT_EQ(rnic_mcast_detach(ud[1], group4), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_OK);
     EXPECT_EQ(rnic_mcast_detach(ud[0], group4), RNIC_ERR_INVALID);
@@ -277,7 +277,8 @@ static void limits(void)
     fixture_free(&fixture);
 }
 
-/* Two GIDs with one hash, found by search: each is found after the other is removed. */
+/* Two groups whose GIDs have the same hash: each group is still found after the other one is
+ * removed. */
 static void colliding_groups_are_found(void)
 {
     static const uint8_t gid[2][16] = {

@@ -210,14 +210,16 @@ static void r208_deregistered_key_is_invalid(void)
     pkt = pktgen_read(&fixture.gen, FIXTURE_PSN, 64, FIXTURE_KEY, 8);
     fixture_in(&fixture, &pkt);
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
-    CU_ASSERT(pkt.payload_len == 8 && memcmp(pkt.payload, fixture.mem, 8) == 0); /* rule R209 */
+    /* address 64 is the first byte of the region (R209) */
+    CU_ASSERT(pkt.payload_len == 8 && memcmp(pkt.payload, fixture.mem, 8) == 0);
     pkt = pktgen_read(&fixture.gen, FIXTURE_PSN + 1, FIXTURE_IOVA, FIXTURE_KEY, 8);
     fixture_in(&fixture, &pkt);
     fixture_expect_aeth(&fixture, FIXTURE_PSN + 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 1);
     fixture_free(&fixture);
 }
 
-/* Keys that a peer may or may not invalidate (R203, R204). */
+/* A peer can invalidate a key only if its region permits that and belongs to the QP's PD (R203,
+ * R204). */
 static void r204_only_permitted_keys_are_invalidated(void)
 {
     struct rnic_mr *yes;

@@ -49,7 +49,7 @@ static struct rnic_send_wr bind_wr(struct rnic_mr *mr, uint64_t addr, uint64_t l
     };
 }
 
-/* Binds a window over OFF, LEN through QP `qp` of side 1. */
+/* Binds the window to LEN bytes at offset OFF of the region, through QP `qp` of side 1. */
 static void bind(unsigned qp, unsigned access)
 {
     struct rnic_send_wr wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA + OFF, LEN, access);
@@ -58,7 +58,7 @@ static void bind(unsigned qp, unsigned access)
     qp_pair_expect_wc(pair.side[1].send_cq[qp], 77, RNIC_WC_SUCCESS);
 }
 
-/* Posts a request of side 0 with this key and returns its status. */
+/* Posts a request on side 0 that uses this R_Key, and returns the status of its completion. */
 static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t rkey, uint64_t va,
                                uint32_t len)
 {
@@ -198,7 +198,7 @@ static void type_1_rebind(void)
     wr = bind_wr(pair.side[1].mr, QP_PAIR_IOVA, 8, READ);
     EXPECT_EQ(rnic_post_send(pair.side[1].qp[0], &wr), RNIC_OK);
     CU_ASSERT(rnic_mw_rkey(mw) != first);
-    EXPECT_EQ(rnic_mw_rkey(mw) >> 8, first >> 8); /* rule R212 of rnic/rules.md */
+    EXPECT_EQ(rnic_mw_rkey(mw) >> 8, first >> 8); /* the upper 24 bits stay the same (R212) */
     qp_pair_expect_no_wc(pair.side[1].send_cq[0]);
     CU_ASSERT(qp_pair_run(&pair, 10 * QP_PAIR_T));
     qp_pair_expect_wc(pair.side[1].send_cq[0], 1, RNIC_WC_SUCCESS);
@@ -256,10 +256,11 @@ static void type_2_life(void)
     life_of(TYPE_2A);
 }
 
-/* A QP may not invalidate a key that belongs to another PD or another QP, has an old tag, or is not
- * bound (R204, R213, o10-37.2.26). A local invalidate then fails with "memory management operation
- * error". A SEND with Invalidate of the peer gets NAK 0x62, and the peer's program REM_ACCESS_ERR.
- * An unbound window stays unbound. */
+/* A key cannot be invalidated through a QP if it belongs to another PD or QP, has an old tag, is
+ * unknown, or is the key of a type 1 window or of a region without that permission (R204, R213,
+ * o10-37.2.26). A local invalidate then fails with "memory management operation error". A SEND with
+ * Invalidate of the peer gets NAK 0x62, and the peer's program REM_ACCESS_ERR. An unbound window
+ * stays unbound. */
 static void r213_key_out_of_reach_is_not_invalidated(void)
 {
     enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };
@@ -322,8 +323,8 @@ static void same_qpn(struct rnic_pd *pd)
     }
 }
 
-/* R213, o10-2.2.5: deleting its QP frees a 2B window, and the next QP with that number cannot use
- * the key, even in the same PD. A 2A window keeps its QP from being deleted, in any state. */
+/* R213, o10-2.2.5: deleting a QP unbinds its 2B window, and the next QP with the same number cannot
+ * use the key, even in the same PD. A QP with a bound 2A window cannot be deleted in any state. */
 static void r213_end_of_the_qp(void)
 {
     static const enum rnic_qp_state states[] = {RNIC_QPS_ERR, RNIC_QPS_RESET};
@@ -379,7 +380,7 @@ static void r211_invalid_bind_moves_the_qp_to_err(void)
 {
     enum { NOT_BINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD_MR, OTHER_PD_MW, ALL };
     static const struct {
-        int mr; /* region: one of the values below, or ALL: region of the pair */
+        int mr; /* region: one of the values above; ALL: the region of the pair */
         enum rnic_mw_type type;
         uint64_t off;
         uint64_t len;
@@ -502,7 +503,8 @@ static void r213_region_in_use(void)
     }
 }
 
-/* The window or region of a waiting bind was deleted: the bind fails and changes nothing. */
+/* A bind waits for an earlier READ. If the window is deleted meanwhile, the bind fails. If the
+ * region becomes too short for the READ, the READ fails and the bind is flushed. */
 static void gone_before_the_bind(void)
 {
     for (int region = 0; region < 2; region++) {
@@ -568,7 +570,7 @@ static void begin_transfer(enum kind kind, unsigned access, enum rnic_wr_opcode 
     CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000));
 }
 
-/* R208: closing a window while its READ is being answered ends the response. */
+/* R208: deleting a window while a READ through it is being answered ends the response. */
 static void r208_closed_during_read(void)
 {
     begin_transfer(TYPE_2B, READ, RNIC_WR_READ);
@@ -578,8 +580,8 @@ static void r208_closed_during_read(void)
     qp_pair_free(&pair);
 }
 
-/* R208: closing a window while a WRITE through it arrives stops the writing, whether it is deleted,
- * invalidated, or bound again with another key to the same bytes. */
+/* R208: a window is deleted, invalidated, or bound again with another key while a WRITE through it
+ * arrives. The device then writes no more bytes. */
 static void r208_closed_during_write(void)
 {
     enum how { DELETED, INVALIDATED, REBOUND };

@@ -252,7 +252,7 @@ static void r189_wqe_in_error_completes_first(void)
     fixture_expect_no_event(&fixture);
     pkt = send(FIXTURE_PSN);
     fixture_in(&fixture, &pkt);
-    fixture_expect_nothing(&fixture); /* rule R054 of rnic/rules.md */
+    fixture_expect_nothing(&fixture); /* a QP in ERR accepts no packet (R054) */
     fixture_free(&fixture);
 }
 
@@ -324,7 +324,8 @@ static void r190_reset_clears_the_connection(void)
     fixture_free(&fixture);
 }
 
-/* A QP is deleted while responses are pending. */
+/* A QP is deleted while responses are pending: they are not sent, and a later packet finds no QP.
+ */
 static void deleted_while_owing(void)
 {
     struct roce_pkt pkt;
@@ -341,7 +342,7 @@ static void deleted_while_owing(void)
     fixture_free(&fixture);
 }
 
-/* An idle QP needs at most 4 KiB of memory, including its queues. */
+/* The responder of a QP needs at most 2 KiB of memory, without its receive queue. */
 static void size_of_a_qp(void)
 {
     CU_ASSERT(sizeof(struct rnic_responder) <= 2048);

@@ -55,8 +55,8 @@ static void to_rts(void)
     EXPECT_EQ(modify(RNIC_QPS_RTS, required(RNIC_QPS_RTR, RNIC_QPS_RTS)), RNIC_OK);
 }
 
-/* Required attributes are those that ibv_modify_qp(3) lists for RC, UC and UD. XRC is like RC, or
- * like its requester or responder (A14) (R184-R186). */
+/* Required attributes are those that ibv_modify_qp(3) lists for RC, UC and UD. An XRC QP requires
+ * what RC requires for the requester or the responder that the XRC QP has (A14; R184-R186). */
 static void required_as_documented(void)
 {
     static const struct {
@@ -157,7 +157,7 @@ static void r187_wrong_mask_changes_nothing(void)
 
 /* R184-R187: the same facts a second time, by attribute: which services require it (r) and which
  * allow it (o) at each transition; qp_state_table of drivers/infiniband/core/verbs.c (Linux 6.1)
- * without path migration. GSI may name the port too, which that table leaves out. */
+ * without path migration. Here GSI also allows the port, which the Linux table omits. */
 /* clang-format off */
 static const struct {
     enum rnic_qp_state from, to;

@@ -68,7 +68,7 @@ static struct net from_device;
 static unsigned una;       /* oldest unanswered item */
 static unsigned nxt;       /* next item to send */
 static uint32_t read_next; /* number of PSNs of the oldest READ that were answered */
-static bool read_begun;    /* its latest accepted response was First or Middle */
+static bool read_begun;    /* the latest accepted response to the oldest READ was First or Middle */
 static unsigned posted;    /* number of receive WQEs posted */
 static unsigned recv_done; /* number of completions polled */
 static unsigned recv_made; /* number of messages of the stream that complete a receive WQE */
@@ -185,8 +185,8 @@ static void send_item(unsigned idx)
     struct pktgen_frame frame;
 
     if (pkt.bth.opcode == ROCE_OP_RC_READ_REQUEST && idx == una && read_next) {
-        pkt.bth.psn = (pkt.bth.psn + read_next) & ROCE_PSN_MASK; /* requests the missing tail of the
-                                                                  * READ (R140) */
+        /* requests only the missing rest of the READ (R140) */
+        pkt.bth.psn = (pkt.bth.psn + read_next) & ROCE_PSN_MASK;
         pkt.reth.va += (uint64_t)read_next * MTU;
         pkt.reth.dma_len -= read_next * MTU;
     }
@@ -219,7 +219,8 @@ static void take_read(const struct roce_pkt *pkt)
     bool last = read_next == item->cnt - 1;
     bool starts = roce_opcode_starts(pkt->op);
 
-    /* A First response in the middle of a READ answers a request for its tail (R112). */
+    /* A First response in the middle of a READ answers a request for the rest of the READ (R112).
+     */
     HOLDS(starts || read_begun || read_next > 0);
     HOLDS(roce_opcode_ends(pkt->op) == last);
     HOLDS(pkt->payload_len == (last ? len - read_next * MTU : MTU));
@@ -252,7 +253,7 @@ static void take_response(const struct roce_pkt *pkt)
     item = &items[una];
     if (una == item_cnt || una == nxt ||
         pkt->bth.psn != ((item->pkt.bth.psn + read_next) & ROCE_PSN_MASK))
-        return; /* rules R137, R144 of rnic/rules.md */
+        return; /* the response does not match the oldest outstanding request (R137, R144) */
     if (pkt->op->kind == ROCE_KIND_READ_RESP && item->pkt.bth.opcode == ROCE_OP_RC_READ_REQUEST) {
         take_read(pkt);
     } else if (pkt->op->kind == ROCE_KIND_ATOMIC_ACK && item->fence) {
@@ -395,22 +396,24 @@ static struct verdict judge(const struct roce_pkt *pkt, unsigned access, uint32_
     const struct verdict good = {pkt->bth.ackreq || read || atomic ? (int)ACK : -1, false};
 
     if (!roce_opcode_starts(pkt->op) || (access & needed) != needed)
-        return invalid; /* rules R072, R075 of rnic/rules.md */
+        return invalid; /* no message is open (R072), or the QP lacks the access right (R075) */
     if (roce_opcode_uses_rq(pkt->op) && wqes == 0)
-        return (struct verdict){ROCE_SYNDROME_RNR | 12, false}; /* rules R093, R094 */
+        /* there is no receive WQE (R093, R094) */
+        return (struct verdict){ROCE_SYNDROME_RNR | 12, false};
     if (pkt->payload_len > MTU)
-        return invalid; /* rule R079 of rnic/rules.md */
+        return invalid; /* the payload exceeds the path MTU (R079) */
     if (pkt->op->kind == ROCE_KIND_SEND)
-        return pkt->payload_len > 256 ? invalid : good; /* rule R082 of rnic/rules.md */
+        /* longer than the receive WQE: invalid (R082) */
+        return pkt->payload_len > 256 ? invalid : good;
     if (atomic) {
         if (pkt->atomiceth.va % 8)
-            return invalid; /* rule R120 of rnic/rules.md */
+            return invalid; /* the address is not aligned to 8 bytes (R120) */
         return range_good(pkt->atomiceth.rkey, pkt->atomiceth.va, 8, true) ? good : no_access;
     }
     if (pkt->reth.dma_len > RNIC_MESSAGE_MAX || (!read && pkt->payload_len != pkt->reth.dma_len))
-        return invalid; /* rules R080, R081 of rnic/rules.md */
+        return invalid; /* the DMA length is too long (R081) or differs from the payload (R080) */
     if (pkt->reth.dma_len && !range_good(pkt->reth.rkey, pkt->reth.va, pkt->reth.dma_len, !read))
-        return no_access; /* rules R083, R084 of rnic/rules.md */
+        return no_access; /* the key or the range is invalid (R083, R084) */
     if (!read)
         memcpy(model + (pkt->reth.dma_len ? pkt->reth.va - FIXTURE_IOVA : 0), pkt->payload,
                pkt->payload_len);

@@ -12,7 +12,7 @@
 #include "wire/codes.h"
 
 #define MEM_LEN  (1u << 16)
-#define QUIET    0 /* number of requests that the recorded peer should answer but does not */
+#define QUIET    0 /* value of `more` in play(): the recorded peer answered every request */
 #define ALL      RNIC_ACCESS_ALL
 #define NO_FLUSH (ALL & ~(unsigned)(RNIC_ACCESS_FLUSH_GLOBAL | RNIC_ACCESS_FLUSH_PERSISTENT))
 
@@ -90,7 +90,8 @@ static void compare(const struct roce_pkt *ours, const struct roce_pkt *theirs, 
             EXPECT_EQ(ours->payload[i], theirs->payload[i]);
 }
 
-/* Replays a capture; the device sends `more` responses than the capture has. */
+/* Replays a capture. In addition to the recorded responses, the device must send `more` responses
+ * that the capture lacks. */
 static void play(const char *name, unsigned access, unsigned more)
 {
     unsigned next = 0; /* position from which the recorded response is searched */
@@ -143,7 +144,7 @@ static void play(const char *name, unsigned access, unsigned more)
             read_off += ours.payload_len;
         }
     }
-    for (; next < rec.cnt; next++) { /* every recorded response equals one of the device */
+    for (; next < rec.cnt; next++) { /* the device must have sent all recorded responses */
         struct roce_pkt pkt;
 
         parse(&rec.frame[next], &pkt);

@@ -135,7 +135,7 @@ static unsigned play(const char *name, uint32_t lens[WQES])
             continue;
         gather(&pkt);
         rnic_input(rnic, rec.frame[i].bytes, rec.frame[i].len, i);
-        EXPECT_EQ(rnic_output(rnic, out, sizeof(out), i), 0); /* rule R162 of rnic/rules.md */
+        EXPECT_EQ(rnic_output(rnic, out, sizeof(out), i), 0); /* UC sends no responses (R162) */
         if (!roce_opcode_ends(pkt.op) || !message.whole) {
             EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 0);
             continue;

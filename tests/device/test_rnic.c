@@ -27,7 +27,7 @@ static void in_frame(const struct pktgen_frame *frame)
     rnic_input(fixture.rnic, frame->bytes, frame->len, ++fixture.now);
 }
 
-/* SEND, WRITE and READ between two QPs in every envelope. */
+/* The device executes a SEND, a WRITE and a READ in every encapsulation. */
 static void end_to_end(void)
 {
     static const uint8_t hello[] = "hello, responder";
@@ -85,8 +85,8 @@ static void end_to_end(void)
     }
 }
 
-/* Every field of a response's envelope comes from the address vector (R001-R015, R041, R043-R045).
- */
+/* Every field of a response's Ethernet, IP and UDP headers comes from the address vector, and the
+ * BTH from the QP (R001-R015, R041, R043-R045). */
 static void response_envelope_comes_from_the_vector(void)
 {
     for (unsigned e = 0; e < 3; e++) {
@@ -141,7 +141,8 @@ static void response_envelope_comes_from_the_vector(void)
     }
 }
 
-/* Derived source port, and a traffic class with CE set (R003, R005, R012, R013). */
+/* A QP whose user chose no source port derives a constant one. A traffic class with CE is sent as
+ * ECT(0), and hop limit 0 as 64 (R003, R005, R012, R013). */
 static void derived_envelope(void)
 {
     struct rnic_qp_attr attr;
@@ -186,7 +187,8 @@ static void r024_flip_every_bit(void)
         struct pktgen_frame bad = good;
         size_t byte = bit / 8;
         /* Bits that the path may change: group bit of the destination MAC, source MAC, UDP
-         * checksum, BTH byte 4. TOS and TTL need a new header checksum: r018_path_changes. */
+         * checksum, BTH byte 4. A change of TOS or TTL needs a new header checksum and is tested in
+         * r018_changes_on_the_path_are_accepted(). */
         bool may_change = bit == 7 || (byte >= 6 && byte < 12) ||
                           (byte >= pkt.off[ROCE_HDR_UDP] + 6u && byte < pkt.off[ROCE_HDR_BTH]) ||
                           byte == pkt.off[ROCE_HDR_BTH] + 4u;
@@ -229,8 +231,8 @@ static void r018_changes_on_the_path_are_accepted(void)
     pkt.bth.fecn = 1;
     pkt.bth.becn = 1;
     pkt.bth.resv6 = 0x3F;
-    pkt.bth.migreq = 0; /* R044: tolerated */
-    pkt.udp.sport = 1;  /* rule R053 of rnic/rules.md */
+    pkt.bth.migreq = 0; /* MigReq 0 is accepted (R044) */
+    pkt.udp.sport = 1;  /* any source port and MAC address are accepted (R053) */
     pkt.udp.csum = 0x1234;
     memset(pkt.eth.src, 0x33, 6);
     pktgen_build(&pkt, &frame);
@@ -328,8 +330,9 @@ static void packet_with_an_invalid_field_is_dropped(void)
         EXPECT_EQ(counters.rx_no_qp, (what <= DST_IP && what != CNP) || what == ENCAP);
         EXPECT_EQ(counters.rp_cnp_ignored, what == CNP);
         EXPECT_EQ(counters.rx_icrc_encapsulated, 0);
-        EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS); /* rule R056 of rnic/rules.md */
-        pkt = write_only(FIXTURE_PSN, 0, NULL, 0);        /* a valid packet is still accepted */
+        /* an invalid packet does not move the QP to ERR (R056) */
+        EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS);
+        pkt = write_only(FIXTURE_PSN, 0, NULL, 0); /* a valid packet is still accepted */
         fixture_in(&fixture, &pkt);
         fixture_expect_aeth(&fixture, FIXTURE_PSN, ACK, 1);
         fixture_free(&fixture);
@@ -364,7 +367,8 @@ static void r049_pkey(void)
         fixture_in(&fixture, &pkt);
         EXPECT_EQ(fixture_out(&fixture, &pkt), rows[i].good);
         if (rows[i].good)
-            EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* rule R045 of rnic/rules.md */
+            EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* the response has the P_Key of the QP, not that
+                                                    * of the request (R045) */
         EXPECT_EQ(fixture_counters(&fixture).rx_bad_pkey, !rows[i].good);
         fixture_free(&fixture);
     }

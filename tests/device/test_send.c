@@ -137,7 +137,7 @@ static void creation_limits(void)
     init.max_inline = 1024;
     EXPECT_EQ(rnic_qp_new(fixture.pd, &init, &other), RNIC_OK);
     rnic_qp_del(other);
-    EXPECT_EQ(rnic_cq_del(send_cq), RNIC_ERR_BUSY); /* rule R205 of rnic/rules.md */
+    EXPECT_EQ(rnic_cq_del(send_cq), RNIC_ERR_BUSY); /* a QP uses the CQ (R205) */
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(send_cq), RNIC_OK);
     fixture_free(&fixture);
@@ -149,7 +149,8 @@ static void errors_of_a_post(void)
     begin(16);
     EXPECT_EQ(check(RNIC_WR_WRITE, 8, 0), RNIC_ERR_STATE);
     fixture_connect(&fixture, qp);
-    EXPECT_EQ(post(RNIC_WR_FETCH_ADD, 1, 4, 0), RNIC_ERR_INVALID); /* rule R124 of rnic/rules.md */
+    /* the buffer of an atomic must have 8 bytes (R124) */
+    EXPECT_EQ(post(RNIC_WR_FETCH_ADD, 1, 4, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(check(RNIC_WR_FETCH_ADD, 4, 0), RNIC_ERR_INVALID);
     EXPECT_EQ(post(RNIC_WR_SEND, 1, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
     EXPECT_EQ(check(RNIC_WR_SEND, 33, RNIC_SEND_INLINE), RNIC_ERR_INVALID);
@@ -332,8 +333,8 @@ static void answer_held(uint64_t id)
     expect_out(ROCE_KIND_WRITE, 0);
 }
 
-/* An ACK that a WRITE preceded may be delayed: until the delay ends, the next ACK is due, or the QP
- * has more to send. A NAK is not delayed. */
+/* After one WRITE was sent ahead of an ACK, the ACK is delayed until the delay ends, a later ACK
+ * replaces it, or the QP has another packet to send. A NAK is not delayed. */
 static void ack_waits_only_while_the_qp_is_idle(void)
 {
     begin_held(TIMEOUT_LONG);
@@ -346,7 +347,7 @@ static void ack_waits_only_while_the_qp_is_idle(void)
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
 
-    /* The next ACK covers both WRITEs; no WRITE of the device preceded it. */
+    /* A later ACK replaces the delayed one, so one more WRITE of the device is sent ahead of it. */
     peer_writes(FIXTURE_PSN + 1);
     answer_held(2);
     expect_silence();
@@ -384,7 +385,7 @@ static void ack_waits_only_while_the_qp_is_idle(void)
     expect_silence();
     fixture_free(&fixture);
 
-    /* A delay would exceed the peer's short timeout. */
+    /* With a short ACK timeout, ACKs are not delayed. */
     begin_held(TIMEOUT_SHORT);
     peer_writes(FIXTURE_PSN);
     answer_held(1);

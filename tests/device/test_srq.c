@@ -81,7 +81,7 @@ static void creation(void)
     qp.srq = srq;
     EXPECT_EQ(rnic_qp_new(s->pd, &qp, &out), RNIC_ERR_INVALID);
     EXPECT_EQ(rnic_post_recv(s->qp[0], &(struct rnic_recv_wr){0}), RNIC_ERR_INVALID);
-    EXPECT_EQ(rnic_srq_del(s->srq[0]), RNIC_ERR_BUSY); /* rule R205 of rnic/rules.md */
+    EXPECT_EQ(rnic_srq_del(s->srq[0]), RNIC_ERR_BUSY); /* QPs use the SRQ (R205) */
     EXPECT_EQ(rnic_srq_del(srq), RNIC_OK);
     EXPECT_EQ(rnic_srq_del(NULL), RNIC_OK);
     EXPECT_EQ(rnic_xrcd_del(xrcd), RNIC_OK);
@@ -162,7 +162,7 @@ static void qp_that_leaves_returns_its_wqe(void)
             expect_event(RNIC_EVENT_QP_LAST_WQE_REACHED, NULL, qp);
             qp_pair_expect_wc(pair.side[1].recv_cq[0], 0, RNIC_WC_WR_FLUSH_ERR);
             EXPECT_EQ(rnic_qp_modify(qp, &attr, pair.net.now),
-                      RNIC_OK); /* the limit event is not raised a second time */
+                      RNIC_OK); /* the last-WQE-reached event is not raised a second time */
         }
         expect_no_event();
         qp_pair_expect_no_wc(pair.side[1].recv_cq[0]);
@@ -307,7 +307,8 @@ static void uc_keeps_the_wqe_of_an_incomplete_message(void)
         CU_ASSERT(memcmp(pair.side[1].mem + 0x80000 + 4096 * i, pair.side[0].mem + 4096 * (i + 1),
                          3000) == 0);
     }
-    EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_ANY, SIMNET_SENT), 0); /* rule R162 */
+    /* UC sends no responses (R162) */
+    EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_ANY, SIMNET_SENT), 0);
     EXPECT_EQ(qp_pair_counters(&pair, 1).out_of_buffer, 1);
     qp_pair_free(&pair);
 }

@@ -32,14 +32,15 @@ static void one_timer(void)
     CU_ASSERT(rnic_timers_due(&timers, 8192) == &timer[0]);
     CU_ASSERT(rnic_timers_due(&timers, 8192) == NULL);
     EXPECT_EQ(rnic_timers_next(&timers), RNIC_NEVER);
-    /* A timer set again while it runs: exact after the front of the list was checked. */
+    /* A running timer is set to a later time: rnic_timers_next() is exact only after
+     * rnic_timers_trim(). */
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_ACK, 1, 10000);
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_ACK, 1, 12000);
     CU_ASSERT(rnic_timers_next(&timers) <= 12000);
     rnic_timers_trim(&timers);
     EXPECT_EQ(rnic_timers_next(&timers), 12000);
     CU_ASSERT(rnic_timers_due(&timers, 11999) == NULL);
-    /* Another kind of wait, then no timer. */
+    /* The timer is set for an RNR wait, then cleared. */
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_RNR, 31, 500000);
     EXPECT_EQ(rnic_timers_next(&timers), 500000);
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_IDLE, 0, RNIC_NEVER);
@@ -55,7 +56,8 @@ static void random_timers_expire_in_time(void)
 {
     struct rng rng = rng_of(3);
     uint64_t due[CNT];  /* expiry time of each timer; RNIC_NEVER: not set */
-    uint64_t last[CNT]; /* latest expiry time of each timer */
+    uint64_t last[CNT]; /* duration of each timer: it must fire before its expiry time plus this
+                         * duration, ns */
     uint64_t now = 0;
 
     begin();

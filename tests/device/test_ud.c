@@ -154,7 +154,7 @@ static void datagrams_of_any_sender_are_accepted(void)
         CU_ASSERT(memcmp(fixture.mem + 8192 * i + 40, pkt.payload, 100) == 0);
     }
     EXPECT_EQ(fixture_counters(&fixture).rx_datagrams, 8);
-    fixture_expect_nothing(&fixture); /* rule R178 of rnic/rules.md */
+    fixture_expect_nothing(&fixture); /* a datagram gets no response (R178) */
     fixture_expect_no_event(&fixture);
     fixture_free(&fixture);
 }
@@ -458,8 +458,8 @@ static void r192_send_error_keeps_the_receive_queue(void)
     pkt = datagram(UD_QPN, QKEY, 8);
     fixture_in(&fixture, &pkt);
     expect_wc(101, RNIC_WC_SUCCESS);
-    /* From SQE to ERR the receive queue is flushed, too. To RESET there are no completions (R190).
-     */
+    /* The transition from SQE to ERR flushes the receive queue. The transition to RESET completes
+     * nothing (R190). */
     EXPECT_EQ(send_key(6, ah, 8, FIXTURE_KEY + 1), RNIC_OK);
     fixture_expect_nothing(&fixture);
     expect_wc(6, RNIC_WC_LOC_PROT_ERR);
@@ -476,7 +476,7 @@ static void r192_send_error_keeps_the_receive_queue(void)
     fixture_free(&fixture);
 }
 
-/* The SQE error moves an RC QP to ERR (R192). */
+/* An error that moves a UD QP to SQE moves an RC QP to ERR (R192). */
 static void r192_rc_goes_to_err(void)
 {
     struct rnic_qp_init init = {
@@ -588,7 +588,7 @@ static void r171_gsi(void)
     EXPECT_EQ(rnic_post_send(qp, &wr), RNIC_OK);
     CU_ASSERT_FATAL(fixture_out(&fixture, &pkt));
     EXPECT_EQ(pkt.bth.dest_qp, 1);
-    EXPECT_EQ(pkt.bth.ackreq, 0); /* rule R042 of rnic/rules.md */
+    EXPECT_EQ(pkt.bth.ackreq, 0); /* AckReq is 0 in datagrams (R042) */
     EXPECT_EQ(pkt.deth.src_qp, 1);
     EXPECT_EQ(pkt.deth.qkey, ROCE_QKEY_GSI);
     EXPECT_EQ(pkt.payload_len, 256);
@@ -600,7 +600,7 @@ static void r171_gsi(void)
     fixture_in(&fixture, &pkt);
     EXPECT_EQ(fixture_counters(&fixture).rx_datagram_too_long, 1);
     pkt = datagram(1, ROCE_QKEY_GSI, 256);
-    pkt.bth.ackreq = 1; /* rxe-6.1 S7 */
+    pkt.bth.ackreq = 1; /* Linux rxe sets AckReq in MADs (rxe-6.1 S7) */
     fixture_in(&fixture, &pkt);
     expect_wc(1, RNIC_WC_SUCCESS);
     EXPECT_EQ(rnic_mcast_attach(qp, (const uint8_t[16]){0xFF, 0x0E, [15] = 1}), RNIC_ERR_INVALID);

@@ -85,8 +85,8 @@ static void srq_by_number(void)
     qp_pair_free(&pair);
 }
 
-/* R180: an unknown SRQ number, one of another domain, or that of a basic SRQ, with any operation.
- */
+/* R180: a request with an unknown SRQ number, with one of another domain, or with that of a basic
+ * SRQ is refused, whatever its operation is. */
 static void wrong_srq_number_is_refused(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_READ};
@@ -135,7 +135,7 @@ static void keys_of_the_srq(void)
     init.xrcd = pair.side[1].xrcd;
     init.cq = pair.side[1].recv_cq[0];
     EXPECT_EQ(rnic_srq_new(pd, &init, &srq), RNIC_OK);
-    /* several requests in flight, each with another PD */
+    /* several requests in flight, which need different PDs */
     EXPECT_EQ(send_to(99, 1, RNIC_WR_WRITE, 5, 0x1000), RNIC_OK);
     EXPECT_EQ(send_to(99, 2, RNIC_WR_READ, 5, 0x1000), RNIC_OK);
     EXPECT_EQ(
@@ -178,7 +178,7 @@ static void message_to_a_deleted_srq_is_refused(void)
 }
 
 /* The CQ of the SRQ overruns: the target that lost a completion and the SRQ are in error. Other QPs
- * that need a WQE of it get an error. */
+ * that need a WQE of this SRQ get an error. */
 static void overrun_cq_breaks_the_srq(void)
 {
     struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .srqn = 99};

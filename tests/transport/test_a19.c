@@ -28,8 +28,8 @@ static struct roce_pkt atomic_write(uint32_t psn, uint64_t va, uint32_t rkey, ui
     return pktgen_write(&host.gen, ROCE_OP_RC_ATOMIC_WRITE, psn, va, rkey, dma_len, data, 8);
 }
 
-/* Expects the response to FLUSH or ATOMIC WRITE: READ Response Only without data, with the MSN of
- * the request. */
+/* Expects the response to a FLUSH or ATOMIC WRITE: a READ Response Only without data, with these
+ * PSN and MSN. */
 static void expect_done(uint32_t psn, uint32_t msn)
 {
     struct roce_pkt pkt = responder_out(&host);
@@ -119,7 +119,7 @@ static void flush_is_executed(void)
               RNIC_RESP_ADVANCE);
     EXPECT_EQ(responder_in(&host, flush(psn + 1, 3, 0, RESPONDER_VA + 1, RESPONDER_KEY, 1)),
               RNIC_RESP_ADVANCE);
-    /* Level MR ignores address and length. */
+    /* For level MR, which is the whole region, address and length are ignored. */
     EXPECT_EQ(responder_in(&host, flush(psn + 2, 2, 1, 0, RESPONDER_KEY, UINT32_MAX)),
               RNIC_RESP_ADVANCE);
     for (uint32_t i = 0; i < 3; i++)
@@ -150,7 +150,8 @@ static void bad_flush_is_nakked(void)
         {1, 0, RESPONDER_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
         {1, 1, RESPONDER_KEY + 0x100, 0, 8, 0, ROCE_NAK_REMOTE_ACCESS},
         {1, 0, RESPONDER_KEY + 0x100, 0, 0, 0,
-         ROCE_NAK_REMOTE_ACCESS}, /* C9-88 does not apply to FLUSH */
+         ROCE_NAK_REMOTE_ACCESS}, /* a FLUSH of length 0 needs a valid key, too: C9-88 does not
+                                   * apply to it */
         {1, 0, RESPONDER_KEY, RESPONDER_MEM_LEN - 4, 8, 0, ROCE_NAK_REMOTE_ACCESS},
     };
 
@@ -172,8 +173,8 @@ static void bad_flush_is_nakked(void)
 }
 
 /* A duplicate is answered again and not executed again (R111-R116), even with address 0, as Linux
- * rxe retransmits it (D17). A duplicate is dropped if its PSN belonged to another operation or is
- * too old. */
+ * rxe retransmits it (rxe-6.1 D17). A duplicate is dropped if its PSN belonged to another operation
+ * or is too old. */
 static void duplicate_is_answered_not_executed(void)
 {
     static const uint8_t one[8] = {1};
@@ -281,8 +282,8 @@ static void requests_are_sent_and_completed(void)
     requester_free(&fake);
 }
 
-/* Inline data is copied at the post and unchanged in a retransmission, independent of max_inline
- * (R136, R153). */
+/* Inline data is copied when the request is posted, whatever max_inline is, so a retransmission has
+ * the same data (R136, R153). */
 static void inline_data_is_kept_for_retransmission(void)
 {
     uint8_t data[8] = {9, 8, 7, 6, 5, 4, 3, 2};

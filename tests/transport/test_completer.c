@@ -63,7 +63,8 @@ static void r137_ghost_responses_have_no_effect(void)
 {
     requester_init(&fake);
     EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_GHOST);
-    EXPECT_EQ(requester_ack(&fake, 0xFFFFFF), RNIC_COMP_GHOST); /* PSN before the connection (D7) */
+    /* PSN before the first PSN of the connection (rxe-6.1 D7) */
+    EXPECT_EQ(requester_ack(&fake, 0xFFFFFF), RNIC_COMP_GHOST);
     requester_free(&fake);
     three_sends();
     requester_post(&fake, 3, RNIC_WR_SEND, 0, 8); /* this SEND is posted but not sent */
@@ -146,8 +147,8 @@ static void r125_atomic_completes(void)
     requester_free(&fake);
 }
 
-/* Implied NAK (R139): an ACK, a NAK or data of a later request arrives while a READ or atomic has
- * no response. */
+/* An ACK, a NAK or data of a later request arrives while a READ has no response. This is an implied
+ * NAK, so the requester retransmits from the READ (R139). */
 static void r139_skipped_read_is_retransmitted(void)
 {
     for (unsigned how = 0; how < 4; how++) {
@@ -209,8 +210,8 @@ static void r140_read_restarts_at_the_gap(void)
         EXPECT_EQ(fake.mem[4096 + i], 0xB1 + i / 256);
     requester_free(&fake);
 
-    /* The earlier response may continue after the retransmission, and rxe continues with Middle
-     * (rxe-6.1 D4). */
+    /* After the READ is retransmitted, a Middle packet is accepted in place of First. It can belong
+     * to the earlier response, and Linux rxe answers a retransmitted READ so (rxe-6.1 D4). */
     read_and_send();
     requester_read(&fake, FIRST, 0, 1, 256);
     EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 1, 256), RNIC_COMP_IMPLIED_NAK);
@@ -222,7 +223,8 @@ static void r140_read_restarts_at_the_gap(void)
     requester_expect_wc(&fake, 1, OK);
     requester_free(&fake);
 
-    /* The retransmitted tail of the READ is one packet. */
+    /* Only the last packet of the READ is missing, so its retransmission is answered by one packet.
+     */
     read_and_send();
     for (uint32_t i = 0; i < 3; i++)
         requester_read(&fake, i ? MIDDLE : FIRST, i, 1, 256);
@@ -233,8 +235,8 @@ static void r140_read_restarts_at_the_gap(void)
     requester_free(&fake);
 }
 
-/* Wrong order of READ responses (R141): Middle or Last without First; First or Only in the middle.
- */
+/* READ responses in wrong order fail the request: Middle or Last without First, and First or Only
+ * in the middle (R141). */
 static void r141_wrong_order_fails_the_read(void)
 {
     static const struct {
@@ -254,7 +256,8 @@ static void r141_wrong_order_fails_the_read(void)
     }
 }
 
-/* READ responses of wrong length (R142): too short, too long, too early an end, or no end. */
+/* READ responses fail the request if they are too short or too long, or if Last comes too early or
+ * not at the end (R142). */
 static void r142_wrong_length_fails_the_read(void)
 {
     static const struct {
@@ -274,7 +277,8 @@ static void r142_wrong_length_fails_the_read(void)
     }
 }
 
-/* Responses of the wrong kind (R143): data for a request without data, or data of another kind. */
+/* Responses of the wrong kind fail the request: data for a request that returns none, or data of
+ * another kind (R143). */
 static void r143_wrong_kind_fails_the_request(void)
 {
     three_sends();
@@ -306,7 +310,7 @@ static void r146_fatal_nak_fails_its_request(void)
         EXPECT_EQ(requester_aeth(&fake, 1, NAK(code), 1), RNIC_COMP_NAK_FATAL);
         requester_expect_wc(&fake, 0, OK);
         expect_end(1, status[code]);
-        /* A NAK may have the PSN of any packet of a READ in progress. */
+        /* A NAK can have the PSN of any packet of a READ in progress. */
         read_and_send();
         requester_read(&fake, FIRST, 0, 1, 256);
         EXPECT_EQ(requester_aeth(&fake, 2, NAK(code), 1), RNIC_COMP_NAK_FATAL);
@@ -315,7 +319,8 @@ static void r146_fatal_nak_fails_its_request(void)
     EXPECT_EQ(fake.counters.req_remote_operational_errors, 1);
 }
 
-/* Reserved syndromes are ignored, also in an ACK; so is a NAK in a READ response (R147, R108). */
+/* An ACK packet with a reserved syndrome, or with NAK code "invalid RD request", is ignored (R147,
+ * R108). */
 static void r147_reserved_syndromes_are_ignored(void)
 {
     for (unsigned syndrome = 0; syndrome < 256; syndrome++) {
@@ -331,7 +336,7 @@ static void r147_reserved_syndromes_are_ignored(void)
     }
 }
 
-/* A local buffer that may not be written fails the request (R148). */
+/* If the local buffer of a READ or atomic is not writable, the request fails (R148). */
 static void r148_bad_local_buffer(void)
 {
     read_and_send();
@@ -345,8 +350,8 @@ static void r148_bad_local_buffer(void)
     expect_end(1, RNIC_WC_LOC_PROT_ERR);
 }
 
-/* retry_cnt limits retries after sequence NAKs and implied NAKs, if the timer expires in between
- * (R154). */
+/* Retransmissions after sequence NAKs and after timeouts count together; retry_cnt limits their
+ * number (R154). */
 static void r154_retry_cnt_limits_nak_retries(void)
 {
     three_sends();
@@ -362,8 +367,8 @@ static void r154_retry_cnt_limits_nak_retries(void)
     EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_NAK_PSN_SEQ);
     EXPECT_EQ(requester_out_all(&fake), 3);
     EXPECT_EQ(fake.req.retry.retries_left, 0);
-    requester_pass(&fake,
-                   2 * REQUESTER_T); /* 2T, because the timer expired once without progress */
+    /* the timeout doubled, because the timer expired once without progress */
+    requester_pass(&fake, 2 * REQUESTER_T);
     expect_end(0, RNIC_WC_RETRY_EXC_ERR);
 }
 
@@ -400,21 +405,21 @@ static void r156_rnr_nak_delays_the_requester(void)
         requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 2);
     }
     requester_expect_wc(&fake, 0, OK);
-    EXPECT_EQ(fake.req.retry.retries_left, 3); /* the other retry counter is unchanged (R158) */
+    EXPECT_EQ(fake.req.retry.retries_left, 3); /* RNR waits do not count for retry_cnt (R158) */
     EXPECT_EQ(fake.counters.packet_seq_err, 0);
     requester_aeth(&fake, 1, RNR(8), 1);
     EXPECT_EQ(fake.counters.rnr_nak_retry_err, 3);
     EXPECT_EQ(fake.counters.rnr_retry_exceeded_err, 1);
     expect_end(1, RNIC_WC_RNR_RETRY_EXC_ERR);
-    read_and_send(); /* RNR NAK for a READ (R159) */
+    read_and_send(); /* an RNR NAK for a READ delays it, too (R159) */
     EXPECT_EQ(requester_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_NAK_RNR);
     requester_pass(&fake, roce_rnr_ns(1));
     requester_expect(&fake, ROCE_OP_RC_READ_REQUEST, 0);
     requester_free(&fake);
 }
 
-/* An RNR NAK starts a wait even if nothing was retransmitted since the timer expired (low rate),
- * and if it follows another wait (R156). */
+/* An RNR NAK starts a wait even if the requester has not retransmitted anything yet since its timer
+ * expired. It also starts a new wait during an earlier wait (R156). */
 static void r156_before_it_goes_again(void)
 {
     three_sends();
@@ -433,7 +438,7 @@ static void r156_before_it_goes_again(void)
     requester_free(&fake);
 }
 
-/* rnr_retry 7 has no limit (R157). */
+/* With rnr_retry 7 the number of RNR waits has no limit (R157). */
 static void r157_rnr_for_ever(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -453,7 +458,7 @@ static void r157_rnr_for_ever(void)
     requester_free(&fake);
 }
 
-/* The request of the RNR NAK is answered, which ends the wait. */
+/* An RNR wait ends early if the request that caused the RNR NAK is acknowledged. */
 static void rnr_wait_ends_with_progress(void)
 {
     three_sends();

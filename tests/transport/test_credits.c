@@ -31,8 +31,8 @@ static void expect_ack(uint32_t psn, uint32_t credits, uint32_t msn)
                           msn);
 }
 
-/* An ACK carries the number of receive WQEs posted at its transmission, in addition to the messages
- * that its MSN counts (R105, R107). */
+/* An ACK grants one credit for each receive WQE that is posted and unused when the ACK is sent.
+ * Credits count from the MSN of the ACK (R105, R107). */
 static void ack_carries_free_receive_wqes(void)
 {
     init(ROCE_SVC_RC);
@@ -52,8 +52,8 @@ static void ack_carries_free_receive_wqes(void)
     responder_free(&fake);
 }
 
-/* A late READ response has an MSN older than the last message, so it reports fewer credits (R107).
- */
+/* A READ response is sent after a later SEND was received. It has the MSN of the READ, so the same
+ * number of credits permits one message less (R107). */
 static void late_read_response_has_fewer_credits(void)
 {
     struct roce_pkt pkt;
@@ -102,7 +102,7 @@ static void r134_post_after_zero_credits_sends_ack(void)
     responder_free(&fake);
 }
 
-/* A NAK carries no credits, and an RNR NAK reserves none (R106). */
+/* An RNR NAK carries no credits, so a WQE posted after it causes no unsolicited ACK (R106). */
 static void naks_carry_no_credits(void)
 {
     init(ROCE_SVC_RC);
@@ -128,7 +128,7 @@ static void srq_acks_carry_no_credits(void)
     responder_post_to(&fake.srq, 1, 0, 64);
     send_only(0);
     responder_expect_aeth(&fake, RESPONDER_PSN, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 1);
-    send_only(1); /* rule R098 of rnic/rules.md */
+    send_only(1); /* the SRQ is empty, so there is an RNR NAK (R098) */
     responder_expect_aeth(&fake, RESPONDER_PSN + 1, ROCE_SYNDROME_RNR | 12, 1);
     fake.resp.recv_queue = &fake.resp.rq;
     responder_free(&fake);
@@ -154,8 +154,8 @@ static void expect_xrc(uint8_t opcode, uint32_t psn, uint8_t syndrome, uint32_t 
     EXPECT_EQ(pkt.aeth.msn, msn);
 }
 
-/* XRC requests use WQEs of the named SRQ; responses have the XRC service and credit code 31 (R179,
- * R181). */
+/* An XRC SEND uses a WQE of the SRQ that it names. Responses have opcodes of XRC, and credit code
+ * 31 (R179, R181). */
 static void xrc_send_uses_named_srq(void)
 {
     struct roce_pkt pkt;

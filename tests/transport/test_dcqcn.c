@@ -10,8 +10,9 @@
 #define US   UINT64_C(1000)
 #define GBPS 1e9
 
-/* Returns the parameters of the paper (section 5.2 and table of section 6): F 5, B 10 MB, T 55 us,
- * g 1/256, R_AI 40 Mb/s, alpha from 1, updates 55 us apart. */
+/* Returns the parameters of the paper (section 5.2 and table of section 6): F 5 (increases until
+ * the recovery ends), B 10 MB and T 55 us (bytes and time per increase), g 1/256, R_AI 40 Mb/s
+ * (additive increase). alpha begins at 1 and is updated every 55 us. */
 static struct rnic_dcqcn_attr paper(void)
 {
     struct rnic_dcqcn_attr attr;
@@ -58,7 +59,8 @@ static void no_limit_before_first_cnp(void)
     CU_ASSERT(rnic_dcqcn_next(&dc, &attr, 0) == 0);
 }
 
-/* Equation 1: R_T = R_C, R_C = R_C (1 - alpha / 2), alpha = (1 - g) alpha + g. */
+/* Equation 1, at each CNP: the target rate R_T becomes R_C, the current rate R_C is cut to R_C (1 -
+ * alpha / 2), and alpha becomes (1 - g) alpha + g. */
 static void cnp_cuts_rate_by_alpha(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -78,8 +80,8 @@ static void cnp_cuts_rate_by_alpha(void)
     }
 }
 
-/* Equation 2: without CNPs alpha = (1 - g) alpha each period: a second cut after n periods shows
- * it. */
+/* Equation 2: in each period without a CNP, alpha becomes (1 - g) alpha. A second cut after n
+ * periods shows the value of alpha. */
 static void alpha_decays_without_cnps(void)
 {
     const unsigned waits[] = {1, 2, 10, 100, 1000, 100000};
@@ -164,7 +166,8 @@ static void one_late_call_equals_many_calls(void)
     }
 }
 
-/* Increases by bytes count like those by timer; when both exceed F, the phase is hyper increase. */
+/* Increases caused by the number of bytes sent count like those caused by the timer. When the
+ * numbers of both exceed F, the phase is hyper increase. */
 static void bytes_and_timer_lead_to_hyper_increase(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -182,15 +185,18 @@ static void bytes_and_timer_lead_to_hyper_increase(void)
     rnic_dcqcn_sent(&dc, &attr, 1, 0);
     EXPECT_EQ(dc.byte_increases, 1);
     EXPECT_EQ(dc.target, target);
-    rnic_dcqcn_sent(&dc, &attr, 2000, 0); /* BC is 2 and 3: max(T, BC) is F, so the increase is
-                                           * additive */
+    /* BC, the number of byte increases, becomes 2 and then 3. With T timer increases, max(T, BC)
+     * reaches F, so the increase is additive */
+    rnic_dcqcn_sent(&dc, &attr, 2000, 0);
     EXPECT_EQ(dc.target, target + 80000000);
-    rate_at(&dc, &attr, 3 * 55 * US); /* T is 1 and 2: additive; T is 3: min(T, BC) is above F */
+    rate_at(&dc, &attr, 3 * 55 * US); /* T becomes 1 and 2: additive; then 3: min(T, BC) exceeds F,
+                                       * so the increase is hyper */
     EXPECT_EQ(dc.target, target + 80000000 + 80000000 + 400000000);
     EXPECT_EQ(rnic_dcqcn_phase(&dc, &attr), RNIC_DCQCN_HYPER);
 }
 
-/* CA17-46: the rate returns to the maximum, and the limit ends. */
+/* Without further CNPs the rate returns to the maximum, and the QP is no longer limited (CA17-46).
+ */
 static void returns_to_full_rate(void)
 {
     struct rnic_dcqcn_attr attr = paper();
@@ -206,8 +212,8 @@ static void returns_to_full_rate(void)
     CU_ASSERT(rnic_dcqcn_next(&dc, &attr, now + 10 * UINT64_C(1000000000)) == 0);
 }
 
-/* Vendor parameters: rpg_min_rate, rpg_min_dec_fac, rate_to_set_on_first_cnp,
- * rate_reduce_monitor_period, clamp_tgt_rate*. */
+/* Parameters that only vendors define change the cuts: rpg_min_rate, rpg_min_dec_fac,
+ * rate_to_set_on_first_cnp, rate_reduce_monitor_period, clamp_tgt_rate*. */
 static void vendor_parameters_change_cuts(void)
 {
     struct rnic_dcqcn_attr attr = paper();

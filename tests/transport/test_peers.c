@@ -2,7 +2,7 @@
 /*
  * Unusual peers that obey the rules. Responders: acknowledge very rarely or every packet, never
  * grant a credit, or repeat every response late. Requesters: never request an acknowledgement, or
- * retransmit without need. Rules of rnic/rules.md.
+ * retransmit without need. R numbers are rules of rnic/rules.md.
  */
 #include "support/responder_fixture.h"
 #include "support/requester_fixture.h"
@@ -127,7 +127,8 @@ static void repeated_nak_goes_back_once(void)
     requester_free(&req);
 }
 
-/* The longest RNR timer, with a responder that is never ready (R097, R156, R157). */
+/* A responder sends 100 RNR NAKs with the longest RNR timer. With rnr_retry 7 the request does not
+ * fail, and a later ACK completes it (R097, R156, R157). */
 static void endless_rnr_ends_after_rnr_retry(void)
 {
     struct rnic_requester_attr attr = requester_attr();
@@ -144,8 +145,8 @@ static void endless_rnr_ends_after_rnr_retry(void)
         requester_expect_gate(&req, RNIC_REQ_RNR_WAIT);
         requester_pass(&req, 1);
     }
-    EXPECT_EQ(req.req.retry.retries_left, attr.retry_cnt); /* the other retry counter is unchanged
-                                                            * (R158) */
+    /* RNR waits do not count for retry_cnt (R158) */
+    EXPECT_EQ(req.req.retry.retries_left, attr.retry_cnt);
     EXPECT_EQ(requester_out_all(&req), 1);
     requester_ack(&req, 0);
     requester_expect_wc(&req, 1, OK);
@@ -154,8 +155,8 @@ static void endless_rnr_ends_after_rnr_retry(void)
 }
 
 /* READ responses and their copies arrive in any order and number, and the responder answers the
- * retransmitted requests in between. Every byte is written once, each READ completes once, without
- * an error (R139-R141, R144). */
+ * retransmitted requests in between. Unless the retries are exhausted, every byte is correct, and
+ * each READ completes once without an error (R139-R141, R144). */
 static void read_responses_shuffled(void)
 {
     enum { READS = 3, PACKETS = 4 };
@@ -186,7 +187,7 @@ static void read_responses_shuffled(void)
                 if (known == cnt)
                     asked[cnt++] = pos;
             }
-            /* Choose a packet of any response that may have been sent. */
+            /* Choose any response packet that the responder can have sent. */
             start = asked[rng_below(&rng, cnt)];
             end = (start / PACKETS + 1) * PACKETS;
             at = start + rng_below(&rng, end - start);
@@ -197,7 +198,7 @@ static void read_responses_shuffled(void)
                            at, (uint8_t)(0x10 + at), REQUESTER_MTU);
             if (rng_below(&rng, 40) == 0)
                 requester_pass(&req, rng_below(&rng, 3) * REQUESTER_T);
-            if (req.failed_cnt) /* only exhausted retries may fail the request */
+            if (req.failed_cnt) /* the request must not fail unless its retries are exhausted */
                 break;
         }
         if (req.failed_cnt) {
@@ -261,8 +262,8 @@ static void no_ack_without_ackreq(void)
     responder_free(&resp);
 }
 
-/* Every PSN relative to the expected PSN, before and after the wrap, when few packets were
- * received. PSNs before the first PSN never existed on this connection (R061, R062, R252). */
+/* When few packets were received, a PSN after the expected PSN is a gap, and a PSN before the first
+ * PSN of the connection is dropped, also across the PSN wrap (R061, R062, R252). */
 static void r061_every_psn_is_sorted_right(void)
 {
     static const uint32_t starts[] = {0, 0x7FFFFF, 0x800000, 0xFFFFFF};

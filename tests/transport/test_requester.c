@@ -9,8 +9,9 @@
 
 static struct requester_fixture fake;
 
-/* Opcodes of a message: Only, or First Middle* Last, with suffixes at the end. PSNs are consecutive
- * across the wrap (R127, R057). */
+/* A message is one Only packet, or First, any number of Middle, and Last. The opcode of Only or
+ * Last tells whether immediate data or an invalidation follows. PSNs are consecutive across the
+ * wrap (R127, R057). */
 static void r127_opcodes_follow_the_position(void)
 {
     static const struct {
@@ -50,8 +51,8 @@ static void r127_opcodes_follow_the_position(void)
     }
 }
 
-/* The RETH describes the whole message (R128). SE is set in the last packet only (R041). Immediate
- * and invalidate suffixes (R034, R035). */
+/* The RETH describes the whole message (R128). SE is set in the last packet only (R041). The last
+ * packet carries the immediate data or the key to invalidate (R034, R035). */
 static void r128_headers(void)
 {
     struct roce_pkt pkt;
@@ -126,7 +127,8 @@ static void r133_ackreq_is_set_in_last_and_in_time(void)
     }
     EXPECT_EQ(asked, 2);
     requester_ack(&fake, 64);
-    /* Messages of many windows: whenever the window is full, it contains a packet with AckReq. */
+    /* Many messages that together exceed the window: among any RNIC_ACK_EVERY successive packets,
+     * one has AckReq. */
     for (unsigned i = 0; i < 40; i++)
         requester_post(&fake, 10 + i, RNIC_WR_WRITE, 0, 16384);
     for (unsigned i = 0; i < RNIC_WINDOW; i++) {
@@ -139,7 +141,8 @@ static void r133_ackreq_is_set_in_last_and_in_time(void)
     requester_free(&fake);
 }
 
-/* The window limits packets; half of the PSN space limits READs (R060). */
+/* The window limits the number of outstanding packets. PSNs of READ responses are limited only by
+ * half of the PSN space (R060). */
 static void r060_window_limits_outstanding_psns(void)
 {
     struct rnic_sge sge = {REQUESTER_VA, 1u << 31, REQUESTER_KEY};
@@ -161,14 +164,14 @@ static void r060_window_limits_outstanding_psns(void)
         requester_post(&fake, 0, RNIC_WR_SEND, 0, 1);
     EXPECT_EQ(requester_out_all(&fake), 203);
     requester_free(&fake);
-    /* A larger window, to replay a peer with more packets in flight. */
+    /* The window can be enlarged to replay a recorded peer that had more outstanding packets. */
     requester_init(&fake);
     fake.req.window = 280;
     for (unsigned i = 0; i < 290; i++)
         requester_post(&fake, i, RNIC_WR_WRITE, 0, 1);
     EXPECT_EQ(requester_out_all(&fake), 280);
     requester_free(&fake);
-    /* A READ of 2^23 PSNs may be outstanding alone, but not with another packet. */
+    /* A READ of 2^23 PSNs can be outstanding alone, but not with another packet. */
     requester_init(&fake);
     EXPECT_EQ(requester_post_wr(&fake, &wr), RNIC_SQ_POSTED);
     requester_post(&fake, 2, RNIC_WR_SEND, 0, 1);
@@ -257,8 +260,9 @@ static void r132_local_invalidate_waits_in_order(void)
     requester_free(&fake);
 }
 
-/* LSN = MSN + credits. One packet beyond the LSN may be sent as a probe. WRITE and READ need no
- * credit (R134, R135). */
+/* Messages have send sequence numbers (SSN) 1, 2 and so on. An ACK makes the limit sequence number
+ * (LSN) the sum of its MSN and credits. Of the message after the LSN, one packet is sent as a
+ * probe. WRITE and READ need no credit (R134, R135). */
 static void r134_requests_wait_for_credits(void)
 {
     requester_init(&fake);
@@ -302,8 +306,8 @@ static void r135_credits_never_decrease(void)
     for (unsigned i = 0; i < 8; i++)
         requester_post(&fake, i, RNIC_WR_SEND, 0, 1);
     requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
-    requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF); /* LSN is 2: three more messages
-                                                                * may be sent, and a probe */
+    /* the LSN is 2: three more messages, and a probe, can be sent */
+    requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF);
     EXPECT_EQ(requester_out_all(&fake), 4);
     requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 0, 0);
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
@@ -314,7 +318,8 @@ static void r135_credits_never_decrease(void)
     requester_free(&fake);
 }
 
-/* A retransmission from any packet of a message repeats equal packets, bit by bit (R152, R153). */
+/* A retransmission that begins at any packet of a message repeats the same packets, bit by bit
+ * (R152, R153). */
 static void r153_retransmission_repeats_same_packets(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_WRITE_IMM,
@@ -347,8 +352,8 @@ static void r153_retransmission_repeats_same_packets(void)
     }
 }
 
-/* The timer retransmits a lost tail. After retry_cnt retransmissions the request fails (R149-R151,
- * R154, R160). */
+/* If the last packets are lost, the ACK timer causes their retransmission. After retry_cnt
+ * retransmissions the request fails (R149-R151, R154, R160). */
 static void r154_timeout_and_retries(void)
 {
     requester_init(&fake);
@@ -501,8 +506,8 @@ static void r191_drain_finishes_begun_messages(void)
 }
 
 /* In SQD a local operation waits like every request that was not begun (R191, R132). It is executed
- * when the queue resumes, even without another event. So is a request that can never be sent
- * (R130). */
+ * when the queue resumes, even without another event. A READ that max_rd_atomic 0 forbids fails
+ * only then, too (R130). */
 static void r191_drain_before_local(void)
 {
     requester_init(&fake);

@@ -247,7 +247,8 @@ static void r073_first_inside_a_message_is_nakked(void)
         EXPECT_EQ(send(ROCE_OP_RC_SEND_FIRST, PSN, RESPONDER_MTU, false), RNIC_RESP_ACKNOWLEDGE);
         EXPECT_EQ(send(opcodes[i], PSN + 1, payload ? RESPONDER_MTU : 0, true),
                   RNIC_RESP_NAK_INVALID_REQ);
-        expect_wqe_error(1, RNIC_WC_LOC_QP_OP_ERR); /* rule R089 of rnic/rules.md */
+        /* the WQE in use completes with an error (R089) */
+        expect_wqe_error(1, RNIC_WC_LOC_QP_OP_ERR);
         EXPECT_EQ(fake.wc_cnt, 2);
         expect_fatal(PSN + 1, ROCE_NAK_INVALID_REQ, 0);
         responder_free(&fake);
@@ -316,7 +317,8 @@ static void r075_operation_without_access_is_nakked(void)
     }
 }
 
-/* Reserved opcodes and opcodes of Annex A19 are refused (R031, R126). */
+/* Reserved opcodes are refused, and so are FLUSH and ATOMIC WRITE whose header fields are 0 (R031,
+ * R126). */
 static void r031_opcodes_not_had(void)
 {
     static const uint8_t opcodes[] = {
@@ -371,7 +373,8 @@ static void r076_read_above_the_limit_is_nakked(void)
     }
 }
 
-/* Payload lengths of SEND packets by position in the message (R079). */
+/* A SEND packet is refused if its payload length does not fit its position in the message (R079).
+ */
 static void r079_wrong_send_payload_is_nakked(void)
 {
     static const struct {
@@ -419,7 +422,8 @@ static void r079_wrong_send_payload_is_nakked(void)
     }
 }
 
-/* Payload lengths of WRITE packets; their sum must be DMALen (R079, R080, R081). */
+/* A WRITE packet is refused if its payload length does not fit its position in the message, or if
+ * the sum of the payloads differs from DMALen (R079, R080, R081). */
 static void r080_wrong_write_length_is_nakked(void)
 {
     static const struct {
@@ -467,8 +471,8 @@ static void r080_wrong_write_length_is_nakked(void)
     }
 }
 
-/* A READ of more than 2^31 bytes is refused (R081). One of 2^31 fails only because no region is
- * that large. */
+/* A READ of more than 2^31 bytes is refused (R081). A READ of 2^31 bytes fails only because the
+ * region is smaller. */
 static void r081_too_long_read_is_nakked(void)
 {
     responder_init(&fake);
@@ -507,7 +511,8 @@ static void r082_send_too_long(void)
     responder_free(&fake);
 }
 
-/* Unknown key, missing right and invalid range, for WRITE, READ and atomic (R083, R084, R088). */
+/* WRITE and READ with an unknown key, a missing right or an invalid range are refused (R083, R084,
+ * R088). */
 static void r083_access_without_right_is_nakked(void)
 {
     static const struct {
@@ -584,7 +589,7 @@ static void r089_access_with_wqe(void)
     responder_free(&fake);
 }
 
-/* The receive WQE refers to memory that does not exist (R090). */
+/* A SEND is refused with NAK 0x63 if the receive WQE names an invalid key (R090). */
 static void r090_bad_receive_buffer(void)
 {
     struct rnic_sge sge[2] = {{RESPONDER_VA, 8, RESPONDER_KEY}, {RESPONDER_VA + 8, 8, 0xBAD}};
@@ -678,7 +683,8 @@ static void r071_checks_follow_the_order(void)
     responder_free(&fake);
 }
 
-/* Invalidation of an unknown or protected key is refused, with the completion of class J (R204). */
+/* Invalidation of an unknown or protected key is refused, and the receive WQE completes with a
+ * remote access error (error class J, R204). */
 static void r204_invalidate_refused(void)
 {
     static const uint32_t keys[] = {RESPONDER_KEY, 0xBAD};
@@ -696,8 +702,8 @@ static void r204_invalidate_refused(void)
     }
 }
 
-/* An ACK is sent only for AckReq; unsent ACKs are coalesced into one (R099, R064). Credit code is
- * 31 (R105, R106). */
+/* An ACK is sent only for AckReq; unsent ACKs are coalesced into one (R099, R064). Their credit
+ * code is 31, which sets no limit (R105, R106). */
 static void r099_ack_is_sent_only_for_ackreq(void)
 {
     responder_init(&fake);
@@ -738,7 +744,8 @@ static void r102_msn_counts_messages(void)
     responder_free(&fake);
 }
 
-/* Stop drops pending responses; flush completes the WQE in use first (R189). */
+/* rnic_responder_stop() drops pending responses. rnic_responder_flush() completes the WQE in use
+ * before the others (R189). */
 static void stop_drops_responses_and_flush_completes(void)
 {
     responder_init(&fake);

@@ -68,8 +68,8 @@ static uint64_t value(void)
     return v;
 }
 
-/* A duplicate SEND or WRITE is acknowledged with the newest PSN, or not at all (R109, R110, R104).
- */
+/* With AckReq, a duplicate SEND or WRITE is acknowledged with the newest PSN. Without AckReq, an
+ * older duplicate is not acknowledged (R109, R110, R104). */
 static void r109_duplicate_gets_the_newest_ack(void)
 {
     responder_init(&fake);
@@ -85,15 +85,15 @@ static void r109_duplicate_gets_the_newest_ack(void)
     EXPECT_EQ(write_only(PSN + 1, 512, 4, true), RNIC_RESP_DUPLICATE_ACK);
     responder_expect_aeth(&fake, PSN + 1, ACK, 2);
     for (unsigned i = 0; i < 1024; i++)
-        EXPECT_EQ(fake.mem[i], 0xEE); /* rule R078 of rnic/rules.md */
+        EXPECT_EQ(fake.mem[i], 0xEE); /* a duplicate is not executed again (R078) */
     EXPECT_EQ(fake.wc_cnt, 1);
     EXPECT_EQ(rnic_rq_cnt(&fake.resp.rq), 1);
     EXPECT_EQ(fake.counters.duplicate_request, 3);
     responder_free(&fake);
 }
 
-/* A duplicate of the newest packet is acknowledged without AckReq (R109). Otherwise its sender may
- * go back forever, if a full queue drops each packet with AckReq. */
+/* A duplicate of the newest packet is acknowledged without AckReq (R109). Otherwise its sender
+ * could go back forever if a full queue drops each packet with AckReq. */
 static void r109_newest_duplicate_is_acked_without_ackreq(void)
 {
     responder_init(&fake);
@@ -101,14 +101,14 @@ static void r109_newest_duplicate_is_acked_without_ackreq(void)
     EXPECT_EQ(write_only(PSN + 1, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
     responder_expect_nothing(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_DUPLICATE_ACK);
-    responder_expect_nothing(&fake); /* rule R110 of rnic/rules.md */
+    responder_expect_nothing(&fake); /* an older duplicate without AckReq gets no ACK (R110) */
     EXPECT_EQ(write_only(PSN + 1, 0, 4, false), RNIC_RESP_DUPLICATE_ACK);
     responder_expect_aeth(&fake, PSN + 1, ACK, 2);
     responder_free(&fake);
 }
 
 /* If all requests so far were READs, the ACK of a duplicate has the last PSN of the newest READ
- * (R109). Linux rxe sends an arbitrary PSN (deviation D7). */
+ * (R109). Linux rxe sends PSN 0xFFFFFF (rxe-6.1 D7). */
 static void r109_after_read(void)
 {
     responder_init(&fake);
@@ -135,7 +135,9 @@ static void r252_before_the_connection(void)
     responder_free(&fake);
 }
 
-/* An invalid length, key or operation in a duplicate causes no response (R117). */
+/* An error in a duplicate causes no NAK: a SEND or WRITE with an invalid length or key is
+ * acknowledged like a valid one, and a READ or atomic with the PSN of another request is dropped
+ * (R117). */
 static void r117_faulty_duplicate_is_dropped(void)
 {
     responder_init(&fake);
@@ -176,7 +178,7 @@ static void r118_duplicate_does_not_disturb_a_message(void)
     responder_free(&fake);
 }
 
-/* A duplicate READ is answered completely, or from each of its packets on (R111, R112; rxe's D4 and
+/* A duplicate READ is answered completely, or from each of its packets on (R111, R112; rxe-6.1 D4,
  * D5). */
 static void r112_duplicate_read_restarts_anywhere(void)
 {
@@ -230,7 +232,7 @@ static void r111_not_that_read(void)
     responder_free(&fake);
 }
 
-/* Duplicate of a READ of length 0 (R086). */
+/* A duplicate READ of length 0 is answered again (R086). */
 static void r111_duplicate_empty_read_is_answered(void)
 {
     responder_init(&fake);
@@ -309,8 +311,8 @@ static void r208_answer_without_key(void)
     responder_free(&fake);
 }
 
-/* The key is deregistered after another request ended the connection: only the earlier NAK is sent.
- */
+/* While a READ response waits, a later request ends the connection and causes a NAK. If the key of
+ * the READ is then deregistered, a NAK of the READ is sent instead, and only this one (R208). */
 static void r208_after_failure(void)
 {
     responder_init(&fake);
@@ -365,7 +367,7 @@ static void r114_duplicate_atomic_gets_the_stored_value(void)
     responder_free(&fake);
 }
 
-/* A duplicate must have the PSN and operation of the stored atomic (R115; rxe's D6). */
+/* A duplicate must have the PSN and operation of the stored atomic (R115; rxe-6.1 D6). */
 static void r115_not_that_atomic(void)
 {
     responder_init(&fake);
@@ -452,8 +454,8 @@ static void r077_responses_follow_the_request_order(void)
     responder_free(&fake);
 }
 
-/* The ACK of a duplicate does not replace the NAK that ended the connection. Also R070 with a
- * duplicate. */
+/* The ACK of a duplicate does not replace a queued RNR NAK, and later packets still get no response
+ * (R070). */
 static void duplicate_does_not_undo_fatal_nak(void)
 {
     responder_init(&fake);

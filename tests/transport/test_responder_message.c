@@ -76,7 +76,8 @@ static void send_of_any_length_is_scattered(void)
             EXPECT_EQ(fake.wc[0].status, RNIC_WC_SUCCESS);
             EXPECT_EQ(fake.wc[0].opcode, RNIC_WC_RECV);
             EXPECT_EQ(fake.wc[0].wr_id, 42);
-            EXPECT_EQ(fake.wc[0].byte_len, len); /* rule R087 of rnic/rules.md */
+            /* a SEND of length 0 completes with byte_len 0 (R087) */
+            EXPECT_EQ(fake.wc[0].byte_len, len);
             EXPECT_EQ(fake.wc[0].flags, 0);
             CU_ASSERT(fake.wc[0].solicited);
             CU_ASSERT(memcmp(fake.mem + 10000, data, len < 7 ? len : 7) == 0);
@@ -92,7 +93,8 @@ static void send_of_any_length_is_scattered(void)
     }
 }
 
-/* Immediate data and invalidation in Last and Only packets (R203). */
+/* The completion has the immediate data, or the invalidated key, of the Last or Only packet (R203).
+ */
 static void send_with_immediate_and_invalidate_completes(void)
 {
     for (uint32_t len = 16; len <= 600; len += 584) {
@@ -140,7 +142,7 @@ static void write_of_any_length_is_placed(void)
     }
 }
 
-/* Completion of a WRITE with immediate; the buffers of its WQE are not written (R202). */
+/* A WRITE with immediate completes a receive WQE, but does not write to its buffers (R202). */
 static void r202_write_imm_completes_without_its_buffer(void)
 {
     static const uint32_t lens[] = {0, 10, 256, 700};
@@ -212,8 +214,8 @@ static void read_of_any_length_is_answered(void)
     }
 }
 
-/* The largest READ has 2^23 PSNs, which are then all duplicates; the first is exactly half of the
- * PSN space old (R061, R081). */
+/* The largest READ has 2^23 PSNs. After the request all of them are duplicates, and the first is
+ * exactly half of the PSN space before the expected PSN (R061, R081). */
 static void r061_largest_read_is_duplicate_afterwards(void)
 {
     uint32_t psn = 0x923456;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Response queue tests: order (R077), coalescing of ACKs (R064, R069), limits. */
+/* Response queue tests: order (R077), coalescing of ACKs (R064, R069), limits. Syndrome 0x1F is an
+ * ACK, 0x20 an RNR NAK, 0x60 a sequence NAK. */
 #include <string.h>
 #include "support/rng.h"
 #include "support/suite.h"
@@ -22,7 +23,7 @@ static void later_ack_replaces_queued_ack(void)
     CU_ASSERT(rnic_response_queue_first(&queue) == NULL);
     CU_ASSERT(!rnic_response_queue_is_ack(&queue));
     rnic_response_queue_put_aeth(&queue, 5, 0x1F, 1);
-    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* rule R064 of rnic/rules.md */
+    rnic_response_queue_put_aeth(&queue, 7, 0x1F, 2); /* replaces the earlier ACK (R064) */
     EXPECT_EQ(queue.cnt, 1);
     CU_ASSERT(rnic_response_queue_is_ack(&queue));
     expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
@@ -110,8 +111,8 @@ static void same_resource_is_queued_once(void)
     expect(1, 6, 0, 0);
 }
 
-/* After any calls the queue is within its limit and sorted. Two acknowledgements are adjacent at
- * its front only, an ACK and a NAK. */
+/* After any calls the queue is within its limit and sorted. Two acknowledgements can be adjacent
+ * only at its front: an ACK, then a sequence NAK. */
 static void random_calls_keep_queue_sorted_and_bounded(void)
 {
     struct rng rng = rng_seed();

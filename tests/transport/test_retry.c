@@ -81,7 +81,8 @@ static void r151_restarts_and_stops(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* retry_cnt is the number of retries (7 means seven); progress resets the counter (R154, R155). */
+/* retry_cnt is the number of retries (7 means seven, not unlimited); progress resets the counter
+ * (R154, R155). */
 static void r154_retry_cnt(void)
 {
     struct rnic_retry retry;

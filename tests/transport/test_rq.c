@@ -47,7 +47,7 @@ static void full_queue_refuses_post(void)
     rnic_rq_free(&rq);
 }
 
-/* WQEs of an SRQ may be returned in another order than they were taken. */
+/* WQEs of an SRQ can be returned in another order than they were taken. */
 static void wqes_return_in_any_order(void)
 {
     struct rnic_rq rq;

@@ -112,7 +112,7 @@ static void full_queue_refuses_and_ring_wraps(void)
     CU_ASSERT(rnic_sq_init(&sq, 0, 1, 0));
     EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_FULL);
     rnic_sq_free(&sq);
-    rnic_sq_free(&sq); /* a zeroed queue may be freed */
+    rnic_sq_free(&sq); /* freeing a queue a second time has no effect */
 }
 
 /* Every split of a message over SGEs, including empty ones, yields equal bytes. */

@@ -206,7 +206,7 @@ static void wrong_middle_or_last_is_dropped(void)
     finish();
 }
 
-/* R165: without a receive WQE the whole message is dropped and counted. */
+/* Without a receive WQE the whole message is dropped and counted (R165). */
 static void send_without_wqe_is_dropped(void)
 {
     init();
@@ -298,7 +298,7 @@ static void write_without_access_is_dropped(void)
     finish();
 }
 
-/* A receive WQE whose memory may not be written is a local error and fails the QP. */
+/* A receive WQE whose memory is not writable is a local error and fails the QP. */
 static void unwritable_buffer_fails_the_qp(void)
 {
     const struct rnic_sge sge = {.addr = RESPONDER_VA, .len = 100, .lkey = 0xBAD};

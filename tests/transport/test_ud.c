@@ -79,11 +79,11 @@ static void r168_one_packet_each(void)
         EXPECT_EQ(pkt.bth.opcode, imm ? ROCE_OP_UD_SEND_ONLY_IMM : ROCE_OP_UD_SEND_ONLY);
         EXPECT_EQ(pkt.bth.psn, psn);
         EXPECT_EQ(pkt.bth.dest_qp, PEER_QPN);
-        EXPECT_EQ(pkt.bth.ackreq, 0); /* rule R042 of rnic/rules.md */
-        EXPECT_EQ(pkt.bth.se, se);    /* rule R041 of rnic/rules.md */
+        EXPECT_EQ(pkt.bth.ackreq, 0); /* a datagram requests no ACK (R042) */
+        EXPECT_EQ(pkt.bth.se, se);    /* SE is set if the user asked for it (R041) */
         EXPECT_EQ(pkt.bth.migreq, 1);
         EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
-        EXPECT_EQ(pkt.deth.src_qp, QPN); /* rule R169 of rnic/rules.md */
+        EXPECT_EQ(pkt.deth.src_qp, QPN); /* the DETH has the QPN of the sender (R169) */
         EXPECT_EQ(pkt.deth.qkey, 0x555);
         EXPECT_EQ(pkt.payload_len, len);
         CU_ASSERT(len == 0 || pkt.payload == req.mem);
@@ -203,8 +203,8 @@ static void inline_and_gathered_data_is_sent(void)
     requester_free(&req);
 }
 
-/* Memory that may not be read stops the send queue at that WQE, and later WQEs are flushed. The
- * queue can resume with the next PSN (R192). */
+/* A WQE whose memory is not readable stops the send queue, and later WQEs are flushed. The queue
+ * can resume with the next PSN (R192). */
 static void r192_protection_error_stops_the_queue(void)
 {
     struct rnic_dest to;
@@ -413,7 +413,8 @@ static void r174_dropped_datagram_uses_no_wqe(void)
     responder_free(&host);
 }
 
-/* A buffer too small for the network header receives no bytes, whatever its SGEs. */
+/* A receive WQE without room for the 40 bytes of network header receives nothing, even if it has no
+ * SGEs. */
 static void r174_no_room_for_header(void)
 {
     struct rnic_recv_wr none = {.wr_id = 5};
@@ -443,7 +444,8 @@ static void r066_any_psn_is_accepted(void)
         struct roce_pkt pkt = datagram(ROCE_OP_UD_SEND_ONLY, NULL, 0);
 
         pkt.bth.psn = psns[i];
-        pkt.bth.ackreq = i & 1; /* R042: ignored; Linux rxe sets it to QP 1 (rxe-6.1 S7) */
+        /* AckReq is ignored (R042); Linux rxe sets it in datagrams to QP 1 (rxe-6.1 S7) */
+        pkt.bth.ackreq = i & 1;
         responder_post(&host, i, 0, 40);
         EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);
         EXPECT_EQ(host.wc[i].wr_id, i);
@@ -474,8 +476,8 @@ static void r171_mad_length_is_256(void)
     responder_free(&host);
 }
 
-/* A receive buffer that may not be written, in the header part or in the payload part, fails the
- * QP. */
+/* A receive buffer that is not writable, in the header part or in the payload part, fails the QP.
+ */
 static void unwritable_buffer_fails_the_qp(void)
 {
     static const uint8_t payload[20] = {0};

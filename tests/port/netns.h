@@ -19,8 +19,8 @@ bool netns_enter(void);
 /* Runs a shell command. Returns false, and prints the command on stderr, if it fails. */
 __attribute__((format(printf, 1, 2))) bool netns_sh(const char *format, ...);
 
-/* Forks a child into a new network namespace with the loopback up. Returns 0 in the child, and its
- * PID in the parent once the namespace exists. */
+/* Forks a child into a new network namespace with the loopback up. Returns 0 in the child. In the
+ * parent, returns the child's PID once the namespace exists, or -1. */
 pid_t netns_fork(void);
 
 /* Waits for a child. Returns its exit status, or 128 + the signal that ended it. */

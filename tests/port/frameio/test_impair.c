@@ -43,8 +43,8 @@ static uint16_t tag_of(uint32_t number)
     return tags[number / 2 % 3];
 }
 
-/* Builds an IPv4 packet with ECT(0). The packet number is twice at its end, so that the test
- * detects a changed bit. */
+/* Builds an IPv4 packet with ECT(0). The packet number is at its end twice, once inverted, so that
+ * the test detects a changed bit. */
 static void make(uint8_t *buf, uint32_t number)
 {
     unsigned at = ip_at(number);

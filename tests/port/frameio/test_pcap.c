@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the live port on a veth pair: which port receives a frame, and how often. There are four
- * ports: two of "processes" on one end, which share its address; one on the other end; one on the
- * loopback.
+ * Tests the capture port on a veth pair: which port receives a frame, and how often. There are four
+ * ports: A and B on one end, which share its address like the ports of two processes; FAR on the
+ * other end; LO on the loopback.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -148,8 +148,8 @@ static void joined_group_is_received(void)
     close_all();
 }
 
-/* A frame that is longer than the MTU, or that is sent while the link is down, counts as finished.
- * It does not block other frames. */
+/* A frame that is longer than the MTU, or that is sent while the link is down, is dropped and
+ * counted. It does not block other frames. */
 static void frame_that_cannot_be_sent_is_counted(void)
 {
     uint8_t buf[ROCE_FRAME_MAX] = {2, 9, 9, 9, 9, 9};
@@ -227,7 +227,7 @@ static void frames_beyond_the_ring_are_counted(void)
     while (rnic_port_recv(ports[B], 1000, count, &got, 0) > 0)
         ;
     rnic_port_stats(ports[B], &stats);
-    /* The counts may include a few frames of Neighbour Discovery. */
+    /* The counts can include a few frames of Neighbour Discovery. */
     CU_ASSERT(stats.rx_frames >= got && stats.rx_frames < got + 20);
     CU_ASSERT(stats.rx_frames + stats.rx_dropped >= FRAMES);
     CU_ASSERT(stats.rx_frames + stats.rx_dropped < FRAMES + 20);
@@ -235,8 +235,8 @@ static void frames_beyond_the_ring_are_counted(void)
     close_all();
 }
 
-/* Makes the capture handle behind a descriptor fail: replaces the descriptor by a pipe without
- * data. */
+/* Makes the capture handle behind a descriptor fail: replaces the descriptor by a pipe whose other
+ * end is closed. */
 static void break_fd(int fd)
 {
     int ends[2];
@@ -258,8 +258,7 @@ static void failed_handle_is_opened_again(void)
 
     open_all();
     set_filter(FAR, true);
-    EXPECT_EQ(rnic_port_fds(ports[FAR], before),
-              2); /* frames of Neighbour Discovery in the ring are received first */
+    EXPECT_EQ(rnic_port_fds(ports[FAR], before), 2); /* capture handles on p1 and the loopback */
     break_fd(before[0].fd);
     do { /* frames of Neighbour Discovery that were in the ring are received first */
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
@@ -280,8 +279,8 @@ static void failed_handle_is_opened_again(void)
     close_all();
 }
 
-/* While the interface is down, the port tries at intervals to open its capture handle again. It
- * never does so for a deleted interface. */
+/* While the interface is down, the port tries at intervals to open its capture handle again. After
+ * the interface was deleted it never does so, even if a new interface has the same name. */
 static void interface_is_opened_again_until_deleted(void)
 {
     struct rnic_port_stats stats;

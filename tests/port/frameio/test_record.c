@@ -74,7 +74,8 @@ static void ignore(void *user, const struct rnic_frame *frame)
     ++*(unsigned *)user;
 }
 
-/* Opens a recorded port, and the other end of its pair. */
+/* Opens a pair of memory ports. Returns a port that records the frames of one of them, and sets
+ * *far to the other one. */
 static struct rnic_port *recorded(struct rnic_port **far, bool shared, const char *iface)
 {
     const struct rnic_record_attr attr = {.folder = folder, .iface = iface, .shared = shared};
@@ -344,7 +345,8 @@ static void file_in_place_of_the_folder_is_refused(void)
     remove_folder();
 }
 
-/* Recordings with any bytes are read within their bounds. */
+/* Damaged recordings, which can contain any bytes, are not read beyond their end (checked by the
+ * sanitizers' build). */
 static void damaged_recordings_are_read_in_bounds(void)
 {
     struct rng rng = rng_seed();
@@ -427,8 +429,8 @@ static void missing_file_is_named(void)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* A port whose peer has no room reports that it is full. Waiting for room ends when there is room.
- * Frames keep their order. */
+/* A port whose peer has no room accepts no more frames. Its descriptor becomes readable when there
+ * is room again. */
 static void full_memory_port_reports_room(void)
 {
     struct rnic_port *pair[2];
@@ -461,7 +463,8 @@ static void full_memory_port_reports_room(void)
     rnic_port_close(pair[0]);
 }
 
-/* A program that was killed before it opened its device, or that opened none. */
+/* A program that opens no device, or is killed before it opens one, leaves an empty file. The
+ * joined file is then a capture without frames. */
 static void recording_without_a_device_is_a_capture_without_frames(void)
 {
     char empty[sizeof(folder) + 16], why[PCAP_ERRBUF_SIZE];

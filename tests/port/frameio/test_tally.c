@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Recordings with a tally: a program counts what it records and what it cannot record, waits for a
- * slow reader, and stops when rnic-run was killed. */
+/* Recordings with a tally, a file of counters that programs share with rnic-run: a program counts
+ * the frames that it records and those that it cannot record, waits for a slow reader, and stops
+ * recording when rnic-run was killed. */
 #include <errno.h>
 #include <glob.h>
 #include <pthread.h>
@@ -157,7 +158,7 @@ static void recording_goes_on_if_rnic_run_leaves_it(void)
 
 #define BACKLOG 100000u
 
-/* Reader that processes a little at a time. Returns the largest backlog that it saw. */
+/* Reads the recording a little at a time. Sets *user to the largest backlog seen, bytes. */
 static void *read_slowly(void *user)
 {
     uint64_t *most = user;

@@ -13,7 +13,8 @@ static void begin(void)
     now = 1000000000;
 }
 
-/* Simulates a request to a polling program, with or without outstanding requests of the program. */
+/* The polling program receives a request; `answers`: it has itself sent a request lately. Returns
+ * the time until which the ACK is delayed, or 0. */
 static uint64_t receive(bool answers)
 {
     ack_policy_received(&policy, answers, now);
@@ -97,7 +98,7 @@ static void ack_waits_for_the_answer(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* After the program's answer, the ACK may be delayed further, until the peer's next request. */
+/* After the program's answer, the ACK is delayed further, for the peer's next request. */
 static void answer_extends_the_wait_for_the_next_request(void)
 {
     begin();

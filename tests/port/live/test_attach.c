@@ -68,7 +68,8 @@ static void failed_open_names_the_reason(void)
     expect_error((struct rnic_live_attr){.iface = "d0"}, -ENETDOWN, "d0 is down");
     CU_ASSERT(netns_sh("ip link set d0 mtu 300 up"));
     expect_error((struct rnic_live_attr){.iface = "d0"}, -EMSGSIZE, "MTU of 300");
-    /* Another socket is bound to UDP port 4791 and does not share it, as that of rdma_rxe. */
+    /* Another socket is bound to UDP port 4791 and does not share it, like the socket of rdma_rxe.
+     */
     fd = socket(AF_INET, SOCK_DGRAM, 0);
     memcpy(&addr.sin_port, port, 2);
     EXPECT_EQ(bind(fd, (const struct sockaddr *)&addr, sizeof(addr)), 0);
@@ -87,7 +88,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 static bool slow_create; /* pthread_create() returns 100 ms after the new thread began */
 
-/* The linker makes this function of pthread_create(). */
+/* The linker replaces pthread_create() by this function (option --wrap). */
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *user)
 {
@@ -100,7 +101,8 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 struct opening {
     struct rnic_live *live;
-    _Atomic unsigned described, early; /* descriptions; those before `live` was set */
+    /* number of descriptions; number of those before `live` was set */
+    _Atomic unsigned described, early;
     _Atomic bool ends;
 };
 
@@ -126,7 +128,8 @@ static void *list_repeatedly(void *user)
     return NULL;
 }
 
-/* rnic-info may ask for the description as soon as the device's thread runs. */
+/* rnic-info can ask for the description as soon as the device's thread runs. The description must
+ * not run before rnic_live_open() has set the caller's pointer. */
 static void description_sees_the_open_device(void)
 {
     struct opening opening = {0};
@@ -218,7 +221,7 @@ static double cpu_seconds(void)
 }
 
 /* Asserts that an idle device uses no CPU time for `ms`. A busy loop would use all of it. The limit
- * is far above the cost of twenty wake-ups. On a slow machine earlier work may still run, so one
+ * is far above the cost of twenty wake-ups. On a slow machine earlier work can still run, so one
  * successful attempt of five is enough. */
 static void takes_no_cpu(const char *when, long ms)
 {
@@ -345,7 +348,8 @@ static bool hears(const char *iface, const char *mac)
     return found;
 }
 
-/* A NIC drops multicast groups that no program has joined. */
+/* A NIC drops frames to multicast groups that no program has joined. So the interface must accept
+ * exactly the groups that the device has joined. */
 static void nic_accepts_only_joined_groups(void)
 {
     static const uint8_t ip4[16] = {[10] = 0xff, [11] = 0xff, 239, 1, 2, 3};
@@ -577,8 +581,8 @@ static struct rnic_qp *new_qp(struct rnic_live *live, uint32_t *qpn)
     return qp;
 }
 
-/* A timer that a response starts runs from the arrival of the response, not from the call that
- * reads it (R156). */
+/* A timer that a response starts runs from the time at which the response is received. It must not
+ * run from the beginning of the receive call, which can be long before (R156). */
 static void timer_runs_from_arrival_of_the_response(void)
 {
     struct rnic_iface iface = {

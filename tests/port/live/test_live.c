@@ -112,9 +112,8 @@ static void two_interfaces_of_one_machine_converse(void)
 
 /* ---- two namespaces -------------------------------------------------------------------------- */
 
-/* Runs the server in another namespace, at the other end of a veth pair. `setup` is a format for
- * the shell command that configures the pair; its argument is the server's PID, for `ip link set
- * ... netns`. */
+/* Runs the server in another namespace, at the other end of a veth pair: va in this namespace, vb
+ * in the server's. `here` and `there` are the shell commands that configure va and vb. */
 static void across(struct talk server, struct talk client, const char *here, const char *there)
 {
     int pair[2];
@@ -258,8 +257,8 @@ static void device_inserts_vlan_tags(void)
     CU_ASSERT(talk_join_recordings(folder, path));
     count_tags(path, &tagged, &plain);
     unlink(path);
-    if (tagged < 200 ||
-        plain > 0) /* 5 rounds of WRITE, READ and responses in packets of 4096 bytes */
+    /* 5 rounds of a WRITE and a READ in packets of 4096 bytes have more than 200 frames */
+    if (tagged < 200 || plain > 0)
         suite_fail(__FILE__, __LINE__, "%u frames with the tag, %u without", tagged, plain);
 }
 

@@ -52,7 +52,7 @@ static void neighbours_in_valid_states_are_usable(void)
     EXPECT_EQ(rnic_neigh_parse(&msg.head, 3, hop4, got), false);
 }
 
-/* Messages with any bytes are read within their bounds. */
+/* Messages with wrong bytes are not read beyond their end (checked by the sanitizers' build). */
 static void damaged_messages_are_read_in_bounds(void)
 {
     struct rng rng = rng_seed();
@@ -203,7 +203,7 @@ static void routes_and_neighbours_of_the_kernel_are_found(void)
 }
 
 /* Changes of some addresses do not hide others. The kernel sends a long list in parts, and the list
- * may change between two parts. */
+ * can change between two parts. */
 static void changing_list_hides_no_address(void)
 {
     enum { ADDRESSES = 600, ROUNDS = 3000 };

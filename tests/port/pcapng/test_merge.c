@@ -70,7 +70,8 @@ static void frame(struct pcapng_merge *merge, int stream, uint64_t stamp)
     EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
 }
 
-/* The mark of a stream delays the frames of all streams that are not older than the mark. */
+/* A mark says that its stream will not have frames older than the mark. Frames of all streams that
+ * are not older than it wait until the stream has a later mark. */
 static void marks_hold_younger_frames_back(void)
 {
     struct pcapng_merge *merge = pcapng_merge_new();
@@ -106,8 +107,8 @@ static void marks_hold_younger_frames_back(void)
     pcapng_merge_del(merge);
 }
 
-/* Processes record in batches. The test reads their recordings at any moment and cuts them at any
- * byte. The result is sorted. */
+/* Processes record in batches. The test reads their recordings at random moments, each in two
+ * parts. The result is sorted. */
 static void growing_recordings_are_merged_in_order(void)
 {
     enum { STREAMS = 5, STEPS = 20000 };

@@ -59,8 +59,8 @@ static void write_nonsense(void *user, FILE *out)
     EXPECT_EQ(ftruncate(fileno(out), (off_t)1 << 30), 0);
 }
 
-/* The description of another process becomes text of limited length. That process may belong to
- * another user, so its names may have any bytes. */
+/* The description of another process becomes text of limited length. That process can belong to
+ * another user, so its text can have any bytes. */
 static void untrusted_description_is_limited_text(void)
 {
     struct rnic_process *list;
@@ -153,7 +153,7 @@ static int listen_as(const char *iface, unsigned number)
     return fd;
 }
 
-/* Any user can listen under any name: nothing in it reaches a terminal as a control character. */
+/* Any user can listen under any name, so the control characters in a name are replaced. */
 static void names_are_printable(void)
 {
     struct rnic_process *list;

@@ -69,7 +69,7 @@ static void many_qpns_are_different(void)
     free(seen);
 }
 
-/* A freed QPN is not reused soon, because a peer may still have a connection to it. If no other QPN
+/* A freed QPN is not reused soon, because a peer can still have a connection to it. If no other QPN
  * is left, it is reused. */
 static void freed_qpn_rests(void)
 {

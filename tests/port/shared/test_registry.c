@@ -33,8 +33,8 @@ static void name_has_one_owner_on_an_interface(void)
     EXPECT_EQ(b == -ENAMETOOLONG, true);
 }
 
-/* Testing whether a name is claimed needs no /proc, as after chroot(). The test does not claim the
- * name even briefly, so that another process can claim it at any time. */
+/* Testing whether a name is claimed needs no /proc, as after chroot(). rnic_registry_held() does
+ * not claim the name even briefly, so another process can claim it at any time. */
 static void claimed_name_is_found_without_proc(void)
 {
     char empty[] = "/tmp/rocedrill-registry-XXXXXX";

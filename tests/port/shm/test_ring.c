@@ -118,7 +118,7 @@ static void sleeping_reader_is_woken_once(void)
     close_ring();
 }
 
-/* An old frame whose bytes look like a header word is never read as one. */
+/* Bytes of an old frame that look like a header word are never read as one. */
 static void bytes_of_an_old_frame_are_no_header(void)
 {
     const uint64_t word = 64;
@@ -141,7 +141,8 @@ static void bytes_of_an_old_frame_are_no_header(void)
 
 /* ---- a hostile other end --------------------------------------------------------------------- */
 
-/* Returns what the reader makes of a header word at the position of the next record. */
+/* Passes `before` records of 4000 bytes, then writes `word` as the header word of the next record.
+ * Returns the result of shm_read(). */
 static int read_word(uint64_t word, unsigned before)
 {
     uint8_t frame[ROCE_FRAME_MAX] = {0};

@@ -230,7 +230,8 @@ static void process_that_does_not_read_blocks_the_others_briefly(void)
     close_all();
 }
 
-/* A multicast frame waits for a full ring, and reaches each process once. */
+/* A multicast frame waits while the ring to one process is full. It then reaches each process once.
+ */
 static void multicast_waits_for_the_slowest(void)
 {
     struct seen seen;
@@ -397,8 +398,8 @@ static void wrong_hello_is_refused(void)
     close_all();
 }
 
-/* Returns a connected or listening socket of another user. Its name is the one that the socket of
- * this user's block `block` would have. */
+/* Returns a connected or listening socket of another user, or -1. Its name is the one that the
+ * socket of this user's block `block` would have. */
 static int foreign_socket(uint32_t block, bool listens)
 {
     struct sockaddr_un addr;

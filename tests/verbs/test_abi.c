@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the binary interface on x86-64, which compiled programs depend on: sizes and offsets. Also
- * compares the results of functions that need no device with the system's library. The test loads
- * both libraries, in separate linker namespaces.
+ * Tests the binary interface on which compiled programs depend: sizes and offsets of structs on
+ * x86-64, and symbol versions. Also compares the results of functions that need no device with
+ * those of the system's library.
  */
 #include <assert.h>
 #include <dlfcn.h>
@@ -40,8 +40,8 @@ static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) <= 50, "the old ib
 
 static void *ours, *theirs;
 
-/* Loads two libraries with one SONAME. The system's library is in a separate linker namespace. Ours
- * cannot be in one in a sanitizer build. */
+/* Loads our library and the system's, which have the same SONAME. The system's library is in a
+ * separate linker namespace, because ours cannot be in one in a sanitizer build. */
 static bool load(void)
 {
     if (!ours)
@@ -90,7 +90,7 @@ static void rate_conversions_match_rdma_core(void)
     }
 }
 
-/* Each function exists under each symbol version that a program may request. */
+/* Each function exists under each symbol version that a program can request. */
 static void every_symbol_has_its_version(void)
 {
     static const char *const nodes[] = {"IBVERBS_PRIVATE_34", "IBVERBS_PRIVATE_57",
@@ -106,7 +106,7 @@ static void every_symbol_has_its_version(void)
         CU_ASSERT(dlvsym(ours, "verbs_set_ops", nodes[i]) != NULL);
         CU_ASSERT(dlvsym(ours, "ibv_cmd_create_qp", nodes[i]) != NULL);
     }
-    /* A program of 2006 gets no list of devices. */
+    /* A program linked against libibverbs 1.0 (2006) gets no list of devices. */
     void *(*old)(int *);
     *(void **)&old = dlvsym(ours, "ibv_get_device_list", "IBVERBS_1.0");
     CU_ASSERT(old(NULL) == NULL);

@@ -58,7 +58,7 @@ static void region_ends_are_exact(void)
     munmap(at, 8 * page);
 }
 
-/* The list of the mappings is longer than the buffer by which it is read. */
+/* The kernel's list of mappings is longer than the buffer into which page_probe reads it. */
 static void region_over_many_mappings_is_found(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), cnt = 2000;

@@ -18,7 +18,8 @@ static char *map(size_t len, int rights)
     return at;
 }
 
-/* Touches writable, read-only, inaccessible and unmapped pages. */
+/* Touches writable, read-only, inaccessible and unmapped pages, each of which the probe must report
+ * correctly. */
 static void access_without_right_fails(void)
 {
     char *at = map(4 * PAGE, PROT_READ | PROT_WRITE);
@@ -140,7 +141,7 @@ static char *map_three(void) /* maps a writable page, a gap and a read-only page
     return at;
 }
 
-/* A thread blocks all signals, as threads of servers do. */
+/* A thread blocks all signals, as threads of servers do, so the probe cannot catch SIGSEGV. */
 static void blocked_signals_use_system_call(void)
 {
     pthread_t thread;

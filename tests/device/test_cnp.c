@@ -63,7 +63,7 @@ static void expect_cnp(uint16_t pkey)
     EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
     EXPECT_EQ(pkt.payload_len, 0);
     CU_ASSERT(memcmp(&pkt.cnp, &zero, sizeof(zero)) == 0);
-    EXPECT_EQ(pkt.udp.dport, 4791); /* rule R011 of rnic/rules.md */
+    EXPECT_EQ(pkt.udp.dport, 4791); /* every packet has this destination port (R011) */
     EXPECT_EQ(pkt.udp.sport, fixture.attr.av.udp_sport);
     if (pkt.encap == ROCE_ENCAP_V2_IP6) {
         EXPECT_EQ(pkt.ip6.dscp, 48);

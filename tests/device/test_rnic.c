@@ -103,10 +103,10 @@ static void response_envelope_comes_from_the_vector(void)
         EXPECT_EQ(pkt.encap, encaps[e]);
         switch (encaps[e]) {
         case ROCE_ENCAP_V2_IP4:
-            EXPECT_EQ(pkt.ip4.dscp, 0x68 >> 2); /* rule R004 of rnic/rules.md */
+            EXPECT_EQ(pkt.ip4.dscp, 0x68 >> 2); /* DSCP of the address vector (R004) */
             EXPECT_EQ(pkt.ip4.ecn, 0);
-            EXPECT_EQ(pkt.ip4.ttl, 17); /* rule R008 of rnic/rules.md */
-            EXPECT_EQ(pkt.ip4.df, 1);   /* rule R007 of rnic/rules.md */
+            EXPECT_EQ(pkt.ip4.ttl, 17); /* hop limit of the address vector (R008) */
+            EXPECT_EQ(pkt.ip4.df, 1);   /* the packet must not be fragmented (R007) */
             CU_ASSERT(memcmp(pkt.ip4.src, fixture.gen.dgid + 12, 4) == 0);
             CU_ASSERT(memcmp(pkt.ip4.dst, fixture.gen.sgid + 12, 4) == 0);
             break;
@@ -124,9 +124,9 @@ static void response_envelope_comes_from_the_vector(void)
             break;
         }
         if (encaps[e] != ROCE_ENCAP_V1) {
-            EXPECT_EQ(pkt.udp.sport, 0xD00D);        /* rule R012 of rnic/rules.md */
-            EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT); /* rule R011 of rnic/rules.md */
-            EXPECT_EQ(pkt.udp.csum, 0);              /* rule R015 of rnic/rules.md */
+            EXPECT_EQ(pkt.udp.sport, 0xD00D);        /* source port of the address vector (R012) */
+            EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT); /* not the source port of the request (R011) */
+            EXPECT_EQ(pkt.udp.csum, 0);              /* a sender sets no checksum (R015) */
         }
         EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
         EXPECT_EQ(pkt.bth.se, 0);
@@ -290,20 +290,20 @@ static void packet_with_an_invalid_field_is_dropped(void)
         fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
         pkt = write_only(FIXTURE_PSN, 0, NULL, 0);
         switch (what) {
-        case QP0: pkt.bth.dest_qp = 0; break; /* rule R046 of rnic/rules.md */
+        case QP0: pkt.bth.dest_qp = 0; break; /* QP 0 does not exist in RoCEv2 (R046) */
         case QP1: pkt.bth.dest_qp = 1; break;
-        case QP_NONE: pkt.bth.dest_qp = 0x12; break;            /* rule R047 of rnic/rules.md */
-        case QP_MULTICAST: pkt.bth.dest_qp = 0xFFFFFF; break;   /* rule R048 of rnic/rules.md */
-        case UC: pkt.bth.opcode = ROCE_OP_UC_WRITE_ONLY; break; /* rule R030 of rnic/rules.md */
+        case QP_NONE: pkt.bth.dest_qp = 0x12; break;            /* no QP has this number (R047) */
+        case QP_MULTICAST: pkt.bth.dest_qp = 0xFFFFFF; break;   /* valid only for UD (R048) */
+        case UC: pkt.bth.opcode = ROCE_OP_UC_WRITE_ONLY; break; /* not RC (R030) */
         case UD: pkt.bth.opcode = ROCE_OP_UD_SEND_ONLY; break;
         case XRC: pkt.bth.opcode = ROCE_OP_XRC_WRITE_ONLY; break;
-        case CNP: pkt.bth.opcode = ROCE_OP_CNP_ROCE; break; /* rule R216 of rnic/rules.md */
-        case SRC_IP: pkt.ip4.src[3] ^= 4; break;            /* rule R051 of rnic/rules.md */
-        case DST_IP: pkt.ip4.dst[3] ^= 4; break;            /* rule R052 of rnic/rules.md */
+        case CNP: pkt.bth.opcode = ROCE_OP_CNP_ROCE; break; /* ignored (R216) */
+        case SRC_IP: pkt.ip4.src[3] ^= 4; break;            /* not the DGID of the QP (R051) */
+        case DST_IP: pkt.ip4.dst[3] ^= 4; break;            /* not in the GID table (R052) */
         case DST_MAC: pkt.eth.dst[5] ^= 4; break;
-        case PKEY: pkt.bth.pkey = 0xFFFE; break; /* rule R049 of rnic/rules.md */
+        case PKEY: pkt.bth.pkey = 0xFFFE; break; /* another P_Key (R049) */
         case PKEY0: pkt.bth.pkey = 0x8000; break;
-        case TVER: pkt.bth.tver = 1; break; /* rule R025 of rnic/rules.md */
+        case TVER: pkt.bth.tver = 1; break; /* TVer must be 0 (R025) */
         case ENCAP:
             pkt = pktgen_pkt(&fixture.gen, ROCE_OP_RC_WRITE_ONLY, FIXTURE_PSN);
             roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP6, ROCE_OP_RC_WRITE_ONLY);

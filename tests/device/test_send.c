@@ -184,9 +184,9 @@ static void one_request(void)
         EXPECT_EQ(pkt.bth.dest_qp, FIXTURE_PEER_QPN);
         EXPECT_EQ(pkt.bth.ackreq, 1);
         EXPECT_EQ(pkt.reth.va, 0x1000);
-        EXPECT_EQ(pkt.ip4.ttl, 17);          /* rule R008 of rnic/rules.md */
-        EXPECT_EQ(pkt.ip4.dscp, 0x68u >> 2); /* rule R004 of rnic/rules.md */
-        EXPECT_EQ(pkt.udp.sport, 0xD00D);    /* rule R012 of rnic/rules.md */
+        EXPECT_EQ(pkt.ip4.ttl, 17);          /* hop limit of the address vector (R008) */
+        EXPECT_EQ(pkt.ip4.dscp, 0x68u >> 2); /* DSCP of the address vector (R004) */
+        EXPECT_EQ(pkt.udp.sport, 0xD00D);    /* source port of the address vector (R012) */
         EXPECT_EQ(pkt.udp.dport, ROCE_UDP_PORT);
         CU_ASSERT(memcmp(pkt.payload, fixture.mem, 100) == 0);
         fixture_expect_nothing(&fixture);

@@ -7,7 +7,7 @@
 
 #define TIMEOUT_CODE_MAX 31u /* maximum of the 5-bit timeout code */
 
-_Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "the codes' never is ours");
+_Static_assert(RNIC_RETRY_NEVER == ROCE_NEVER_NS, "RNIC_RETRY_NEVER equals ROCE_NEVER_NS");
 
 /* Returns now + ns, at most RNIC_RETRY_NEVER. */
 static uint64_t add_capped(uint64_t now, uint64_t ns)

@@ -120,7 +120,7 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
     }
 #endif
     if (mask & ~known) /* a DMA-buf, or a handle of ibv_alloc_dmah() */
-        return no_object();
+        return refuse_object();
     if (!(mask & IBV_REG_MR_MASK_ADDR)) {
         errno = EINVAL;
         return NULL;

@@ -129,7 +129,7 @@ static void repeated_nak_goes_back_once(void)
 
 /* A responder sends 100 RNR NAKs with the longest RNR timer. With rnr_retry 7 the request does not
  * fail, and a later ACK completes it (R097, R156, R157). */
-static void endless_rnr_ends_after_rnr_retry(void)
+static void rnr_retry_of_7_waits_without_end(void)
 {
     struct rnic_requester_attr attr = requester_attr();
 
@@ -313,6 +313,6 @@ static void ready_before_the_rnr_left(void)
 
 SUITE("transport.peers", TEST(ack_for_each_packet_is_accepted), TEST(half_the_circle_unanswered),
       TEST(sends_complete_without_any_credit), TEST(repeated_nak_goes_back_once),
-      TEST(endless_rnr_ends_after_rnr_retry), TEST(read_responses_shuffled),
+      TEST(rnr_retry_of_7_waits_without_end), TEST(read_responses_shuffled),
       TEST(no_ack_without_ackreq), TEST(r061_every_psn_is_sorted_right),
       TEST(ready_before_the_rnr_left))

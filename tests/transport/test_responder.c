@@ -319,7 +319,7 @@ static void r075_operation_without_access_is_nakked(void)
 
 /* Reserved opcodes are refused, and so are FLUSH and ATOMIC WRITE whose header fields are 0 (R031,
  * R126). */
-static void r031_opcodes_not_had(void)
+static void r031_unknown_or_wrong_opcodes(void)
 {
     static const uint8_t opcodes[] = {
         0x15, 0x18, 0x19, 0x1A, 0x1B, 0x1E, 0x1F, ROCE_OP_RC_FLUSH, ROCE_OP_RC_ATOMIC_WRITE};
@@ -769,7 +769,7 @@ SUITE("transport.responder", TEST(r067_one_nak_per_gap), TEST(r067_queued_nak_is
       TEST(r070_silence_after_rnr), TEST(r093_rnr_send_first), TEST(r094_rnr_write_last_imm),
       TEST(r095_no_wqe_needed), TEST(r072_middle_without_first_is_nakked),
       TEST(r073_first_inside_a_message_is_nakked), TEST(r074_middle_of_another_operation_is_nakked),
-      TEST(r075_operation_without_access_is_nakked), TEST(r031_opcodes_not_had),
+      TEST(r075_operation_without_access_is_nakked), TEST(r031_unknown_or_wrong_opcodes),
       TEST(r076_read_above_the_limit_is_nakked), TEST(r079_wrong_send_payload_is_nakked),
       TEST(r080_wrong_write_length_is_nakked), TEST(r081_too_long_read_is_nakked),
       TEST(r082_send_too_long), TEST(r083_access_without_right_is_nakked),

@@ -456,7 +456,7 @@ static void r077_responses_follow_the_request_order(void)
 
 /* The ACK of a duplicate does not replace a queued RNR NAK, and later packets still get no response
  * (R070). */
-static void duplicate_does_not_undo_fatal_nak(void)
+static void duplicate_does_not_replace_rnr_nak(void)
 {
     responder_init(&fake);
     EXPECT_EQ(write_only(PSN, 0, 4, false), RNIC_RESP_ACKNOWLEDGE);
@@ -507,5 +507,5 @@ SUITE("transport.responder_duplicate", TEST(r109_duplicate_gets_the_newest_ack),
       TEST(r208_answer_without_key), TEST(r208_after_failure), TEST(r208_write_without_key),
       TEST(r114_duplicate_atomic_gets_the_stored_value), TEST(r115_not_that_atomic),
       TEST(r116_oldest_resource_is_forgotten), TEST(new_read_replaces_queued_replay),
-      TEST(r077_responses_follow_the_request_order), TEST(duplicate_does_not_undo_fatal_nak),
+      TEST(r077_responses_follow_the_request_order), TEST(duplicate_does_not_replace_rnr_nak),
       TEST(response_queue_stays_bounded))

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""symbols.py OUR_LIBRARY: every symbol of the system's libibverbs.so.1 is in ours, of the same kind,
-under the same version, and the default where it is the default there (of the private nodes, which no
-program is linked against, it only has to be there); the SONAME is the same, and ours exports nothing
-under a public version that the system's does not, but for versions later than the system's last."""
+"""symbols.py OUR_LIBRARY: compares our libibverbs.so.1 with that of the system.
+
+1. Both have the same SONAME.
+2. Ours has each symbol of the system's, of the same kind and version, and as the default version where it is the
+   default there. No program is linked against private versions: of these, ours only needs the symbol.
+3. Ours has no other symbol of a public version, except of versions later than the system's last."""
 import re
 import subprocess
 import sys

@@ -123,7 +123,7 @@ static void watchdog_drives_for_a_stopped_poll_thread(void)
     CU_ASSERT_FATAL(thread > 0);
     if (await_thread(server_pid, "rnic-relief") == 0 ||
         ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0) {
-        fprintf(stderr, "no real-time priority or no ptrace here: not looked at\n");
+        fprintf(stderr, "no real-time priority or no ptrace here: skipped\n");
         kill(server_pid, SIGKILL);
         netns_wait(server_pid);
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM exchanges: follows the messages from REQ to DREP, and sets up the connections they name.
- * Before the first data packet, such a connection already has both QPNs, starting PSNs, path MTU,
- * timeout and retry counts.
+ * CM exchanges: follows the messages from REQ to DREP, and creates a connection when REQ and REP
+ * name both QPs. So the QPNs, starting PSNs, path MTU, timeout and retry counts of the connection
+ * are known before its first data packet.
  */
 #include "flow/cm_track.h"
 
@@ -14,10 +14,11 @@
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-/* lower bound of the TimeWait period, ns: shorter than any packet lifetime in use */
+/* shortest TimeWait period of a QP that is assumed, ns: shorter than any packet lifetime in use */
 #define TIMEWAIT_NS UINT64_C(1000000)
 #define MRA_OF_LAP  2
-/* ClassPortInfo: attribute of all management classes, with methods Get and Set */
+/* attribute id of ClassPortInfo, which every management class has, also with methods other than
+ * Send (Get, Set) */
 #define CLASS_PORT_INFO 1
 
 static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
@@ -41,7 +42,8 @@ static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exch
     return side ? side->conn : NULL;
 }
 
-/* Fills the result for a CM message: its connection and the message it answers. */
+/* Fills the result for a CM message: the connection of its exchange `s`, and `answers`, the frame
+ * of the CM message that it answers (0 if unknown). */
 static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s, uint32_t answers)
 {
     const struct roce_conn *conn = conn_of(ctx, s);
@@ -84,7 +86,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        /* starting PSN that the peer's CM message named */
+        /* a requester starts with the PSN that the CM message of its peer named */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
@@ -92,7 +94,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
     }
 }
 
-/* Calls on_use() for a connection that REQ and REP set up. */
+/* Calls on_use() for connection `conn`, which the REQ and REP of exchange `s` set up. */
 static void report_use(const struct roce_ctx *ctx, const struct roce_conn *conn,
                        const struct roce_cm_exchange *s, const struct roce_cm_rep *rep)
 {
@@ -118,7 +120,8 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
     int active = 0;
 
-    if (a && p && a->conn != p->conn) { /* both QPs belonged to other pairs, which have ended */
+    if (a && p && a->conn != p->conn) { /* each QP was paired with another QP before: these two
+                                         * connections have ended */
         roce_conn_end(ctx->flow, a->conn);
         roce_conn_end(ctx->flow, p->conn);
         a = p = NULL;
@@ -244,7 +247,8 @@ static void note_timewait(struct roce_flow *flow, const struct roce_ctx *ctx,
     }
 }
 
-/* Returns the frame of the CM message that a message of this kind answers; 0 if not captured. */
+/* Returns the frame of the CM message that a message of this kind answers; 0 if that message was
+ * not captured. */
 static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm kind)
 {
     switch (kind) {
@@ -256,7 +260,8 @@ static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm ki
     }
 }
 
-/* Reports a rejected connection, which has no data packets, to on_conn(). */
+/* Passes a connection that was rejected before its REP to on_conn(). There is no roce_conn of it,
+ * because it has no data packets. */
 static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                             const struct roce_cm_rej *rej)
 {
@@ -305,8 +310,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     if (!s)
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
-    /* Before a REP this connection does not exist, but the active QP may have had an earlier
-     * connection. */
+    /* If the REQ is rejected, the QP of the active side has no new connection. conn_of() could then
+     * find an earlier connection of this QP. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
     set_cm_result(ctx, s, answered_frame(s, msg->kind));
     switch (msg->kind) {
@@ -319,7 +324,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         }
         break;
     case ROCE_CM_MRA:
-        if (msg->mra.message != MRA_OF_LAP) /* an MRA for a LAP has its own transaction id */
+        if (msg->mra.message != MRA_OF_LAP) /* an MRA for a LAP has the transaction id of the LAP,
+                                             * not of the REQ */
             check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
         break;
     case ROCE_CM_REJ:
@@ -358,7 +364,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn) /* if the REQ was captured after the REP, its parameters are unknown */
+    if (conn) /* without a captured REQ before the REP, the connection has no parameters of a REQ:
+               * do not list the REQ as seen */
         conn->facts.cm.seen =
             s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }
@@ -376,7 +383,8 @@ void roce_cm_track(struct roce_ctx *ctx)
         if (msg.mad.base_version != ROCE_MAD_BASE)
             REPORT(ctx, CM_MALFORMED, "mad.base_version", ROCE_MAD_BASE, msg.mad.base_version);
         else if (ctx->pkt->payload_len ==
-                 ROCE_MAD_SIZE) /* rule GSI, not this one, reports a wrong payload length */
+                 ROCE_MAD_SIZE) /* for a wrong payload length, roce_check_ud() reports rule GSI
+                                 * instead */
             REPORT(ctx, CM_MAD, "mad.class_version", ROCE_MAD_CM_VER, msg.mad.class_version);
         return;
     }

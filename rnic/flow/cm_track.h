@@ -11,7 +11,7 @@
 /* Processes the CM message in the current packet to QP1. */
 void roce_cm_track(struct roce_ctx *ctx);
 
-/* Reports unanswered DREQs. Called once, at the end of the capture. */
+/* Reports the DREQs that were not answered. Called once, at the end of the capture. */
 void roce_cm_end(struct roce_flow *flow);
 
 #endif

@@ -7,8 +7,8 @@
 
 /*
  * Ends a connection:
- *   1. reports or drops the findings that were deferred for a possible reuse of its QPs;
- *   2. reports the reason for the end and the outstanding requests (checks/check_end.c);
+ *   1. reports the findings that were deferred because its QPs were possibly reused;
+ *   2. reports why the connection ended, and its outstanding requests (checks/check_end.c);
  *   3. passes the connection's summary to on_conn();
  *   4. frees the connection.
  */

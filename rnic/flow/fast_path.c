@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fast path: most packets of a capture are the next one of a SEND or WRITE, or a positive
- * acknowledgement of outstanding requests. No check has a finding for such a packet. It is handled
- * here in a third of the instructions. How it works:
+ * Fast path: most packets of a capture are the next packet of a SEND or WRITE, or a positive
+ * acknowledgement of outstanding requests. No check has a finding for such a packet. This file
+ * processes it with a third of the instructions of the full path (analyze_packet(), roce_request(),
+ * roce_response()). How it works:
  *
- * 1. roce_fast_path() is called once the connection is known. Only SEND, WRITE and ACK are
- * candidates.
+ * 1. The caller finds the connection and calls roce_fast_path(), which handles SEND, WRITE and ACK.
  * 2. qp_is_unchanged(): the QP is paired, and port, DSCP, P_Key, ECN and idle time need no check.
  * 3. A request: is_expected_request() requires the next PSN, an opcode and a length that fit the
  *    message, and no open NAK, READ, credit limit or QP reuse. fast_request() then appends the
- * entry and updates the counts.
+ *    window entry and updates the counts.
  * 4. An ACK: is_expected_ack() requires a known entry, a new PSN and the expected MSN. fast_ack()
- * then calls the same functions as response.c.
- * 5. If a condition does not hold, nothing was changed, and false is returned: the caller takes the
- * long way (analyze_packet(), roce_request(), roce_response()).
+ *    then calls the same functions as response.c.
+ * 5. If a condition is false, roce_fast_path() returns false without a change, and the caller takes
+ *    the full path.
  *
- * Each condition names the step of the long way that it makes unnecessary. Tests give each packet
- * sequence to both ways (roce_flow_opts.no_fast_path) and compare the results (tests/flow/judge.c).
- * A new check there that may report such a packet needs its condition here.
+ * Each condition makes a step of the full path unnecessary; the comments name that step. Tests run
+ * each packet sequence with and without the fast path (roce_flow_opts.no_fast_path) and compare the
+ * results (tests/flow/judge.c). If a new check of the full path may report such a packet, add a
+ * condition for it here.
  */
 #include "flow/fast_path.h"
 
@@ -31,8 +32,8 @@
 #define DMA_MAX UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define LEN_MAX 4096u                /* maximum payload while the path MTU is unknown, bytes */
 
-/* Returns whether analyze_packet() would keep the packet in its connection, with `req` as its
- * requester and without any change of the QP. */
+/* Returns whether analyze_packet() would leave connection and QP unchanged. `req` is the requester
+ * that sent the packet or whose request the packet answers. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -46,11 +47,13 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            side->any && sport == side->sport && digest->dscp == side->dscp &&
            pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
            digest->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
-           /* excludes a packet for which roce_pair_has_ended() compares source ports */
+           /* after such an idle time, roce_pair_has_ended() looks for a newer connection of the
+            * QPN */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
 }
 
-/* Does the work of roce_check_qp_constants() and is_for_service(). */
+/* Makes the changes that roce_check_qp_constants() and is_for_service() would make for this
+ * packet. */
 static inline void update_constants(struct roce_ctx *ctx)
 {
     struct roce_endpoint *side = ctx->sender;
@@ -62,8 +65,8 @@ static inline void update_constants(struct roce_ctx *ctx)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Returns whether the packet begins a message after `prev` ended one. The packet must have a valid
- * length and memory range, and need no credit check. */
+/* Returns whether the packet begins a new message, and `prev` is the last packet of the previous
+ * one. Also requires a valid length and memory range, and that no credit check is needed. */
 static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -84,7 +87,8 @@ static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_pa
            (roce_opcode_ends(op) ? len == pkt->reth.dma_len : len <= pkt->reth.dma_len);
 }
 
-/* Returns whether the packet continues the message of `prev` with a valid length. */
+/* Returns whether the packet continues the message of `prev`, with a valid length and, for a SEND,
+ * if credits are not exhausted. */
 static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_opcode *op = ctx->pkt->op;
@@ -105,8 +109,8 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
     return true;
 }
 
-/* Returns whether the packet directly follows `prev`, the newest entry, and no open NAK or response
- * affects roce_request(). */
+/* Returns whether the packet has the next PSN after `prev`, the newest window entry. False if an
+ * open NAK, an outstanding READ or a possible QP reuse makes the full path necessary. */
 static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -120,8 +124,8 @@ static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_se
                                              : continues_message(ctx, prev));
 }
 
-/* Sets the entry's members that come from the packet. The entry is not zeroed: set_message_fields()
- * or roce_sent_continue_message() sets the others. */
+/* Sets those members of the new entry `e` that depend on the packet alone. set_message_fields() or
+ * roce_sent_continue_message() sets all others, so `e` need not be zeroed before. */
 static inline void set_packet_fields(const struct roce_ctx *ctx,
                                      const struct roce_sent_packet *prev,
                                      struct roce_sent_packet *e)
@@ -148,7 +152,7 @@ static inline void set_packet_fields(const struct roce_ctx *ctx,
     e->bad = 0;
 }
 
-/* Sets the entry's members for the first packet of a message. */
+/* Sets the members of `e` that describe the message, for the first packet of a message. */
 static inline void set_message_fields(struct roce_ctx *ctx, struct roce_sent_packet *e)
 {
     const struct roce_reth *reth = &ctx->pkt->reth;
@@ -181,7 +185,8 @@ static bool fast_request(struct roce_ctx *ctx)
         e = roce_sent_room(ctx, &at);
         if (!e)
             return false;
-        prev = roce_window_at(&req->win, at - 1); /* an insertion may have reallocated the window */
+        prev = roce_window_at(&req->win, at - 1); /* appending `e` may have moved the window to
+                                                   * other memory */
     }
     update_constants(ctx);
     set_packet_fields(ctx, prev, e);
@@ -209,8 +214,8 @@ static bool fast_request(struct roce_ctx *ctx)
 
 /* ---- acknowledgements ------------------------------------------------------------------------ */
 
-/* Returns the window entry of `psn`. Its index usually equals the PSN's distance from the oldest
- * outstanding entry. */
+/* Returns the window entry of `psn`, or NULL. Tries the usual place first: if each packet has one
+ * PSN, the distance from the oldest outstanding entry equals the difference of the PSNs. */
 static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t psn)
 {
     struct roce_sent_packet *e;
@@ -223,8 +228,7 @@ static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t
     return e && e->psn == psn ? e : roce_window_get(w, psn);
 }
 
-/* Returns whether the ACK is the first one for all PSNs up to the end of `e`, and whether its MSN
- * is certainly correct. */
+/* Returns whether the PSN of the ACK is the last one of `e`, and its MSN certainly correct. */
 static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *req,
                             const struct roce_sent_packet *e)
 {
@@ -256,7 +260,7 @@ static bool fast_ack(struct roce_ctx *ctx)
     e = find_sent_packet(&req->win, psn);
     if (!e || !is_expected_ack(ctx, req, e))
         return false;
-    ctx->have_connection = true; /* the acknowledged requests may cause findings, which need the
+    ctx->have_connection = true; /* acknowledging requests may report findings, which refer to the
                                   * connection */
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;

@@ -8,9 +8,9 @@
 
 #include "flow/base/state.h"
 
-/* Processes the current packet if it is an expected one, with the same effect as roce_request(),
- * roce_response() and the checks. Returns false, without any effect, if the packet needs the full
- * path. */
+/* Processes the current packet if it is an expected one, with the same result as roce_request() or
+ * roce_response() and the checks, and returns true. Otherwise changes nothing and returns false:
+ * the packet needs the full path. */
 bool roce_fast_path(struct roce_ctx *ctx);
 
 #endif

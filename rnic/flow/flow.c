@@ -24,8 +24,9 @@
 #define DEFAULT_MEM    ((size_t)1 << 30)
 #define DEFAULT_CONNS  1000000u
 #define DEFAULT_WINDOW 8192u
-#define GRAIN_MOST     UINT64_C(1000000000)
-#define GRAIN_FINE     1000u /* clock resolution that is fine enough to be ignored, ns */
+/* coarsest clock resolution: assumed before the first packet, ns */
+#define GRAIN_MOST UINT64_C(1000000000)
+#define GRAIN_FINE 1000u /* clock resolution that is fine enough to be ignored, ns */
 #define OTHER_SERVICE_MIN                                                                          \
     4 /* consecutive packets of another service that indicate a new use of the QPN */
 
@@ -109,7 +110,8 @@ struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t co
 {
     uint32_t final = roce_flow_conn_index(flow, conn_index);
 
-    /* a joined direction had only packets of its side 0 */
+    /* side 0 of a direction that was joined to another connection becomes side 1 of that
+     * connection */
     return (struct roce_flow_owner){.conn_index = final, .side = final == conn_index ? side : 1};
 }
 
@@ -130,9 +132,9 @@ static void find_endpoint(struct roce_ctx *ctx, bool create)
     ctx->conn = NULL;
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH)) {
         if (!roce_pkt_has(pkt, ROCE_HDR_DETH))
-            return; /* the packet is cut before the source QP */
-        new_conns =
-            pkt->bth.dest_qp == ROCE_QP_GSI; /* a CM message may set up another connection */
+            return; /* the capture cuts the packet before the source QP */
+        new_conns = pkt->bth.dest_qp == ROCE_QP_GSI; /* a CM message (to QP1) may set up one more
+                                                      * connection */
     }
     ctx->sender = roce_conn_find(ctx->flow, key, ctx->digest->hash);
     new_conns += !ctx->sender && create;
@@ -168,8 +170,9 @@ static void count_packet(struct roce_ctx *ctx)
     roce_conn_note_use(ctx->flow, conn);
 }
 
-/* Returns whether the current packet belongs to the QP's transport service. A QP drops packets of
- * another service (R030), but its QPN may be reused. */
+/* Returns whether the current packet belongs to the transport service of its QP. A QP drops packets
+ * of another service (R030). But after several such packets, or after a long idle time, the QPN was
+ * reused for another service: this packet then begins a new use and the function returns true. */
 static bool is_for_service(struct roce_ctx *ctx)
 {
     struct roce_endpoint *side = ctx->sender;
@@ -193,7 +196,8 @@ static bool is_for_service(struct roce_ctx *ctx)
     return true;
 }
 
-/* Ends the earlier connection with the QPN, and begins a new one with the current packet. */
+/* Ends the connection that had the QPN until now, and begins a new one with the current packet.
+ * Returns false if memory is exhausted. */
 static bool begin_new_conn(struct roce_ctx *ctx)
 {
     struct roce_conn *conn = ctx->conn;
@@ -251,8 +255,8 @@ static void analyze_packet(struct roce_ctx *ctx)
 
 static const struct roce_flow_result result_none = ROCE_FLOW_RESULT_NONE;
 
-/* Infers the resolution of the capture clock. Some capture points tick once a millisecond or
- * second. */
+/* Infers the resolution of the capture clock. The clocks of some capture points tick only once a
+ * millisecond or once a second. */
 static void learn_grain(struct roce_common *common, uint64_t time)
 {
     if (common->grain == 0)
@@ -288,7 +292,7 @@ static inline void look_at_icrc(struct roce_common *common, const struct roce_fl
 
     look->src_suspect = look->dst_suspect = 0;
     look->undecided = look->first_good = false;
-    if (trust->bad == 0 && in->icrc != ROCE_ICRC_BAD) { /* no host is a suspect */
+    if (trust->bad == 0 && in->icrc != ROCE_ICRC_BAD) { /* no host has sent a wrong ICRC so far */
         look->icrc = roce_icrc_trust_status(trust, key->src, in->icrc, in->frame, in->time);
         return;
     }
@@ -300,8 +304,8 @@ static inline void look_at_icrc(struct roce_common *common, const struct roce_fl
     look->first_good = in->icrc == ROCE_ICRC_GOOD && undecided && look->src_suspect;
 }
 
-/* Returns whether the flow does not judge the packet: its opcode is unknown, or it is of
- * NVIDIA's DC transport. */
+/* Returns whether the flow does not judge the packet. That is so if its opcode is unknown, or if
+ * the packet is of NVIDIA's DC transport. */
 static inline bool is_not_judged(const struct roce_pkt *pkt)
 {
     return !pkt->op || (pkt->op->svc == ROCE_SVC_RD && roce_dc_may_be(pkt));
@@ -340,8 +344,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.want_result = result != NULL;
     if (result) {
         *result = result_none;
-    } else { /* without a caller's result, clear only the members that are accumulated or read later
-              */
+    } else { /* the caller passed no result: clear only the members of `scratch` that are added to
+              * or read later */
         scratch.flags = scratch.findings = scratch.acked_packets = scratch.ce_frame = 0;
         scratch.done_bytes = 0;
         ctx.result = &scratch;
@@ -372,7 +376,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
     find_endpoint(&ctx, !dropped);
     if (ctx.conn) {
-        if (ctx.want_result) { /* fills the result for dropped packets, too */
+        if (ctx.want_result) { /* this also fills the result of packets that are dropped below */
             ctx.result->conn_index = ctx.conn->conn_index;
             ctx.result->side = roce_endpoint_side(ctx.sender);
         }
@@ -394,7 +398,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         flow->acked_hosts |= ctx.look->dst_suspect;
     if (!ctx.conn)
         return;
-    if (ctx.want_result) { /* pairing may have moved the packet to another connection */
+    if (ctx.want_result) { /* the connection of the packet may have changed since, because its
+                            * directions were paired */
         ctx.result->conn_index = ctx.conn->conn_index;
         ctx.result->side = roce_endpoint_side(ctx.sender);
         ctx.result->qp_use = (uint8_t)(ctx.conn->facts.qp_uses - 1);

@@ -13,9 +13,9 @@
  * roce_flow_feed() processes a packet in these steps:
  *
  *   1. compute the packet's digest: lookup key, payload sample, format (base/packet_digest.c)
- *   2. decide whether a wrong ICRC means damage (base/icrc_trust.c)
+ *   2. decide whether a wrong ICRC shows that the packet was damaged (base/icrc_trust.c)
  *   3. find the connection; eviction frees memory if needed (table/conn.c, evict.c)
- *   4. check the packet alone (checks/check_format.c)
+ *   4. check the rules that concern only this packet (checks/check_format.c)
  *   5. run the fast path for expected packets (fast_path.c), or request.c, response.c or
  *      cm_track.c, which call retransmit/ and checks/
  *
@@ -24,14 +24,15 @@
  * the flow.
  *
  * The flow uses no device, no clock, no I/O and no globals. It shares only the packet codec with
- * the RNIC, so that a mistake in one does not hide in the other.
+ * the RNIC. So a mistake in the RNIC is not repeated in the flow, which can therefore report it.
  *
  * A capture may be cut, one-sided, start in the middle or lack packets. A finding is an ERROR only
  * if the packets that prove it were captured. Otherwise its severity is lower, or nothing is
  * reported.
  *
  * The options limit memory. At a limit, idle connections first lose their request windows; then the
- * connections that were idle longest are evicted. The totals count both.
+ * connections that were idle longest are evicted. The totals count the lost windows (`forgotten`)
+ * and the evicted connections (`evicted`).
  */
 #ifndef ROCE_FLOW_H
 #define ROCE_FLOW_H
@@ -47,13 +48,14 @@ struct roce_flow;
 
 /* Allocator callbacks. `free` receives the size that was allocated. */
 struct roce_alloc {
-    void *(*alloc)(void *ctx, size_t size); /* returns NULL if memory is exhausted: the flow then
-                                             * evicts connections */
+    void *(*alloc)(void *ctx, size_t size); /* allocates `size` bytes; returns NULL if memory is
+                                             * exhausted: the flow then evicts connections */
     void (*free)(void *ctx, void *p, size_t size);
     void *ctx;
 };
 
-/* Relation of a later frame to an earlier one, for programs that display both. */
+/* How a later frame `other` relates to an earlier `frame`. A program that displays one of the two
+ * can link to the other. */
 enum roce_link_kind {
     ROCE_LINK_ACKED_IN,       /* `other` acknowledges request packet `frame` */
     ROCE_LINK_FIRST_RESPONSE, /* `other` is the first response to READ or atomic request `frame` */
@@ -65,8 +67,10 @@ enum roce_link_kind {
 
 /* One use of a QP pair. If the QPNs are reused, a connection has several uses. */
 struct roce_flow_use {
-    uint32_t conn_index; /* connection number at the time of the call: see roce_flow_owner() */
-    uint32_t frame;      /* first frame of this use; the REP if CM messages set up the use */
+    uint32_t conn_index; /* number of the connection at the time of the call, not final:
+                          * roce_flow_owner() returns the final number */
+    uint32_t frame;      /* first frame of this use; if CM messages set up the use, the frame of the
+                          * REP */
     /* REQ and REP that set up the use, valid during the call; NULL if a reuse was detected without
      * CM */
     const struct roce_cm_req *req;
@@ -77,9 +81,10 @@ struct roce_flow_use {
 
 /* A completed operation. */
 struct roce_flow_done {
-    uint32_t frame;      /* frame that completes the operation; at the end of a connection its
-                          * last frame */
-    uint32_t conn_index; /* connection number at the time of the call: see roce_flow_owner() */
+    uint32_t frame;      /* frame that completes the operation; or, if the end of the connection
+                          * completes the operation, the last frame of the connection */
+    uint32_t conn_index; /* number of the connection at the time of the call, not final:
+                          * roce_flow_owner() returns the final number */
     uint8_t side;        /* side of the requester */
     enum roce_kind kind; /* kind of the request */
     uint64_t bytes;      /* payload of the message, or bytes that the READ returned */
@@ -89,17 +94,20 @@ struct roce_flow_done {
 
 struct roce_flow_in;
 
-#define ROCE_FLOW_GROUPS 2048u /* groups of pairs of hosts */
+/* number of groups into which roce_flow_group() divides the pairs of hosts */
+#define ROCE_FLOW_GROUPS 2048u
 
-/* First look at a packet: what depends on the packets of all hosts before it. */
+/* Result of roce_flow_look() for one packet: the facts about the packet that depend on the earlier
+ * packets of all hosts. */
 struct roce_flow_look {
     uint64_t last_time;                /* latest time in the capture so far, ns */
     uint64_t grain;                    /* resolution of the capture's clock so far, ns */
-    uint64_t src_suspect, dst_suspect; /* bit of the sender or receiver in a bit set of the hosts
-                                        * whose ICRC was wrong; 0 if it was not */
+    uint64_t src_suspect, dst_suspect; /* the host's bit in a bit set of the hosts that sent a wrong
+                                        * ICRC; 0 if the host sent none */
     enum roce_icrc_status icrc; /* ICRC status that takes the host's other packets into account */
-    bool undecided;             /* no ICRC of the sender was right so far */
-    bool first_good;            /* the first right ICRC of a host that had wrong ones */
+    bool undecided;             /* no packet of the sender up to now had a right ICRC */
+    bool first_good;            /* the packet has the first right ICRC of a host that sent wrong
+                                 * ones before */
 };
 
 struct roce_flow_opts {
@@ -108,24 +116,27 @@ struct roce_flow_opts {
     uint32_t conn_max;         /* maximum number of connections in memory; 0 = 1,000,000 */
     uint32_t window_max;       /* maximum number of request packets in memory for each direction; 0
                                 * = 8192 */
-    enum roce_profile profile; /* implementation whose known deviations are marked as such */
-    uint64_t hash_seed;        /* seed of the hash table's secret; 0: random. The results do not
-                                * depend on the seed */
-    bool any_order;            /* every receiver accepts packets in any order; otherwise recognised
-                                * for each direction */
-    bool no_fast_path;         /* disables the fast path, for comparison in tests */
+    enum roce_profile profile; /* implementation whose known deviations are marked in the findings:
+                                * known_deviations.def */
+    uint64_t hash_seed;        /* seed of the hash table's secret; 0 = a random seed. The results do
+                                * not depend on the seed */
+    bool any_order;            /* true: every receiver accepts packets in any order. false: the flow
+                                * recognises such receivers, separately for each direction */
+    bool no_fast_path;         /* true: all packets use the full path; tests compare the two
+                                * paths */
     void *user;                /* first argument of the callbacks; each callback may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
     /* Called when a use of a QP pair begins: CM messages set it up, or its packets show a QP reuse.
-     * Not called for a first use without CM. May be called later than the first frame of a reuse.
-     */
+     * Not called for the first use of a QP pair if no CM messages set it up. The call may be later
+     * than the first frame of a reuse. */
     void (*on_use)(void *user, const struct roce_flow_use *use);
-    /* Called for a CM message in a packet that a receiver accepts. */
+    /* Called for each CM message in a packet that a receiver would not drop. */
     void (*on_cm)(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg);
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
-    /* Called when an operation is completed, as counted in the summary of its connection. */
+    /* Called when an operation is completed. The summary of the connection counts the same
+     * operations as completed. */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -141,20 +152,20 @@ struct roce_flow_in {
         icrc; /* result of roce_pkt_icrc_check(), or UNVERIFIED if the ICRC was not checked */
     const struct roce_packet_digest
         *digest; /* digest of `pkt`, or NULL: roce_flow_feed() then computes the digest */
-    const struct roce_flow_look *look; /* roce_flow_look() of the packet; NULL for a flow that
-                                        * judges the whole capture */
+    const struct roce_flow_look *look; /* result of roce_flow_look() for the packet; NULL if one
+                                        * flow judges the whole capture */
 };
 
 /* Bits of roce_flow_result.flags. */
 enum roce_analysis {
     ROCE_AN_REQUEST = 1u << 0,
     ROCE_AN_RESPONSE = 1u << 1,
-    ROCE_AN_RETRANSMISSION = 1u << 2,     /* retransmitted request; `cause` is the reason */
+    ROCE_AN_RETRANSMISSION = 1u << 2,     /* retransmitted request; result.cause is the reason */
     ROCE_AN_DUPLICATE_REQUEST = 1u << 3,  /* retransmitted request that was already acknowledged */
     ROCE_AN_COPY = 1u << 4,               /* second capture of one transmission, not a
                                            * retransmission */
     ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request with an older PSN, received out of order */
-    ROCE_AN_PSN_GAP = 1u << 6,            /* `gap` PSNs before this packet are missing */
+    ROCE_AN_PSN_GAP = 1u << 6,            /* result.gap PSNs before this packet are missing */
     ROCE_AN_ACK_UNSEEN = 1u << 7,         /* response to a request that is not in the capture */
     ROCE_AN_DUPLICATE_ACK = 1u << 8,      /* ACK with PSN, MSN and syndrome of the previous ACK */
     ROCE_AN_DUPLICATE_RESPONSE = 1u << 9, /* READ or atomic response that was captured before */
@@ -175,14 +186,16 @@ enum roce_analysis {
     ROCE_AN_DROPPED = 1u << 22, /* packet that a receiver drops for its format or ICRC, without a
                                  * change of state */
     ROCE_AN_CM = 1u << 23,      /* a CM message */
-    ROCE_AN_REL_PSN = 1u << 24, /* rel_psn counts from the connection's true first PSN */
-    ROCE_AN_REGION = 1u << 25,  /* `rkey` and `va` are known */
+    ROCE_AN_REL_PSN = 1u << 24, /* result.rel_psn counts from the first PSN of the connection, not
+                                 * from the first captured one */
+    ROCE_AN_REGION = 1u << 25,  /* result.rkey and result.va are known */
 };
 
 /* Analysis of one frame in its connection. Unknown frame numbers are 0, unknown times
  * ROCE_NEVER_NS. */
 struct roce_flow_result {
-    uint32_t conn_index; /* number of the connection, or ROCE_NO_CONN: see roce_flow_owner() */
+    uint32_t conn_index; /* number of the connection when the frame was judged, or ROCE_NO_CONN if
+                          * the frame has none; roce_flow_owner() returns the final number */
     uint8_t side;        /* sender of the frame: index into the sides of the summary */
     uint8_t qp_use;      /* index of the use of the QP pair; 0 is the first in the capture */
     uint8_t pairing;     /* enum roce_pairing of the connection at this packet */
@@ -190,10 +203,10 @@ struct roce_flow_result {
     uint32_t findings;   /* number of findings about this frame */
     uint32_t src_qpn;    /* QPN of the sender; ROCE_QPN_UNKNOWN if no packet names it */
 
-    uint32_t rel_psn;  /* PSN minus the first PSN of the requester, which is from CM, or the first
-                        * captured PSN */
-    uint32_t next_psn; /* request: PSN of the next request; a READ advances by the number of its
-                        * responses */
+    uint32_t rel_psn;  /* PSN of the frame minus the requester's first PSN, mod 2^24. The first PSN
+                        * is from CM, or else the first captured one */
+    uint32_t next_psn; /* request: PSN of the next request. After a READ, this is its PSN plus the
+                        * number of its responses */
     uint32_t gap;      /* number of missing PSNs before this request or READ response */
 
     enum roce_cause cause;  /* cause of the retransmission */
@@ -205,26 +218,27 @@ struct roce_flow_result {
     uint32_t request_frame; /* response: frame of the last request packet that the response
                              * acknowledges */
     uint32_t acked_packets; /* request packets that the response acknowledges for the first time */
-    uint64_t rtt;           /* time from the request packet to this response, ns; unknown after a
-                             * retransmission */
+    uint64_t rtt;           /* time from the request packet to this response, ns; unknown if the
+                             * request was retransmitted */
     uint64_t response_time; /* last response of a READ or atomic: time since the request, ns */
     uint64_t message_time;  /* message completed by this packet: time since its first packet, ns */
     uint64_t done_bytes;    /* payload bytes of all messages completed by this packet */
-    uint32_t dup_ack_num, dup_ack_frame; /* number of repetitions of this ACK, and frame of the
-                                          * first such ACK */
+    uint32_t dup_ack_num, dup_ack_frame; /* number of earlier ACKs equal to this one (PSN, MSN,
+                                          * syndrome), and frame of the first of these ACKs */
 
-    /* State of the frame's requester after this packet. */
+    /* State of the requester whose request the frame is or answers, after this packet. */
     uint32_t psns_in_flight, requests_in_flight, reads_in_flight;
     uint64_t bytes_in_flight;
-    uint32_t read_bytes_in_flight; /* bytes that READ requests ask for and whose responses were not
-                                    * captured yet, at most UINT32_MAX; 0 if no READ is in flight */
+    uint32_t read_bytes_in_flight; /* bytes that READ requests ask for and that are missing in the
+                                    * responses captured so far, at most UINT32_MAX; 0 if no READ is
+                                    * in flight */
 
     uint32_t msg_number;      /* number of captured messages of the requester before this message */
     uint32_t msg_first_frame; /* first frame of the message; 0 if not captured */
     uint64_t msg_offset;      /* payload bytes of the message before this packet */
     uint64_t msg_bytes;       /* payload bytes of the message up to and including this packet */
-    uint64_t msg_total;       /* length of the message in bytes, from the RETH or known at its end;
-                               * 0 if unknown */
+    uint64_t msg_total;       /* length of the message in bytes, from the RETH, or, if it has none,
+                               * known at its last packet; 0 if unknown */
     uint32_t rkey;            /* R_Key of the message */
     uint64_t va;              /* remote address of this packet's payload */
 
@@ -239,7 +253,7 @@ struct roce_flow_result {
     uint64_t cm_service;    /* CM message: service id of the REQ; 0 if the REQ was not captured */
 };
 
-/* Initializer of a result without any known member. */
+/* Initializer of a result whose members are all unknown. */
 /* clang-format off */
 #define ROCE_FLOW_RESULT_NONE {.conn_index = ROCE_NO_CONN, .src_qpn = ROCE_QPN_UNKNOWN,           \
     .rto = ROCE_NEVER_NS, .timeout = ROCE_NEVER_NS, .rtt = ROCE_NEVER_NS,                         \
@@ -251,16 +265,17 @@ struct roce_flow_result {
 /* Returns a new observer, or NULL if out of memory. Copies `opts`; NULL or zero members select the
  * defaults. */
 struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts);
-void roce_flow_del(struct roce_flow *flow); /* Frees an observer; `flow` may be NULL. */
+void roce_flow_del(struct roce_flow *flow); /* Frees an observer, which may be NULL. */
 
 /* Analyzes one frame and calls the callbacks. `result` may be NULL. */
 void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_result *result);
 
-/* Returns the secret for roce_digest_packet(). The secret is valid until roce_flow_del(). */
+/* Returns the secret that roce_digest_packet() needs. The secret is valid until roce_flow_del(). */
 const struct roce_hash_secret *roce_flow_secret(const struct roce_flow *flow);
 
-/* Prefetches the connection of a packet that will be fed two to eight packets later. */
+/* Prefetches the connection of a packet into the cache. The caller calls this two to eight packets
+ * before it feeds the packet. */
 void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
 /* Ends the capture: reports closing findings and calls on_conn() for each connection. Must be
@@ -268,10 +283,10 @@ void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_dig
 void roce_flow_finish(struct roce_flow *flow);
 
 /*
- * Several flows can judge one capture together, each in its own thread, with the findings, numbers
- * and calls of one flow. All packets between two hosts are for one of the flows: pairing compares
- * all their QPs. One thread looks at the packets in the order of the capture, then the flows judge
- * them:
+ * Several flows, called parts, can judge one capture together, each in its own thread. Findings,
+ * numbers and callbacks are the same as with one flow. All packets between two hosts must be fed to
+ * one part, because pairing compares all QPs of the two hosts. One thread calls roce_flow_look()
+ * for the packets in the order of the capture; then the parts judge the packets:
  *
  *   1. roce_flow_split(flow, part, cnt, ...);   before the first packet; part[0] is `flow`
  *   2. for each packet: roce_flow_look(flow, &in, &look), and a choice of the part by
@@ -279,35 +294,38 @@ void roce_flow_finish(struct roce_flow *flow);
  *   3. for each packet: in.look = &look; roce_flow_feed(part[i], &in, ...), in order in each part
  *   4. roce_flow_merge(flow);   then finish, owner and del for `flow` alone
  *
- * Before a part calls a callback or uses what all parts share, it calls gate() with its `user`.
- * gate() must return when every earlier packet of the capture has been judged. A packet for which
- * roce_flow_look() returns true is judged alone: no later packet may be fed before it is done.
+ * Before a part calls a callback or uses data shared by all parts, it calls gate() with its `user`.
+ * gate() must wait until every earlier packet of the capture has been judged. A packet for which
+ * roce_flow_look() returns true must be judged alone: no later packet may be fed before
+ * roce_flow_feed() has returned for this packet.
  */
 
-/* Makes `cnt` flows of a flow that got no packet. `user[i]` is the first argument of the callbacks
- * and of gate() of part[i]. `part_of` has the index of the part of each group; the caller fills
- * it, before it feeds a packet of the group. `part`, `part_of` must live until roce_flow_merge().
- * Returns false without memory, and `flow` is then unchanged. */
+/* Makes `cnt` parts from `flow`, to which no packet was fed yet. part[0] becomes `flow`. `user[i]`
+ * is the first argument of the callbacks and of gate() of part[i]. `part_of[g]` is the index of the
+ * part that judges group g (roce_flow_group()); the caller sets it before it feeds a packet of the
+ * group. `part` and `part_of` must live until roce_flow_merge(). Returns true, or false if memory
+ * is exhausted; `flow` is then unchanged. */
 bool roce_flow_split(struct roce_flow *flow, struct roce_flow **part, unsigned cnt,
                      void *const *user, const uint8_t *part_of, void (*gate)(void *user));
 
-/* First look at a packet, in the order of the capture. Needs in->digest. Returns whether the packet
- * is judged alone. */
+/* Fills `look` for a packet; must be called in the order of the capture. Needs in->digest. Returns
+ * whether the packet must be judged alone: see roce_flow_split(). */
 bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_look *look);
 
-/* Returns the group of the two hosts of a packet, below ROCE_FLOW_GROUPS. */
+/* Returns the group to which the two hosts of a packet belong, a number below ROCE_FLOW_GROUPS. */
 uint32_t roce_flow_group(const struct roce_packet_digest *digest);
 
-/* Returns whether the part is so large that the limits of memory or connections may be reached
- * soon. Then the parts must be merged, because eviction compares all connections. */
+/* Returns whether the part has so many bytes or connections that a limit may be reached soon. The
+ * caller must then call roce_flow_merge(), because eviction compares the connections of all
+ * parts. */
 bool roce_flow_is_crowded(const struct roce_flow *part);
 
-/* Moves all connections into `flow` and deletes the other parts. */
+/* Moves the connections of all parts into `flow` and deletes the other parts. */
 void roce_flow_merge(struct roce_flow *flow);
 
-/* Returns the final number of connection `conn_index`. If two directions are paired later, the
- * connection keeps the number of the direction that was captured first. */
+/* Returns the final number of connection `conn_index`. If two directions with different numbers are
+ * paired, the connection keeps the number of the direction that was captured first. */
 uint32_t roce_flow_conn_index(const struct roce_flow *flow, uint32_t conn_index);
 
 /* Connection and sender of a packet. */
@@ -317,8 +335,9 @@ struct roce_flow_owner {
 };
 
 /*
- * Returns the connection and sender of a packet for which roce_flow_feed() reported `conn_index`
- * and `side`. The result is final after roce_flow_finish(), when all directions are paired.
+ * Returns the final connection and sender of a packet for which roce_flow_feed() reported
+ * `conn_index` and `side`. Before roce_flow_finish(), the result may still change, because
+ * directions may still be paired.
  */
 struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t conn_index,
                                        uint8_t side);
@@ -327,19 +346,21 @@ struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t co
 struct roce_flow_totals {
     uint64_t packets, bytes; /* packets fed, and their bytes on the wire */
     uint64_t dropped;        /* packets dropped because they are malformed or have a wrong ICRC */
-    uint64_t dc; /* packets not judged: NVIDIA's DC transport (wire/dc.h), or cut before the byte
-                  * that identifies DC */
+    uint64_t dc; /* packets not judged, because they are of NVIDIA's DC transport (wire/dc.h), or
+                  * because the capture cuts them before the byte that identifies DC */
     uint64_t connections; /* connections in the whole capture */
     uint64_t evicted;     /* connections that were evicted */
-    uint64_t forgotten;   /* windows of idle connections that were dropped to free memory */
-    uint64_t overflown; /* request packets of which the engine keeps no record: there were more than
-                         * window_max, or the packet came too far out of order */
-    uint64_t untracked; /* packets without a connection because memory was exhausted */
+    uint64_t forgotten;   /* request windows that were dropped from idle connections to free
+                           * memory */
+    uint64_t overflown;   /* request packets that the flow did not record, because more than
+                           * window_max were outstanding or the packet was too far out of order */
+    uint64_t untracked;   /* packets without a connection because memory was exhausted */
     uint64_t findings[ROCE_SEV_CNT];
     uint64_t rxe_sides; /* with ROCE_PROFILE_AUTO: ends of connections recognised as Linux rxe */
     bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an end deviates as only Linux 6.1 does */
     bool rxe_6_12;      /* with ROCE_PROFILE_AUTO: an end deviates as only Linux 6.12 does */
-    uint64_t known[ROCE_SEV_CNT];  /* findings that are known deviations of the profile */
+    uint64_t known[ROCE_SEV_CNT];  /* findings that are known deviations of the profile
+                                    * (known_deviations.def), by severity */
     uint64_t errors_unknown;       /* ERROR findings that are not known deviations */
     uint64_t rules[ROCE_RULE_CNT]; /* findings by rule */
     size_t mem_now, mem_peak;      /* bytes allocated now, and highest number of bytes */

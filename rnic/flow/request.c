@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests: classifies each request packet of a connected service against those already captured
- * (new, after a gap, out of order, copy, retransmission), and follows its message.
+ * Requests: classifies each request packet of a connected service against the request packets
+ * already captured (new, after a gap, out of order, copy, retransmission), and follows its message.
  */
 #include "flow/request.h"
 #include "flow/checks/check_request.h"
@@ -20,11 +20,12 @@
 #include "flow/table/read_psn_count.h"
 
 #define UC_REMEMBERED                                                                              \
-    63u /* UC entries stored to detect copies; UC has no acknowledgements that remove them */
+    63u /* number of latest UC entries kept to detect copies: UC has no acknowledgements that      \
+         * would remove entries */
 #define DMA_MAX       UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
-/* Window entries that insertions may move for each captured packet of the requester. A requester
- * that goes back over a window of 8192 packets because of a loss of 3 % needs fewer. */
+/* How many window entries may be moved by insertions, for each captured packet of the requester. A
+ * go-back-N over 8192 packets with 3 % loss needs fewer moves. */
 #define HOLE_MOVES_PER_PACKET 256u
 
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
@@ -62,8 +63,8 @@ static bool may_follow(const struct roce_sent_packet *prev, const struct roce_se
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
-/* Corrects the number of PSNs that were acknowledged but not captured: some of them were captured
- * late. */
+/* Subtracts `psn_cnt` from the number of PSNs that were acknowledged but not captured, because
+ * packets with these PSNs were now captured late. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_cold_counters *sum = ctx->sender->counts.cold;
@@ -90,7 +91,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 
     e = roce_sent_room(ctx, &at);
     prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
-    if (!e) { /* without memory the packet has no entry to link */
+    if (!e) { /* without memory, the packet has no window entry: use a temporary one */
         keep = (struct roce_sent_packet){0};
         e = &keep;
     }
@@ -118,8 +119,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
-        /* The request was acknowledged before it was captured: two capture points reorder
-         * packets. */
+        /* The ACK was captured before this request, because two capture points reorder packets. */
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
@@ -134,7 +134,8 @@ static void append_request_copy(struct roce_ctx *ctx, const struct roce_sent_pac
     append_request(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
 }
 
-/* Adds the message of the out-of-order entry at `at` to the message counts of all later entries. */
+/* Sets the message count of the entry at `at`, which was captured out of order. If a message ends
+ * there, adds one to the counts of all later entries. */
 static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
                                  const struct roce_sent_packet *prev)
 {
@@ -158,9 +159,10 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
         rsp->msn_ref_cum++;
 }
 
-/* Returns whether the requester's packets so far allow an insertion before `later` window entries,
- * each of which the insertion moves and may renumber. Otherwise a requester that fills holes far
- * behind its newest packet would cost time proportional to the window for each packet. */
+/* Returns whether a packet may be inserted before `later` window entries, each of which must then
+ * be moved. An attacker could fill gaps far behind his newest packet, so that each packet costs
+ * time proportional to the window. Therefore the number of moved entries is limited to
+ * HOLE_MOVES_PER_PACKET for each packet. */
 static bool may_fill(struct roce_ctx *ctx, uint32_t later)
 {
     struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
@@ -197,7 +199,8 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
         ctx->sender->counts.first_psn = req->base =
-            e->psn; /* the first captured packet overtook the current packet */
+            e->psn; /* the current packet has a lower PSN than the first captured packet, which
+                     * overtook it */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -224,7 +227,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     }
     if (w->cnt && roce_window_tail(w)->run_id != req->run_id)
         req->run_id =
-            (uint16_t)(req->run_id + 1); /* starts a new run of entries after the PSN gap */
+            (uint16_t)(req->run_id + 1); /* the entries after this PSN gap are a new run */
     roce_sent_result(ctx, e);
 }
 
@@ -239,7 +242,8 @@ static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e
         roce_check_retransmission(ctx, e, roce_since(last, ctx->time));
 }
 
-/* Returns whether READ `now` requests the rest of READ `e` from its PSN `skip` on. */
+/* Returns whether READ `now` requests the rest of the earlier READ `e`: the responses from PSN
+ * offset `skip` to the end. */
 static bool is_read_tail(const struct roce_sent_packet *e, const struct roce_sent_packet *now,
                          uint32_t skip)
 {
@@ -256,8 +260,9 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
             (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
 }
 
-/* Notes an empty Only packet instead of another request that is not the first one of a use. The
- * later requests then have other PSNs than before, so the state of the connection is uncertain. */
+/* Detects that the requester sends an empty Only packet with the PSN of another request (known
+ * deviation D41). Its later requests then have other PSNs than before, so their findings are
+ * doubtful. Ignores the first request of a QP use, which may belong to a reused QP. */
 static void note_shift(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                        const struct roce_sent_packet *now)
 {
@@ -270,7 +275,8 @@ static void note_shift(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                     (now->op != e->op || e->len > 0);
 }
 
-/* Processes a request whose PSN belongs to the entry at `at`. */
+/* Processes a request whose PSN belongs to the window entry at `at`: a copy, a QP reuse or a
+ * retransmission. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -295,13 +301,13 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         (ctx->sender->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
         (ctx->conn->facts.svc == ROCE_SVC_UC ||
          roce_request_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
-        roce_report_copy(ctx, e->last_frame); /* a repeated PSN is a copy, because UC never
+        roce_report_copy(ctx, e->last_frame); /* on UC, an equal packet is a copy, because UC never
                                                * retransmits */
         return;
     }
     if (skip == 0 && ctx->conn->facts.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
-        roce_requester_restart(ctx, now->psn, true); /* a repeated PSN is a QP reuse, because UC
-                                                      * never retransmits */
+        roce_requester_restart(ctx, now->psn, true); /* on UC, another packet with a known PSN is a
+                                                      * QP reuse, because UC never retransmits */
         append_request_copy(ctx, now);
         return;
     }
@@ -322,7 +328,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
-    /* The PSN count of a READ may become known only from later packets. */
+    /* For a READ, use the PSN count of the entry, which later packets may have corrected. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
@@ -354,29 +360,31 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     roce_sent_result(ctx, e);
 }
 
-/* Returns whether READ `now`, which is not in the window of sent packets, shares PSNs with `next`,
- * which is. */
+/* Returns whether READ `now` has PSNs in common with `next`, the first window entry after its PSN.
+ * `next` may be NULL. */
 static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_sent_packet *next)
 {
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
 }
 
-/* Processes a request with an older PSN that belongs to no entry. */
+/* Processes a request with an older PSN that no window entry has: a late or retransmitted packet
+ * that was not captured before, or a QP reuse. */
 static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
-    /* The PSN is before `nxt`. If no entry follows, the PSN is before all entries. */
+    /* The PSN is older than req->nxt, so if no entry follows it, it is older than all entries. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
     bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
-                 roce_sent_end(next) == roce_sent_end(now); /* the restarted tail of the READ was
-                                                             * captured before the READ */
+                 roce_sent_end(next) == roce_sent_end(now); /* `next` was the restarted tail of this
+                                                             * READ, and was captured first */
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
-        roce_report_copy(ctx, 0); /* the PSN is before all entries, and no PSN is missing there */
+        roce_report_copy(ctx, 0); /* a copy: the PSN is older than all entries, and no PSN is
+                                   * missing among the older ones */
         return;
     }
     at = old ? 0 : at;
@@ -396,10 +404,12 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     }
     ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_cm_seen(ctx->conn);
     req->maybe_reused |=
-        old && roce_reuse_is_unannounced(ctx); /* the earlier packet with this PSN is unknown */
+        old && roce_reuse_is_unannounced(ctx); /* the earlier request with this PSN is unknown, so
+                                                * it cannot be compared */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
-        note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* the PSN is before all entries */
+        note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* the PSN is older than all
+                                                                 * entries */
         return;
     }
     if (overlaps_next(now, next)) {
@@ -425,12 +435,14 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     } else
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
     if (now->psn_cnt > 1)
-        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the tail of an uncaptured READ */
+        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the restarted tail of a READ that
+                                            * was not captured */
     fill_hole(ctx, at, now);
 }
 
-/* Returns whether the gap before the current UC packet is the first one in its message. If a
- * message lacks its First packet, or has a gap, offsets in it are unknown. */
+/* Returns whether the PSN gap before the current UC packet is the first loss in the message before
+ * it. It is not if that message already lacks its First packet or another one: its offsets are then
+ * unknown. */
 static bool loses_another_message(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *prev = roce_window_tail(&ctx->sender->req.win);
@@ -448,8 +460,10 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
         uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
         uint32_t most = roce_psn_cnt(len, 256) - tail->psn_cnt;
 
-        if ((uint32_t)d <= most) {        /* the previous READ has that many PSNs */
-            tail->psn_cnt += (uint32_t)d; /* still a guess, because packets may be missing here */
+        if ((uint32_t)d <= most) {        /* the previous READ may have `d` more PSNs than
+                                           * guessed */
+            tail->psn_cnt += (uint32_t)d; /* still a guess, because packets before this one may be
+                                           * missing */
             req->nxt = now->psn;
             append_request_copy(ctx, now);
             return;
@@ -476,8 +490,8 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_s
     append_request_copy(ctx, now);
 }
 
-/* Returns whether request `now` has a PSN of READ `e` only because the PSN count of `e` was guessed
- * too high: a request between `e` and the next captured one comes late. */
+/* Returns whether request `now` fits between READ `e` and the next window entry. Its PSN seems to
+ * belong to `e` only because the PSN count of `e` was guessed too high. */
 static bool fits_behind_guess(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now)
 {
@@ -489,7 +503,7 @@ static bool fits_behind_guess(const struct roce_ctx *ctx, const struct roce_sent
            !(ctx->pkt->op->kind == ROCE_KIND_READ && is_read_tail(e, now, skip));
 }
 
-/* Processes a request whose PSN is `d` after the next PSN. */
+/* Processes a request whose PSN is `d` after (`d` < 0: before) the expected next PSN. */
 static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
     struct roce_window *w = &ctx->sender->req.win;
@@ -534,7 +548,7 @@ void roce_request(struct roce_ctx *ctx)
     req = &ctx->sender->req;
     idle = req->last_time ? roce_since(req->last_time, ctx->time) : 0;
     if (roce_qp_was_idle(ctx) && psn != req->nxt)
-        roce_conn_forget_mtu(ctx->conn); /* the QP may have been reused */
+        roce_conn_forget_mtu(ctx->conn); /* the QP may have been reused with another path MTU */
     roce_check_mtu_learn(ctx);
     roce_check_size(ctx);
     psn_cnt = ctx->pkt->op->kind == ROCE_KIND_READ ? roce_read_psn_count(ctx, &guess) : 1;
@@ -550,7 +564,7 @@ void roce_request(struct roce_ctx *ctx)
                                  d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
         (void)roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN,
-                                 psn); /* the PSN is already acknowledged */
+                                 psn); /* the responder already acknowledged this PSN */
     else if (d != 0 && !(req->retx.active && req->retx.next == psn))
         (void)roce_reuse_suspect(ctx, ctx->sender, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
                                  psn);
@@ -562,8 +576,8 @@ void roce_request(struct roce_ctx *ctx)
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
-        ctx->conn->inconsistent |=
-            req->peer_restarted; /* the other direction did not begin a new use after all */
+        ctx->conn->inconsistent |= req->peer_restarted; /* this requester continued, so its peer's
+                                                         * new use was no QP reuse */
         req->maybe_reused = req->peer_restarted = false;
         append_request(ctx, psn_cnt, guess);
     } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {

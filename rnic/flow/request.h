@@ -11,14 +11,16 @@
 /* Inserts the current request packet into the window of its sender, and checks it. */
 void roce_request(struct roce_ctx *ctx);
 
-/* Fills the result for a request in sequence that has `psn_cnt` PSNs. */
+/* Fills the result for a new request, whose PSN is the next expected one. The request has `psn_cnt`
+ * PSNs. */
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt);
 
-/* Fills the requester's state in the result. `req` sent the current packet, or the current response
- * answers `req`. */
+/* Fills the state of requester `req` in the result. The current packet is a request of `req` or a
+ * response to `req`. */
 void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req);
 
-/* Raises the maximum counters if more is in flight than ever before. */
+/* Raises the maximum numbers of PSNs, READs and bytes in flight if more are in flight than ever
+ * before. */
 static inline void roce_req_update_max(struct roce_counts *sum, const struct roce_req *req)
 {
     int32_t psns = roce_diff(req->nxt, req->una);

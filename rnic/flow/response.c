@@ -23,13 +23,14 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-/* Returns whether responses to `e` may have been captured before the two directions were paired. */
+/* Returns whether request `e` was captured before the two directions were paired. A response to `e`
+ * may then have been captured before the pairing, too, without being matched to `e`. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     return e->last_frame < ctx->conn->join_frame;
 }
 
-/* Counts a message as completed, and its latency if `timed`. */
+/* Counts the message that ends with `e` as completed. If `timed`, also records its latency. */
 static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, uint64_t bytes,
                              bool timed)
 {
@@ -48,14 +49,15 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
                      timed ? ns : ROCE_NEVER_NS);
 }
 
-/* Returns the captured payload bytes of the message that ends with `e`. */
+/* Returns the captured payload bytes of the message that ends with `e`, up to the end of `e`. */
 static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
 }
 
-/* Counts READ `e`, which completes although its responses were out of order. If the READ was
- * retransmitted, its responses may belong to two transmissions, each of them in order. */
+/* Counts READ `e`, whose responses were captured out of order and accepted by the requester. A
+ * retransmitted READ is not counted: its responses may belong to two transmissions, each of them in
+ * order. */
 static void note_accepted_read(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     if (e->tries == 1)
@@ -77,8 +79,8 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
         if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) &&
             roce_sent_has_all_responses(e)) {
-            e->flags |= ROCE_SENT_DONE; /* the requester continued, so it accepts responses in any
-                                         * order */
+            e->flags |= ROCE_SENT_DONE; /* the requester continues without a retransmission, so it
+                                         * accepted the responses although they were out of order */
             note_accepted_read(ctx, e);
             complete_message(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
@@ -95,7 +97,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
         req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
 }
 
-/* Acknowledges all requests before `upto`. */
+/* Marks all requests of `req` with PSNs before `upto` as acknowledged. */
 static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
@@ -104,8 +106,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_sent_packet *e;
 
     if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
-        return; /* the response belongs to an earlier or later connection of the QP, or to a PSN
-                 * that was never sent */
+        return; /* the response is to another use of the QP, or names a PSN that was never sent */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)
@@ -137,7 +138,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
-/* Counts the requests that `responder` acknowledged before the directions were paired. */
+/* Marks the requests that `responder` acknowledged before the pairing as acknowledged, and counts
+ * them as completed. `end`: see roce_acknowledged_before_join(). */
 static void count_acknowledged(struct roce_ctx *ctx, struct roce_endpoint *responder, bool end)
 {
     const struct roce_rsp *rsp = &responder->rsp;
@@ -190,7 +192,8 @@ void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end)
         count_acknowledged(ctx, &ctx->conn->side[i], end);
 }
 
-/* Measures the round-trip time of the packet that a positive response acknowledges. */
+/* Records the round-trip time of request packet `e`, which the current positive response
+ * acknowledges. `e` may be NULL. A retransmitted packet is not measured. */
 static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     uint64_t ns;
@@ -202,7 +205,8 @@ static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     roce_count_rtt(ctx, roce_peer(ctx->sender), ns);
 }
 
-/* Records a fatal NAK. `req` is NULL while the requester is unknown. */
+/* Records the current fatal NAK. `req` is the requester that it stops, or NULL if the directions
+ * are not paired yet. */
 static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -215,7 +219,8 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal_frame = ctx->frame;
     rsp->fatal_time = ctx->time;
     if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(roce_peer(ctx->sender)))
-        sum->end_repeats = 0; /* the requester may not have received the first NAK */
+        sum->end_repeats = 0; /* the responder repeats the NAK, so the requester may not have
+                               * received the first one: count its retransmissions from here */
     if (sum->end != ROCE_END_OPEN)
         return;
     sum->end_repeats = 0;
@@ -265,8 +270,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* Excludes a requester that may react to an earlier sequence NAK, or that may go back for a
-         * READ. */
+        /* True if the requester sent this PSN exactly once since the previous RNR NAK for it. False
+         * after a sequence NAK or an implied NAK, for which the requester may go back, too. */
         rsp->rnr_sure =
             !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
@@ -299,7 +304,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
     }
 }
 
-/* Processes an ACK or NAK while its requester is unknown. */
+/* Processes an ACK or NAK whose requester is unknown, because the directions are not paired yet. */
 static void on_lone_ack(struct roce_ctx *ctx)
 {
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
@@ -326,7 +331,7 @@ static void on_lone_ack(struct roce_ctx *ctx)
     }
 }
 
-/* Processes the single response to an atomic, an ATOMIC WRITE or a FLUSH. */
+/* Processes the only response to an atomic, an ATOMIC WRITE or a FLUSH. */
 static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     ctx->result->request_frame = e->last_frame;
@@ -356,8 +361,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         roce_read_psn_count_confirm(ctx, req, e);
     if (e && (roce_opcode(e->op)->kind == ROCE_KIND_ATOMIC_WRITE ||
               roce_opcode(e->op)->kind == ROCE_KIND_FLUSH)) {
-        on_small_resp(ctx, req, e); /* FLUSH and ATOMIC WRITE are answered like an empty READ (Annex
-                                     * A19) */
+        on_small_resp(ctx, req, e); /* the response to FLUSH and ATOMIC WRITE has the form of an
+                                     * empty READ response (Annex A19) */
         return;
     }
     if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ || (e->flags & ROCE_SENT_PSN_CNT_GUESS)) {
@@ -402,8 +407,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         return;
     if (k == e->resp_next) {
         e->resp_next++;
-        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* the responses continue in order: only later
-                                                     gaps count */
+        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* from here on the responses are in order again;
+                                                   * only a later gap counts */
         if (e->flags & ROCE_SENT_RESTARTED)
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     } else if (k > e->resp_next && !(e->flags & ROCE_SENT_IMPLIED)) {
@@ -434,7 +439,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
 
     roce_check_msn(ctx, req);
     if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
-        e = NULL; /* if that READ is shorter, the PSN belongs to an uncaptured request */
+        e = NULL; /* the READ may have fewer PSNs than guessed; this PSN then belongs to an atomic
+                   * that was not captured */
     if (e) {
         roce_check_atomic_ack(ctx, req, e);
         if (roce_opcode_is_atomic(roce_opcode(e->op)))
@@ -444,7 +450,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-/* Returns whether the response is a copy. Records a repeated ACK. */
+/* Returns whether the response is a second capture of one transmission. If it is an ACK equal to
+ * the previous one, records it as a duplicate ACK and returns false. */
 static bool is_repeated_response(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -494,7 +501,8 @@ static void note_response(struct roce_ctx *ctx)
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
-        req->maybe_reused = false; /* all requests were retransmitted unchanged and answered */
+        req->maybe_reused = false; /* all requests were retransmitted unchanged and answered, so the
+                                    * QP was not reused */
     if (ctx->want_result)
         roce_req_result(ctx, req);
     note_response(ctx);

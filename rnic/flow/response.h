@@ -11,16 +11,18 @@
 /* Checks the current response and applies it to the requests it answers. */
 void roce_response(struct roce_ctx *ctx);
 
-/* Applies the current positive ACK; `e` is the request packet with its PSN, or NULL. */
+/* Applies the current positive ACK to the requests of `req`. `e` is the window entry of the request
+ * packet with the PSN of the ACK, or NULL if there is none. */
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req,
                        const struct roce_sent_packet *e);
 
-/* Counts as completed the requests of ctx->conn that responses acknowledged before its two
- * directions were paired. Their latencies are unknown. At the end of the capture (`end`), responses
- * may have been captured before their requests: the clocks of two mirror ports differ. */
+/* Counts as completed the requests of ctx->conn that were acknowledged before its two directions
+ * were paired. Their latencies are unknown. If `end` is false, a request must have been captured
+ * before its response. At the end of the capture (`end` is true), a request may also follow its
+ * response, because the clocks of two mirror ports differ. */
 void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end);
 
-/* Records the current response to `req` after its checks. */
+/* Records the current response to a request of `req`, after the checks of the response. */
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req);
 
 #endif

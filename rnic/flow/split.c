@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Several flows that judge one capture: see flow.h. Each part has the connections of its groups,
- * and all share the roce_common of the first one. */
+/* Several flows that judge one capture: see "Several flows" in flow.h. Each flow (part) has the
+ * connections of some groups of hosts. All parts share the roce_common of part 0. */
 #include <string.h>
 #include "flow/base/state.h"
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-/* The parts of a flow, one for each thread, are merged when they use 1/CROWDED of the limit of
- * memory or connections. The rest is for the packets that the threads judge until the merge. */
+/* A part is crowded when it uses 1/CROWDED of its share of the memory limit or of the connection
+ * limit. The rest is reserved for the packets that the threads judge before the parts are
+ * merged. */
 #define CROWDED 2u
 
 uint32_t roce_flow_group(const struct roce_packet_digest *digest)
@@ -54,8 +55,7 @@ bool roce_flow_is_crowded(const struct roce_flow *part)
                        part->conn_cnt > part->opts.conn_max / CROWDED / cnt);
 }
 
-/* ---- merge ------------------------------------------------------------------------------------
- */
+/* ---- merge ----------------------------------------------------------------------------------- */
 
 static void merge_totals(struct roce_flow_totals *to, const struct roce_flow_totals *from)
 {
@@ -109,7 +109,8 @@ static bool was_used_before(const struct roce_conn *a, const struct roce_conn *b
                                                       : a->conn_index < b->conn_index;
 }
 
-/* Merges the lists in the order of last use. A connection is used with each of its packets. */
+/* Moves the connections of `from` into the list of `to` that is sorted by last use. Each packet of
+ * a connection is a use. */
 static void merge_uses(struct roce_flow *to, struct roce_flow *from)
 {
     struct roce_conn *a = to->oldest, *b = from->oldest, *last = NULL, *next;
@@ -132,7 +133,8 @@ static void merge_uses(struct roce_flow *to, struct roce_flow *from)
     to->newest = last;
 }
 
-/* A bucket has the directions of one part only. */
+/* Moves the lists of unpaired directions. Each list belongs to one group of hosts, so only one part
+ * has directions in it. */
 static void merge_pairs(struct roce_flow *to, const struct roce_flow *from)
 {
     for (unsigned i = 0; i < ROCE_PAIR_BUCKETS; i++) {

@@ -3,11 +3,13 @@
 
 #include "flow/base/counters.h"
 
-/* Number of overtaking packets that do not prove any order: a NAK or a go-back may still follow. */
+/* If fewer packets than this overtook another and were acknowledged, nothing is proven: a NAK or a
+ * go-back may still follow. */
 #define ACCEPTED_MIN 4u
-/* Minimum number of accepted packets, or READs, for each go-back. */
+/* A receiver accepts any order if there are at least this many accepted packets, or READs, for each
+ * go-back. */
 #define ACCEPTED_PER_GO_BACK 4u
-/* Number of returns to an earlier UDP source port that shows a sender with several paths. */
+/* A sender that returns this often to an earlier UDP source port uses several paths. */
 #define PATHS_MIN 4u
 
 static uint64_t read_go_backs(const struct roce_cold_counters *requester)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Order: recognises devices that accept packets in any order (direct data placement, adaptive
- * routing, several paths). A device that requires order drops a packet that overtook another, and
- * the requester retransmits it. So an overtaking packet that was transmitted once and acknowledged
- * shows that order does not matter, or that the capture point reordered the packets. Private to
- * flow/.
+ * routing, several paths). A device that requires order drops a packet that arrives before an
+ * earlier one, and the requester retransmits the packet. So if a packet arrived early, was
+ * transmitted once and was acknowledged, the receiver does not require order, or the capture point
+ * reordered the packets. Private to flow/.
  */
 #ifndef FLOW_BASE_ANY_ORDER_H
 #define FLOW_BASE_ANY_ORDER_H
@@ -19,18 +19,18 @@ bool roce_requests_in_any_order(const struct roce_flow *flow,
 bool roce_responses_in_any_order(const struct roce_flow *flow,
                                  const struct roce_endpoint *responder);
 
-/* Counts request `e`, which the current packet acknowledges, if the request overtook an earlier one
- * and was accepted. The caller passes requests in PSN order. */
+/* Counts request `e`, which the current packet acknowledges, if `e` was transmitted once and
+ * captured before a request with an earlier PSN. The caller passes requests in PSN order. */
 void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
                         const struct roce_sent_packet *e);
 
-/* Records that the sender changed its UDP source port to `port`. Returns whether the sender did not
- * use this port before. */
+/* Records that the sender changed its UDP source port to `port`. Returns whether the sender uses
+ * `port` for the first time and does not yet seem to use several ports on purpose. */
 bool roce_note_port(struct roce_ctx *ctx, uint16_t port);
 
-/* Returns whether `side` sends over several UDP source ports on purpose. This is so if one of the
- * two endpoints accepts any order, or if `side` returns to earlier ports and its peer reports no
- * loss. */
+/* Returns whether `side` uses several UDP source ports on purpose, for several paths. That is so if
+ * either endpoint accepts packets in any order. It is also so if `side` returned to earlier ports
+ * several times and its peer reported no loss. */
 bool roce_ports_are_paths(const struct roce_flow *flow, const struct roce_endpoint *side);
 
 #endif

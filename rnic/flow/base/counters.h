@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Counters of an endpoint. Rarely used counters are allocated at the first count. If that
- * allocation fails, the count is lost. Private to flow/.
+ * Counters of an endpoint. Rarely used counters are allocated when one of them is counted for the
+ * first time. If the allocation fails, the count is lost. Private to flow/.
  */
 #ifndef FLOW_BASE_COUNTERS_H
 #define FLOW_BASE_COUNTERS_H
 
 #include "flow/base/state.h"
 
-/* Returns the rarely used counters of `side` for reading. All counters are zero if none were
- * allocated. */
+/* Returns the rarely used counters of `side` for reading; all zero if `side` has none yet. */
 const struct roce_cold_counters *roce_cold_of(const struct roce_endpoint *side);
 
-/* Returns the rarely used counters of `side` for counting. Never returns NULL. */
+/* Returns the rarely used counters of `side` for counting, and allocates them if necessary. Never
+ * returns NULL: if memory is exhausted, returns dummy counters. */
 struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Returns the counters of operation `oper` of `side`. Never returns NULL. */
+/* Returns the counters of operation `oper` of `side` for counting. Never returns NULL: if memory is
+ * exhausted, returns dummy counters. */
 struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoint *side,
                                       enum roce_oper oper);
 
@@ -24,7 +25,8 @@ void roce_count_latency(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
                         uint64_t ns);
 void roce_count_rtt(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns);
 
-/* Adds a request for `len` bytes at `va` to the memory region with key `rkey`. */
+/* Counts a request of `side` for `len` bytes at address `va` of the remote memory with R_Key
+ * `rkey`. */
 void roce_count_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
                        uint32_t rkey, uint64_t va, uint64_t len);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Finding: a report that one packet violates a rule or shows an event. A finding names the field,
- * its expected and actual value, and an earlier frame that the packet contradicts or refers to.
+ * its expected and actual value, and, if there is one, an earlier frame that the packet contradicts
+ * or refers to.
  */
 #ifndef FLOW_BASE_FINDING_H
 #define FLOW_BASE_FINDING_H
@@ -27,8 +28,9 @@ struct roce_finding {
     enum roce_rule rule;
     enum roce_severity severity; /* severity of the rule, or a lower one if the capture does not
                                   * prove the violation */
-    uint32_t frame; /* frame of the packet; in roce_flow_finish(): last frame of the connection */
-    uint64_t time;  /* time of that frame, ns */
+    uint32_t frame; /* frame of the packet; for a finding at the end of a connection, the last frame
+                     * of the connection */
+    uint64_t time;  /* time of `frame`, ns */
     uint32_t conn_index; /* connection index, or ROCE_NO_CONN */
     uint8_t side;        /* sender of the packet: index into the sides of the connection */
     const char *field;   /* field name, for example "bth.psn"; static string */
@@ -36,14 +38,13 @@ struct roce_finding {
     enum roce_relation relation;
     uint64_t expected;
     uint64_t actual;
-    uint32_t other_frame; /* frame number of the packet that the packet contradicts or refers to;
-                           * 0 if none */
+    uint32_t other_frame; /* earlier frame that the packet contradicts or refers to; 0 if none */
     const char *known;    /* id of the peer's known deviation, for example "D4", or NULL */
 };
 
-/* Writes one line of text: "aeth.msn: expected 3, found 5; ... (see frame 12)". The line does not
- * contain the finding's own frame number or rule id. Writes at most `cap` bytes with the final
- * zero. Returns `buf`. */
+/* Writes the finding as one line of text: "aeth.msn: expected 3, found 5; ... (see frame 12)". The
+ * line does not contain the frame number of the finding or the rule id. Writes at most `cap` bytes,
+ * including the final zero. Returns `buf`. */
 const char *roce_finding_text(const struct roce_finding *finding, char *buf, size_t cap);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Histogram of durations from 64 ns to 9 minutes, with four buckets for each doubling. A percentile
- * has an error of at most 1/8. The size of a histogram does not depend on the number of samples.
+ * Histogram of durations from 64 ns to 9 minutes, with four buckets for each doubling. The relative
+ * error of a percentile is at most 1/8. The size of a histogram does not depend on the number of
+ * samples.
  */
 #ifndef FLOW_BASE_HIST_H
 #define FLOW_BASE_HIST_H
@@ -22,8 +23,8 @@ unsigned roce_hist_bucket(uint64_t ns);
 
 void roce_hist_add(struct roce_hist *hist, uint64_t ns);
 
-/* Returns the duration below which `permille` of the samples lie, ns; 0 if there are no samples.
- * `hist` may be NULL. */
+/* Returns the duration that `permille` of 1000 samples do not exceed, ns; 0 if there are no
+ * samples. `hist` may be NULL. */
 uint64_t roce_hist_quantile(const struct roce_hist *hist, unsigned permille);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * ICRC trust: decides whether a wrong ICRC means that a packet was damaged. Some captures have only
- * wrong ICRCs, although the receivers got correct packets: a mirror port wrote a timestamp into the
- * frames, a NAT or an anonymizer changed them, or the host captured them before its NIC computed
- * the ICRC.
+ * ICRC trust: decides, for each host, whether a wrong ICRC shows that a packet was damaged. In some
+ * captures all ICRCs are wrong, although the receivers got correct packets. Causes: a mirror port
+ * wrote a timestamp into the frames, a NAT or an anonymizer changed the frames, or the sending host
+ * captured its frames before its NIC computed the ICRC.
  *
  * 1. The first three packets of a host with a wrong ICRC count as damaged; findings about these
  *    packets are deferred.
@@ -17,16 +17,17 @@
 #include <stdint.h>
 #include "wire/pkt.h"
 
-/* number of sending hosts that are tracked, in the order of their first packets */
+/* Number of table slots for sending hosts. A host has the slot of its address hash; if another host
+ * already has this slot, the host is not tracked. */
 #define ROCE_ICRC_TRUST_HOSTS 64u
 
-/* Number of leading packets of a host whose wrong ICRC counts as damage. If one packet in twenty is
- * damaged, the first three are all damaged in one of 8000 captures. The next correct ICRC corrects
- * that mistake. */
+/* Number of leading packets of a host whose wrong ICRC counts as damage. This can be a mistake: if
+ * one packet in twenty is damaged, the first three packets are all damaged in one of 8000 captures.
+ * The next correct ICRC of the host then corrects it. */
 #define ROCE_ICRC_TRUST_DAMAGED 3u
 
-/* A packet dropped for a wrong ICRC before any packet of its host had a correct ICRC. Later packets
- * of the host show whether the packet was damaged. */
+/* A packet that was dropped for a wrong ICRC, before any packet of its host had a right ICRC. Later
+ * packets of the host decide whether this packet was damaged. */
 struct roce_deferred_icrc {
     uint64_t time;
     uint32_t frame, icrc;
@@ -46,25 +47,28 @@ struct roce_icrc_host {
 
 struct roce_icrc_trust {
     struct roce_icrc_host host[ROCE_ICRC_TRUST_HOSTS];
-    uint64_t good, bad; /* packets of all tracked hosts with a right and with a wrong ICRC */
+    uint64_t good, bad; /* packets with a right ICRC; packets of tracked hosts with a wrong ICRC */
     uint32_t deferred;  /* deferred findings of all hosts */
 };
 
-/* Counts a packet of `src` and returns the status of its ICRC. Returns UNVERIFIED instead of BAD if
- * no ICRC of the host was ever right. */
+/* Counts a packet of host `src` whose ICRC is `seen`, and returns the status to use. Returns
+ * UNVERIFIED instead of BAD if the host sent more than ROCE_ICRC_TRUST_DAMAGED wrong ICRCs and no
+ * right one. */
 enum roce_icrc_status roce_icrc_trust_status(struct roce_icrc_trust *trust, const uint8_t src[16],
                                              enum roce_icrc_status seen, uint32_t frame,
                                              uint64_t time);
 
-/* Returns whether no ICRC of the tracked host `src` was right so far. */
+/* Returns whether host `src` is tracked and sent no right ICRC up to now. */
 bool roce_icrc_trust_undecided(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
-/* Returns the number of the host `src`, from 0, if one of its ICRCs was wrong; otherwise
- * ROCE_ICRC_TRUST_HOSTS. */
+/* If the tracked host `src` sent a wrong ICRC, returns its slot (0 to ROCE_ICRC_TRUST_HOSTS - 1),
+ * otherwise ROCE_ICRC_TRUST_HOSTS. */
 unsigned roce_icrc_trust_suspect(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
-/* Defers the finding about a damaged packet of the undecided host `src` until a right ICRC, or the
- * end of the capture, decides. Returns false if the caller must report the finding now. */
+/* Defers the finding about a packet of `src` with a wrong ICRC. Requires
+ * roce_icrc_trust_undecided(). A right ICRC of the host, or the end of the capture, decides later.
+ * Returns true, or false if too many findings are deferred already: the caller must then report the
+ * finding now. */
 bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
                            const struct roce_deferred_icrc *held);
 

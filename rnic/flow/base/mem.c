@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-#define RESERVE 16 /* 1/RESERVE of the memory limit is reserved for the current packet */
+/* the last 1/RESERVE of the memory limit is only for the current packet: using it causes an
+ * eviction */
+#define RESERVE 16
 
 static size_t reserved_max(const struct roce_mem *mem)
 {

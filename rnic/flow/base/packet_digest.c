@@ -43,7 +43,8 @@ static void read_net(struct roce_packet_digest *digest, const struct roce_pkt *p
     key->net = vlans << 3 | (uint32_t)pkt->encap;
     key->qpn = pkt->bth.dest_qp;
     key->src_qpn = roce_pkt_has(pkt, ROCE_HDR_DETH) ? pkt->deth.src_qp : ROCE_QPN_UNKNOWN;
-    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* a packet without GRH has no addresses except LIDs */
+    if (pkt->encap == ROCE_ENCAP_IB_LOCAL) { /* without GRH, a packet has no addresses except its
+                                              * LIDs */
         key->src[14] = (uint8_t)(pkt->lrh.slid >> 8);
         key->src[15] = (uint8_t)pkt->lrh.slid;
         key->dst[14] = (uint8_t)(pkt->lrh.dlid >> 8);
@@ -64,7 +65,8 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
         h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
     digest->sampled = len > 0 && pkt->payload_cap_len == len;
     if (digest->sampled &&
-        len > 8) { /* in a payload of 8 bytes both words would be equal and could cancel out */
+        len > 8) { /* a shorter payload is read below as one word: both words would overlap, and for
+                    * 8 bytes be equal and could cancel out */
         memcpy(&w[0], pkt->payload, 8);
         memcpy(&w[1], pkt->payload + len - 8, 8);
     } else if (digest->sampled) {
@@ -74,9 +76,9 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
     digest->sample = (uint32_t)(h ^ h >> 32);
 }
 
-/* Returns whether no check of checks/check_format.c would report the packet. If this condition
- * accepted a packet with a finding, the finding would be lost; tests/flow/cases_format.c detects
- * that. */
+/* Returns whether certainly no check of checks/check_format.c would report the packet: the checks
+ * are then not called. tests/flow/cases_format.c detects a packet that this function accepts
+ * although a check would report it. */
 static bool form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
 {
     const struct roce_opcode *op = pkt->op;

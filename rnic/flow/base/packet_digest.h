@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Packet digest: values computed from one packet alone. They are the lookup key of its direction, a
- * check of its header format and a sample of its payload. The thread that reads the packet computes
- * the digest while the bytes are in its cache. flow.h explains the use.
+ * Packet digest: values computed from one packet alone. They are the lookup key of its direction,
+ * the result of the format checks and a hash of part of its payload. The thread that reads the
+ * packet computes the digest while the bytes are in its cache. flow.h describes when it is used.
  */
 #ifndef FLOW_BASE_PACKET_DIGEST_H
 #define FLOW_BASE_PACKET_DIGEST_H
@@ -22,15 +22,16 @@ struct roce_key {
 struct roce_packet_digest {
     struct roce_key key;
     uint32_t hash;   /* hash of the key */
-    uint32_t sample; /* hash over the headers and both ends of the payload of a request */
+    uint32_t sample; /* hash over the immediate, IETH and AtomicETH, and the first and last 8 bytes
+                      * of the payload; for requests except UD */
     uint16_t ip_id;  /* IPv4 identification; 0 for IPv6 */
     uint8_t ecn, dscp;
-    bool sampled; /* `sample` covers the whole payload, so that equal samples mean equal payloads */
-    bool form_ok; /* no check of the packet's format would report a finding */
+    bool sampled; /* `sample` covers the whole payload; then equal samples mean equal payloads */
+    bool form_ok; /* no check of checks/check_format.c would report the packet */
 };
 
-/* Computes the digest of a packet for which roce_pkt_parse() returned 0. `secret` is that of the
- * flow (roce_flow_secret()). Any thread may call this function. */
+/* Computes the digest of a packet for which roce_pkt_parse() returned 0. `secret` is the result of
+ * roce_flow_secret(). Threads may call this function at the same time. */
 void roce_digest_packet(struct roce_packet_digest *digest, const struct roce_pkt *pkt,
                         const struct roce_hash_secret *secret);
 

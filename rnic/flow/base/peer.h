@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Peers: recognises Linux Soft-RoCE (rxe) by its packets, for ROCE_PROFILE_AUTO. The checks call
- * it, and rocedrill replay calls roce_linux_sport() and roce_rxe_ud_sport(). There are no errors:
- * an endpoint whose packets prove nothing is not recognised.
+ * Peers: recognises Linux Soft-RoCE (rxe) by its packets, for ROCE_PROFILE_AUTO. The checks of
+ * rnic/flow call it; rocedrill replay also calls roce_linux_sport() and roce_rxe_ud_sport(). There
+ * are no errors: an endpoint whose packets prove nothing is not recognised.
  *
- * rxe always sends MigReq 0, and derives its UDP source port from QP numbers. Both together are the
- * evidence: other devices send MigReq 1, or choose their source ports in another way. A connection
- * set up with a flow label has another source port. Then CM messages of its host, or another
- * connection of the host, may have the evidence.
+ * rxe always sends MigReq 0, and derives its UDP source port from QP numbers. An endpoint that does
+ * both is rxe: other devices send MigReq 1, or choose their source ports in another way. If an
+ * application set a flow label for the connection, rxe uses another source port. The endpoint is
+ * then recognised by CM messages or another connection of its host.
  */
 #ifndef FLOW_BASE_PEER_H
 #define FLOW_BASE_PEER_H
@@ -19,26 +19,26 @@ struct roce_flow;
 struct roce_ctx;
 struct roce_endpoint;
 
-#define ROCE_PEER_HOSTS 64u /* maximum number of recognised hosts that are remembered */
+#define ROCE_PEER_HOSTS 64u /* maximum number of hosts that are remembered as rxe */
 
-/* Returns the UDP source port that Linux derives from the QP numbers of a connection, in any order.
- */
+/* Returns the UDP source port that Linux derives from the two QP numbers of a connection. Their
+ * order does not matter. */
 uint16_t roce_linux_sport(uint32_t qpn, uint32_t other);
 
 /* Returns the UDP source port that rxe derives from the QP number of a UD QP. */
 uint16_t roce_rxe_ud_sport(uint32_t qpn);
 
-/* Records a packet with MigReq 0 of `ctx->sender`. */
+/* Records that `ctx->sender` sent the current packet with MigReq 0. */
 void roce_peer_note_migreq(struct roce_ctx *ctx);
 
-/* Returns whether `side` is rxe. Remembers its host. */
+/* Returns whether endpoint `side` is rxe. If it is, remembers that its host is rxe. */
 bool roce_peer_is_rxe(struct roce_flow *flow, const struct roce_endpoint *side);
 
 /* Returns whether the host with this address was recognised as rxe. */
 bool roce_peer_host_is_rxe(struct roce_flow *flow, const uint8_t addr[16]);
 
-/* Remembers the hosts of all connections that have the evidence. Called at the end of the capture,
- * before the connections end. */
+/* Remembers the host of every endpoint that its packets prove to be rxe. Called at the end of the
+ * capture, before the connections end. */
 void roce_peer_learn_all(struct roce_flow *flow);
 
 #endif

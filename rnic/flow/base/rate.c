@@ -7,15 +7,16 @@
 /* idle time after which an endpoint is assumed to have nothing to send, ns */
 #define IDLE_NS UINT64_C(10000000)
 #define QUIET_NS                                                                                   \
-    UINT64_C(1000000) /* a congestion episode ends after this time (ns) and this many windows      \
-                       * without a CNP */
+    UINT64_C(1000000) /* a congestion episode ends after QUIET_NS and QUIET_WINS windows without a \
+                       * CNP */
 #define QUIET_WINS 4u
-/* minimum length of a first window that yields a rate before a CNP, ns */
+/* To measure the rate before the first CNP, the first window may end early: after at least PART_NS
+ * (ns) and PART_LEAST packets. */
 #define PART_NS    UINT64_C(10000)
 #define PART_LEAST 8u
 #define FEW                                                                                        \
-    4u /* packets of an endpoint before a meter is allocated: most endpoints of a large capture    \
-        * send fewer */
+    4u /* number of packets that an endpoint must have sent before a meter is allocated: most      \
+        * endpoints of a large capture send fewer */
 
 void roce_spread_add(struct roce_spread *s, uint64_t v)
 {
@@ -34,7 +35,7 @@ static uint64_t rate_of(uint64_t bytes, uint64_t ns)
     return ns ? bytes * SECOND / ns : 0;
 }
 
-/* Returns whether a rate is clearly lower than `before`. Small variations are ignored. */
+/* Returns whether a rate is more than 20 % lower than `before`. Smaller variations are normal. */
 static bool is_slow(uint64_t rate, uint64_t before)
 {
     return rate < before - before / 5;
@@ -45,7 +46,8 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* Returns the rate of `side` before the current packet, which its peer sent; 0 if unknown. */
+/* Returns the rate of `side`, in bytes per second, just before its peer sent the current packet (a
+ * CNP); 0 if unknown. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_meter *m = side->meter;
@@ -63,12 +65,12 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint 
         return rate_of(m->before_bytes, m->before_ns);
     if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
         return 0;
-    /* The newest packet is still being sent at the end of the measured time, so count half of
-     * it. */
+    /* At the end of the measured time, the newest packet is still being transmitted. So count half
+     * of that packet. */
     return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
 }
 
-/* Begins a window with the current packet, which `side` sent. */
+/* Begins a measuring window with the current packet, which `side` sent. */
 static void begin_window(const struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_meter *m = side->meter;
@@ -105,7 +107,8 @@ static void close_episode(struct roce_ctx *ctx, struct roce_endpoint *side, enum
         ctx->flow->opts.on_cnp_episode(ctx->flow->opts.user, &s->sum);
 }
 
-/* Records the rate of a window that has ended. */
+/* Adds the rate of a window that has ended, in bytes per second, to the congestion episode of
+ * `side`. */
 static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t rate)
 {
     struct roce_slowdown *s = &side->counts.cold->slow;
@@ -120,7 +123,7 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
     s->sum.after = rate;
     s->sum.slowed |= s->sum.before && is_slow(rate, s->sum.before);
     if (s->sum.slowed && is_back(rate, s->sum.before) && s->windows > 1) {
-        s->sum.recovered_ns = since; /* the rate recovered during a whole window without a CNP */
+        s->sum.recovered_ns = since; /* this window had no CNP from its beginning to its end */
         close_episode(ctx, side, ROCE_CNP_RECOVERED);
         return;
     }
@@ -129,7 +132,7 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
         close_episode(ctx, side, ROCE_CNP_QUIET);
 }
 
-/* Ends the window before the current packet. */
+/* Ends the measuring window, which is `ns` long. The current packet begins the next one. */
 static void end_window(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t ns)
 {
     struct roce_meter *m = side->meter;
@@ -148,7 +151,7 @@ static void end_window(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_
     begin_window(ctx, side);
 }
 
-/* Ends the window of an endpoint that was idle, and its open episode. */
+/* Ends the congestion episode of an endpoint that was idle, and begins a new window. */
 static void end_idle_window(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (side->counts.cold && side->counts.cold->slow.open)
@@ -182,7 +185,7 @@ void roce_rate_step(struct roce_ctx *ctx)
         return;
     }
     if (ctx->result->flags &
-        ROCE_AN_COPY) { /* a copy does not count, because the sender sent the packet once */
+        ROCE_AN_COPY) { /* the endpoint sent this packet once, so do not count its second capture */
         m->packets++;
         m->bytes += (uint32_t)ctx->pkt->wire_len;
         return;
@@ -209,16 +212,16 @@ void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side)
     struct roce_slowdown *s = &cold->slow;
 
     if (side->counts.cold != cold)
-        return; /* the meter could not be allocated */
+        return; /* the counters could not be allocated */
     if (!s->open) {
         *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)cold->ce_marked};
-        s->marked -=
-            ctx->result->ce_frame != 0; /* excludes the CE-marked packet that the CNP answers */
+        s->marked -= ctx->result->ce_frame != 0; /* count the CE-marked packet that this CNP answers
+                                                  * as part of the episode */
         s->sum.frame = ctx->frame;
         s->sum.time = ctx->time;
         s->sum.recovered_ns = ROCE_NEVER_NS;
         s->sum.before = rate_now(ctx, side);
-        if (side->meter) { /* the next packet begins a window */
+        if (side->meter) { /* begin a new window with the next packet */
             side->meter->time = 0;
             side->meter->before_ns = 0;
         }

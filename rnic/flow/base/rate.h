@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Rate: measures how fast an endpoint sends, and how CNPs (Annex A17.9.3) change its rate. A meter
- * measures the rate in windows. The first CNP that an endpoint receives begins a congestion
+ * measures the rate in time windows. The first CNP that an endpoint receives begins a congestion
  * episode. The episode records the rate before the CNP, the lowest rate after it, and the recovery
  * time. Private to flow/.
  *
- * The rate counts all bytes of the endpoint's captured packets, retransmissions included. A window
- * with packets missing in the capture yields no rate.
+ * The rate counts all bytes of the endpoint's captured packets, retransmissions included. If
+ * packets of a window are missing in the capture, the window yields no rate.
  */
 #ifndef FLOW_BASE_RATE_H
 #define FLOW_BASE_RATE_H
 
 #include "flow/base/summary.h"
 
-/* Minimum length of a window in ns, and minimum number of packets in it. */
+/* A window ends when it is at least this long (ns) and contains at least this number of packets. */
 #define ROCE_RATE_WINDOW_NS UINT64_C(100000)
 #define ROCE_RATE_PACKETS   16u
 
@@ -43,13 +43,15 @@ struct roce_endpoint;
 /* Updates the rate meter of the sender after the packet in `ctx` was judged. */
 void roce_rate_step(struct roce_ctx *ctx);
 
-/* Notes that packets of `side` are missing in the capture. */
+/* Records that packets of `side` are missing in the capture, so that the rate of its present window
+ * is unknown. */
 void roce_rate_hole(struct roce_endpoint *side);
 
-/* Counts the CNP in `ctx` for its receiver `side`. */
+/* Adds the CNP in `ctx` to the congestion episode of its receiver `side`; the first CNP begins an
+ * episode. */
 void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side);
 
-/* Ends an open congestion episode when the connection ends. */
+/* Ends the congestion episode of `side`, if one is open, because the connection ends. */
 void roce_rate_end(struct roce_ctx *ctx, struct roce_endpoint *side);
 
 void roce_spread_add(struct roce_spread *spread, uint64_t v);

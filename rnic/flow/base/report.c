@@ -23,7 +23,9 @@ static const char *known_of(enum roce_profile profile, enum roce_rule rule, cons
     return NULL;
 }
 
-/* Returns the known deviation of a recognised Linux rxe, and records which kernels have it. */
+/* Returns the id of the known deviation, if the finding is one of Linux rxe and the sender is
+ * recognised as rxe; otherwise NULL. Records whether only kernel 6.1 or only 6.12 has this
+ * deviation. */
 static const char *known_of_rxe(const struct roce_ctx *ctx, enum roce_rule rule,
                                 const char *condition)
 {
@@ -50,7 +52,7 @@ static const char *known_id(const struct roce_ctx *ctx, enum roce_rule rule, con
                                         : known_of(profile, rule, condition);
 }
 
-/* Returns whether a rule concerns only the current packet. */
+/* Returns whether a rule can be judged from the current packet alone. */
 static bool is_of_packet(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     switch (rule) {
@@ -67,7 +69,7 @@ static bool is_of_packet(const struct roce_ctx *ctx, enum roce_rule rule)
     }
 }
 
-/* Returns whether a rule concerns only the packets of one endpoint. */
+/* Returns whether a rule can be judged from the packets of one endpoint alone. */
 static bool is_one_sided(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     switch (rule) {
@@ -86,9 +88,9 @@ static const struct roce_req *requester_of(const struct roce_ctx *ctx)
     return &(answer ? roce_peer(ctx->sender) : ctx->sender)->req;
 }
 
-/* Returns whether the capture does not prove a violation. It does not if it contradicts itself, if
- * a packet may have been damaged, if the QPs may have been reused, or if the two directions may not
- * belong together. */
+/* Returns whether the capture leaves a doubt whether `rule` was violated. Causes: the capture
+ * contradicts itself, a packet may be damaged, the QPs may have been reused, or the two directions
+ * may not belong to one connection. */
 static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     const struct roce_conn *conn = ctx->conn;
@@ -96,13 +98,13 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
     if (ctx->pkt && (!ctx->have_connection || is_of_packet(ctx, rule)))
-        return false; /* the state of other packets does not matter */
+        return false; /* other packets do not matter for such a rule */
     if (!conn || conn->inconsistent || conn->icrc_unverified)
         return conn != NULL;
     if (!ctx->have_connection)
         return false;
-    /* The requester is expected to begin a new use of its QP, because its peer began one. Or it
-     * sent an empty Only packet, and its PSNs before and after that packet differ (D41). */
+    /* Doubtful, too: the peer began a new use of its QP, so this requester probably will. Or an
+     * empty Only packet shifted the PSNs of the requester (known deviation D41). */
     return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || requester_of(ctx)->peer_restarted ||
            requester_of(ctx)->moved;
 }

@@ -15,8 +15,9 @@ struct roce_report {
     uint32_t other;
     enum roce_value value;
     enum roce_relation rel;
-    const char *condition; /* condition name in known_deviations.def, or NULL */
-    bool weak;             /* the capture leaves a doubt, so that an ERROR becomes WARN */
+    const char *condition; /* condition of the finding in known_deviations.def, for example "send",
+                            * or NULL */
+    bool weak;             /* the capture does not prove the violation: an ERROR becomes WARN */
 };
 
 /* Reports a finding about the packet in `ctx`. */
@@ -30,20 +31,22 @@ void roce_report_once(struct roce_ctx *ctx, struct roce_report report);
 #define REPORT_ONCE(ctx, RULE, ...)                                                                \
     roce_report_once(ctx, (struct roce_report){.rule = ROCE_RULE_##RULE, .field = __VA_ARGS__})
 
-/* Counts a complete finding and passes it to the caller's callback. */
+/* Counts a finding and passes it to the caller's callback, without deferring it or changing its
+ * severity. */
 void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *finding);
 
-/* Defers an ERROR while a possible QP reuse is undecided. Returns false if the caller must report
- * the finding now. If the list of deferred findings is full, lowers the severity and returns false.
- */
+/* Defers an ERROR while a possible QP reuse is undecided, and returns true. Returns false if the
+ * caller must report the finding now. If too many findings are deferred already, also lowers the
+ * severity to WARN. */
 bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding);
 
 /* Reports to the caller's callback that the packet in `ctx` answers or repeats the earlier `frame`.
  */
 void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
-/* Reports that an operation of `requester` was completed by the packet in `ctx`. `start` is
- * the time of its first packet, ns; `ns` is its latency or ROCE_NEVER_NS. */
+/* Passes to the caller's callback that the packet in `ctx` completed an operation of `requester`.
+ * `start` is the time of the operation's first packet, ns; `ns` is its latency, or ROCE_NEVER_NS if
+ * unknown. */
 void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
                       enum roce_kind kind, uint64_t bytes, uint64_t start, uint64_t ns);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Rules: requirements on a conformant RoCEv2 implementation, one row each in rules.def. Each row
- * names its judge: this library (ROCE_JUDGE_FLOW) or a test. Ids are never reused or renumbered.
- * R001 and following are row numbers in rnic/rules.md; R301 and following are facts that only an
- * observer reports.
+ * names its judge: this library (ROCE_JUDGE_FLOW) or a test. An id is never reused or renumbered.
+ * Its number is that of a row in rnic/rules.md; from 301 on, the rule describes an event that only
+ * an observer of packets reports.
  */
 #ifndef FLOW_BASE_RULES_H
 #define FLOW_BASE_RULES_H
@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 enum roce_severity {
-    ROCE_SEV_NOTE, /* event that interests an operator: retransmission, duplicate, RNR NAK */
-    ROCE_SEV_WARN, /* legal but suspicious packet, or violation that a capture alone cannot prove */
+    ROCE_SEV_NOTE, /* event that an operator wants to see: retransmission, duplicate, RNR NAK */
+    ROCE_SEV_WARN, /* legal but suspicious packet, or a violation that packets alone cannot prove */
     ROCE_SEV_ERROR, /* violation of a requirement */
     ROCE_SEV_CNT
 };
@@ -21,8 +21,8 @@ enum roce_severity {
 enum roce_judge {
     ROCE_JUDGE_FLOW, /* judged by this library, from the packets */
     ROCE_JUDGE_WIRE, /* judged by the packet codec and its tests */
-    ROCE_JUDGE_RNIC, /* judged by tests of an RNIC: depends on its configuration, or on packets
-                      * that it must not send */
+    ROCE_JUDGE_RNIC, /* judged by tests of an RNIC, because the rule depends on the RNIC's
+                      * configuration or forbids packets */
     ROCE_JUDGE_API,  /* judged by tests of the verbs API: completions, events, return values */
     ROCE_JUDGE_CNT
 };
@@ -46,16 +46,18 @@ struct roce_rule_info {
 const struct roce_rule_info *roce_rule_info(enum roce_rule rule);
 
 /* Returns whether `rule` is a requirement, so that a finding about it is a violation. Returns false
- * for notes and observations. */
+ * if `rule` describes an event. */
 bool roce_rule_is_norm(const struct roce_rule_info *rule);
 
-/* Returns an explanation of a few sentences if this library judges `rule`; otherwise NULL. */
+/* Returns an explanation of `rule` in a few sentences, or NULL if this library does not judge the
+ * rule. */
 const char *roce_rule_explain(enum roce_rule rule);
 
 /* Returns the rule with the given id, or ROCE_RULE_CNT. The comparison is case-sensitive. */
 enum roce_rule roce_rule_find(const char *id);
 
-/* Return "ERROR", "WARN", "NOTE"; "flow", "wire", "rnic test", "api test". */
+/* The severity names are "ERROR", "WARN", "NOTE". The judge names are "flow", "wire", "rnic test",
+ * "api test". */
 const char *roce_severity_name(enum roce_severity severity);
 const char *roce_judge_name(enum roce_judge judge);
 
@@ -69,7 +71,7 @@ enum roce_profile {
     ROCE_PROFILE_AUTO /* recognise the implementation from its packets (flow/base/peer.h) */
 };
 
-/* Indexes of roce_deviations. */
+/* Indexes of the array roce_deviations. */
 enum {
 #define QUIRK(ID, rules, text) ROCE_DEVIATION_##ID,
 #include "flow/base/known_deviations.def"

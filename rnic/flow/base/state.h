@@ -10,12 +10,13 @@
  *   roce_rsp        responder role of an endpoint: latest responses and NAKs, credits, MSN
  *   roce_ctx        the packet being processed, passed from function to function
  *
- * A packet of a connected service names only the destination QP. Therefore the lookup key of a
- * direction is (network, source, destination, destination QP). CM messages or pair.c join two
- * directions to one connection. Datagrams name both QPs; their lookup key contains both.
+ * A packet of a connected service names only its destination QP. Therefore the lookup key of a
+ * direction is (network, source address, destination address, destination QP). Two directions are
+ * joined to one connection by their CM messages, or by the evidence that pair.c finds. Datagrams
+ * name both QPs; their lookup key contains both QPs.
  *
- * Data from the packets of one endpoint is in its roce_endpoint. Joining two half-known connections
- * therefore moves an endpoint and computes nothing.
+ * All data from the packets of one endpoint is in its roce_endpoint. So when two connections of one
+ * direction each are joined, the endpoint is moved and nothing needs to be computed.
  */
 #ifndef FLOW_BASE_STATE_H
 #define FLOW_BASE_STATE_H
@@ -28,10 +29,11 @@
 #include "flow/base/window.h"
 #include "wire/codes.h"
 
-#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000) /* minimum local ACK timeout in use, ns */
-/* minimum idle time in which two programs can set up their QPs for another use, ns */
+/* shortest local ACK timeout that is assumed to be in use, ns */
+#define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)
+/* shortest idle time that two programs need to set up their QPs for another use, ns */
 #define ROCE_REST_NS UINT64_C(100000)
-/* minimum idle time between two uses of a QP, ns */
+/* after an idle time of at least this, a QP may have been reused, ns */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000)
 
 /* Returns a - b for PSNs or sums of PSNs. Bits above the low 24 are ignored. */
@@ -40,55 +42,63 @@ static inline int32_t roce_diff(uint32_t a, uint32_t b)
     return roce_psn_diff((roce_psn){a}, (roce_psn){b});
 }
 
-/* PSN distance above which a gap is not packet loss: the QP was reused, or the capture has a large
+/* A PSN gap of more than this is not a packet loss: the QP was reused, or the capture has a large
  * hole. */
 #define ROCE_PSN_JUMP 65536
 
 /* A go-back-N retransmission in progress. */
 struct roce_retransmission {
-    enum roce_cause cause; /* cause of the retransmission; NONE: no retransmission yet */
+    enum roce_cause cause; /* cause of the retransmission; NONE: the requester has not retransmitted
+                            * yet */
     bool active;
     uint32_t first;   /* PSN at which the retransmission started */
-    uint32_t next;    /* PSN that continues the retransmission */
+    uint32_t next;    /* PSN of the next request if the retransmission continues */
     uint32_t frame;   /* frame in which the retransmission started */
     uint32_t trigger; /* frame of the NAK or response that caused the retransmission; 0 if none */
-    uint64_t time;    /* start time of the retransmission; before the first request: time of the CM
-                       * message */
+    uint64_t time;    /* time at which the retransmission started, ns; before the first request,
+                       * time of the CM message */
 };
 
 /* Event that made a reuse of the QP possible: see qp_reuse.h. */
 enum roce_reuse_kind {
     ROCE_REUSE_NONE,
-    ROCE_REUSE_GAP,         /* PSNs before a request are missing */
-    ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN than the previous request */
-    ROCE_REUSE_LATER_PSN,   /* a request has a later PSN after an idle time long enough for QP reuse
-                             */
-    ROCE_REUSE_UNSOLICITED, /* a response acknowledges a PSN that was not requested */
-    ROCE_REUSE_MSN_RESTART, /* an MSN restarted near 0 and counts only the latest requests */
+    ROCE_REUSE_GAP,         /* a request has a later PSN than expected: PSNs before it are
+                             * missing */
+    ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN than expected */
+    ROCE_REUSE_LATER_PSN,   /* a request has the expected PSN or a later one, but after an idle time
+                             * in which the QP may have been set up again */
+    ROCE_REUSE_UNSOLICITED, /* a response answers a PSN for which no captured request fits */
+    ROCE_REUSE_MSN_RESTART, /* the MSN of a response is near 0 again, and counts only the latest
+                             * requests */
 };
 
 struct roce_deferred_findings;
 
-/* A possible reuse of a QP, tracked until later packets confirm or refute it. A packet that does
- * not continue the connection suggests the reuse; it is called the event here. */
+/* A possible reuse of a QP, until later packets confirm or refute it. "The event" is the packet
+ * that suggests the reuse, because it does not continue the connection (enum roce_reuse_kind). */
 struct roce_reuse_candidate {
-    uint32_t frame; /* frame of the event that suggests a reuse */
+    uint32_t frame; /* frame of the event */
     uint64_t time;
-    uint32_t first;           /* PSN of the first packet after the event */
-    uint32_t next;            /* PSN of the next packet in order after the event */
-    uint32_t msn_before;      /* latest MSN of the peer before the event that suggests a reuse */
-    uint32_t msn;             /* MSN_RESTART: the low MSN; UNSOLICITED: MSN of the unsolicited
+    uint32_t first;           /* PSN at which the new use would start */
+    uint32_t next;            /* PSN expected after the packets from the event on */
+    uint32_t msn_before;      /* latest MSN of the peer before the event */
+    uint32_t msn;             /* MSN_RESTART: the MSN near 0; UNSOLICITED: MSN of the unsolicited
                                * response */
-    uint32_t in_flight;       /* messages in flight before the event */
-    uint32_t messages;        /* messages that ended after the event */
-    uint32_t packets;         /* request packets after the event */
-    uint32_t same;            /* requests identical to the earlier request with the same PSN */
-    uint32_t different;       /* requests that differ from the earlier request with the same PSN */
-    uint32_t different_frame; /* first frame whose request differs from the earlier one */
-    bool psns_unsure;         /* the number of PSNs of the requests is unknown */
-    bool new_port;            /* the UDP source port changed with the event */
-    bool after_rest;          /* the requester was idle for at least ROCE_REST_NS before */
-    bool after_idle;          /* the endpoint was idle before the event */
+    uint32_t in_flight;       /* messages of the requester that were outstanding at the event */
+    uint32_t messages;        /* messages that ended from the event on */
+    uint32_t packets;         /* request packets from the event on */
+    uint32_t same;            /* number of requests that equal the earlier request with the same
+                               * PSN */
+    uint32_t different;       /* number of requests that differ from the earlier request with the
+                               * same PSN */
+    uint32_t different_frame; /* first frame counted in `different`; 0 if none */
+    bool psns_unsure;         /* one of the requests from the event on is a READ whose number of
+                               * PSNs is unknown */
+    bool new_port;            /* the UDP source port changed at the event */
+    bool after_rest;          /* the requester was idle for at least ROCE_REST_NS before the
+                               * event */
+    bool after_idle;          /* the requester was idle for at least ROCE_MIN_TIMEOUT_NS before the
+                               * event */
     struct roce_deferred_findings *deferred; /* findings deferred until the reuse is decided, or
                                               * NULL */
 };
@@ -96,109 +106,117 @@ struct roce_reuse_candidate {
 /* State of an endpoint in its requester role. */
 struct roce_req {
     bool started;
-    bool base_sure;     /* `base` is the first PSN of the connection */
-    bool psn_cnt_guess; /* the PSN count of the newest entry is a guess, so `nxt` is a lower
-                         * bound */
-    bool base_cm;       /* `base` is from CM messages; if !started, no request was captured yet */
-    bool maybe_reused;  /* the requester restarted at a PSN where a new use of the QP may begin, and
-                         * has not continued beyond it */
-    uint8_t reuse_kind; /* enum roce_reuse_kind of the endpoint's open reuse candidate */
-    bool peer_restarted;     /* the peer's requester restarted after a QP reuse: this requester will
-                              * restart too */
-    uint8_t implied_nak : 1; /* READs or atomics from implied_nak_psn on were implicitly NAKed */
-    uint8_t pending_cause : 7; /* enum roce_cause of a go-back that a response requires and that has
-                                * not started */
+    bool base_sure;      /* `base` is certainly the first PSN of the connection */
+    bool psn_cnt_guess;  /* the newest entry is a READ whose number of PSNs is a guess, so `nxt` may
+                          * be too low */
+    bool base_cm;        /* `base` is from CM messages. If !started, no request was captured yet */
+    bool maybe_reused;   /* the requester went back to a PSN at which a new use of the QP may begin,
+                          * and has not sent a new PSN since */
+    uint8_t reuse_kind;  /* enum roce_reuse_kind of the open reuse candidate; NONE if there is
+                          * none */
+    bool peer_restarted; /* the peer began a new use of the QPs as requester, so this requester
+                          * is expected to restart with another PSN */
+    uint8_t implied_nak : 1;   /* READs or atomics from implied_nak_psn on were implicitly NAKed */
+    uint8_t pending_cause : 7; /* enum roce_cause of a go-back that a response asks for, until the
+                                * go-back starts; NONE otherwise */
     uint32_t base;
     uint32_t rel_base; /* base of relative PSNs: the first value of `base` */
-    uint32_t nxt;      /* highest PSN requested, plus 1 */
-    uint32_t una;      /* highest PSN acknowledged, plus 1; may be greater than nxt */
+    uint32_t nxt;      /* highest PSN requested, plus 1: the next PSN expected */
+    uint32_t una;      /* highest PSN acknowledged, plus 1; greater than nxt if requests are missing
+                        * in the capture */
     uint32_t implied_nak_psn;
-    uint32_t acked_frame; /* highest frame of the acknowledged requests */
-    uint64_t gap_time;    /* time at which the latest PSN gap was found */
+    uint32_t acked_frame; /* highest frame number of an acknowledged request */
+    uint64_t gap_time;    /* time at which the latest PSN gap was captured, ns */
     struct roce_window win;
     struct roce_retransmission retx;
     uint64_t last_time; /* time of the latest request packet */
     uint64_t bytes_in_flight;
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn;           /* PSN of the latest retransmission by timeout or RNR NAK */
-    uint8_t timeouts, rnrs, naks; /* retransmissions of retry_psn by cause; naks: sequence NAKs */
+    uint8_t timeouts, rnrs, naks; /* numbers of retransmissions of retry_psn after a timeout, an RNR
+                                   * NAK, a sequence NAK */
     uint8_t base_digest;          /* digest of the request with PSN `base` */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
-    uint32_t part;             /* acknowledged bytes of a message whose end is not acknowledged */
+    uint32_t part;             /* acknowledged payload bytes of the message whose end is not
+                                * acknowledged yet */
     uint32_t msg_number;
     uint16_t run_id; /* run id of the newest window entry: see roce_sent_packet */
     bool una_known;
-    bool shifted : 1; /* the requester retransmitted an empty Only packet instead of another
-                       * request, so its later requests may have higher PSNs than before */
-    bool moved : 1;   /* such a packet was processed, so findings on the later requests and their
-                       * responses are no ERROR */
+    bool shifted : 1; /* the requester retransmitted an empty Only packet with the PSN of another
+                       * request (D41), so later requests may have other PSNs than at first */
+    bool moved : 1;   /* a retransmission was compared after `shifted` was set: no finding about
+                       * later requests and responses is an ERROR */
 };
 
-/* State of an endpoint in its responder role. Small members are adjacent to avoid padding. */
+/* Responder role of an endpoint: its latest responses and NAKs. Small members are adjacent to avoid
+ * padding. */
 struct roce_rsp {
     bool started;
     uint8_t last_syndrome, last_op;
     bool msn_ref;
-    uint8_t
-        msn_ref_hits; /* number of responses that confirmed the MSN reference: see check_ack.c */
-    bool nak, rnr;    /* a sequence NAK or RNR NAK whose PSN was not retransmitted yet */
-    bool rnr_sure;    /* so far, the responder answered each transmission of rnr_psn with one RNR
-                       * NAK */
+    uint8_t msn_ref_hits; /* how many responses confirmed the MSN reference msn_ref_*: see
+                           * check_ack.c */
+    bool nak, rnr;        /* a sequence NAK or RNR NAK whose PSN was not retransmitted yet */
+    bool rnr_sure; /* so far, the responder answered every transmission of rnr_psn with one RNR
+                    * NAK */
     uint8_t rnr_at_tries;
-    bool gap_nak; /* the responder sent a sequence NAK, and the requested PSN has not been
-                   * captured since */
+    bool gap_nak; /* a sequence NAK for gap_psn was captured, and no request with this PSN since */
     bool fatal;
     bool credit_seen;
     bool read_known; /* read_nxt, read_high and read_back are valid */
     uint8_t credit_code;
-    uint8_t credit_cnt; /* consecutive responses with valid credits, at most 255 */
+    uint8_t credit_cnt; /* number of consecutive responses with valid credits, at most 255 */
     uint16_t last_id;
     uint16_t msn_ref_run;
     uint32_t last_psn, last_msn; /* PSN and MSN of the latest response with an AETH */
     uint32_t last_icrc;
     uint32_t dup_num, dup_frame, last_frame;
-    /* MSN reference: after msn_ref_cum messages of run msn_ref_run, the responder's MSN was
-     * msn_ref_msn. */
+    /* MSN reference: when the requester had sent msn_ref_cum messages (run msn_ref_run of its
+     * window), the responder's MSN was msn_ref_msn. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
-    uint32_t rnr_at; /* PSN of the previous RNR NAK, and how often that PSN had been sent
-                      * (rnr_at_tries) */
+    uint32_t rnr_at; /* PSN of the latest RNR NAK; rnr_at_tries: number of transmissions of this PSN
+                      * at that time */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
-    uint32_t lsn;       /* highest MSN + credits (limit sequence number), mod 2^24 */
-    uint32_t credit_ms; /* time of the first of the credit_cnt responses, ms */
+    uint32_t lsn;       /* limit sequence number: highest sum of MSN and credits, mod 2^24 */
+    uint32_t credit_ms; /* time of the first of credit_cnt responses, ms mod 2^32 */
     uint32_t read_nxt;  /* PSN after the latest READ response */
-    uint32_t read_high; /* one after the highest PSN of a READ response */
+    uint32_t read_high; /* highest PSN of a READ response, plus 1 */
     uint32_t last_us;   /* time of the latest response, us modulo 2^32 */
-    uint32_t rnr_wait;  /* advertised wait of the latest RNR NAK, ns */
+    uint32_t rnr_wait;  /* wait that the latest RNR NAK asks for, ns */
     uint64_t nak_time, rnr_time;
     uint64_t fatal_time;
 };
 
 #define ROCE_RECENT_NAKS  8u /* number of recent NAKs kept to detect their copies */
 #define ROCE_DEFERRED_MAX 8u
-#define ROCE_READ_GAPS    16u /* gaps in READ responses that are remembered until they are filled */
+/* number of gaps in READ responses that are remembered until the missing responses are captured */
+#define ROCE_READ_GAPS 16u
 
-#define ROCE_PORTS_MAX 4u /* different UDP source ports that are counted */
+/* maximum number of different UDP source ports stored for each endpoint */
+#define ROCE_PORTS_MAX 4u
 
-/* READ responses that are missing in the capture. */
+/* READ responses that are missing in the capture: one gap between two captured responses. */
 struct roce_read_gap {
-    uint32_t psn, cnt; /* PSNs that are still missing; cnt 0: none */
-    uint32_t frame;    /* response after the gap */
-    bool fresh;        /* none of these PSNs was captured earlier */
-    bool passed;       /* the response after the gap answers a later request: an implied NAK */
+    uint32_t psn, cnt; /* range of missing PSNs; cnt 0: unused entry */
+    uint32_t frame;    /* frame of the response after the gap */
+    bool fresh;        /* no response with these PSNs was captured before, for an earlier
+                        * transmission of the READ */
+    bool passed;       /* the response after the gap answers a later request, so the gap is an
+                        * implied NAK */
 };
 
 /* ERROR findings that are deferred until a possible QP reuse is decided. */
 struct roce_deferred_findings {
     uint32_t cnt;
     struct roce_finding finding[ROCE_DEFERRED_MAX];
-    bool of_peer[ROCE_DEFERRED_MAX]; /* the finding is about the peer; side numbers may change while
-                                      * it is deferred */
+    bool of_peer[ROCE_DEFERRED_MAX]; /* the finding is about the peer of the endpoint that has the
+                                      * candidate; while it is deferred, side numbers may change */
 };
 
-/* Rarely used counters, allocated at first use. Names and meanings are those of struct
- * roce_endpoint_summary. */
+/* Rarely used counters of an endpoint, allocated at first use. The names and meanings are those of
+ * struct roce_endpoint_summary, except where a comment describes them. */
 struct roce_cold_counters {
     /* One of the latest NAKs or RNR NAKs; frame 0: unused entry. */
     struct roce_recent_nak {
@@ -212,13 +230,12 @@ struct roce_cold_counters {
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;
-    /* PSNs from read_old to before read_old_end belong to READ responses that may have been missing
-     * when a later one was captured: the observer forgot their gap, or they precede the first known
-     * response. */
+    /* Range of PSNs whose READ responses may have been missing: [read_old, read_old_end). Either
+     * their roce_read_gap was overwritten, or they precede the first captured response. */
     uint32_t read_old, read_old_end;
     uint64_t accepted_early, accepted_reads;
-    /* UDP source ports of the endpoint: the first different ones, the number of returns to an
-     * earlier one, and the first change. */
+    /* The first different UDP source ports of the endpoint, number of changes to an earlier port,
+     * and frame and time of the first change. */
     uint16_t port[ROCE_PORTS_MAX];
     uint8_t port_cnt;
     uint32_t port_returns, port_frame;
@@ -226,8 +243,8 @@ struct roce_cold_counters {
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t lost_messages;
     uint64_t bad_icrc, malformed;
-    /* Requests with a wrong ICRC since the latest correct one: time, PSN, first and last frame,
-     * count. */
+    /* Requests with a wrong ICRC, since the latest correct request: time and PSN, first and last
+     * frame, number. */
     uint64_t bad_time;
     uint32_t altered_frame; /* as in the summary */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
@@ -237,17 +254,18 @@ struct roce_cold_counters {
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;
     uint64_t latest_wait_ns; /* wait before the latest retransmission by timeout */
-    uint8_t longer_waits;    /* number of consecutive waits for one PSN, each longer than the
-                              * previous one */
+    uint8_t longer_waits;    /* number of consecutive waits for one PSN of which each was longer
+                              * than the previous one */
     bool adaptive;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
     struct roce_spread cnp_gap_ns, cnp_delay_ns;
-    struct roce_cnp_summary cnp; /* effect of received CNPs, as far as `slow` has measured it */
+    struct roce_cnp_summary cnp; /* effect of the CNPs that the endpoint received; `slow` is the
+                                  * congestion episode that has not ended */
     struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_time;
-    uint64_t cnp_time; /* time of the latest CNP sent */
-    uint32_t ce_frame; /* latest CE-marked packet that no CNP has answered */
+    uint64_t cnp_time; /* time of the latest CNP that the endpoint sent, ns */
+    uint32_t ce_frame; /* frame of the latest CE-marked packet that no CNP has answered */
 };
 
 struct roce_oper_count {
@@ -272,33 +290,38 @@ struct roce_endpoint {
     /* Members read by a hash table lookup, adjacent to share a cache line. */
     struct roce_endpoint *hash_next;
     uint32_t hash;
-    bool keyed; /* the endpoint is in the hash table */
-    struct roce_key
-        key; /* key in the hash table; `src` is valid even if the endpoint is not in the table */
-    uint32_t qpn; /* QPN of this endpoint; ROCE_QPN_UNKNOWN if unknown */
+    bool keyed;          /* the endpoint is in the hash table */
+    struct roce_key key; /* key of the packets that this endpoint sends; `src` is valid even if
+                          * `keyed` is false */
+    uint32_t qpn;        /* QPN of this endpoint; ROCE_QPN_UNKNOWN if unknown */
     struct roce_conn *conn;
     struct roce_endpoint *pair_next,
         *pair_prev; /* links of the list of unpaired directions: pair_index.h */
     uint32_t pair_key;
     bool pair_indexed;
-    uint8_t pair_hits;     /* number of responses that matched only one unpaired direction */
-    bool pair_ambiguous;   /* several unpaired directions matched a response equally well */
-    uint8_t other_service; /* consecutive packets of another transport service */
-    uint32_t pair_with;    /* conn_index of the unpaired direction that the responses matched */
+    uint8_t pair_hits;     /* number of responses of this endpoint that all fitted the same unpaired
+                            * direction, `pair_with` */
+    bool pair_ambiguous;   /* a response of this endpoint, or of another one, fitted several
+                            * unpaired directions */
+    uint8_t other_service; /* number of consecutive packets of another transport service than the
+                            * connection's */
+    uint32_t pair_with;    /* conn_index of the unpaired direction that the latest responses
+                            * fitted */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
-    /* Constants of the QP, copied from its first packet. */
+    /* Values from the first packet of the endpoint, which should not change. `any`: there was a
+     * packet. */
     bool any;
     uint8_t region_cap; /* capacity of `region`; placed here to avoid padding */
     uint16_t sport, pkey;
     uint8_t dscp;
-    bool saw_id; /* the sender uses the IPv4 identification: the value changes from packet to packet
-                  */
+    bool saw_id;   /* the IPv4 identification changes from packet to packet, so it can identify
+                    * copies */
     bool migreq_0; /* with ROCE_PROFILE_AUTO: the endpoint sent MigReq 0 */
     uint16_t last_id;
-    uint64_t fired[(ROCE_RULE_CNT + 63) /
-                   64]; /* bit set of the rules already reported for this endpoint */
+    uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* bit set of the rules that roce_report_once() has
+                                                * reported for this endpoint */
     struct roce_times times;
     struct roce_meter *meter;           /* rate meter; NULL until the endpoint has sent enough
                                          * packets */
@@ -309,14 +332,14 @@ struct roce_endpoint {
 
 struct roce_conn {
     uint32_t conn_index;
-    bool paired;       /* both directions are known */
-    bool self;         /* a QP that is connected to itself: side 0 is both ends */
-    bool ud;           /* a pair of UD QPs, looked up by both QPNs */
-    bool inconsistent; /* the capture contradicts itself: no later finding is an ERROR */
-    bool
-        icrc_unverified; /* the ICRC of a packet could not be verified: the packet may be damaged */
-    uint32_t join_frame; /* frame in which the directions were paired, or 0. Responses to earlier
-                          * requests may be missing */
+    bool paired;          /* both directions of the connection are known and joined */
+    bool self;            /* a QP that is connected to itself: side 0 is both ends */
+    bool ud;              /* a pair of UD QPs, looked up by both QPNs */
+    bool inconsistent;    /* the capture contradicts itself: no later finding is an ERROR */
+    bool icrc_unverified; /* a packet was judged whose ICRC could not be verified, so it may be
+                           * damaged */
+    uint32_t join_frame; /* frame in which the directions were paired; responses to earlier requests
+                          * may be unmatched. 0 if all responses were matched */
     bool mtu_seen;       /* a First or Middle packet showed the path MTU */
     uint32_t net;        /* network: encapsulation, VLANs and overlay */
     struct roce_conn *older, *newer;       /* list of connections in the order of last use */
@@ -339,12 +362,13 @@ struct roce_timewait_qp {
 
 struct roce_cm_exchange;
 
-/* Data about the whole capture. Flows that judge a capture together share it (split.h). `trust`
- * except its deferred findings, `last_time` and `grain` change at the first look at a packet; a
- * flow uses the other members after roce_gate(). */
+/* Data about the whole capture, shared by all flows that judge it (see roce_flow_split()).
+ * roce_flow_look() changes `trust` (except its deferred findings), `last_time` and `grain`. All
+ * other members may be used only after roce_gate(). */
 struct roce_common {
-    struct roce_mem *mem; /* of the members below */
-    uint32_t *alias; /* alias[i]: conn_index of the connection that connection i was joined to */
+    struct roce_mem *mem; /* memory from which the members below are allocated */
+    uint32_t *alias; /* alias[i] = conn_index of the connection to which connection i was joined;
+                      * alias[i] = i if it was not joined */
     uint32_t alias_cap, next_conn_index;
     struct roce_cm_exchange *cm;
     uint32_t cm_next;
@@ -356,45 +380,50 @@ struct roce_common {
     bool has_gaps;      /* a finding shows that packets are missing in the capture */
     uint64_t last_time; /* latest time in the capture, ns */
     uint64_t grain; /* resolution of the capture's clock so far, ns; 0 before the first packet */
-    struct roce_flow *const *part; /* the flows that share the capture; NULL if there is one */
-    const uint8_t *part_of;        /* index of the flow of each group of addresses */
+    struct roce_flow *const *part; /* the flows that judge the capture together; NULL if there is
+                                    * only one */
+    const uint8_t *part_of;        /* part_of[g] = index in `part` of the flow that judges group g
+                                    * of hosts */
     unsigned part_cnt;
 };
 
 struct roce_flow {
     struct roce_flow_opts opts;
-    struct roce_common *common, own; /* `common` is `own`, or that of the first flow */
+    struct roce_common *common, own; /* `common` points to `own`, or to that of the first of several
+                                      * flows */
     void (*gate)(void *user);        /* see roce_gate(); NULL for a single flow */
-    bool gated;                      /* the current packet has passed the gate */
-    struct roce_mem own_mem;         /* of `own`, while several flows share it */
+    bool gated;                      /* roce_gate() has returned for the current packet */
+    struct roce_mem own_mem;         /* memory of `own`, while several flows share `own` */
     struct roce_mem mem;
     struct roce_hash_secret secret;
     struct roce_flow_totals totals;
     struct roce_endpoint **table;
-    struct roce_endpoint
-        *recent; /* most recently found endpoint, or NULL: packets arrive in bursts */
+    struct roce_endpoint *recent; /* endpoint that was found last, or NULL; tried first, because
+                                   * packets arrive in bursts */
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
     struct roce_endpoint *pair[ROCE_PAIR_BUCKETS];
-    uint16_t directions[ROCE_PAIR_BUCKETS]; /* number of directions of connected services between
-                                             * two hosts; saturates */
-    uint64_t acked_hosts;      /* bit set of the hosts in `trust` whose packets were acknowledged */
-    uint64_t unanswered_hosts; /* bit set of those that sent a request three times without a
-                                * response */
+    uint16_t directions[ROCE_PAIR_BUCKETS]; /* number of directions of connected services in each
+                                             * bucket of host pairs (pair_index.c); stays at its
+                                             * maximum */
+    uint64_t acked_hosts;      /* bit set of the hosts in `trust` whose packets were acknowledged by
+                                * a receiver */
+    uint64_t unanswered_hosts; /* bit set of the hosts in `trust` that sent a request three times
+                                * without a response */
     struct roce_hist (
         *summary_hist)[ROCE_TIMES]; /* scratch histograms for a summary, one set for each side */
-    struct roce_cold_counters lost_cold; /* dummy counters, used if the allocation of counters
-                                          * fails */
+    struct roce_cold_counters lost_cold; /* dummy counters, used if rarely used counters cannot be
+                                          * allocated */
     struct roce_oper_count lost_oper;
     uint64_t last_time; /* latest time in the capture so far, ns */
     uint64_t grain;     /* resolution of the capture's clock so far, ns */
     bool finished;
 };
 
-/* Waits until every earlier packet of the capture has been judged. Every function that uses
- * roce_common or calls a callback calls it, so that all of this happens in the order of the
- * capture. Returns at once for a single flow. */
+/* Waits until every earlier packet of the capture has been judged; returns at once for a single
+ * flow. A function must call roce_gate() before it uses roce_common or calls a callback. So flows
+ * in several threads do this in the order of the capture. */
 static inline void roce_gate(struct roce_flow *flow)
 {
     if (!flow->gate || flow->gated)
@@ -410,17 +439,19 @@ struct roce_ctx {
     uint32_t frame;
     uint64_t time;
     enum roce_icrc_status icrc;
-    bool rewritten;               /* the ICRC is wrong but the receiver got a correct packet: the
-                                   * capture point changed bytes */
-    bool have_connection;         /* the packet is judged against the state of its connection */
+    bool rewritten;               /* the ICRC is wrong, but the receiver got a correct packet,
+                                   * because the capture point changed bytes */
+    bool have_connection;         /* findings refer to the connection: its state is used to judge
+                                   * the packet */
     struct roce_conn *conn;       /* connection of the packet, or NULL */
     struct roce_endpoint *sender; /* sender of the packet; NULL if conn is NULL */
     struct roce_flow_result *result;
     bool want_result;    /* the caller of roce_flow_feed() passed a result to fill */
     uint32_t lsn_before; /* value of roce_rsp.lsn before the current response */
     const struct roce_packet_digest *digest;
-    const struct roce_flow_look *look; /* NULL at the end of a connection */
-    const uint8_t *src, *dst; /* source and destination address in the packet's lookup key */
+    const struct roce_flow_look *look; /* result of roce_flow_look() for the packet; NULL at the end
+                                        * of a connection */
+    const uint8_t *src, *dst; /* source and destination address in the lookup key of the packet */
 };
 
 static inline struct roce_endpoint *roce_peer(const struct roce_endpoint *side)
@@ -432,8 +463,8 @@ static inline struct roce_endpoint *roce_peer(const struct roce_endpoint *side)
     return side == &c->side[0] ? &c->side[1] : &c->side[0];
 }
 
-/* Returns whether the two directions were paired only by PSNs or similar evidence. Findings that
- * compare both directions of such a pair are not ERRORs. */
+/* Returns whether the pairing of the two directions is only a guess from PSNs, MSNs or ports (enum
+ * roce_pairing). Findings that compare the two directions of such a pair are not ERRORs. */
 static inline bool roce_is_guess(const struct roce_conn *conn)
 {
     return roce_pairing_is_guess(conn->facts.pairing);
@@ -462,8 +493,8 @@ static inline uint64_t roce_since(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-/* Returns a bit for each CM message of the present use of the QPs. Returns 0 after a DREQ, because
- * the QPs may then be reused. */
+/* Returns the set of CM messages captured for the present use of the QPs, one bit for each enum
+ * roce_cm. Returns 0 after a DREQ, because the QPs may then be reused. */
 static inline uint16_t roce_conn_cm_seen(const struct roce_conn *conn)
 {
     return conn->facts.cm.dreq_frame ? 0 : conn->facts.cm.seen;
@@ -493,15 +524,15 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
     }
 }
 
-/* Returns whether an RNR NAK for `e` indicates on-demand paging, because `e` needs no receive WQE.
- */
+/* Returns whether request `e` needs no receive WQE. An RNR NAK for such a request indicates
+ * on-demand paging. */
 static inline bool roce_sent_is_paged(const struct roce_sent_packet *e)
 {
     return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
-/* Returns whether opcode `op` may follow opcode `was`, in one message or as the start of the next.
- */
+/* Returns whether a packet with opcode `op` may directly follow one with opcode `was`: both in one
+ * message, or as the end of one and the start of the next. */
 static inline bool roce_may_follow(const struct roce_opcode *was, const struct roce_opcode *op)
 {
     return roce_opcode_ends(was) ? roce_opcode_starts(op)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Summary of one connection. Side 0 sent the first captured packet. The counters of a side count
- * the packets that the side sent.
+ * Summary of one connection. Side 0 is the endpoint that sent the first captured packet. The
+ * counters of a side count the packets that this side sent, except where a comment says otherwise.
  */
 #ifndef FLOW_BASE_SUMMARY_H
 #define FLOW_BASE_SUMMARY_H
@@ -16,18 +16,18 @@
 
 #define ROCE_QPN_UNKNOWN UINT32_MAX
 #define ROCE_PSN_UNKNOWN UINT32_MAX
-/* maximum number of R_Keys recorded for each side; further R_Keys are only counted */
+/* maximum number of R_Keys recorded for each side; the number of further R_Keys is counted */
 #define ROCE_REGIONS_MAX 8u
 
-/* Reason of a retransmission. */
+/* Cause of a retransmission. */
 enum roce_cause {
     ROCE_CAUSE_NONE,
     ROCE_CAUSE_SEQ_NAK,     /* a NAK with PSN sequence error */
     ROCE_CAUSE_RNR_NAK,     /* an RNR NAK (receiver not ready) */
     ROCE_CAUSE_TIMEOUT,     /* no response within the local ACK timeout */
-    ROCE_CAUSE_IMPLIED_NAK, /* a later request was answered before this READ or atomic (implied NAK)
-                             */
-    ROCE_CAUSE_READ_GAP,    /* a READ response is missing */
+    ROCE_CAUSE_IMPLIED_NAK, /* a READ or atomic was not answered, but a later request was (implied
+                             * NAK) */
+    ROCE_CAUSE_READ_GAP,    /* a READ response is missing, although later ones were captured */
     ROCE_CAUSE_UNKNOWN,     /* unknown: too early for a timeout, and no NAK in the capture */
     ROCE_CAUSE_CNT
 };
@@ -47,7 +47,8 @@ enum roce_oper {
 
 const char *roce_oper_name(enum roce_oper oper);
 
-/* End of a connection, or the reason why its requester stopped, as far as packets show it. */
+/* End of a connection, or the reason why one of its requesters stopped, as far as packets show
+ * it. */
 enum roce_end {
     ROCE_END_OPEN,            /* the connection is still open */
     ROCE_END_DISCONNECTED,    /* a DREQ ended the connection */
@@ -63,8 +64,8 @@ enum roce_end {
 
 const char *roce_end_name(enum roce_end end);
 
-/* Evidence that two directions are one connection. From PSNS on the pairing is a guess: a finding
- * that compares both directions is then not an ERROR. */
+/* Evidence that two directions are one connection. ROCE_PAIRED_BY_PSNS and the values after it are
+ * only a guess: a finding that compares both directions of such a pair is not an ERROR. */
 enum roce_pairing {
     ROCE_PAIRED_NOT,
     ROCE_PAIRED_BY_CM,    /* REQ and REP name both QPs */
@@ -74,10 +75,10 @@ enum roce_pairing {
     ROCE_PAIRED_SELF,     /* a QP that is connected to itself */
     ROCE_PAIRED_BY_PSNS,  /* only one requester sent the PSNs that the responses acknowledge */
     ROCE_PAIRED_BY_MSNS,  /* several requesters sent the PSNs that the responses acknowledge; the
-                           * MSN counts the messages of the paired requester */
-    ROCE_PAIRED_BY_PORT,  /* several requesters sent the PSNs that the responses acknowledge; the
-                           * paired requester uses the responder's UDP source port */
-    ROCE_PAIRED_ALONE,    /* no other connection between the two hosts was captured */
+                           * MSN equals the number of messages of only one of these requesters */
+    ROCE_PAIRED_BY_PORT,  /* several requesters sent the PSNs that the responses acknowledge; only
+                           * one of these requesters uses the responder's UDP source port */
+    ROCE_PAIRED_ALONE,    /* the two hosts have no other connection in the capture */
     ROCE_PAIRED_CNT
 };
 
@@ -93,8 +94,8 @@ const char *roce_pairing_name(enum roce_pairing pairing);
 struct roce_oper_summary {
     uint64_t messages;  /* messages whose last packet was sent; for READ: requests */
     uint64_t completed; /* messages acknowledged, or fully answered, in the capture */
-    uint64_t bytes;     /* payload bytes of completed messages without retransmissions; for SEND and
-                         * WRITE only the captured part */
+    uint64_t bytes;     /* payload bytes of completed messages, each message counted once; for SEND
+                         * and WRITE only the captured packets */
     const struct roce_hist *latency; /* times from the first packet of a message to its
                                       * completion; NULL without samples */
 };
@@ -102,19 +103,19 @@ struct roce_oper_summary {
 struct roce_retx_summary {
     uint64_t go_backs;
     uint64_t packets, bytes;
-    uint64_t stalled_ns; /* time from the previous transmission to the retransmission, summed over
-                          * all go-backs, ns */
-    uint64_t waited_ns;  /* stalled_ns, with each go-back counted only from the previous go-back
-                          * on, ns */
+    uint64_t stalled_ns; /* times from the previous transmission of a PSN to its retransmission,
+                          * summed over all go-backs, ns */
+    uint64_t waited_ns;  /* sum as stalled_ns, except that time before the previous go-back is not
+                          * counted again, ns */
 };
 
-/* Go-backs into the middle of a READ. The requester has all responses before the PSN at which it
- * goes back, and lacks the response with this PSN. */
+/* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and
+ * requests the READ again from this PSN. */
 struct roce_read_restarts {
-    uint64_t captured; /* the missing response was captured, so it was lost behind the capture
+    uint64_t captured; /* the response with this PSN was captured, so it was lost behind the capture
                         * point */
-    uint64_t missing;  /* the missing response was not captured */
-    uint32_t psn;      /* missing PSN of the first such go-back */
+    uint64_t missing;  /* the response with this PSN was not captured */
+    uint32_t psn;      /* PSN of the first such go-back */
     uint32_t frame;    /* frame of the first such go-back; 0: none */
 };
 
@@ -134,22 +135,22 @@ enum roce_cnp_end {
 const char *roce_cnp_end_name(enum roce_cnp_end end);
 
 /* Congestion episode: from the first CNP that an endpoint receives until its rate recovers. Rates
- * are wire bytes per second, in windows of at least 100 us and 16 packets. Rate 0 is unknown:
- * packets were not captured, or too few were sent. */
+ * are in bytes on the wire per second, measured in windows of at least 100 us and 16 packets. A
+ * rate of 0 is unknown, because packets are missing in the capture or too few were sent. */
 struct roce_cnp_episode {
     uint32_t conn_index;
     uint8_t side;               /* side that received the CNPs */
     uint32_t frame, last_frame; /* frames of the first and last CNP */
     uint64_t time;              /* time of the first CNP, ns */
     uint64_t cnps;
-    uint64_t ce_marked; /* CE-marked packets of that side during the episode */
-    uint64_t before;    /* rate before the first CNP */
-    uint64_t lowest;    /* rate of the slowest window after the first CNP */
-    uint64_t lowest_ns; /* end of the slowest window, ns after the first CNP */
-    uint64_t after;     /* rate in the last window of the episode */
-    bool slowed;        /* the rate dropped below 80 % of the rate before the first CNP */
-    uint64_t
-        recovered_ns; /* time of recovery, ns after the first CNP; ROCE_NEVER_NS unless RECOVERED */
+    uint64_t ce_marked;    /* CE-marked packets that `side` sent during the episode */
+    uint64_t before;       /* rate before the first CNP */
+    uint64_t lowest;       /* rate of the slowest window after the first CNP */
+    uint64_t lowest_ns;    /* time from the first CNP to the end of the slowest window, ns */
+    uint64_t after;        /* rate in the last window of the episode */
+    bool slowed;           /* the rate dropped below 80 % of the rate before the first CNP */
+    uint64_t recovered_ns; /* time from the first CNP to the recovery, ns; ROCE_NEVER_NS if `end` is
+                            * not ROCE_CNP_RECOVERED */
     enum roce_cnp_end end;
 };
 
@@ -157,9 +158,10 @@ struct roce_cnp_episode {
 struct roce_cnp_summary {
     uint64_t episodes;
     uint64_t measured;                 /* episodes with a rate before and after the first CNP */
-    struct roce_spread before, lowest; /* rates before the first CNP and in the slowest window, of
-                                        * episodes that slowed the endpoint */
-    struct roce_spread recovery_ns;    /* recovery times, of episodes that ended in recovery */
+    struct roce_spread before, lowest; /* rates before the first CNP, and in the slowest window; of
+                                        * the episodes in which the rate dropped */
+    struct roce_spread recovery_ns;    /* recovery times of the episodes that ended with
+                                        * ROCE_CNP_RECOVERED, ns */
 };
 
 /* Remote memory that a side accessed with one R_Key. */
@@ -173,42 +175,45 @@ struct roce_region {
 struct roce_endpoint_summary {
     uint8_t addr[16];   /* address of the endpoint: GID, IPv6, or IPv4 as ::ffff:a.b.c.d */
     uint32_t qpn;       /* QPN of the endpoint; ROCE_QPN_UNKNOWN if no packet names it */
-    uint32_t first_psn; /* first PSN of the endpoint's requests, from CM or captured; or
-                         * ROCE_PSN_UNKNOWN */
+    uint32_t first_psn; /* first PSN of the endpoint's requests, from CM messages or else the first
+                         * captured PSN; ROCE_PSN_UNKNOWN if none */
     bool first_psn_sure;
     bool any_order;          /* the peer accepts packets of this endpoint in any order */
-    bool adaptive;           /* adaptive retransmission: waits do not follow the agreed timeout */
-    uint8_t udp_sports;      /* different UDP source ports of a connected QP, at most 4; 0: one */
+    bool adaptive;           /* adaptive retransmission: the times before retransmissions do not
+                              * follow the agreed timeout */
+    uint8_t udp_sports;      /* number of different UDP source ports of a connected QP, counted up
+                              * to 4; 0 if there is only one */
     uint16_t udp_sport;      /* UDP source port of the endpoint's first captured packet */
     uint64_t packets, bytes; /* captured packets of the endpoint, and their bytes on the wire */
     uint64_t payload_sent; /* payload bytes of the endpoint's requests, retransmissions included */
     uint64_t responses, acks; /* responses and ACKs that the endpoint sent */
     uint64_t missing_psns;    /* PSNs of requests missing in the capture: lost before the capture
                                * point, or not captured */
-    uint64_t
-        missing_repeats;    /* retransmissions that are missing in go-backs: lost before the capture
-                             * point, or not captured; 0 if requests are out of order, because the
-                             * observer cannot separate a missing retransmission from a late one */
+    uint64_t missing_repeats; /* number of PSNs missing between the captured packets of go-backs:
+                               * the retransmissions were lost before the capture point, or not
+                               * captured. 0 if requests are out of order, because a missing
+                               * retransmission then looks like a late one */
     uint64_t altered_frame; /* first packet of the latest retransmission that is another packet than
                              * the original; 0 if it equals the original */
-    uint64_t unheeded_naks; /* timeouts before which a sequence NAK of the peer was captured: it was
-                             * lost behind the capture point, or the endpoint ignored it */
+    uint64_t unheeded_naks; /* timeouts of the endpoint although a sequence NAK of its peer was
+                             * captured before: the NAK was lost behind the capture point, or the
+                             * endpoint ignored the NAK */
     uint64_t unseen_acked;  /* requests that the peer acknowledged but that were not captured */
     uint64_t out_of_order, copies, duplicates;
-    uint64_t accepted_early; /* requests captured before an earlier PSN, transmitted once, and
-                              * acknowledged */
-    uint64_t accepted_reads; /* READs of the peer whose responses were out of order, and which it
-                              * did not retransmit */
+    uint64_t accepted_early; /* requests of the endpoint that were captured before one with an
+                              * earlier PSN, transmitted once, and acknowledged */
+    uint64_t accepted_reads; /* READs of the peer whose responses were captured out of order, and
+                              * that the peer did not retransmit */
     uint64_t psn_naks, rnr_naks, fatal_naks; /* NAKs that the endpoint sent */
-    uint64_t rnr_paged; /* RNR NAKs for requests that need no receive WQE: on-demand paging */
-    uint64_t
-        late_responses;     /* READ responses that arrived after later responses of the same READ */
-    uint64_t response_gaps; /* gaps in READ responses, also in repeated ones */
+    uint64_t rnr_paged;      /* RNR NAKs for requests that need no receive WQE: on-demand paging */
+    uint64_t late_responses; /* READ responses captured after a later response to the same READ */
+    uint64_t response_gaps;  /* gaps in the PSNs of READ responses, also of responses that were sent
+                              * again */
     uint64_t missing_responses;       /* READ responses that are missing in these gaps */
     uint64_t repeated_responses;      /* READ responses that the endpoint sent again */
     uint64_t repeated_response_bytes; /* payload bytes of the repeated READ responses */
-    uint64_t
-        lost_messages; /* UC: messages with missing packets; each PSN gap counts as one or more */
+    uint64_t lost_messages; /* UC: messages with missing packets; each PSN gap counts as at least
+                             * one message */
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
@@ -220,15 +225,15 @@ struct roce_endpoint_summary {
                                                 * the endpoint's requests, summed, ns */
     uint64_t timeout_min_ns,
         timeout_max_ns; /* shortest and longest retransmission timeout measured, ns; 0 if none */
-    uint64_t early_timeouts; /* retransmissions by timeout before 3/4 of the agreed timeout */
+    uint64_t early_timeouts; /* retransmissions by timeout sooner than 3/4 of the agreed timeout */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint64_t max_bytes_in_flight;
     uint64_t ce_marked;      /* CE-marked packets that the endpoint sent */
     uint64_t cnps;           /* CNPs that the endpoint sent */
-    uint64_t cnps_unasked;   /* CNPs of a paired endpoint that follow no CE-marked packet since
-                              * the previous CNP */
+    uint64_t cnps_unasked;   /* CNPs of a paired endpoint for which no CE-marked packet was captured
+                              * since the endpoint's previous CNP */
     uint64_t cnp_gap_min_ns; /* shortest time between two CNPs of the endpoint (R219), ns; 0 with
                               * fewer than two */
     struct roce_spread
@@ -240,7 +245,7 @@ struct roce_endpoint_summary {
     uint32_t region_cnt, region_more; /* R_Keys in `region`, and number of further R_Keys that are
                                        * not stored */
     const struct roce_region *region;
-    bool may_be_rxe; /* the endpoint sent packets with MigReq 0, as Linux rxe always does */
+    bool may_be_rxe; /* the endpoint sent packets with MigReq 0, which Linux rxe always does */
 };
 
 /* Facts about the connection as a whole. */
@@ -254,9 +259,9 @@ struct roce_conn_facts {
     uint16_t vid;              /* outermost VLAN id; 0 if none */
     bool paired;               /* the two directions are paired */
     bool multicast;
-    bool truncated;  /* packets were cut by the snaplen, or old packets were dropped from the window
-                      */
-    bool complete;   /* captured from the first PSN on, without a hole */
+    bool truncated;  /* some packets were captured only in part (snaplen), or the flow dropped
+                      * window entries */
+    bool complete;   /* captured from the first PSN on, without a gap */
     bool mtu_sure;   /* the path MTU is from CM or from a First packet */
     uint8_t qp_uses; /* number of uses of this QP pair */
     uint32_t first_frame, last_frame;
@@ -282,17 +287,18 @@ struct roce_conn_facts {
     /* The end of the connection. */
     enum roce_end end;
     uint8_t end_side;     /* side whose QP stopped */
-    uint8_t end_syndrome; /* syndrome of the fatal NAK; if retries were exhausted: reserved syndrome
-                           * of the last response, or 0 */
-    bool end_paged;       /* RNR NAKs for a request that needs no receive WQE (on-demand paging) */
+    uint8_t end_syndrome; /* syndrome of the fatal NAK. If retries were exhausted: syndrome of the
+                           * last response if its value is reserved, otherwise 0 */
+    bool end_paged;       /* the last RNR NAKs were for a request that needs no receive WQE
+                           * (on-demand paging) */
     bool end_damaged;     /* each transmission of the last request had a wrong ICRC */
     uint32_t end_psn;
     uint32_t end_frame; /* frame of the NAK, DREQ, REJ, last RNR NAK or last retransmission */
-    uint32_t end_request_frame; /* frame of the request that the end concerns */
-    uint16_t end_tries;         /* transmissions of the request that the end concerns */
-    uint8_t end_repeats; /* retransmissions of that request by timeout; after a NAK: retransmissions
-                          * after the NAK */
-    uint8_t end_naks;    /* retransmissions of the request after a sequence NAK */
+    uint32_t end_request_frame; /* frame of the request after which the requester stopped */
+    uint16_t end_tries;         /* number of transmissions of the request in end_request_frame */
+    uint8_t end_repeats; /* number of retransmissions of that request by timeout; if a NAK ended the
+                          * connection, number of retransmissions after the NAK */
+    uint8_t end_naks;    /* number of retransmissions of this request after a sequence NAK */
 };
 
 struct roce_conn_summary {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Times: durations of an endpoint's requests, one histogram for each kind. Most connections of a
- * large capture have few requests, so a short list of samples is enough for them. A full list is
- * replaced by full histograms. Private to flow/.
+ * large capture have few requests, so the samples of an endpoint are first stored in a short list.
+ * When the list is full, samples move from the list to full histograms. Private to flow/.
  */
 #ifndef FLOW_BASE_TIMES_H
 #define FLOW_BASE_TIMES_H
@@ -23,13 +23,14 @@ struct roce_small_hist {
     uint16_t total; /* number of samples, <= ROCE_SMALL_HIST_TOTAL */
     uint8_t kind[ROCE_SMALL_HIST_KINDS];
     struct {
-        uint8_t of; /* histogram index: an operation, or the round-trip time */
+        uint8_t of; /* index of the histogram: an operation, or ROCE_OPER_CNT for the round-trip
+                     * time */
         uint8_t bucket;
         uint16_t cnt;
     } at[ROCE_SMALL_HIST_BUCKETS];
     struct {
         uint64_t min, max, sum;  /* shortest and longest sample and the sum of all samples, ns */
-    } of[ROCE_SMALL_HIST_KINDS]; /* indexed as `kind` */
+    } of[ROCE_SMALL_HIST_KINDS]; /* of[i] describes the samples of histogram kind[i] */
 };
 
 struct roce_ctx;
@@ -37,18 +38,18 @@ struct roce_ctx;
 /* Histograms of an endpoint. All members zero: no samples. */
 struct roce_times {
     struct roce_small_hist *small; /* list of samples; NULL before the first sample */
-    struct roce_hist **hist;       /* ROCE_TIMES pointers; each is NULL while its samples are in
-                                    * `small` */
+    struct roce_hist **hist;       /* ROCE_TIMES pointers to histograms; a pointer is NULL while the
+                                    * samples are in `small` */
 };
 
 struct roce_flow;
 
-/* Adds a sample. The sample is lost if memory is exhausted. */
+/* Adds a sample of `ns` to histogram `of`. If memory is exhausted, the sample is lost. */
 void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of, uint64_t ns);
 void roce_times_free(struct roce_flow *flow, struct roce_times *times);
 
-/* Returns the histogram of the samples with this `of`, or NULL without samples. If the samples are
- * still a list, the histogram is made in *room, memory of the caller. */
+/* Returns histogram `of`, or NULL if it has no samples. If the samples are still in the list,
+ * copies them to *room, memory of the caller, and returns `room`. */
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,
                                         struct roce_hist *room);
 

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Returns whether entry `i` ends after `psn`. Both are compared relative to the oldest entry. */
+/* Returns whether entry `i` ends after `psn`. PSNs wrap, so compares their distances from the PSN
+ * of the oldest entry. */
 static bool ends_after(const struct roce_window *w, uint32_t i, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_at(w, i);
@@ -20,7 +21,7 @@ uint32_t roce_window_find(struct roce_window *w, uint32_t psn)
 
     if (w->cnt == 0)
         return 0;
-    /* Most lookups hit the entry of the previous lookup, or the next one. */
+    /* Most lookups find the entry of the previous lookup, or the entry after it. */
     for (uint32_t i = w->hint; i < w->hint + 2 && i < w->cnt; i++)
         if (roce_sent_has(roce_window_at(w, i), psn)) {
             w->hint = i;

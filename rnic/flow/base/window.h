@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Window: the captured request packets of one direction, in PSN order. It contains the packets that
- * are not acknowledged yet and, if there is room, older ones, so that a retransmission is
- * recognised.
+ * are not acknowledged yet. While its capacity allows, it also keeps acknowledged ones, so that
+ * their retransmissions are recognised.
  *
  * Each packet has one entry; a READ request has one entry for all its PSNs. Entries do not overlap.
  * If the PSNs of two entries are not adjacent, the packets between them were not captured. Private
@@ -23,7 +23,7 @@ enum {
     ROCE_SENT_DONE = 1u << 4,      /* READ or atomic: all responses were captured */
     ROCE_SENT_IMPLIED =
         1u << 5, /* READ or atomic: implicitly NAKed by a response to a later request */
-    ROCE_SENT_RESTARTED = 1u << 6, /* READ: retransmitted completely or from a later PSN on */
+    ROCE_SENT_RESTARTED = 1u << 6, /* READ: retransmitted, completely or from a PSN offset on */
     ROCE_SENT_ORIG = 1u << 7,      /* atomic: `orig` is valid */
 };
 
@@ -32,17 +32,17 @@ enum {
     ROCE_MARK_SAMPLED = 1u << 0, /* the sample covers the whole payload, so that equal samples mean
                                   * equal payloads */
     ROCE_MARK_IN_FLIGHT = 1u << 1,   /* the packet is counted as in flight */
-    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the MSN of its first response already counts the
-                                      * READ */
-    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: a response after the latest transmission had an
-                                      * unexpected PSN */
+    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the responder's MSN already included this READ in its
+                                      * first response */
+    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: since its latest transmission, a response had a later
+                                      * PSN than expected */
     ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and no response was
                                       * captured since */
-    ROCE_MARK_OVER_CREDIT = 1u << 5, /* no response captured before the packet had granted a
+    ROCE_MARK_OVER_CREDIT = 1u << 5, /* when the packet was captured, no response had granted a
                                       * credit for it */
 };
 
-/* value of dma_len if the capture cuts the packet before the RETH's end */
+/* value of dma_len if the capture cuts the packet before the end of the RETH */
 #define ROCE_LEN_UNKNOWN UINT32_MAX
 
 struct roce_sent_packet {
@@ -52,41 +52,45 @@ struct roce_sent_packet {
     union {
         uint64_t orig; /* atomic: value in the first Atomic ACK */
         struct {
-            uint32_t resp_next; /* READ: PSN offset up to which responses arrived in order, from the
-                                 * start or the latest restart */
+            uint32_t resp_next; /* READ: number of responses captured in order, counted from the
+                                 * first PSN; after a restart at an offset, counted on from this
+                                 * offset */
             uint32_t
-                resp_high; /* READ: PSN offset after the highest captured response; 0 if none */
+                resp_high; /* READ: highest PSN offset of a captured response, plus 1; 0 if none */
         };
     };
     uint32_t psn;
-    uint32_t psn_cnt;    /* number of PSNs of the packet, at least 1 */
+    uint32_t psn_cnt;    /* number of PSNs of the packet: for a READ the number of its responses,
+                          * otherwise 1 */
     uint32_t frame;      /* frame of the first transmission */
     uint32_t last_frame; /* frame of the latest transmission */
     uint32_t msg_frame;  /* first frame of the message; 0 if not captured */
     uint32_t rkey;
-    uint32_t dma_len; /* DMA length in the RETH; later packets of a WRITE copy it from the First
-                       * packet */
+    uint32_t dma_len; /* DMA length in the RETH, bytes; the later packets of a WRITE have the value
+                       * of its First packet */
     union {
-        uint32_t off;       /* payload bytes of the message before this packet; unused for a READ */
-        uint32_t resp_seen; /* READ: see roce_sent_has_response() */
+        uint32_t off;       /* payload bytes of the message before this packet; not for a READ */
+        uint32_t resp_seen; /* READ: bit set of captured responses, see roce_sent_has_response() */
     };
-    uint32_t cum;        /* number of the requester's messages that ended up to and including this
+    uint32_t cum;        /* number of messages that the requester ended up to and including this
                           * packet */
     uint32_t icrc;       /* ICRC of the latest transmission */
     uint32_t sample;     /* hash over headers and the ends of the payload */
     uint32_t resp_frame; /* frame of the first response */
     union {
-        uint32_t restart;  /* READ with ROCE_SENT_RESTARTED: PSN offset of the latest restart */
-        uint32_t resp_cnt; /* other READ: number of its captured responses */
+        uint32_t restart;  /* READ with ROCE_SENT_RESTARTED: PSN offset at which the latest
+                            * retransmission began */
+        uint32_t resp_cnt; /* READ without ROCE_SENT_RESTARTED: number of captured responses */
     };
-    uint16_t run_id; /* run of entries without a PSN gap between them */
+    uint16_t run_id; /* number of the run: the entries between two PSN gaps have one run_id */
     uint16_t len;    /* payload bytes of the packet */
     uint16_t ip_id;
     uint8_t op;    /* BTH.opcode */
     uint8_t tries; /* number of captured transmissions, at most 255 */
     uint8_t flags;
     uint8_t marks; /* bit set of ROCE_MARK_* */
-    uint16_t bad;  /* enum roce_rule that requires the responder to refuse the packet; 0 if none */
+    uint16_t bad;  /* enum roce_rule for which the responder must refuse the packet; 0 if it may
+                    * accept the packet */
 };
 
 struct roce_window {
@@ -94,14 +98,15 @@ struct roce_window {
     uint32_t cap;  /* capacity in entries, a power of two; 0 without a buffer */
     uint32_t head; /* index of the oldest entry */
     uint32_t cnt;
-    uint32_t acked;      /* number of acknowledged entries at the front */
+    uint32_t acked;      /* number of acknowledged entries; they are the oldest ones */
     uint32_t hint;       /* index at which the previous lookup ended */
-    uint32_t read_bytes; /* bytes of the READs in flight whose responses were not captured yet; at
-                          * most UINT32_MAX */
+    uint32_t read_bytes; /* bytes that READs in flight ask for and that are missing in the responses
+                          * captured so far, at most UINT32_MAX */
 };
 
 #define ROCE_WINDOW_MIN 4u
-/* capacity up to which the window grows for READs that may be retransmitted */
+/* if the oldest entry is an unanswered READ, which may be retransmitted, the window grows up to
+ * this number of entries instead of dropping the READ */
 #define ROCE_WINDOW_READS 64u
 
 static inline struct roce_sent_packet *roce_window_at(const struct roce_window *w, uint32_t i)
@@ -119,14 +124,16 @@ static inline uint32_t roce_sent_end(const struct roce_sent_packet *e)
     return (e->psn + e->psn_cnt) & 0xFFFFFFu;
 }
 
-/* Returns whether `e` is a READ that lacks responses, so that it may be retransmitted. */
+/* Returns whether `e` is a READ to which not all responses were captured, so that it may be
+ * retransmitted. */
 static inline bool roce_sent_is_unread(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(e->flags & ROCE_SENT_DONE);
 }
 
-/* Appends an entry without allocating memory. A full window drops its oldest entry if that entry is
- * acknowledged and answered. Returns the uncleared entry, or NULL if there is no room. */
+/* Appends an entry without allocating memory. If the window is full, drops the oldest entry,
+ * provided that more than half of the entries are acknowledged and the oldest is no unanswered
+ * READ. Returns the new entry, which is not zeroed, or NULL if the window is full. */
 static inline struct roce_sent_packet *roce_window_next(struct roce_window *w)
 {
     if (w->cnt == w->cap) {
@@ -147,9 +154,9 @@ static inline uint32_t roce_sent_off(const struct roce_sent_packet *e)
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST ? 0 : e->off;
 }
 
-/* READ responses received in any order. The upper 20 bits of resp_seen count the responses before
- * the first hole. Each of the lower 12 bits marks one response after that hole. Later responses are
- * not recorded. */
+/* Which responses to a READ were captured, in any order. The upper 20 bits of resp_seen are the
+ * number of responses before the first missing one. Each of the lower 12 bits stands for one
+ * response after the missing one. Still later responses are not recorded. */
 #define ROCE_RESP_SEEN_BITS 12u
 
 static inline uint32_t roce_sent_responses_in_order(const struct roce_sent_packet *e)
@@ -180,8 +187,9 @@ static inline void roce_sent_mark_response(struct roce_sent_packet *e, uint32_t 
     e->resp_seen = before << ROCE_RESP_SEEN_BITS | late;
 }
 
-/* Returns whether all responses of a READ arrived after its latest transmission, in any order. Most
- * requesters treat reordering as loss, but some do not. */
+/* Returns whether all responses to a READ were captured, in any order. If the READ was
+ * retransmitted, counts only responses after its latest transmission. Most requesters treat
+ * responses out of order as a loss, but some accept them. */
 static inline bool roce_sent_has_all_responses(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST &&
@@ -190,7 +198,7 @@ static inline bool roce_sent_has_all_responses(const struct roce_sent_packet *e)
            !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
-/* Returns how many messages of the requester precede the message of `e`. */
+/* Returns the number of messages of the requester before the message of `e`. */
 static inline uint32_t roce_sent_number(const struct roce_sent_packet *e)
 {
     return e->cum - ((e->flags & ROCE_SENT_ENDS) != 0);
@@ -202,22 +210,24 @@ static inline bool roce_sent_has(const struct roce_sent_packet *e, uint32_t psn)
     return ((psn - e->psn) & 0xFFFFFFu) < e->psn_cnt;
 }
 
-/* Returns the index of the first entry that contains `psn` or follows it; cnt if there is none. */
+/* Returns the index of the entry that contains `psn`, or else of the first entry after `psn`; cnt
+ * if there is none. */
 uint32_t roce_window_find(struct roce_window *w, uint32_t psn);
 
 /* Returns the entry that contains `psn`, or NULL. */
 struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn);
 
-/* Grows a full window, up to `max` entries. Returns whether there is room for one more entry.
- * Otherwise an insertion drops the oldest entry. */
+/* Makes room for one more entry, if the window is full, by growing it up to `max` entries. Returns
+ * whether there is room. If not, an insertion drops the oldest entry. */
 bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem);
 
 /* Drops the oldest entry of the window, which must not be empty. */
 void roce_window_drop(struct roce_window *w);
 
-/* Inserts a zeroed entry at index *at (0..cnt), sets *at to its new index, and returns it, or NULL
- * if out of memory. The window grows up to `max` entries. A full window drops its oldest entry,
- * counted in *overflow if it was not acknowledged. *at may be 0 only if there is room. */
+/* Inserts a zeroed entry at index *at (0..cnt) and returns it. The window grows up to `max`
+ * entries. If it stays full, its oldest entry is dropped: this adds 1 to *overflow if that entry
+ * was not acknowledged, and subtracts 1 from *at. Returns NULL if the window stays full and *at is
+ * 0, or if a window without entries gets no memory. */
 struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                             struct roce_mem *mem, uint64_t *overflow);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * AETH checks: syndromes, credits and the MSN. The MSN is compared with the number of messages that
- * ended in a run of requests without a PSN gap. After a gap, the MSN reference is inferred again.
+ * AETH checks: syndromes, credits and the MSN. The MSN of a response is compared with a reference:
+ * the MSN of an earlier response plus the number of messages that ended since. After a PSN gap this
+ * number is unknown, so the reference is inferred again.
  */
 #include "flow/checks/check_ack.h"
 
@@ -9,12 +10,11 @@
 #include "flow/base/report.h"
 #include "flow/table/qp_reuse.h"
 
-/* Number of consecutive messages that must confirm the MSN reference before a deviation is an
- * ERROR. */
+/* number of consecutive messages that must fit the MSN reference before a deviation is an ERROR */
 #define MSN_REF_HITS 3
 
-/* Returns whether the current packet answers a request that needs a receive WQE. READs and WRITEs
- * need none. */
+/* Returns whether the current packet may answer a request that uses a receive WQE (SEND, WRITE with
+ * immediate). True if the request was not captured. */
 static bool took_receive(struct roce_ctx *ctx)
 {
     struct roce_req *req = &roce_peer(ctx->sender)->req;
@@ -76,8 +76,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
         rsp->credit_seen = false;
 }
 
-/* Returns the newest entry that the MSN of the current response counts. Returns NULL unless the
- * response is the last one of that entry. */
+/* Returns the newest window entry that the MSN of the current response must count, or NULL. NULL
+ * also if the response is not the last one to this entry. */
 static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
@@ -90,22 +90,23 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     if (!e || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return NULL;
     if (ctx->pkt->op->kind == ROCE_KIND_ACK && ((psn + 1) & ROCE_PSN_MASK) != roce_sent_end(e))
-        return NULL; /* not the last response of the READ: the READ is not complete */
+        return NULL; /* the READ has later responses: it is not complete yet */
     return e;
 }
 
-/* Updates the MSN reference of the run of `e`. Returns whether the run has one. If the
- * connection was captured from its start, the MSN counts from 0 (R102). Otherwise the reference
- * is inferred: the response to a retransmission may have a later MSN, but never an earlier one,
- * so the lowest offset is used. A deviation is an ERROR only after MSN_REF_HITS messages
- * confirmed the reference. */
+/* Updates the MSN reference, which is valid for one run (entries without a PSN gap). Returns
+ * whether the run of `e` has a reference. If the connection was captured from its start, the MSN
+ * counts from 0 (R102). Otherwise the reference is inferred from responses: the MSN in the response
+ * to a retransmission may be too high, but never too low. So the lowest difference between MSN and
+ * message count is used. A deviation is an ERROR only after MSN_REF_HITS messages confirmed the
+ * reference. */
 static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_sent_packet *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
-    /* C9-148: the MSN may or may not count the READ yet */
+    /* C9-148: until the last response of a READ, the MSN may or may not count the READ */
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
     int32_t off;
 
@@ -114,8 +115,9 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     if (rsp->msn_ref && rsp->msn_ref_hits >= MSN_REF_HITS)
         return true;
     if (oldest->psn == req->base && oldest->run_id == e->run_id) {
-        /* If the MSN equals the number of captured messages, no message preceded the capture. The
-         * first response of a READ may not count that READ yet; then its last response decides. */
+        /* If the MSN equals the number of captured messages, the capture contains the start of the
+         * connection. The first response to a READ does not decide that, because its MSN may or may
+         * not count the READ; the last response does. */
         int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
 
         if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
@@ -133,11 +135,12 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return rsp->msn_ref = true;
     }
     if (part)
-        return rsp->msn_ref; /* no MSN reference to compare with */
+        return rsp->msn_ref; /* the MSN may or may not count the READ, so infer no reference from
+                              * it */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
-        return rsp->msn_ref; /* the response may be a replayed one, whose MSN counts later
-                              * messages */
+        return rsp->msn_ref; /* the response may be to a retransmission; its MSN then counts later
+                              * messages, too */
     off =
         rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
     if (off > 0)
@@ -152,7 +155,7 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     return true;
 }
 
-/* Returns the number of messages that ended between the acknowledged requests and `e`. */
+/* Returns the number of messages from the oldest unacknowledged request to `e`. */
 static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     const struct roce_window *w = &req->win;
@@ -160,8 +163,8 @@ static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_
     return w->acked < w->cnt ? e->cum - roce_sent_number(roce_window_at(w, w->acked)) : 0;
 }
 
-/* Returns whether an RNR NAK at `psn` may have been caused by on-demand paging. The MSN may already
- * count such a READ (C9-148). */
+/* Returns whether the RNR NAK at `psn` refuses a request that needs no receive WQE, as with
+ * on-demand paging. The MSN may already count such a READ (C9-148). */
 static bool is_paged(struct roce_req *req, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
@@ -169,8 +172,8 @@ static bool is_paged(struct roce_req *req, uint32_t psn)
     return e && !roce_opcode_uses_rq(roce_opcode(e->op));
 }
 
-/* Returns whether the previous response answers a request that was not captured yet. Requests are
- * then captured later than their responses, for example at another capture point. */
+/* Returns whether the previous response answers a request that was not captured yet. So responses
+ * are captured before their requests, for example at two capture points. */
 static bool responses_lead(const struct roce_rsp *rsp, const struct roce_req *req)
 {
     return rsp->started && roce_diff(rsp->last_psn, req->nxt) >= 0;
@@ -196,11 +199,11 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
     low = rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum;
     high = rsp->msn_ref_msn + tail->cum - rsp->msn_ref_cum;
     if (read && pkt->op->pos == ROCE_POS_FIRST)
-        low--; /* C9-148: the MSN counts a READ from its first or from its last response on */
+        low--; /* C9-148: the MSN may count a READ at its first response, or only at its last one */
     below = roce_diff(pkt->aeth.msn, low);
     above = tail->run_id == e->run_id ? roce_diff(pkt->aeth.msn, high) : -1;
-    /* The MSN also counts requests that the capture lacks, so the MSN in a response to a
-     * retransmission may be higher. */
+    /* The response to a retransmission has the newest MSN, which also counts requests that are
+     * missing in the capture. A higher MSN is then not certainly wrong. */
     if (above > 0)
         REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
                .rel = ROCE_REL_AT_MOST,

@@ -13,10 +13,10 @@ void roce_check_aeth(struct roce_ctx *ctx);
 /* Checks the MSN of the current response against the requests of `req`. */
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
 
-/* Returns whether `msn` is certainly correct for a positive ACK of the last PSN of `e`. */
+/* Returns whether a positive ACK of the last PSN of `e` with this MSN is certainly correct. */
 bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn);
 
-/* Reports that the responder acknowledged `e` although it had to refuse the request. */
+/* Reports that the responder acknowledged request `e`, which it had to refuse (e->bad). */
 void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 #endif

@@ -8,8 +8,8 @@
 
 #define ECN_CE 3
 #define GAP_MAX_NS                                                                                 \
-    UINT64_C(10000000) /* time in ns after which a CNP belongs to another congestion than the      \
-                        * previous CNP */
+    UINT64_C(10000000) /* a CNP this long after the previous CNP (ns) belongs to another           \
+                        * congestion */
 
 static void check_form(struct roce_ctx *ctx)
 {
@@ -36,8 +36,8 @@ void roce_check_cnp(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *sum;
     struct roce_cold_counters *marked =
-        roce_peer(ctx->sender)->counts.cold; /* peer's rarely used counters; NULL if the peer sent
-                                              * no CE-marked packet */
+        roce_peer(ctx->sender)->counts.cold; /* counters of the peer, whose packets the CNP answers;
+                                              * NULL if none were CE-marked */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
         sum = roce_cold(ctx->flow, ctx->sender);

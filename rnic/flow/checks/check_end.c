@@ -9,10 +9,10 @@
 #include "flow/retransmit/implied_nak.h"
 
 #define UNANSWERED_NS                                                                              \
-    UINT64_C(1000000000) /* time after which a missing response is reported, ns                    \
-                          */
+    UINT64_C(1000000000) /* a request without a response for this long is reported, ns */
 
-/* Records the end of the connection. Returns false if it had already ended. */
+/* Records how the connection ended: `side` stopped at the request with `psn`, in `frame`. Returns
+ * true, or false if another end was recorded before. */
 static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                    uint32_t psn, uint32_t frame)
 {
@@ -36,8 +36,9 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     return true;
 }
 
-/* Records that the requester gave up. `of` is the frame of the request's first transmission, or of
- * the RNR NAK. */
+/* Records and reports that requester `side` gave up at the request with `psn`. `frame` is the frame
+ * of its last retransmission or RNR NAK; `of` is the frame of its first transmission or of an RNR
+ * NAK. */
 static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                     uint32_t psn, uint32_t frame, uint32_t of)
 {
@@ -51,15 +52,16 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
                .other = of);
 }
 
-/* RNR retry counts of 0 to 6 are limits, 7 is unlimited (R157). A requester that retransmits a
- * request seven times therefore retries without end. */
+/* RNR retry counts of 0 to 6 are limits; 7 means unlimited (R157). So a requester that retransmits
+ * a request 7 times because of RNR NAKs retries forever. */
 #define RNR_RETRY_NONE 7
 
 #define RNR_SILENCE_NS  UINT64_C(50000000)
 #define RNR_SILENCE_CNT 10u /* multiple of the advertised wait */
 
-/* Returns whether the requester gave up after the first RNR NAK: it sent nothing until long after
- * the wait, and captured CM messages do not contradict a retry count of 0. */
+/* Returns whether the requester gave up after the first RNR NAK, because its RNR retry count is 0.
+ * That is so if it sent nothing until long after the advertised wait, and no captured REQ shows
+ * another count. */
 static bool is_rnr_retry_0(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
 {
     uint64_t silence = roce_since(rsp->rnr_time, ctx->flow->last_time);
@@ -68,9 +70,9 @@ static bool is_rnr_retry_0(const struct roce_ctx *ctx, const struct roce_rsp *rs
            (!(ctx->conn->facts.cm.seen & 1u << ROCE_CM_REQ) || ctx->conn->facts.cm.rnr_retry == 0);
 }
 
-/* Records that a request stayed unanswered and the peer never sent a response: the requester
- * repeated the request and sent no new one. A later request would show that responses existed but
- * were not captured. */
+/* Records that the requester retransmitted a request, sent no new one, and no response of its peer
+ * was captured. If it had sent a new request after that, there must have been responses that were
+ * not captured. */
 static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;
@@ -81,13 +83,13 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
         (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
-/* Numbers of transmissions with a wrong ICRC, and of sequence NAKs for one packet, after which a
- * requester may give up. */
+/* minimum number of transmissions with a wrong ICRC after which a requester may give up, and
+ * minimum number of sequence NAKs for one packet */
 #define DAMAGED_MIN 3u
 #define NAKS_MIN    3u
 
-/* Records that the requester gave up because each transmission of one request had a wrong ICRC.
- * Returns false if another transmission was undamaged. */
+/* Records that the requester gave up because every transmission of one request had a wrong ICRC,
+ * and returns true. Returns false if one of them had a right ICRC. */
 static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
@@ -108,7 +110,7 @@ static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
     return true;
 }
 
-/* Returns whether the last response to an outstanding request had a reserved syndrome. */
+/* Returns whether the last response is for an outstanding request and has a reserved syndrome. */
 static bool is_answer_reserved(const struct roce_req *req, const struct roce_rsp *rsp)
 {
     return rsp->started && roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&
@@ -149,7 +151,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     else if (is_answer_reserved(req, rsp)) {
         if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
             ctx->conn->facts.end_syndrome =
-                rsp->last_syndrome; /* rule RC-RSP-108 reports the syndrome */
+                rsp->last_syndrome; /* the reserved syndrome, which rule RC-RSP-108 reports */
     } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
         gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0,
                 e ? e->frame : 0);

@@ -14,11 +14,12 @@
 #include "flow/table/read_psn_count.h"
 #include "wire/gid.h"
 
-/* number of packets of a host with wrong ICRCs that cannot all be damaged */
+/* If a host sent at least this many packets and all their ICRCs are wrong, not all can be
+ * damaged. */
 #define NEVER_SURE 8
 #define SPORT_MIN  0xC000 /* lowest UDP source port of RoCEv2 (R013) */
 
-/* Rules that correspond to the defects found by the codec. */
+/* Rule and field to report for each defect that the codec found. */
 static const struct {
     enum roce_defect defect;
     enum roce_rule rule;
@@ -51,8 +52,8 @@ static uint64_t defect_value(const struct roce_pkt *pkt, enum roce_rule rule)
     }
 }
 
-/* Returns whether a defect changes the position of the ICRC, so that a wrong ICRC proves nothing.
- */
+/* Returns whether the violation of `rule` is a wrong length, which changes the place where the ICRC
+ * is read. A wrong ICRC then does not prove that the packet was damaged. */
 static bool moves_icrc(enum roce_rule rule)
 {
     return rule == ROCE_RULE_IP_LEN || rule == ROCE_RULE_UDP_LEN || rule == ROCE_RULE_IP6_EXT;
@@ -61,7 +62,8 @@ static bool moves_icrc(enum roce_rule rule)
 static void check_defects(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
-    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* packet damaged in transit: any bit may be wrong */
+    bool damaged = ctx->icrc == ROCE_ICRC_BAD; /* the packet was damaged in transit, so any of its
+                                                * bits may be wrong */
 
     if (pkt->defects == 0)
         return;
@@ -93,7 +95,7 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, IP_FRAGMENT, "ip4.df", 1, 0);
     if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || ctx->rewritten)
         return;
-    /* For CNPs, NICs use any source port. */
+    /* NICs send CNPs from any source port. */
     if (pkt->udp.sport < SPORT_MIN && pkt->op->kind != ROCE_KIND_CNP)
         REPORT_ONCE(ctx, SPORT_RANGE, "udp.sport", SPORT_MIN, pkt->udp.sport,
                     .rel = ROCE_REL_AT_LEAST);
@@ -101,15 +103,15 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether the observer tries to recognise the sender by its packets. */
+/* Returns whether the sender may be recognised as rxe from its packets (ROCE_PROFILE_AUTO). */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;
 }
 
-/* Reports MigReq 0. If the observer tries to recognise the sender, the report waits until the
- * connection is paired, because the evidence needs both QP numbers, or until the connection
- * ends. */
+/* Reports MigReq 0, which is a known deviation of rxe. If the sender may still be recognised as
+ * rxe, defers the report until the connection is paired or ends: the evidence needs both QP
+ * numbers. */
 static void check_migreq(struct roce_ctx *ctx)
 {
     if (is_peer_sought(ctx) && !ctx->conn->paired && !roce_peer_is_rxe(ctx->flow, ctx->sender))
@@ -125,7 +127,8 @@ void roce_check_migreq_end(struct roce_ctx *ctx)
     REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
 }
 
-/* Reports the first change of the UDP source port, unless the sender uses several paths. */
+/* Reports the first change of the UDP source port, unless the sender uses several paths on
+ * purpose. */
 void roce_check_ports_end(struct roce_ctx *ctx)
 {
     const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
@@ -145,12 +148,12 @@ static void check_bth(struct roce_ctx *ctx)
     const struct roce_bth *bth = &pkt->bth;
     bool ends_message = roce_opcode_ends(op) && roce_opcode_uses_rq(op);
     bool gsi = bth->dest_qp == ROCE_QP_GSI;
-    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* on native InfiniBand, QP 0 is the subnet
+    bool native = roce_pkt_has(pkt, ROCE_HDR_LRH); /* native InfiniBand: QP 0 is then the subnet
                                                     * management QP */
     bool no_migreq = !bth->migreq && !(native && op->svc == ROCE_SVC_UD);
 
-    if (bth->resv6) /* The ICRC does not cover these reserved bits: a switch may have set them. Some
-                     * NICs use them to mark packets for adaptive routing. */
+    if (bth->resv6) /* The ICRC does not cover these reserved bits, so a switch may have changed
+                     * them. Some NICs set these bits to mark packets for adaptive routing. */
         REPORT_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
                     .weak = true);
     if (bth->resv7)
@@ -230,7 +233,7 @@ static void check_icrc(struct roce_ctx *ctx)
         report_bad_icrc(ctx, &held);
 }
 
-/* Returns the connection with this number, or NULL. */
+/* Returns the connection with number `conn_index`, or NULL. */
 static struct roce_conn *find_conn(const struct roce_flow *flow, uint32_t conn_index)
 {
     const struct roce_common *common = flow->common;
@@ -276,9 +279,9 @@ void roce_check_icrc_end(struct roce_flow *flow)
         struct roce_icrc_host *host = &flow->common->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
-        /* If a packet was acknowledged, its ICRC was correct at the receiver. A capture on the
-         * sending host may show packets before the NIC sets the ICRC. If no host has a correct
-         * ICRC, the capture changed the packets more probably. */
+        /* If a packet of the host was acknowledged, its receiver saw a right ICRC: a capture on the
+         * sending host may contain packets before the NIC computes the ICRC. If no host sent a
+         * right ICRC, the capture probably changed all packets. */
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
             REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0,
                    .rel = ROCE_REL_AT_LEAST,
@@ -322,8 +325,8 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         side->dscp = ctx->digest->dscp;
         side->last_id = ctx->digest->ip_id;
         if (ctx->conn->facts.svc == ROCE_SVC_CNP)
-            ctx->conn->facts.svc = op->svc; /* the first captured packet was a CNP, which does
-                                             * not show the transport service */
+            ctx->conn->facts.svc = op->svc; /* only CNPs were captured before, which do not show the
+                                             * transport service */
     }
     if (ctx->digest->ip_id != side->last_id)
         side->saw_id = true;
@@ -361,7 +364,8 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     }
     if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_cm_seen(conn)) {
         REPORT_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
-        conn->inconsistent = true; /* the PSN counts of READs were computed with another MTU */
+        conn->inconsistent = true; /* the PSN counts of earlier READs were computed with the wrong
+                                    * MTU */
     }
     conn->facts.mtu = len;
     conn->facts.mtu_sure = conn->mtu_seen = true;

@@ -11,28 +11,28 @@
 /* Checks the format and ICRC of the current packet. */
 void roce_check_format(struct roce_ctx *ctx);
 
-/* Reports the deferred wrong ICRCs of the current packet's sender. The sender's first right ICRC
- * shows that the wrong ones were damage. */
+/* Reports the deferred wrong ICRCs of the current packet's sender. The current packet has the first
+ * right ICRC of this sender, so the packets with a wrong ICRC were damaged. */
 void roce_check_icrc_release(struct roce_ctx *ctx);
 
-/* Reports hosts without a single right ICRC. Called once, at the end of the capture. */
+/* Reports hosts that sent no packet with a right ICRC. Called once, at the end of the capture. */
 void roce_check_icrc_end(struct roce_flow *flow);
 
-/* Checks the fields that are constant for all packets of a QP: service, source port, DSCP, P_Key.
- */
+/* Checks the fields that must be constant for all packets of a QP: service, source port, DSCP,
+ * P_Key. */
 void roce_check_qp_constants(struct roce_ctx *ctx);
 
 /* Checks the payload length of the current packet against its opcode and the path MTU. */
 void roce_check_size(struct roce_ctx *ctx);
 
-/* Infers the path MTU from a First or Middle packet. */
+/* Infers the path MTU from the payload length, if the current packet is a First or Middle. */
 void roce_check_mtu_learn(struct roce_ctx *ctx);
 
-/* Counts the sender in `ctx` if it was recognised, and reports its MigReq 0 if that was not
- * reported yet. Called at the end of its connection. */
+/* At the end of a connection: counts the sender in `ctx` if it was recognised as rxe, and reports
+ * its MigReq 0 if that was not reported yet. */
 void roce_check_migreq_end(struct roce_ctx *ctx);
 
-/* Reports at the end of a connection that the sender changed its UDP source port. */
+/* At the end of a connection: reports that the sender changed its UDP source port, if it did. */
 void roce_check_ports_end(struct roce_ctx *ctx);
 
 #endif

@@ -8,12 +8,14 @@
 #include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
-#define SAME_LIFE_NS UINT64_C(10000000) /* shortest time between two uses of a QP */
-/* A new use of a QP pair begins at least this long after the latest request, ns. */
+/* shortest time between the end of a use of a QP and its next use, ns */
+#define SAME_LIFE_NS UINT64_C(10000000)
+/* shortest time between the latest request of a use and the first response of the next use, ns */
 #define REUSE_NS_MIN UINT64_C(50000)
-#define MSN_SURE     16u /* MSN that a new use, which begins at 1, reaches late */
+/* an MSN of at least this is not reached soon after the start of a use, where the MSN is 1 */
+#define MSN_SURE     16u
 #define MSN_STEP_MAX 64u
-#define PSNS_PER_NS  2u /* more PSNs per ns than any link transmits */
+#define PSNS_PER_NS  2u /* no link transmits more PSNs per ns */
 
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {
@@ -55,8 +57,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
         REPORT(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 
-/* Checks a remote access NAK. A request without an R_Key accesses no remote memory, so the
- * responder must not refuse it (R083). */
+/* Checks a NAK "remote access error". A SEND without invalidate has no R_Key and accesses no remote
+ * memory, so the responder must not refuse it with this NAK (R083). */
 static void check_access(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
@@ -82,8 +84,9 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
         check_access(ctx, req);
 }
 
-/* Returns whether the current response belongs to the use of the QPs that a fatal NAK would have
- * ended. It does if CM messages would announce another use, or if the MSN continues. */
+/* Returns whether the current response belongs to the use of the QPs that the fatal NAK ended. That
+ * is so if it comes soon after the NAK, if CM messages would announce another use, or if its MSN
+ * continues. */
 static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -95,8 +98,8 @@ static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
            roce_msn_fits(rsp, e, ctx->pkt->aeth.msn);
 }
 
-/* Ignores the fatal NAK from now on if the responder executed a request that was sent after it:
- * neither QP stopped. */
+/* If the responder executed a request that was sent after the fatal NAK, neither QP stopped:
+ * forgets the NAK. */
 static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;
@@ -110,8 +113,9 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal = false;
 }
 
-/* Returns whether a response belongs to the same use of the QPs as the latest request: CM messages
- * would announce another use, the response is too early for another use, or the MSN continues. */
+/* Returns whether the current response belongs to the same use of the QPs as the latest request,
+ * `since` ns before. That is so if CM messages would announce another use, if the response comes
+ * too soon for another use, or if its MSN continues. */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -121,8 +125,8 @@ static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
             ctx->pkt->aeth.msn - rsp->last_msn <= MSN_STEP_MAX);
 }
 
-/* Checks a response to PSNs far ahead of the captured requests. The capture may lack a few
- * requests, but not more than a link transmits in the time since the latest one. */
+/* Checks a response whose PSN is far after the captured requests. Some requests may be missing in
+ * the capture, but not more than a link can transmit since the latest captured one. */
 static void check_ack_ahead(struct roce_ctx *ctx, const struct roce_req *req)
 {
     int32_t ahead = roce_diff(ctx->pkt->bth.psn, req->nxt);
@@ -140,7 +144,7 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent_packet *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
     int32_t before = roce_diff(psn, req->base);
-    /* All captured requests were sent after the NAK, so the QPs may have been reused. */
+    /* If all captured requests were sent after the fatal NAK, the QPs may have been reused. */
     bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
                  !roce_conn_cm_seen(ctx->conn);
 
@@ -154,8 +158,8 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
     check_ack_ahead(ctx, req);
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
-        /* An unsolicited ACK that grants initial credits carries the PSN before the expected one.
-         */
+        /* An unsolicited ACK that grants the first credits has the PSN before the first request:
+         * this is no violation. */
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
                .weak =
                    before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks of a request packet in its message: order of opcodes, lengths against the RETH, and
- * requests that a responder has to refuse. Two packets are compared only if their PSNs are
- * adjacent, so that a hole in the capture causes no finding.
+ * Checks of a request packet as part of its message: order of opcodes, and payload lengths against
+ * the DMA length in the RETH. Marks requests that a responder must refuse. Two packets are compared
+ * only if their PSNs are adjacent, so that packets missing in the capture cause no finding.
  */
 #include "flow/checks/check_order.h"
 
@@ -16,7 +16,7 @@ static void must_refuse(struct roce_sent_packet *e, enum roce_rule rule)
         e->bad = (uint16_t)rule;
 }
 
-/* Returns the opcode that would have continued `prev`, for the expected value of a finding. */
+/* Returns the opcode that would continue the message of `prev`: the expected value of a finding. */
 static uint8_t continuing_opcode(const struct roce_opcode *prev)
 {
     uint8_t base = (uint8_t)(prev->svc << 5);
@@ -32,7 +32,8 @@ void roce_check_opcode_order(struct roce_ctx *ctx, struct roce_sent_packet *prev
     bool open = !roce_opcode_ends(was);
 
     if (prev->bad && !(prev->flags & ROCE_SENT_ENDS))
-        return; /* after one violation, later packets of the message would seem wrong too */
+        return; /* one violation was reported for this message; its later packets would seem wrong,
+                 * too */
     if (open && roce_opcode_starts(op)) {
         REPORT(ctx, INTERLEAVED, "bth.opcode", continuing_opcode(was), op->value, prev->last_frame,
                ROCE_VALUE_OPCODE);
@@ -59,7 +60,7 @@ static void check_lengths(struct roce_ctx *ctx, struct roce_sent_packet *e,
         e->dma_len == ROCE_LEN_UNKNOWN)
         return;
     if (sum > e->dma_len || (roce_opcode_ends(op) && sum != e->dma_len)) {
-        if (sum - e->len <= e->dma_len) /* reports each message only once */
+        if (sum - e->len <= e->dma_len) /* report each message only once */
             REPORT(ctx, DMA_LEN, "reth.dma_len", e->dma_len, sum,
                    e->msg_frame != ctx->frame ? e->msg_frame : 0,
                    .condition = ctx->sender->req.shifted ? "empty" : NULL);

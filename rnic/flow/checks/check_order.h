@@ -5,7 +5,8 @@
 
 #include "flow/base/state.h"
 
-/* Checks the opcode of `e` against the opcode of `prev`, the previous packet in PSN order. */
+/* Checks that the opcode of `e` may follow the opcode of `prev`, the packet with the previous
+ * PSN. */
 void roce_check_opcode_order(struct roce_ctx *ctx, struct roce_sent_packet *prev,
                              struct roce_sent_packet *e);
 

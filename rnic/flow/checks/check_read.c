@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * READ response and Atomic ACK checks, against the request that the packet answers. If the capture
- * lacks a restart of the READ, a First or Only response may have another PSN. A finding is an ERROR
- * only if no such restart explains it.
+ * READ response and Atomic ACK checks, against the request that the packet answers. If the
+ * requester restarted a READ at a later PSN, the response starts there with First or Only. This
+ * restart may be missing in the capture, so a finding is an ERROR only if no restart explains it.
  */
 #include "flow/checks/check_read.h"
 
@@ -24,8 +24,8 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, ui
         REPORT(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
 }
 
-/* Returns whether the packet before the READ was captured, so that the READ is not the restarted
- * last part of an earlier READ. */
+/* Returns whether the packet directly before READ `e` was captured. If so, `e` is not the rest of
+ * an earlier READ that was restarted. */
 static bool is_whole(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t i = roce_window_find(&req->win, e->psn);
@@ -44,11 +44,10 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
                           : (last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE);
 
     want |= base;
-    if (op->value ==
-        want) { /* after a restart, this may be a late response to the earlier request */
-        /* The response may belong to an earlier response message whose first packets were lost.
-         * That is impossible if a timeout caused the go-back, or if the only earlier response
-         * message had ended. */
+    if (op->value == want) { /* the opcode fits the READ as first requested */
+        /* The READ was restarted at this PSN, so the response should begin with First or Only. But
+         * it may be a late response to the earlier request. That is impossible if a timeout caused
+         * the restart, or if the earlier request was completely answered. */
         bool silent = req->retx.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->retx.frame;
         bool ended = e->tries == 2 && e->resp_high == e->psn_cnt;
 
@@ -65,8 +64,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-           .weak = k == 0 && !is_whole(req, e), /* the response may be part of the response to the
-                                                 * whole READ */
+           .weak = k == 0 && !is_whole(req, e), /* `e` may be the rest of a READ; this may be a
+                                                 * response to the whole READ */
            .condition = again || !is_whole(req, e)          ? "restart"
                         : k == 0 && !roce_opcode_starts(op) ? "start"
                                                             : NULL);
@@ -78,8 +77,8 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     uint32_t psn = ctx->pkt->bth.psn, k = (psn - e->psn) & ROCE_PSN_MASK;
 
     roce_check_ack_psn(ctx, req);
-    if (k < e->resp_next && e->tries == 1 && step->repeated) /* the request was sent once, and this
-                                                              * part was already answered */
+    if (k < e->resp_next && e->tries == 1 && step->repeated) /* the READ was transmitted once, and
+                                                              * this PSN was answered before */
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);

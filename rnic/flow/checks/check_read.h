@@ -5,7 +5,8 @@
 
 #include "flow/retransmit/read_stream.h"
 
-/* Checks the current READ response against its request `e`; `step` is its place in the stream. */
+/* Checks the current READ response against its request `e`. `step` is the result of
+ * roce_read_stream_step() for the response. */
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e,
                           const struct roce_read_step *step);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Request checks against the responder's packets and the negotiated parameters: credits,
- * outstanding READs, retransmissions, waits. A response missing in the capture may have been sent.
- * A rule that depends on a missing response is therefore at most WARN.
+ * outstanding READs, retransmissions, waits. A response that is missing in the capture may have
+ * been sent. So if a finding depends on the absence of a response, it is at most WARN.
  */
 #include "flow/checks/check_request.h"
 
@@ -12,10 +12,12 @@
 #include "flow/table/copy.h"
 
 #define SOON_NS                                                                                    \
-    UINT64_C(100000000) /* time in ns after which packets in flight at a NAK have arrived */
+    UINT64_C(100000000) /* time after a NAK within which the packets in flight at the NAK arrive,  \
+                         * ns */
 
-#define TICK_MOST     UINT64_C(1000000000) /* coarsest clock of a capture, ns */
-#define NEAR          8u  /* number of requests before `e` that one acknowledgement may cover */
+/* coarsest resolution of a capture's clock that is assumed, ns */
+#define TICK_MOST     UINT64_C(1000000000)
+#define NEAR          8u  /* number of requests before a given one that are searched for a READ */
 #define RD_ATOMIC_MAX 255 /* maximum of the 8-bit CM field (R193) */
 #define RETRY_MAX     7   /* maximum of the 3-bit retry count (R154) */
 
@@ -29,11 +31,12 @@ static void check_reads(struct roce_ctx *ctx)
     uint32_t limit;
 
     if (!req->una_known || ctx->conn->join_frame || req->implied_nak)
-        return; /* responses already in flight may answer a retransmitted READ */
+        return; /* READs may be answered although they count as outstanding, by responses in flight
+                 * or captured before the pairing */
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
-    /* Responses may be captured late at a second capture point. */
+    /* With a second capture point, responses may be captured late, so the READs may be answered. */
     if (limit < RD_ATOMIC_MAX && oldest &&
         roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;
@@ -42,13 +45,13 @@ static void check_reads(struct roce_ctx *ctx)
                sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
-/* Time and number of responses after which the requester knows its credits, even if the first
+/* After this time (ms) or number of responses the requester knows its credits, even if the first
  * response was lost behind the capture point. */
 #define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 
-/* Returns the number of messages by which `e` exceeds the credits: the MSN after `e` completes,
- * minus the credit limit `lsn`. */
+/* Returns the number of messages by which `e` exceeds the credits: the MSN that the responder would
+ * send after executing `e`, minus the credit limit `lsn`. */
 static int32_t messages_over_credit(const struct roce_rsp *rsp, const struct roce_sent_packet *e,
                                     uint32_t lsn)
 {
@@ -72,8 +75,8 @@ static void check_credits(struct roce_ctx *ctx, struct roce_sent_packet *e)
     if (over <= 0 || rsp->credit_cnt < CREDITS_KNOWN_CNT ||
         (int32_t)(roce_ms(ctx->time) - rsp->credit_ms) < CREDITS_KNOWN_MS)
         return;
-    /* Without credits the requester may send one packet as a probe. The next packet must wait for
-     * its acknowledgement. */
+    /* A requester without credits may send one packet as a probe. Its next packet must wait for the
+     * acknowledgement of the probe. */
     alone = starts || ctx->pkt->op->kind != ROCE_KIND_SEND || rsp->credit_code != 0 ||
             rsp->lsn != rsp->last_msn || (req->una_known && roce_diff(req->una, e->psn) >= 0);
     if (over > 1 ? starts : !alone)
@@ -93,7 +96,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     over = messages_over_credit(rsp, e, ctx->lsn_before);
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && ctx->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
-        return; /* the credits were captured late */
+        return; /* a response that was captured late had granted the credits */
     then.sender = roce_peer(ctx->sender);
     then.frame = e->frame;
     then.time = e->msg_time;
@@ -123,8 +126,8 @@ void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e)
                .rel = ROCE_REL_AT_MOST);
 }
 
-/* Remembers the first packet of a retransmission that is another packet than the original, until a
- * message is retransmitted rightly again. */
+/* Records the frame of the first retransmission that differs from the original packet. Clears the
+ * record when the first packet of a message is retransmitted unchanged. */
 static void note_altered(struct roce_ctx *ctx, bool altered)
 {
     if (altered != (roce_cold_of(ctx->sender)->altered_frame != 0) &&
@@ -132,8 +135,8 @@ static void note_altered(struct roce_ctx *ctx, bool altered)
         roce_cold(ctx->flow, ctx->sender)->altered_frame = altered ? ctx->frame : 0;
 }
 
-/* Returns the condition under which a retransmission that differs from its original `e` is a known
- * deviation, or NULL. */
+/* Returns the condition name in known_deviations.def if the retransmission `now`, which differs
+ * from its original `e`, may be a known deviation; otherwise NULL. */
 static const char *differs_condition(const struct roce_req *req, const struct roce_opcode *op,
                                      const struct roce_sent_packet *e,
                                      const struct roce_sent_packet *now)
@@ -180,8 +183,8 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
-/* Checks that the waits for one PSN differ by no more than the rules allow, if the negotiated
- * timeout T is unknown. */
+/* The negotiated timeout T is unknown. Checks that the waits before retransmissions of one PSN
+ * differ by no more than the rules allow for one T. */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -197,8 +200,8 @@ static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                ROCE_REL_AT_MOST);
 }
 
-/* Checks the wait before a retransmission by timeout against the agreed timeout `t`. Waits that the
- * device chooses (adaptive retransmission) are only counted. */
+/* Checks the wait before a retransmission by timeout against the agreed timeout `t`, ns. Does not
+ * check devices with adaptive retransmission, which choose their waits themselves. */
 static void check_wait(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle,
                        uint64_t t)
 {
@@ -227,15 +230,15 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
         check_spread(ctx, e, idle);
     else
         check_wait(ctx, e, idle, t);
-    /* Responses that the capture lacks may be RNR NAKs, for which a requester may retry without
-     * limit. */
+    /* Before the first response is captured, nothing is reported without an agreed count: RNR NAKs
+     * may be missing in the capture, for which a requester may retry without limit. */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->sender)->rsp.started))
         REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
                ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
-/* Returns the clock resolution, ns, that a single time stamp suggests. A capture may be merged from
- * files with several clocks. */
+/* Returns the clock resolution that a single time stamp suggests, ns. The resolution of the whole
+ * capture is not used, because a capture may be merged from files with different clocks. */
 static uint64_t tick_of(uint64_t time)
 {
     uint64_t tick = 1;
@@ -245,8 +248,8 @@ static uint64_t tick_of(uint64_t time)
     return tick;
 }
 
-/* Returns whether a READ or atomic shortly precedes `e`. Its response may be lost behind the
- * capture point. A later response then makes the requester go back at once (R139). */
+/* Returns whether a READ or atomic is shortly before `e`. If its response is lost behind the
+ * capture point, a later response makes the requester go back at once (R139). */
 static bool follows_read(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t at = roce_window_find(&req->win, e->psn);
@@ -264,16 +267,17 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
-    /* Capture clocks are inexact or coarse, or step back. */
+    /* Capture clocks may be inexact or coarse, or step back: allow for that. */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->conn);
-    /* Excludes copies made by the network, and timer retransmissions sent before the NAK arrived.
-     */
+    /* A second transmission of `e` must follow the first sooner than this. Otherwise the requester
+     * may have retransmitted by timeout before the NAK arrived. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
     uint8_t limit = ctx->conn->facts.cm.rnr_retry;
 
-    /* Excludes packets that were in flight when the NAK was captured, retransmissions with another
-     * cause, and two capture points with reordered packets. */
+    /* Reports a wait that is too short, except in these cases: `e` may have been in flight when the
+     * NAK was captured, the retransmission may have another cause, or two capture points reordered
+     * packets. */
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
         ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&

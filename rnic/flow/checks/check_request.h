@@ -8,20 +8,21 @@
 
 #include "flow/base/state.h"
 
-/* Checks a new request: it must not exceed the credits or the limit of outstanding READs, and must
- * not follow a fatal NAK. */
+/* Checks the new request `e`: it must not exceed the credits or the limit of outstanding READs, and
+ * must not follow a fatal NAK. */
 void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e);
 
-/* Reports that request `e` exceeded the credits. Called when `e` is acknowledged; reports nothing
- * if an earlier response granted a credit for `e`. */
+/* Reports that request `e` exceeded the credits. Called when `e` is acknowledged. Reports nothing
+ * if a response that was sent before `e` but captured later granted a credit for `e`. */
 void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 /* Checks that `now`, the current packet, is identical to `e`, which it retransmits. */
 void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now);
 
-/* Checks the wait before a go-back and its retry count. `e` is the first retransmitted packet, or
- * NULL. `idle` is the time since the requester's previous packet, ns. */
+/* Checks a go-back: the wait before it, and the number of retries. `e` is the first retransmitted
+ * packet, or NULL if it has no window entry. `idle` is the time since the requester's previous
+ * packet, ns. */
 void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                uint64_t idle);
 

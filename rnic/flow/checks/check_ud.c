@@ -9,9 +9,9 @@
 
 #define UD_MAX 4096 /* largest path MTU in bytes (R040) */
 
-/* Checks a multicast destination MAC (R176): 01:00:5e and 23 bits of an IPv4 group, or 33:33 and 32
- * bits of an IPv6 group. RoCEv1 GIDs may represent IPv4 groups too (ib_resolve_eth_dmac in Linux
- * core/verbs.c). */
+/* Checks the destination MAC of a multicast packet (R176). For an IPv4 group it is 01:00:5e and 23
+ * bits of the address; for an IPv6 group 33:33 and 32 bits. GIDs of RoCEv1 may also contain IPv4
+ * groups (ib_resolve_eth_dmac in Linux core/verbs.c). */
 static void check_mac(struct roce_ctx *ctx)
 {
     const uint8_t *ip = ctx->dst;

@@ -10,18 +10,20 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 {
     e->flags |= ROCE_SENT_IMPLIED;
     if (roce_responses_in_any_order(ctx->flow, ctx->sender))
-        return; /* the requester waits for the overtaken responses */
+        return; /* the requester accepts responses in any order, and waits for the missing ones */
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
     roce_rate_hole(ctx->sender);
     REPORT(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
         req->implied_nak_psn = e->psn;
     req->implied_nak = true;
-    if (!(e->marks & ROCE_MARK_RESP_GAP)) /* after a response gap, the gap is the first cause */
+    if (!(e->marks & ROCE_MARK_RESP_GAP)) /* if a READ response was missing before, that gap is the
+                                           * cause of the go-back */
         req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
-/* Detects that a retransmitted READ or atomic is skipped by a later response again. */
+/* A later request was answered, so a READ or atomic retransmitted for an implied NAK may still lack
+ * its answer. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
@@ -33,7 +35,7 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
             ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED)))
             continue;
         if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
-            /* Responses before its retransmission caused no go-back. */
+            /* the responses before this retransmission caused no go-back to `e`: forget them */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }
@@ -45,16 +47,16 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
     req->implied_nak = false;
 }
 
-/* Detects a stale response: the requester waits for an earlier READ and retransmitted `e`, so the
- * response answers the earlier transmission. */
+/* The requester still waits for an earlier READ or atomic, and has retransmitted `e`. So it
+ * discards responses to the first transmission of `e`. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return req->implied_nak && (e->marks & ROCE_MARK_REREQUESTED) &&
            roce_diff(req->implied_nak_psn, e->psn) < 0;
 }
 
-/* Counts the READ without a latency, because the time at which the requester used the last response
- * is unknown. */
+/* The READ is counted without a latency, because the time at which the requester accepted the last
+ * response is unknown. */
 void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
                     struct roce_sent_packet *e)
 {
@@ -70,10 +72,10 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
     e->flags |= ROCE_SENT_DONE;
 }
 
-/* Marks READs as complete before a go-back. A requester goes back to the first READ with a missing
- * response, and may have used responses that were in flight at the go-back. A READ retransmitted
- * from its middle proves that such responses were used. Otherwise the first packets of the go-back
- * may be missing in the capture. */
+/* A requester goes back to the first READ with a missing response. It may have accepted responses
+ * that were in flight at that time. If it retransmits a READ from its middle, it has accepted all
+ * responses before (`sure`). Otherwise its first retransmitted packets may be missing in the
+ * capture. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -97,8 +99,8 @@ void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requeste
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
 
-    /* READs that a later response skipped (implied NAK). The requester did not retransmit them.
-     * They are done if all their responses were captured since. */
+    /* READs before a later answered request. The requester did not retransmit these READs, so they
+     * are complete if all their responses were captured. */
     for (uint32_t i = 0; i < w->acked; i++)
         if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));

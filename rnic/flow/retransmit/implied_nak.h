@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Implied NAKs: a READ or atomic that was not answered while a later request was (R139). The
- * requester goes back to the first such READ or atomic and retransmits from there. Private to
+ * Implied NAK: a READ or atomic was not answered, but a later request was (R139). The requester
+ * goes back to the first READ or atomic without an answer and retransmits from there. Private to
  * flow/.
  */
 #ifndef FLOW_RETRANSMIT_IMPLIED_NAK_H
@@ -13,24 +13,26 @@
  * answered. */
 void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e);
 
-/* Detects another implied NAK. The current response acknowledges all PSNs before `upto`: a
- * retransmitted READ or atomic may be unanswered again. */
+/* Detects a repeated implied NAK. The current response acknowledges all PSNs before `upto`. If a
+ * READ or atomic before `upto` was already retransmitted and is still unanswered, this is another
+ * implied NAK. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
 
-/* Marks READs before `psn` as answered, because a go-back to `psn` skipped them. `sure`: also do so
- * where packets are missing in the capture. */
+/* Counts READs before `psn` as completed, because the requester went back to `psn` and not to them.
+ * If packets may be missing in the capture (`sure` is false), only counts those whose last response
+ * was captured. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 
-/* Counts READ `e` as completed. */
+/* Counts READ `e` of `requester` as completed. */
 void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
                     struct roce_sent_packet *e);
 
-/* Counts READs as completed at the end of the connection if their responses arrived out of order
- * and the requester did not retransmit. */
+/* At the end of the connection, counts the READs as completed whose responses were all captured,
+ * out of order, and that the requester did not retransmit. */
 void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requester);
 
-/* Returns whether the current response answers an earlier transmission of `e`, so that the
- * requester discards the response. */
+/* Returns whether the current response answers an earlier transmission of `e`. The requester then
+ * discards the response, because it has retransmitted `e` since. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e);
 
 #endif

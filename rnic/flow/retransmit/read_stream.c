@@ -8,7 +8,7 @@ static uint32_t later_psn(uint32_t a, uint32_t b)
     return roce_diff(a, b) > 0 ? a : b;
 }
 
-/* Returns whether `psn` is in the gap. */
+/* Returns whether `psn` is one of the missing PSNs of the gap. */
 static bool gap_has(const struct roce_read_gap *gap, uint32_t psn)
 {
     return ((psn - gap->psn) & ROCE_PSN_MASK) < gap->cnt;
@@ -28,7 +28,8 @@ const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *respond
     return NULL;
 }
 
-/* Remembers that the responses from `from` to before `to` may be missing. */
+/* Records that responses with PSNs from `from` to `to` - 1 may have been missing, but their gap is
+ * not recorded. */
 static void add_old(struct roce_cold_counters *cold, uint32_t from, uint32_t to)
 {
     if (cold->read_old == cold->read_old_end || roce_diff(from, cold->read_old_end) > ROCE_PSN_JUMP)
@@ -39,7 +40,8 @@ static void add_old(struct roce_cold_counters *cold, uint32_t from, uint32_t to)
         cold->read_old_end = to;
 }
 
-/* Remembers a gap up to `to`. The oldest gap is forgotten. */
+/* Records that the PSNs from gap.psn to `to` - 1 are missing. The record of the oldest gap is
+ * overwritten. */
 static void add_gap(struct roce_cold_counters *cold, uint32_t to, struct roce_read_gap gap)
 {
     struct roce_read_gap *oldest = &cold->read_gap[cold->read_gap_next % ROCE_READ_GAPS];
@@ -53,8 +55,8 @@ static void add_gap(struct roce_cold_counters *cold, uint32_t to, struct roce_re
     cold->read_gap_next++;
 }
 
-/* Removes `psn`, which was captured now, from all gaps. Returns whether it was missing since the
- * first transmission. */
+/* Removes `psn`, whose response is now captured, from all gaps. Returns whether no response with
+ * this PSN had been captured before. */
 static bool fill_gaps(struct roce_cold_counters *cold, uint32_t psn)
 {
     bool fresh = false;
@@ -67,12 +69,13 @@ static bool fill_gaps(struct roce_cold_counters *cold, uint32_t psn)
         fresh |= gap->fresh;
         gap->cnt -= (psn + 1 - gap->psn) & ROCE_PSN_MASK;
         gap->psn = (psn + 1) & ROCE_PSN_MASK;
-        add_gap(cold, psn, before); /* the part before, if it was in the middle */
+        add_gap(cold, psn, before); /* if `psn` was in the middle of the gap, the PSNs before it are
+                                     * another gap */
     }
     return fresh;
 }
 
-/* Returns the PSNs from `from` up to `to` that belong to READs. */
+/* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. */
 static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to)
 {
     struct roce_window *w = &req->win;
@@ -92,7 +95,8 @@ static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to
     return cnt;
 }
 
-/* Remembers PSNs from `from` up to `to`, some of which may have been captured before. */
+/* Records that the PSNs from `from` to `to` - 1 are missing. Separates those after the highest
+ * captured PSN, which were never captured. `passed`: see struct roce_read_gap. */
 static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool passed)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
@@ -105,8 +109,8 @@ static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool p
     add_gap(cold, to, gap);
 }
 
-/* Counts a gap of `missing` PSNs from `from` to the current READ response, which answers READ
- * `e`. */
+/* Counts a gap of `missing` PSNs, which begins at `from` and ends before the current READ response.
+ * The response answers READ `e`. */
 static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t from,
                      uint32_t missing)
 {
@@ -119,8 +123,9 @@ static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uin
     add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
 }
 
-/* Returns whether the current READ response, which is not the latest one of its READ, may be
- * captured for the first time although no gap is known there: the READ was transmitted once. */
+/* Returns whether the current READ response may be captured for the first time, although it is
+ * older than the latest one and no recorded gap contains it. That is possible if READ `e` was
+ * transmitted once. */
 static bool may_be_fresh(const struct roce_endpoint *responder, const struct roce_sent_packet *e,
                          uint32_t psn)
 {

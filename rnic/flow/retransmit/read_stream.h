@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * READ stream: the READ responses of a responder, as one sequence of PSNs. It finds gaps in new and
- * in repeated data, and counts the data that the responder sent again. Private to flow/.
+ * READ stream: the READ responses of a responder, as one sequence of PSNs. Finds gaps in responses
+ * sent for the first time and in repeated ones, and counts the repeated ones. Private to flow/.
  */
 #ifndef FLOW_RETRANSMIT_READ_STREAM_H
 #define FLOW_RETRANSMIT_READ_STREAM_H
 
 #include "flow/base/state.h"
 
-/* Place of a READ response in the stream. */
+/* Result of roce_read_stream_step(): how a READ response continues the READ responses before it. */
 struct roce_read_step {
     uint32_t expected; /* PSN that follows the previous READ response */
-    uint32_t missing;  /* number of READ PSNs from `expected` to the one before the response */
+    uint32_t missing;  /* number of READ PSNs that are missing between the previous READ response
+                        * and this one */
     bool repeated;     /* a response with this PSN was captured before */
 };
 
-/* Adds the current READ response, which answers READ `e`, to the stream of its sender. */
+/* Records the current READ response, which answers READ `e` of `req`. Returns how it continues the
+ * earlier READ responses of its sender. */
 struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_req *req,
                                             const struct roce_sent_packet *e);
 
-/* Returns the latest gap in the READ responses of `responder` that contains `psn`, or NULL. */
+/* Returns the latest recorded gap in the READ responses of `responder` in which `psn` is missing,
+ * or NULL. */
 const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *responder, uint32_t psn);
 
 #endif

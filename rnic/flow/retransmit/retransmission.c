@@ -8,9 +8,11 @@
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-#define LATE_NS UINT64_C(10000000) /* a packet that is older than this is not just out of order */
+/* an older PSN that is captured later than this after the gap is a retransmission, not out of
+ * order, ns */
+#define LATE_NS UINT64_C(10000000)
 #define USUAL_TIMEOUT_NS                                                                           \
-    UINT64_C(20000000) /* ACK timeout where the capture shows none: most are longer */
+    UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
@@ -23,7 +25,8 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
         return true;
     if (req->retx.active && req->retx.next == psn)
         return false;
-    /* The requester went back for the gap, and was silent: the retransmission was lost too. */
+    /* The requester already went back to fill the gap, and then was silent. So the retransmission
+     * was lost, and the current packet is another one. */
     if (req->retx.cause != ROCE_CAUSE_NONE && req->retx.time >= req->gap_time &&
         roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return false;
@@ -32,8 +35,9 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
     return roce_since(req->gap_time, ctx->time) < limit;
 }
 
-/* Returns the time since the latest packet of the requester or of its responder, ns. If
- * `e` is not NULL, it is the retransmitted request, and its latest copy counts as a packet too. */
+/* Returns for how long no packet of the requester and none of its responder was captured, ns. `e`
+ * is the request that the current packet retransmits, or NULL; the latest transmission of `e` also
+ * ends the silence. */
 static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -45,8 +49,8 @@ static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packe
     return ctx->conn->paired && rsp->started && unanswered < idle ? unanswered : idle;
 }
 
-/* Returns the shortest silence that a timeout explains: three quarters of the agreed timeout, or of
- * the shortest one measured so far. */
+/* Returns the shortest silence that shows a timeout, ns: three quarters of the agreed timeout. If
+ * the agreed timeout is unknown, uses the shortest timeout measured so far instead. */
 static uint64_t shown_timeout(const struct roce_ctx *ctx)
 {
     uint64_t timeout = roce_timeout_of(ctx->conn);
@@ -57,9 +61,9 @@ static uint64_t shown_timeout(const struct roce_ctx *ctx)
     return timeout - timeout / 4;
 }
 
-/* Returns whether the timer of the requester explains a retransmission before the agreed timeout:
- * neither a sequence NAK, an RNR NAK nor a response can have caused it. A device with adaptive
- * retransmission retransmits early. */
+/* Returns whether a retransmission of `e` sooner than the agreed timeout was caused by the
+ * requester's timer, because no NAK or response can have caused it. Devices with adaptive
+ * retransmission retransmit early. */
 static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                              uint32_t psn, uint64_t idle)
 {
@@ -70,7 +74,8 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
 
     return roce_timeout_of(ctx->conn) != ROCE_NEVER_NS && idle >= ROCE_MIN_TIMEOUT_NS && e &&
            ctx->conn->paired && peer->rsp.started &&
-           (again || roce_sent_end(e) == req->nxt) && /* a NAK needs a later request */
+           (again || roce_sent_end(e) == req->nxt) && /* no later request was sent, so the responder
+                                                       * cannot have sent a sequence NAK */
            !(refusable && roce_cold_of(peer)->rnr_naks);
 }
 
@@ -88,17 +93,18 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         gap || (e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP)));
 
     *trigger = 0;
-    if (nak && idle >= shown) /* the NAK was lost, or the retransmission that it caused */
+    if (nak && idle >= shown) /* after so long a time, the requester did not receive the NAK, or the
+                               * retransmission for the NAK was lost */
         nak = false;
-    /* The PSN of the NAK was sent again and acknowledged since. */
+    /* the request that the NAK asks for was retransmitted and acknowledged before */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
         nak = false;
-    /* After both a sequence NAK and an RNR NAK, the wait shows which one the requester reacted to.
-     */
+    /* There is a sequence NAK and an RNR NAK. The requester waited less than the RNR NAK asks for,
+     * so it reacted to the sequence NAK. */
     if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
         rnr = false;
-    /* The go-back starts before the NAKed PSN: a missing response explains it without a NAK or a
-     * wait. */
+    /* The go-back starts before the PSN of the NAK. A READ response or answer that is missing there
+     * is the cause, not the NAK. */
     if (missing && roce_diff(psn, rsp->nak_psn) < 0)
         nak = false;
     if (missing && roce_diff(psn, rsp->rnr_psn) < 0 &&
@@ -117,18 +123,19 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         return ROCE_CAUSE_TIMEOUT;
     if (gap)
         *trigger = gap->frame;
-    if (e && (e->marks & ROCE_MARK_RESP_GAP)) /* the first cause, even if it was implicitly NAKed
-                                                 later */
+    if (e && (e->marks & ROCE_MARK_RESP_GAP)) /* the missing READ response is the first cause, even
+                                               * if an implied NAK followed */
         return ROCE_CAUSE_READ_GAP;
     if ((e && (e->flags & ROCE_SENT_IMPLIED)) || (gap && gap->passed))
         return ROCE_CAUSE_IMPLIED_NAK;
     if (gap)
         return ROCE_CAUSE_READ_GAP;
     if (req->pending_cause != ROCE_CAUSE_NONE)
-        return ROCE_CAUSE_UNKNOWN; /* a response required the go-back */
+        return ROCE_CAUSE_UNKNOWN; /* the go-back is the one that a response asked for: the caller
+                                    * sets that cause */
     if (is_early_timeout(ctx, e, psn, idle))
         return ROCE_CAUSE_TIMEOUT;
-    /* Only a missing response makes a requester go back into the middle of a READ. */
+    /* A requester goes back into the middle of a READ only if a response is missing. */
     if (e && e->psn != psn && roce_opcode(e->op)->kind == ROCE_KIND_READ &&
         !(e->flags & ROCE_SENT_PSN_CNT_GUESS) && ctx->conn->paired)
         return ROCE_CAUSE_READ_GAP;
@@ -159,9 +166,9 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
     }
 }
 
-/* Returns whether a go-back continues although PSNs are missing in it. Those PSNs were acknowledged
- * meanwhile, or lost before the capture point. Returns false if another reason for a retransmission
- * is visible. */
+/* Returns whether the current packet continues the present go-back, although PSNs before `psn` were
+ * skipped. These PSNs were acknowledged meanwhile, or their retransmissions are missing in the
+ * capture. Returns false if another cause of a retransmission is visible. */
 static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {
@@ -182,12 +189,13 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
         roce_diff(psn, req->una) > 0)
         return false;
     if (rsp->nak && rsp->nak_psn == psn)
-        rsp->nak = false; /* the go-back began before the NAK's PSN */
+        rsp->nak = false; /* the go-back began before the PSN of this NAK, so the NAK causes no
+                           * other */
     return true;
 }
 
-/* Counts the retransmissions from `from` to before `psn` that a go-back lacks. A requester leaves
- * out PSNs that were acknowledged meanwhile. */
+/* Counts the PSNs from `from` to `psn` - 1 whose retransmissions are missing in the go-back. PSNs
+ * that were acknowledged meanwhile are not counted, because the requester skips them. */
 static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -200,7 +208,8 @@ static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uin
         roce_cold(ctx->flow, ctx->sender)->missing_repeats += (uint32_t)missing;
 }
 
-/* Counts timeouts after a fatal NAK. A requester that received the NAK retransmits nothing. */
+/* Counts a retransmission by timeout after a fatal NAK. A requester that receives a fatal NAK does
+ * not retransmit. */
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
@@ -211,8 +220,9 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
-/* Counts a go-back that shows the missing READ response. A timeout shows it only if the READ
- * restarts in its middle: otherwise the request may be lost. */
+/* Counts a go-back into READ `e`, because the response with PSN `psn` did not arrive. A timeout
+ * counts only if the go-back starts in the middle of the READ: otherwise the READ request may be
+ * lost. */
 static void count_read_restart(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn,
                                enum roce_cause cause)
@@ -233,9 +243,9 @@ static void count_read_restart(const struct roce_ctx *ctx, struct roce_cold_coun
     }
 }
 
-/* Recognises a requester whose wait does not follow the agreed timeout T (R149): it retransmits
- * before 3/4 T, or its waits for one PSN increase twice in sequence. Known of NVIDIA NICs with
- * adaptive retransmission. */
+/* Recognises a requester whose waits do not follow the agreed timeout T (R149). It retransmits
+ * before 3/4 T, or its waits for one PSN become longer twice in sequence. NVIDIA NICs with adaptive
+ * retransmission do so. */
 static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum, uint32_t psn,
                       uint64_t idle)
 {
@@ -268,7 +278,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     roce_reads_done_before(ctx, psn, e && e->psn != psn);
     cause = cause_of(ctx, e, psn, silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
-        cause = (enum roce_cause)req->pending_cause; /* the missing response arrived meanwhile */
+        cause = (enum roce_cause)req->pending_cause; /* a response asked for this go-back, but the
+                                                      * missing response was captured meanwhile */
     req->pending_cause = ROCE_CAUSE_NONE;
     req->retx = (struct roce_retransmission){.cause = cause,
                                              .active = true,
@@ -280,7 +291,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     sum->retx[cause].stalled_ns += stalled;
     wait_from = e ? e->time : req->last_time;
     if (before.cause != ROCE_CAUSE_NONE && before.time > wait_from)
-        wait_from = before.time; /* the time before that was counted by the go-back before */
+        wait_from = before.time; /* the previous go-back counted the time before it */
     sum->retx[cause].waited_ns += roce_since(wait_from, ctx->time);
     if (cause == ROCE_CAUSE_TIMEOUT)
         note_wait(ctx, sum, psn, idle);
@@ -313,8 +324,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         count_read_restart(ctx, sum, e, psn, cause);
     }
     report_retransmission(ctx, e, psn, waited);
-    /* The response to a READ or atomic may be lost behind the capture point. Each response to a
-     * later request then makes the requester go back (R139). */
+    /* If the response to a READ or atomic is lost behind the capture point, each response to a
+     * later request makes the requester go back (R139). So no finding for a READ or atomic. */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
         !roce_conn_has_copies(ctx))

@@ -5,7 +5,8 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
 
-/* maximum number of entries while no responder is paired to acknowledge them */
+/* maximum number of window entries while the directions are not paired, so that no response can
+ * acknowledge entries */
 #define WINDOW_UNPAIRED 256u
 
 void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn_cnt,
@@ -41,7 +42,7 @@ void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint3
     e->marks = ctx->digest->sampled ? ROCE_MARK_SAMPLED : 0;
 }
 
-/* Adds `e` to the packets in flight; a repeated call has no effect. */
+/* Adds `e` to the packets and bytes in flight, unless that was done before. */
 static void add_in_flight(struct roce_req *req, struct roce_sent_packet *e)
 {
     if (e->marks & ROCE_MARK_IN_FLIGHT)
@@ -64,7 +65,8 @@ void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
     req->bytes_in_flight -= e->len;
     req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
-    if (req->reads_in_flight == 0) /* responses that were not captured may be left */
+    if (req->reads_in_flight == 0) /* correct the READ bytes, because responses may not have been
+                                    * captured */
         req->win.read_bytes = 0;
 }
 
@@ -114,12 +116,13 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
         if (*at == 0)
             return NULL;
         roce_req_remove_in_flight(req, old);
-        if (w->acked == 0) { /* the entry is dropped before its response */
+        if (w->acked == 0) { /* the window is full of outstanding packets: drop one before its
+                              * response was captured */
             ctx->conn->facts.truncated |= ctx->conn->paired;
             (*overflow)++;
         } else if (roce_sent_has_all_responses(old))
-            roce_read_done(ctx, ctx->sender,
-                           old); /* a READ with a missing response would have been retransmitted */
+            roce_read_done(ctx, ctx->sender, old); /* the requester did not retransmit this READ, so
+                                                    * all its responses arrived */
         roce_window_drop(w);
         (*at)--;
     }

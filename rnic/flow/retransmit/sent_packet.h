@@ -9,16 +9,17 @@
 
 #include "flow/base/state.h"
 
-/* Inserts a zeroed entry into the sender's window at *at and sets *at to its index. Returns the
- * entry, or NULL if out of memory. */
+/* Inserts a zeroed entry into the sender's window at index *at. Sets *at to the index of the entry,
+ * which may differ because the window is full. Returns the entry, or NULL if out of memory. */
 struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at);
 
-/* Fills a zeroed entry from the current packet. The packet has `psn_cnt` PSNs; if `guess`, at least
- * `psn_cnt`. */
+/* Fills a zeroed entry from the current packet. The packet has `psn_cnt` PSNs, or, if `guess` is
+ * true, at least `psn_cnt`. */
 void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn_cnt,
                    bool guess);
 
-/* Links `e` to the previous packet in PSN order, if that packet was captured. */
+/* Sets the message members of `e`: if `e` continues the message of `prev`, copied from `prev`.
+ * `prev` is the entry directly before `e` in PSN order, or NULL if that packet was not captured. */
 void roce_sent_link_message(struct roce_req *req, const struct roce_sent_packet *prev,
                             struct roce_sent_packet *e);
 
@@ -35,16 +36,17 @@ static inline void roce_sent_continue_message(const struct roce_sent_packet *pre
     e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
 }
 
-/* Returns whether `prev` is known to end directly before `e`. `prev` may be NULL. */
+/* Returns whether the PSNs of `e` directly follow those of `prev`. False if the PSN count of `prev`
+ * is a guess, or if `prev` is NULL. */
 bool roce_sent_follows(const struct roce_sent_packet *prev, const struct roce_sent_packet *e);
 
-/* Removes `e` from the packets in flight; a repeated call has no effect. */
+/* Subtracts `e` from the packets and bytes in flight, unless that was done before. */
 void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e);
 
-/* Counts a request packet at its first capture. */
+/* Counts request packet `e` when it is captured for the first time. */
 void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e);
 
-/* Fills the message members of the result from `e`, if the caller of roce_flow_feed() wants a
+/* Sets the message members of the result from `e`, if the caller of roce_flow_feed() passed a
  * result. */
 void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 

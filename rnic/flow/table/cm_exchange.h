@@ -11,25 +11,27 @@
 
 struct roce_cm_exchange {
     bool used;
-    bool gone;           /* the exchange was rejected or disconnected: its ids may be reused */
+    bool gone;           /* the exchange ended (REJ or DREP): its communication ids may be reused
+                          * for another exchange */
     uint32_t net;        /* encapsulation and VLANs */
     uint8_t addr[2][16]; /* address of the active side [0] and of the passive side [1] */
     uint32_t comm_id[2]; /* communication id of the active side [0] and of the passive side [1] */
     uint32_t qpn[2];     /* QPN of each side; 0 if unknown */
     uint32_t psn[2];
-    uint64_t tid, dreq_tid[2], dreq_again[2]; /* transaction ids by side: of the REQ, of the first
-                                                 DREQ, of the latest DREQ */
+    uint64_t tid, dreq_tid[2], dreq_again[2]; /* transaction ids of the REQ, and of the first and of
+                                               * the latest DREQ of each side */
     bool dreq[2];
     uint32_t hash; /* hash of the REQ's content */
     struct roce_cm_req req;
     uint32_t req_frame, rep_frame, rtu_frame, dreq_frame,
-        drep_frame; /* frame number of each CM message; 0 if not captured */
+        drep_frame; /* frame numbers of the CM messages; 0 if not captured */
     uint64_t req_time;
-    uint16_t seen; /* bit set of the captured enum roce_cm */
+    uint16_t seen; /* bit set of enum roce_cm: the messages captured so far */
     uint8_t svc;   /* enum roce_svc */
 };
 
-/* Returns the newest exchange whose REQ had the communication id and sender of `req`, or NULL. */
+/* Returns the newest exchange whose REQ came from the sender of the current packet and had the
+ * communication id of `req`, or NULL. */
 struct roce_cm_exchange *roce_cm_exchange_of_req(const struct roce_ctx *ctx,
                                                  const struct roce_cm_req *req);
 
@@ -37,17 +39,17 @@ struct roce_cm_exchange *roce_cm_exchange_of_req(const struct roce_ctx *ctx,
 struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
                                                  const struct roce_cm_msg *msg);
 
-/* Returns the exchange with the communication ids of a message other than REQ and REP, or NULL.
- * Sets *side to the sender: 0 active, 1 passive. If several exchanges match, prefers transaction
- * `tid`, then the newest. */
+/* Returns the exchange to which a message other than REQ and REP belongs, by its communication ids
+ * `local` and `remote`, or NULL. Sets *side to the sender of the message: 0 active, 1 passive. If
+ * several exchanges match, prefers one with transaction id `tid`, then the newest. */
 struct roce_cm_exchange *roce_cm_exchange_of(const struct roce_ctx *ctx, uint32_t local,
                                              uint32_t remote, uint64_t tid, int *side);
 
-/* Starts a CM exchange with the current REQ. If memory is exhausted, the exchange is not tracked.
- */
+/* Stores a new CM exchange, which begins with the current REQ `msg`. If memory is exhausted, the
+ * exchange is not stored. */
 void roce_cm_exchange_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg);
 
-/* Returns whether `req` is identical to the REQ of the exchange. */
+/* Returns whether `req` has the same content as the REQ of the exchange (compares a hash). */
 bool roce_cm_exchange_is_same_req(const struct roce_cm_exchange *s, const struct roce_cm_req *req);
 
 /* Frees all exchanges. */

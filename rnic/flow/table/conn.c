@@ -38,7 +38,7 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 {
     struct roce_endpoint *side = flow->recent;
 
-    if (side) { /* the key belongs to the connection of this direction or its peer */
+    if (side) { /* try the direction found last, then the opposite direction of its connection */
         if (side->hash == hash && same_key(&side->key, key))
             return side;
         side = &side->conn->side[side == &side->conn->side[0]];
@@ -86,7 +86,7 @@ static void table_grow(struct roce_flow *flow)
     flow->table_cap = cap;
 }
 
-/* Inserts `side`, which has a key and a hash, into the table. */
+/* Inserts `side` into the hash table. side->key and side->hash must be set. */
 static void insert_side(struct roce_flow *flow, struct roce_endpoint *side)
 {
     side->hash_next = flow->table[side->hash & (flow->table_cap - 1)];
@@ -269,7 +269,8 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
 }
 
-/* Copies the NAKs of `unknown`, which has been identified as the responder `rsp`. */
+/* Copies the NAKs that the connection `unknown` has as responder to `rsp`, because both are the
+ * same responder. */
 static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
 {
     rsp->nak = unknown->nak;
@@ -289,7 +290,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     uint32_t qpn = b->qpn;
 
     roce_gate(flow);
-    /* A fatal NAK stops both QPs: a direction that began later is another use of the QPs. */
+    /* A fatal NAK stops both QPs. If the other direction began after the NAK, it belongs to another
+     * use of the QPs. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);
@@ -311,7 +313,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     }
     if (to->facts.mtu && to->facts.mtu_sure)
         roce_read_psn_count_update(
-            to); /* one direction showed the path MTU, the other had already sent READs */
+            to); /* one direction showed the path MTU; the other may have sent READs before */
     if (from->facts.first_frame < to->facts.first_frame) {
         to->facts.first_frame = from->facts.first_frame;
         to->facts.first_time = from->facts.first_time;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Connections: creates, finds, joins and frees them. Sorts connections by last use and by number.
- * Private to flow/.
+ * Creates, finds, joins and frees connections. Sorts connections by last use and by number. Private
+ * to flow/.
  */
 #ifndef FLOW_TABLE_CONN_H
 #define FLOW_TABLE_CONN_H
@@ -12,19 +12,21 @@
 struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_key *key,
                                      uint32_t hash);
 
-/* Prefetches the memory that a packet with this digest will access. */
+/* Prefetches into the cache the memory that a packet with this digest will use. */
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
-/* Adds a connection whose side 0 sends with this key. Returns NULL if out of memory or at the
- * connection limit; the caller runs roce_evict() before the packet is judged. */
+/* Adds a connection whose side 0 sends packets with this key, and returns side 0. Returns NULL if
+ * out of memory or at the connection limit. The caller must run roce_evict() before it judges the
+ * packet. */
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                     const struct roce_key *key);
 
-/* Assigns the next connection number. Returns false if there is no memory for its entry in `alias`.
- */
+/* Assigns the next connection number. Returns false if memory for the table of numbers
+ * (roce_common.alias) is exhausted. */
 bool roce_conn_number(struct roce_flow *flow);
 
-/* Inserts `side` into the hash table, so that packets to its peer's QPN find it. */
+/* Inserts `side` into the hash table, so that roce_conn_find() finds it for the packets that `side`
+ * sends. */
 void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Inserts an endpoint that was in the hash table of another flow into the table of `flow`. */
@@ -39,17 +41,18 @@ void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn);
 /* Frees a connection. The caller must have reported it by roce_conn_end(). */
 void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn);
 
-/* Frees the open QP reuse candidate of `side` and the findings deferred for it. */
+/* Frees the reuse candidate of `side`, if there is one, and its deferred findings. */
 void roce_reuse_free(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Reset the state of a QP pair that is set up again. Counters keep their values. */
+/* Resets the state of a QP pair, or of one requester, for a new use of the QPs. Counters keep their
+ * values. */
 void roce_conn_reset(struct roce_conn *conn);
 void roce_req_reset(struct roce_req *req);
 
-/* Clears the path MTU, unless CM messages named it. */
+/* Forgets the path MTU learned from packets. A path MTU from CM messages is kept. */
 void roce_conn_forget_mtu(struct roce_conn *conn);
 
-/* Records the network properties of the connection's first packet, which starts the first use of
+/* Records the network properties of the first packet of a connection, and counts the first use of
  * its QP pair. */
 static inline void roce_conn_note_network(struct roce_conn_facts *facts, const struct roce_pkt *pkt)
 {
@@ -59,7 +62,8 @@ static inline void roce_conn_note_network(struct roce_conn_facts *facts, const s
     facts->qp_uses = 1;
 }
 
-/* Calls on_use() for a new use of the QP pair of ctx->conn that no CM message announced. */
+/* Calls on_use() for a new use of the QP pair of ctx->conn that no CM message announced. The
+ * current packet is the first of this use. */
 static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
 {
     const struct roce_flow_opts *opts = &ctx->flow->opts;
@@ -69,10 +73,12 @@ static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
         opts->on_use(opts->user, &use);
 }
 
-/* Records the current sequence or RNR NAK. The requester's next go-back starts at its PSN. */
+/* Records in `rsp` the sequence NAK or RNR NAK that is the current packet. The requester is then
+ * expected to go back to the PSN of the NAK. */
 void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 
-/* Returns the negotiated local ACK timeout of a connection's requests, ns, or ROCE_NEVER_NS. */
+/* Returns the local ACK timeout that the REQ of the connection set, ns; ROCE_NEVER_NS if unknown or
+ * unlimited. */
 uint64_t roce_timeout_of(const struct roce_conn *conn);
 
 #endif

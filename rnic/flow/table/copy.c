@@ -4,8 +4,10 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 
-#define MANY 4 /* 1/MANY of the packets: a network loses fewer */
-/* a requester without a NAK never retransmits sooner than this, ns */
+/* if at least 1/MANY of the packets are repetitions, they are copies: a network loses fewer
+ * packets */
+#define MANY 4
+/* shortest time after which a requester retransmits if it received no NAK, ns */
 #define COPY_NS UINT64_C(50000)
 
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
@@ -77,8 +79,8 @@ bool roce_conn_has_copies(const struct roce_ctx *ctx)
         const struct roce_cold_counters *cold = roce_cold_of(sides[i]);
         uint64_t again = 0;
 
-        /* If the IPv4 identification is unused, each copy was counted as a retransmission without a
-         * NAK. */
+        /* If the sender does not use the IPv4 identification, a copy cannot be recognised: it was
+         * counted as a retransmission that no NAK caused. */
         for (int c = 0; c < ROCE_CAUSE_CNT && !sides[i]->saw_id; c++)
             if (c != ROCE_CAUSE_RNR_NAK && c != ROCE_CAUSE_SEQ_NAK)
                 again += cold->retx[c].packets;

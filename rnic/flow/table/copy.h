@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Copies: a packet captured twice, as opposed to a retransmission. Two frames with equal IPv4
- * identification and ICRC are one transmission, if the sender uses the identification. Private to
- * flow/.
+ * Copies: one transmission that was captured twice, as opposed to a retransmission. Two frames with
+ * the same IPv4 identification and ICRC are copies if the sender gives each packet another
+ * identification. Private to flow/.
  */
 #ifndef FLOW_TABLE_COPY_H
 #define FLOW_TABLE_COPY_H
 
 #include "flow/base/state.h"
 
-/* Reports that the current packet is a copy of frame `of`; 0 if that frame is unknown. */
+/* Reports that the current packet is a copy of frame `of`, or of an unknown frame if `of` is 0. */
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
 
-/* Returns whether the current request is a copy of the request with this ICRC, identification and
- * time. */
+/* Returns whether the current request is a copy of an earlier request, which had this ICRC, IPv4
+ * identification and time. */
 bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
 
 /* Returns whether the current response is a copy of the latest response or of a recent NAK, and
- * reports the copy. With two capture points, other responses may lie between the two copies. */
+ * reports the copy. Recent NAKs are compared, because at a second capture point other responses may
+ * be captured before the copy. */
 bool roce_response_is_copy(struct roce_ctx *ctx);
 
-/* Records the current NAK, so that a copy of it is detected. */
+/* Remembers the current NAK, so that roce_response_is_copy() detects a copy of it. */
 void roce_copy_note_nak(struct roce_ctx *ctx);
 
 /* Returns whether a copy of the NAK in `frame` would be detected. */

@@ -9,13 +9,15 @@
 
 #define SCAN_MAX 256 /* maximum number of candidates examined for one packet */
 #define PSN_SMALL                                                                                  \
-    4096 /* below this value a PSN was probably chosen by a program, not at random                 \
-          */
+    4096 /* a PSN below this value was probably chosen by a program, not at random */
 #define CONFIRM 3
-#define APART   5  /* confirmations needed if the source ports differ, as with few devices */
-#define NEAR    64 /* maximum gap in PSNs before or after the captured packets */
+/* confirmations needed if the source ports of the two directions differ; few devices do so */
+#define APART 5
+/* a PSN is near the captured PSNs if it is less than NEAR before the first or after the last of
+ * them */
+#define NEAR 64
 
-/* Returns whether `cand` and `side` send to each other's address. */
+/* Returns whether `cand` sends from the peer host of `side` to the host of `side`. */
 static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
@@ -30,15 +32,15 @@ static bool ports_prove(const struct roce_endpoint *side, const struct roce_endp
            side->sport == roce_linux_sport(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
-/* Returns the strength of the evidence if the source ports match the QPNs. If several candidates
- * (`mates`) use one port, the match may be a coincidence. */
+/* Returns the pairing by source ports that match the QPNs. If several candidates (`mates`) use the
+ * same port, the match may be a coincidence, so the pairing is a guess. */
 static enum roce_pairing by_ports(unsigned mates)
 {
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
 }
 
-/* Returns whether the length of a READ response matches request `e`. A retransmitted READ is not
- * compared. */
+/* Returns whether the READ response `pkt` can answer request `e`, as far as its length shows. If
+ * the READ was retransmitted, the length proves nothing and the result is true. */
 static bool read_length_fits(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
@@ -63,7 +65,8 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
     if (!cand->req.started)
         return false;
     e = roce_window_get(&cand->req.win, psn);
-    if (!e && op->kind == ROCE_KIND_ACK) /* a NAK names the missing PSN */
+    if (!e && op->kind == ROCE_KIND_ACK) /* a NAK names the missing PSN, so the request before it
+                                          * was captured */
         return roce_window_get(&cand->req.win, (psn + 1) & ROCE_PSN_MASK) != NULL;
     if (!e)
         return false;
@@ -74,8 +77,8 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
     return true;
 }
 
-/* Returns whether `psn` is close to the captured PSNs of `cand`. `cand` may then be the requester,
- * if the capture lacks some packets. */
+/* Returns whether `psn` is so close to the captured PSNs of `cand` that `cand` may have sent a
+ * request with this PSN that was not captured. */
 static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 {
     return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
@@ -83,7 +86,8 @@ static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 }
 
 /* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture.
- * Then the connection began within the capture (R102). */
+ * The capture then contains the beginning of this connection, because the MSN counts from 0
+ * (R102). */
 static bool msn_counts(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     const struct roce_window *w = &cand->req.win;
@@ -128,7 +132,7 @@ void roce_pair_check_response(struct roce_ctx *ctx)
     if (!e || (may_answer(peer, ctx->pkt) &&
                !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
         return;
-    /* No captured request matches the response: it was never sent, or not captured. */
+    /* The response answers no captured request: it is wrong, or its request was not captured. */
     if (roce_is_guess(conn) || (late && roce_qp_may_be_reused(ctx)))
         conn->inconsistent = true;
     else
@@ -138,7 +142,7 @@ void roce_pair_check_response(struct roce_ctx *ctx)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* Responses before the pairing belong to requests before the pairing. */
+    /* If a response was captured before the pairing, its request was, too. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {
@@ -166,7 +170,8 @@ static void note_candidate(struct candidates *cands, struct roce_endpoint *cand)
     cands->side = cand;
 }
 
-/* Marks `side` and the candidates for its current packet as ambiguous. */
+/* Marks `side` as ambiguous, and all candidates that may have sent the request of the current
+ * response. */
 static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     unsigned scan = 0;
@@ -183,8 +188,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one;
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* candidates whose PSNs do not match, but whose UDP
-                                               * port matches and whose PSNs are near */
+    struct candidates port = {0}, near = {0}; /* candidates that cannot have sent the captured
+                                               * request: `port`, whose source port matches the
+                                               * QPNs; `near`, whose PSNs are near */
     unsigned scan = 0, mates = 0;             /* `mates`: candidates with the same source port */
     bool ports, alone;
 
@@ -214,7 +220,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     }
     if (fit.cnt == 0 && may_answer(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
-        /* The QP is connected to itself. */
+        /* no other QP sent the request, and source and destination host are the same: the QP is
+         * connected to itself */
         side->conn->self = side->conn->paired = side->conn->facts.paired = true;
         side->conn->facts.pairing = ROCE_PAIRED_SELF;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
@@ -224,14 +231,14 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(ctx, side);
     if (port.cnt)
-        return; /* the source ports identify the requester, whose request was not captured */
+        return; /* the requester is the candidate whose ports match; its request was not captured */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
                                : NULL;
     if (!one)
         return;
-    /* With most devices both directions of a pair use one source port. */
+    /* Most devices use the same source port in both directions of a connection. */
     ports = one->sport == side->sport;
     if (mates && !ports)
         return;
@@ -252,14 +259,13 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                   : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
                                      : ROCE_PAIRED_BY_PORT);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
-        roce_rsp_note_nak(
-            ctx,
-            &roce_peer(one)->rsp); /* the requester may go back for this NAK before the pairing */
+        roce_rsp_note_nak(ctx, &roce_peer(one)->rsp); /* this NAK may cause a go-back before the
+                                                       * directions are paired */
 }
 
-/* Returns whether a packet does not belong to the present pair: its source port differs from the
- * one that proved the pair, and its PSN does not continue either direction. Devices with several
- * paths change the port. */
+/* Returns whether a packet belongs to another connection than ctx->conn. That is so if its source
+ * port is not the one that proved the pairing, and its PSN does not continue the connection. A
+ * device that uses several paths also changes its port; then the PSN continues. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -335,8 +341,9 @@ static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *ot
            other->facts.first_time <= conn->facts.last_time;
 }
 
-/* Returns whether the responses of `side` have PSNs near the requests of `cand`, at equal times.
- * With two mirror ports whose clocks differ, each ACK may precede its request in the capture. */
+/* Returns whether `cand` may have sent the requests that `side` answered: the PSNs are near, and
+ * both sent in the same period. PSNs need not match exactly: if the clocks of two mirror ports
+ * differ, each ACK may precede its request in the capture. */
 static bool answers_near(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->rsp.started && is_near(cand, side->rsp.last_psn) &&
@@ -361,7 +368,8 @@ void roce_pair_finish(struct roce_flow *flow)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
             (side->pair_indexed &&
-             cand->conn->conn_index < conn->conn_index)) /* the candidate was examined before */
+             cand->conn->conn_index < conn->conn_index)) /* the pair was examined before, when
+                                                          * `conn` was the candidate */
             continue;
         if (side->pair_hits || cand->pair_hits || answers_near(side, cand) ||
             answers_near(cand, side) ||

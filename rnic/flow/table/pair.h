@@ -3,17 +3,18 @@
  * Pairing: infers which two directions between two hosts are one connection, if the capture has no
  * CM messages of the connection.
  *
- * A response contains a PSN that the other direction must have sent. The unpaired directions of two
- * hosts are in one list, the most recent sender first. A response follows soon after its request,
- * so the matching direction is near the front even if there are many connections.
+ * A response contains a PSN that the requester of the other direction must have sent. For each pair
+ * of hosts, the unpaired directions are in a list, the most recent sender first. A response follows
+ * soon after its request, so the requester is near the front of the list, even if there are many
+ * connections.
  *
  * Many programs start every QP at the same PSN, so a match of PSNs alone may be a coincidence.
  * Linux derives the UDP source port from both QPNs, and both directions use the same port
- * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). Without matching
- * ports, several small PSNs must match one direction only. Further evidence is the MSN of a
- * connection captured from its start, the bytes of READ responses, and a port that both directions
- * use. At the end of the capture, two unpaired directions are joined if they are the only ones
- * between their hosts.
+ * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). If the ports prove
+ * nothing and the PSNs are small, several responses must match one and the same direction. Further
+ * evidence: the MSN counts the messages of a connection captured from its start, the length of READ
+ * responses matches, or both directions use the same port. At the end of the capture, two unpaired
+ * directions are joined if they are the only ones between their hosts.
  *
  * Private to flow/.
  */
@@ -22,22 +23,25 @@
 
 #include "flow/base/state.h"
 
-/* Searches the requester of a response for `psn`, sent by ctx->sender on an unpaired connection.
- * Joins the two directions if there is one. */
+/* Searches the requester that sent `psn`, the PSN of the current response. ctx->sender sent the
+ * response and is not paired yet. Joins the two directions if the requester is certain enough. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 
-/* Searches the other direction of a UC sender by its UDP source port. UC has no responses. */
+/* Searches the opposite direction of the UC sender ctx->sender by its UDP source port, because UC
+ * has no responses. Joins the two directions if it is found. */
 void roce_pair_uc(struct roce_ctx *ctx);
 
-/* Checks that the current response fits the requests of its peer. If not, a guessed pair becomes
- * inconsistent and a QP reuse is suspected. */
+/* Checks that the current response fits a request of its peer. If not, and the pairing is a guess,
+ * the connection becomes inconsistent. If not, and the pairing is certain, a QP reuse is
+ * suspected. */
 void roce_pair_check_response(struct roce_ctx *ctx);
 
-/* Returns whether the pair of ctx->conn has ended: the destination QPN of the current packet is now
- * paired with a newer direction. */
+/* Returns whether the pairing of ctx->conn is outdated: the current packet belongs to a new
+ * connection that uses the destination QPN again. */
 bool roce_pair_has_ended(struct roce_ctx *ctx);
 
-/* Joins directions that are the only ones between their hosts, at the end of the capture. */
+/* At the end of the capture, joins two unpaired directions if their hosts have no other
+ * directions. */
 void roce_pair_finish(struct roce_flow *flow);
 
 #endif

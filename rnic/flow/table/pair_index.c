@@ -3,16 +3,18 @@
 
 #include <string.h>
 
-/* Mixes `v` into the hash. Neighbouring addresses differ only in the last byte, which must change
- * all bits of the hash. The hash has no secret: the pairs of hosts that share a list must be the
- * same in every run. A search visits at most SCAN_MAX directions of a list (pair.c). */
+/* Mixes `v` into the hash `h`. Neighbouring addresses differ only in the last byte, which must
+ * change all bits of the hash. The hash has no random secret: which pairs of hosts share a list
+ * must be the same in every run, because a search visits at most SCAN_MAX directions of a list
+ * (pair.c). */
 static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ h >> 32;
 }
 
-/* Both directions of two hosts have neighbouring buckets: their group, and a bit. */
+/* Returns the index of the list for packets from `src` to `dst`: twice the group of the two hosts,
+ * plus 1 if `src` is the greater address. */
 static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
 {
     bool swap = memcmp(src, dst, 16) > 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pair index: the directions of traffic whose opposite direction is not known yet. Each pair of
- * hosts has a list; the direction that sent most recently is first. Private to flow/.
+ * Pair index: the unpaired directions, whose opposite direction is not known yet. They are in one
+ * list for each pair of hosts and direction; the most recent sender is first. Private to flow/.
  */
 #ifndef FLOW_TABLE_PAIR_INDEX_H
 #define FLOW_TABLE_PAIR_INDEX_H
@@ -14,22 +14,27 @@ void roce_pair_index_add(struct roce_flow *flow, struct roce_endpoint *side);
 /* Removes `side` from its list of unpaired directions, if it is in one. */
 void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Returns the first unpaired direction from the peer host of `side` to the host of `side`;
- * pair_next links the others. */
+/* Returns the first unpaired direction from the peer host of `side` to the host of `side`, or NULL.
+ * Follow pair_next for the others. The list may contain directions of other hosts with the same
+ * hash. */
 struct roce_endpoint *roce_pair_candidates(const struct roce_flow *flow,
                                            const struct roce_endpoint *side);
 
-/* Counts a newly captured direction of a connected service. */
+/* Counts the first direction of the new connection `conn`, of a connected service, for
+ * roce_pair_is_alone(). */
 void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn);
 
-/* Returns whether no other connected-service direction between the two hosts was captured. */
+/* Returns whether the capture has no other connection of a connected service between the two hosts
+ * of `conn`. */
 bool roce_pair_is_alone(const struct roce_flow *flow, const struct roce_conn *conn);
 
-/* Returns the group of the two hosts of a key, in any order. */
+/* Returns the group (0 to ROCE_FLOW_GROUPS - 1) of the two hosts of a key. The order of the hosts
+ * does not matter. */
 uint32_t roce_pair_group(const struct roce_key *key);
 
-/* Returns the flow that judges the packets between the two hosts of a key. Another flow may be used
- * only while it judges no packet. */
+/* Returns the part, of the flows that judge the capture together, that judges the packets between
+ * the two hosts of a key. A part other than the caller's may be used only while no packet is judged
+ * in it. */
 struct roce_flow *roce_pair_part(struct roce_flow *flow, const struct roce_key *key);
 
 #endif

@@ -7,7 +7,7 @@
 #define FIRST_LOST                                                                                 \
     4u /* maximum number of messages missing before the first captured one of a new use */
 
-/* Outcome of a possible QP reuse. */
+/* Decision about a possible QP reuse: not reused, reused, or undecided. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
 /* Returns whether the current request `now` differs from `e`, an earlier request with the same PSN.
@@ -15,8 +15,8 @@ enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 static bool request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                             const struct roce_sent_packet *now);
 
-/* Resets both directions. A new use began some packets ago, so the stored state may mix both
- * uses. */
+/* Resets the requester and responder of both sides. The new use began some packets ago, so the
+ * stored state is from packets of both uses. */
 static void forget_use(struct roce_ctx *ctx);
 
 /* ---- deferred findings ----------------------------------------------------------------------- */
@@ -26,8 +26,9 @@ static bool is_nak(const struct roce_pkt *pkt)
     return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether an unsolicited response may be one of the first of a new use. True if the known
- * use had ended or was idle, or if the MSN counts no new message. */
+/* Returns whether the unsolicited response that opened the candidate of `side` may belong to a new
+ * use. That is so if the known use had ended or was idle, or if the MSN of the response counts no
+ * new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -37,7 +38,8 @@ static bool response_may_be_of_new_use(const struct roce_endpoint *side)
             roce_diff(cand->msn, cand->msn_before) <= 0);
 }
 
-/* Closes the reuse candidate of `side`. Findings stay deferred if the peer's candidate is open. */
+/* Closes the reuse candidate of `side` and reports its deferred findings. If the QP was not reused
+ * but the peer has an open candidate, the findings stay deferred. */
 static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
                               enum outcome outcome)
 {
@@ -65,7 +67,7 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
     roce_reuse_free(ctx->flow, side);
 }
 
-/* Reports the new use and resets the state of the old one. */
+/* Reports that the QP of `side` was reused, and resets the state of the earlier use. */
 static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -79,13 +81,14 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
     roce_conn_report_reuse(&of);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
-        ctx->conn->inconsistent = true; /* the state of the new use is incomplete */
+        ctx->conn->inconsistent = true; /* packets are missing, so the state of the new use is
+                                         * unknown */
     else
         forget_use(ctx);
 }
 
-/* Returns whether only one packet differs. A single different packet is more often a fault than a
- * new use, unless all later packets differ too. */
+/* Returns whether only one packet after the event differs from the packet expected. That is more
+ * often a fault than a new use. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -100,20 +103,21 @@ static bool is_one_fault(const struct roce_endpoint *side)
     if (rsp->last_frame > cand->frame &&
         (cand->msn_before == 0 ||
          (side->req.reuse_kind != ROCE_REUSE_GAP && rsp->last_msn == cand->messages)))
-        return false; /* the connection's first response may belong to the new use */
+        return false; /* the first captured response of the connection may belong to the new use */
     if (side->req.reuse_kind == ROCE_REUSE_MSN_RESTART &&
         roce_diff(cand->msn, cand->msn_before) < 0)
         return false;
     return frames <= 1 && !cand->new_port;
 }
 
-/* Decides a candidate that no packet decided, at the end of the connection. */
+/* Decides about the open candidate of `side` when the connection ends. */
 static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
 
-    /* Responses to the new use may come from another QP. */
+    /* Without a response since the event, nothing is certain: the responses to a new use may come
+     * from another QP. */
     if (!ctx->conn->paired || !rsp->started ||
         ((cand->packets > 1 || side->req.reuse_kind == ROCE_REUSE_LATER_PSN) &&
          rsp->last_frame <= cand->frame))
@@ -123,7 +127,7 @@ static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce
     return is_one_fault(side) ? SAME_USE : UNKNOWN_USE;
 }
 
-/* Closes the open candidate of `side`, if any, because the QP was reused. */
+/* Closes the open candidate of `side`, if there is one, because the QP was reused. */
 static void confirm_reuse(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (roce_reuse_is_pending(&side->req))
@@ -134,8 +138,8 @@ void roce_reuse_end(struct roce_ctx *ctx)
 {
     for (int i = 0; i < 2; i++) {
         struct roce_endpoint *side = &ctx->conn->side[i];
-        bool open = roce_reuse_is_pending(&side->req); /* CM messages may have set up a new use
-                                                        * meanwhile */
+        bool open = roce_reuse_is_pending(&side->req); /* false if CM messages set up a new use and
+                                                        * closed the candidate */
 
         resolve_candidate(ctx, side, open ? outcome_at_end(ctx, side) : UNKNOWN_USE);
     }
@@ -154,8 +158,9 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
     if (roce_reuse_is_pending(req)) {
         if (req->reuse_kind != ROCE_REUSE_GAP || kind == ROCE_REUSE_GAP)
             return false;
-        resolve_candidate(
-            ctx, side, outcome_at_end(ctx, side)); /* the earlier candidate has little evidence */
+        resolve_candidate(ctx, side,
+                          outcome_at_end(ctx, side)); /* replace the earlier candidate, which is
+                                                       * only a gap in the PSNs */
     }
     if (!side->reuse)
         side->reuse = roce_mem_need(&ctx->flow->mem, sizeof(*cand));
@@ -173,8 +178,9 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
         .after_rest = roce_since(req->last_time, ctx->time) >= ROCE_REST_NS,
         .after_idle = roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS,
         .deferred = cand->deferred};
-    if (kind == ROCE_REUSE_UNSOLICITED) /* the MSN of a NAK does not count its request; a response
-                                         * without MSN decides nothing */
+    if (kind == ROCE_REUSE_UNSOLICITED) /* the MSN of a NAK does not count the request refused, so
+                                         * add 1; without an AETH, assume an MSN that decides
+                                         * nothing */
         cand->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
                                                           : cand->msn_before + 1;
     return true;
@@ -211,14 +217,15 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
 
 /* ---- evidence -------------------------------------------------------------------------------- */
 
-/* Returns whether the candidate's event was an older PSN; the candidate then ends where the old use
- * stopped. */
+/* Returns whether the event was an older PSN or an unsolicited response. The earlier use then
+ * continues with the PSN at which it stopped (req->nxt). */
 static bool is_older_psn_kind(const struct roce_req *req)
 {
     return req->reuse_kind == ROCE_REUSE_OLDER_PSN || req->reuse_kind == ROCE_REUSE_UNSOLICITED;
 }
 
-/* Returns whether the opcode of the current packet may follow the newest request. */
+/* Returns whether the opcode of the current packet may directly follow the newest request of
+ * `req`. */
 static bool may_follow_newest(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_sent_packet *tail = roce_window_tail(&req->win);
@@ -236,19 +243,20 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
                            : !roce_qp_may_be_reused(ctx) && !cand->new_port &&
                                  cand->different <= (cand->msn_before > 0) &&
                                  may_follow_newest(ctx, req) && roce_diff(cand->next, psn) <= 0)) {
-        resolve_candidate(ctx, ctx->sender, SAME_USE); /* the requester continues the old use */
+        resolve_candidate(ctx, ctx->sender, SAME_USE); /* the requester continues at the PSN where
+                                                        * it had stopped */
         return;
     }
     cand->packets++;
     cand->psns_unsure |= guess;
     if (roce_diff(psn, cand->next) < 0)
-        return; /* the response is a repetition */
+        return; /* the request repeats one that was counted */
     cand->messages += roce_opcode_ends(ctx->pkt->op);
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
 
-/* Returns whether several fields differ. A fault changes one field; a new use sends another
- * packet. */
+/* Returns whether `now` differs from `e` in opcode and length. A fault usually changes only one
+ * field; if both differ, the requester sent another packet. */
 static bool is_another_packet(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     return now->op != e->op && now->len != e->len;
@@ -292,8 +300,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool anew = side->req.reuse_kind == ROCE_REUSE_MSN_RESTART;
     bool nak = is_nak(ctx->pkt);
     bool all = ((psn + 1) & ROCE_PSN_MASK) == cand->next && !nak;
-    uint32_t ends = cand->messages - (nak && cand->messages); /* the MSN of a NAK does not count its
-                                                               * request */
+    uint32_t ends = cand->messages - (nak && cand->messages); /* the MSN of a NAK does not count the
+                                                               * request refused */
     uint32_t most = ends + (roce_qp_may_be_reused(ctx)                       ? ROCE_START_PSNS
                             : side->req.reuse_kind == ROCE_REUSE_UNSOLICITED ? FIRST_LOST
                                                                              : 0);
@@ -302,7 +310,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
-        return; /* response to earlier packets, or to uncaptured ones */
+        return; /* the response is for packets before the event, or for packets that were not
+                 * captured */
     if (!is_older_psn_kind(&side->req) && !nak)
         least = all ? (int32_t)ends : 1;
     if (anew && msn > most)
@@ -312,18 +321,19 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         resolve_candidate(ctx, side, SAME_USE);
     else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
         if (!anew && !cand->after_rest && !cand->different)
-            return; /* no time to set up the QPs again: the network reordered the responses */
+            return; /* too early for a new use: the network reordered the responses */
         if (anew || !kept) {
             confirm_new_use(ctx, side);
         } else if (roce_qp_may_be_reused(
-                       ctx)) { /* some responders replay the stored response with its old MSN */
+                       ctx)) { /* the response may be a stored one with its old MSN, which some
+                                * responders send to a retransmitted request */
             resolve_candidate(ctx, side, UNKNOWN_USE);
             ctx->conn->inconsistent = true;
         }
     } else if (is_older_psn_kind(&side->req) && cand->same == cand->packets &&
                cand->next == side->req.nxt && all)
-        resolve_candidate(ctx, side, SAME_USE); /* all requests were retransmitted unchanged and
-                                                 * answered */
+        resolve_candidate(ctx, side, SAME_USE); /* all requests since the event equalled the earlier
+                                                 * ones and are answered */
 }
 
 /* ---- start and restart of a requester -------------------------------------------------------- */
@@ -338,10 +348,10 @@ bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
     return !roce_conn_cm_seen(ctx->conn) && ctx->conn->facts.svc != ROCE_SVC_UC;
 }
 
-#define ROUND_NS UINT64_C(300000000) /* time in ns within which the PSNs cannot wrap */
+/* shortest time in which the PSNs of a connection may wrap, ns */
+#define ROUND_NS UINT64_C(300000000)
 
-/* Returns whether packets are missing in the capture, so that the first PSN of a use may be missing
- * too. */
+/* Returns whether the capture lacks packets. The first packet of a use may then be missing, too. */
 static bool capture_has_gaps(const struct roce_ctx *ctx)
 {
     roce_gate(ctx->flow);
@@ -360,8 +370,8 @@ bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn)
     return off == 0 || (off < ROCE_START_PSNS && capture_has_gaps(ctx));
 }
 
-/* Returns whether the requester has retransmitted all requests from the first PSN up to the current
- * packet. */
+/* Returns whether the requester has gone back to its first PSN and repeated all requests from there
+ * to the current packet, which has `psn`. */
 static bool is_repeat_from_start(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -384,7 +394,8 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 
     if (roce_qp_was_idle(ctx) && !same && (roce_reuse_is_unannounced(ctx) || capture_has_gaps(ctx)))
-        return true; /* CM would announce a reuse, but its messages may not be captured */
+        return true; /* CM messages would announce a reuse, but they may be missing in the
+                      * capture */
     return (roce_qp_was_refused(ctx) || (acked && is_repeat_from_start(ctx, now->psn))) &&
            request_differs(ctx, e, now);
 }
@@ -395,8 +406,8 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
     struct roce_counts *sum = &ctx->sender->counts;
 
     req->started = true;
-    if (roce_reuse_is_unannounced(ctx)) /* the fatal NAK belongs to an earlier use, because the
-                                         * request that it refused was not captured */
+    if (roce_reuse_is_unannounced(ctx)) /* a fatal NAK captured before belongs to an earlier use,
+                                         * because the request that it refused was not captured */
         roce_peer(ctx->sender)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;
@@ -439,7 +450,8 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     rsp->read_known = false;
     if (reuse)
-        rsp->last_msn = 0; /* the MSN of the earlier use is no evidence for this use */
+        rsp->last_msn = 0; /* do not compare the MSNs of the new use with the last MSN of the
+                            * earlier use */
     ctx->conn->facts.end = ROCE_END_OPEN;
     ctx->conn->inconsistent |= !reuse;
     roce_requester_start(ctx, psn);

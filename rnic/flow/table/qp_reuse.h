@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QP reuse: another use of a pair of QPs. CM messages announce a reuse. Without CM messages the
- * signs of a reuse are an idle time, a PSN out of sequence, or a request that differs from the
- * earlier request with its PSN. Each sign may also be a retransmission or a fault. Algorithm:
+ * QP reuse: two QP numbers are used again for a new connection. CM messages announce the reuse.
+ * Without CM messages, the signs of a reuse are an idle time, a PSN out of sequence, or a request
+ * that differs from the earlier request with the same PSN. Each sign may also come from a
+ * retransmission or a fault. Algorithm:
  *
- * 1. roce_reuse_suspect() opens a candidate at one of these signs (enum roce_reuse_kind).
+ * 1. At one of these signs, roce_reuse_suspect() opens a candidate, a possible reuse (enum
+ *    roce_reuse_kind).
  * 2. While the candidate is open, ERROR findings are deferred (roce_finding_defer()).
- * 3. Later packets decide (roce_reuse_on_request(), _compare(), _on_response()):
+ * 3. Later packets decide whether the QP was reused (roce_reuse_on_request(), _compare(),
+ *    _on_response()):
  *    - The MSN counts from 0 in a new use (R102). If the MSN continues from the previous one, the
- *      QP was not reused. If the MSN restarted below the number of messages sent since, it was.
- *    - A requester that repeats earlier requests, and then continues, retransmits.
- *    - The QP was reused if the other direction began a new use.
- * 4. If the connection ends before a decision (roce_reuse_end()), one differing packet is a fault,
- *    and many are a new use. If packets are missing in the capture, neither is certain.
- * 5. If the QP was not reused, the deferred findings are reported as ERROR, otherwise as WARN.
+ *      QP was not reused. If the MSN counts only the messages since the sign, the QP was reused.
+ *    - If the requester repeats earlier requests and then continues, the QP was not reused: the
+ *      requester retransmitted.
+ *    - If the other direction began a new use, the QP was reused.
+ * 4. If the connection ends before a decision (roce_reuse_end()): one packet that differs is a
+ *    fault, so the QP was not reused. If more packets differ, or if packets are missing in the
+ *    capture, the question stays open.
+ * 5. If the QP was not reused, the deferred findings are reported as ERROR. If it was reused, or
+ *    the question stays open, they are reported as WARN.
  *
  * Private to flow/.
  */
@@ -22,20 +28,21 @@
 
 #include "flow/base/state.h"
 
-/* Opens a candidate for a QP reuse of `side` that starts with `psn`. Returns false if CM messages
- * would announce a reuse, or if a candidate is already open. */
+/* Opens a candidate for a QP reuse of requester `side`, whose new use would start with `psn`.
+ * Returns true, or false if no candidate was opened: CM messages would announce a reuse, a
+ * candidate is already open, or memory is exhausted. */
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn);
 
-/* Handles a packet whose source port differs from the endpoint's earlier packets. */
+/* Handles a packet whose UDP source port differs from that of the sender's earlier packets. */
 void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
-/* Handles a response to `side` with an MSN below the number of completed messages. `ends` is the
- * number of messages completed since the previous response. */
+/* Handles a response to `side` whose MSN is below the number of completed messages. `ends` is the
+ * number of messages that ended since the previous response. */
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends);
 
-/* Handles the current request while its endpoint has an open candidate. The request has `psn_cnt`
- * PSNs; if `guess`, at least `psn_cnt`. */
+/* Handles the current request while its sender has an open candidate. The request has `psn_cnt`
+ * PSNs, or, if `guess` is true, at least `psn_cnt`. */
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
 /* Compares the current request `now` with `e`, an earlier request with the same PSN. */
@@ -45,17 +52,18 @@ void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
 /* Handles a request whose opcode does not fit its neighbours in PSN order. */
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
-/* Handles a response to `side` with an AETH. Its MSN may confirm or refute an open candidate. */
+/* Handles a response with an AETH to a request of `side`. The MSN may confirm or refute the open
+ * candidate of `side`. */
 void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side);
 
-/* Decides open candidates when the connection ends, and reports the deferred findings. */
+/* Closes the open candidates of ctx->conn when it ends, and reports their deferred findings. */
 void roce_reuse_end(struct roce_ctx *ctx);
 
-/* If a QP number is used again: maximum number of PSNs that the capture may lack between the first
- * PSN of the new connection and its first captured packet. */
+/* Largest number of PSNs that may be missing in the capture at the start of a new use of a QP:
+ * between the first PSN of the use and the PSN of its first captured packet. */
 #define ROCE_START_PSNS 64u
 
-/* roce_qp_was_idle() to roce_requester_restart() use ctx->sender as the requester. */
+/* The functions from here to roce_requester_restart() use ctx->sender as the requester. */
 
 /* Returns whether the requester was idle long enough for a reuse of its QP. */
 static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
@@ -65,29 +73,33 @@ static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
     return req->last_time && roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS;
 }
 
-/* Returns whether one of the QPs sent a fatal NAK, which ends this use of both QPs. */
+/* Returns whether one of the two QPs sent a fatal NAK, which ends the present use of both QPs. */
 bool roce_qp_was_refused(const struct roce_ctx *ctx);
 
-/* Returns whether CM messages would not announce a reuse of the QPs. */
+/* Returns whether the QPs may be reused without CM messages that announce it: the connection has no
+ * CM messages, and is not UC. */
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx);
 
-/* Returns whether an unannounced reuse is possible and packets that would show it may be missing.
- */
+/* Returns whether an unannounced reuse is possible, and the packets that would show it may be
+ * missing in the capture. */
 bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 
-/* Returns whether `psn` may begin a new use of the QP with the same first PSN. */
+/* Returns whether `psn` may be the start of a new use of the QP that begins with the same PSN as
+ * the present use. */
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
-/* Returns whether `now` probably differs from `e` because the QP was reused: after an idle time, or
- * at the first PSN after all requests were acknowledged. */
+/* Returns whether the current request `now` probably differs from `e`, an earlier request with the
+ * same PSN, because the QP was reused. That is so after an idle time or a fatal NAK. It is also so
+ * if the requester begins at its first PSN again although `e` was acknowledged (`acked`). */
 bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now, bool acked);
 
-/* Initializes the requester with `psn`, the first PSN captured. */
+/* Initializes the requester, whose first captured PSN is `psn`. */
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn);
 
-/* Reinitializes the requester at `psn`: its QP was reused (`reuse`), or the gap in the capture is
- * too large. */
+/* Initializes the requester again, with `psn` as its first PSN. `reuse` is true if the QP was
+ * reused, and false if so many packets are missing in the capture that the requester cannot be
+ * followed. */
 void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/table/read_psn_count.h"
 
-/* Returns the number of PSNs of a READ of `len` bytes; without a path MTU, the least possible
- * number. */
+/* Returns the number of PSNs of a READ of `len` bytes. Sets *guess to whether the path MTU is
+ * unknown; the number is then the lowest possible one. */
 static uint32_t psn_count_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
     uint32_t mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
@@ -50,8 +50,8 @@ void roce_read_psn_count_update(struct roce_conn *conn)
             psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
-                continue; /* keeps the guess, because the PSNs before the next entry are fewer
-                           * than that */
+                continue; /* keep the guess: the next entry begins before the READ would end, so the
+                           * computed count is too high */
             e->psn_cnt = psn_cnt;
             e->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
             if (i + 1 == req->win.cnt) {

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Number of PSNs of a READ request: depends on the path MTU. While the path MTU is unknown, the
- * count is a guess, the least possible value. Private to flow/.
+ * Number of PSNs of a READ request: the number of its responses, which depends on the path MTU.
+ * While the path MTU is unknown, the number is a guess: the lowest possible value. Private to
+ * flow/.
  */
 #ifndef FLOW_TABLE_READ_PSN_COUNT_H
 #define FLOW_TABLE_READ_PSN_COUNT_H
 
 #include "flow/base/state.h"
 
-/* Returns the number of PSNs of the current READ request. Sets *guess if the number is a lower
- * bound. */
+/* Returns the number of PSNs of the current READ request. Sets *guess to whether the number is only
+ * the lowest possible one. */
 uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess);
 
-/* Confirms the PSN count of READ `e` by the current response: a response with opcode Only shows
- * that the count is 1. */
+/* Corrects the PSN count of READ `e` with its current response: if its opcode is Only, the count is
+ * 1. */
 void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *req,
                                  struct roce_sent_packet *e);
 
-/* Recomputes guessed PSN counts of a connection whose path MTU became known. */
+/* Computes the guessed PSN counts of a connection again, when its path MTU has become known. */
 void roce_read_psn_count_update(struct roce_conn *conn);
 
 #endif

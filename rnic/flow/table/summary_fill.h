@@ -7,8 +7,8 @@
 
 #include "flow/base/state.h"
 
-/* Fills `out` from the state of `conn`. Its pointers are valid until the next call, or until the
- * connection changes. */
+/* Fills `out` from the state of `conn`. The pointers in `out` are valid until the next call, or
+ * until the connection changes. */
 void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
                        struct roce_conn_summary *out);
 

@@ -8,8 +8,8 @@
 /* Checks the current NAK or RNR NAK against the requests of `req`. */
 void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req);
 
-/* Checks the PSN of the current positive response: it must not be before the first request of `req`,
- * far after the captured ones, or after a fatal NAK. */
+/* Checks the PSN of the current positive response: it must not be before the first request of
+ * `req`, far after the captured ones, or after a fatal NAK. */
 void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req);
 
 #endif

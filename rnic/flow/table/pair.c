@@ -9,7 +9,7 @@
 
 #define SCAN_MAX 256 /* maximum number of candidates examined for one packet */
 #define PSN_SMALL                                                                                  \
-    4096 /* a PSN below this value was probably chosen by a program, not at random */
+    4096 /* below this value, a PSN was probably set by a program, not chosen at random */
 #define CONFIRM 3
 /* confirmations needed if the source ports of the two directions differ; few devices do so */
 #define APART 5

@@ -4,8 +4,8 @@
  * on the byte order of the wire.
  *
  * InfiniBand and IP headers are big-endian, most significant bit first. ICRC and VCRC are stored
- * least significant byte first (Linux rxe and captured frames agree); only they use the little-
- * endian accessors.
+ * least significant byte first (Linux rxe and captured frames agree). Only code for ICRC, VCRC and
+ * file formats uses the little-endian accessors.
  *
  * A cursor checks its bounds. A read past the end returns zero and sets `bad`, and every later read
  * then returns zero too. A parser can therefore read a whole header and check `bad` once.
@@ -19,7 +19,8 @@
 #include <string.h>
 
 /* Reads or writes the `cnt` bytes (1..8) at `p` as one big-endian number. Common sizes use the
- * compiler's byte swap, because gcc and clang recognize a written-out swap only in some places. */
+ * compiler's byte-swap functions, because gcc and clang do not always recognize a swap written as
+ * shifts. */
 static inline uint64_t roce_be_get(const uint8_t *p, unsigned cnt)
 {
     uint64_t v = 0;
@@ -62,8 +63,8 @@ static inline void roce_be_put(uint8_t *p, unsigned cnt, uint64_t v)
 
 /*
  * Returns a bit field of `width` (1..64) bits at `p`. The field starts in byte `byte`, at bit `bit`
- * (0..7, 0 = most significant). The caller guarantees that the bytes exist, and that bit + width <=
- * 64 or the field is byte-aligned.
+ * (0..7, 0 = most significant). All bytes of the field must be readable. The field must fit into 8
+ * bytes, counted from byte `byte`: bit + width <= 64.
  */
 static inline uint64_t roce_bits_get(const uint8_t *p, unsigned byte, unsigned bit, unsigned width)
 {
@@ -97,9 +98,10 @@ static inline void roce_bits_put(uint8_t *p, unsigned byte, unsigned bit, unsign
     }
 }
 
-/* Adds a field to a header that is built in 64-bit words, most significant first. With constant
- * positions, compilers keep the words in registers and store each once. The words must be zero
- * initially, and each field is added once. Bits of `value` above `width` are ignored. */
+/* Adds a field to a header that is built in 64-bit words, the most significant byte first. All
+ * words must be zero before the first call, and each field must be added only once. If byte, bit
+ * and width are constants, compilers keep the words in registers. Bits of `value` above `width` are
+ * ignored. */
 static inline void roce_words_put(uint64_t *words, unsigned byte, unsigned bit, unsigned width,
                                   uint64_t value)
 {
@@ -116,7 +118,7 @@ static inline void roce_words_put(uint64_t *words, unsigned byte, unsigned bit, 
     }
 }
 
-/* Stores the first `len` bytes of the words at `p`. */
+/* Stores the first `len` bytes of a header built by roce_words_put() at `p`. */
 static inline void roce_words_store(const uint64_t *words, uint8_t *p, unsigned len)
 {
     unsigned off = 0;
@@ -218,7 +220,8 @@ static inline uint64_t roce_rd_be64(struct roce_rd *r)
     return roce_rd_be(r, 8);
 }
 
-/* Cursor for writing; a write past the end sets `bad` and writes nothing. */
+/* Cursor for writing. A write past the end writes nothing and sets `bad`; every later write then
+ * writes nothing, too. */
 struct roce_wr {
     uint8_t *p;
     size_t len;
@@ -231,8 +234,9 @@ static inline struct roce_wr roce_wr(void *p, size_t len)
     return (struct roce_wr){.p = p, .len = len};
 }
 
-/* Returns whether `n` bytes are left; otherwise sets `bad`. The functions below call this one and
- * do not test a pointer for NULL, because gcc 16 then warns about writes "at address zero". */
+/* Returns whether `n` bytes are left; if not, sets `bad`. The write functions below call this
+ * function instead of testing the result of roce_wr_room() for NULL. With such a test, gcc 16 would
+ * warn about writes "at address zero". */
 static inline bool roce_wr_fits(struct roce_wr *w, size_t n)
 {
     if (w->bad || n > w->len - w->off)

@@ -6,7 +6,8 @@
 
 /* clang-format off */
 
-/* Checks that each message fills the rest of the MAD (tables 106 and following). */
+/* Checks that each message, with the MAD header, has exactly the length of a MAD (tables 106 and
+ * following). */
 #define HDR_BEGIN(id, ID, len, shrt, title, source)                                                \
     _Static_assert(ROCE_CM_##ID >= ROCE_CM_MSG_CNT || ROCE_MAD_LEN + (len) == ROCE_MAD_SIZE, #id);
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
@@ -33,7 +34,8 @@ static const struct roce_hdr_info infos[ROCE_CM_CNT] = {
 };
 /* clang-format on */
 
-/* Cases of the switches below; the RDMA-IP header has no case. */
+/* Calls X for each message; used for the cases of the switches below. The RDMA-IP header is no
+ * message. */
 #define MESSAGES(X)                                                                                \
     X(REQ, req)                                                                                    \
     X(MRA, mra)                                                                                    \
@@ -152,7 +154,8 @@ const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len)
 }
 
 /* Returns the address of the RDMA-IP header in `msg`, or NULL if messages of this kind never have
- * one. Sets *sid to the service id, which shows whether the header is present. */
+ * one. Sets *sid to the service id. The header is there only if this id is one of the RDMA-IP
+ * CM. */
 static const uint8_t *rdmaip_place(const struct roce_cm_msg *msg, uint64_t *sid)
 {
     switch (msg->kind) {

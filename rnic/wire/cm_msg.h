@@ -19,7 +19,8 @@
 
 struct roce_pkt;
 
-/* CM messages in the order of their attribute ids, then the RDMA-IP header inside private data. */
+/* CM messages in the order of their attribute ids. The last value is no message, but the RDMA-IP
+ * header in private data. */
 enum roce_cm {
 #define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_CM_##ID,
 #define FIELD(hdr, name, byte, bit, width, ctype, fmt, vals, label)
@@ -39,7 +40,7 @@ enum roce_cm {
 #define HDR_FN(id, verb) roce_cm_##id##_##verb
 #include "wire/hdr_gen.h"
 
-/* REJ reasons that the project's code sends or tests for. codes.c has the names of all reasons
+/* REJ reasons that code of this project sends or compares. codes.c has the names of all reasons
  * (ROCE_VALS_CM_REJ_REASON). */
 enum roce_cm_rej_reason {
     ROCE_CM_REJ_NO_QP = 1,
@@ -53,13 +54,14 @@ enum roce_cm_rej_reason {
     ROCE_CM_REJ_INVALID_GID = 12,
     ROCE_CM_REJ_INVALID_MTU = 26,
     ROCE_CM_REJ_RESPONDER_RESOURCES = 27,
-    ROCE_CM_REJ_CONSUMER = 28, /* the passive program rejected the connection and supplied the
-                                * private data */
+    ROCE_CM_REJ_CONSUMER = 28, /* the application on the passive side rejected the connection; the
+                                * private data is from the application */
     ROCE_CM_REJ_DUPLICATE_COMM_ID = 30,
     ROCE_CM_REJ_CLASS_VERSION = 31,
 };
 
-/* Transport service type of a REQ; EXTENDED means that ext_transport has the type (Annex A14). */
+/* Transport service type of a REQ. For EXTENDED, the field ext_transport contains the type (Annex
+ * A14). */
 enum roce_cm_transport {
     ROCE_CM_TRANSPORT_RC = 0,
     ROCE_CM_TRANSPORT_UC = 1,
@@ -68,8 +70,8 @@ enum roce_cm_transport {
 };
 #define ROCE_CM_EXT_TRANSPORT_XRC 1u
 
-/* APR status of a request for alternate paths, which RoCE does not have (R197). codes.c has the
- * names of all statuses (ROCE_VALS_CM_APR_STATUS). */
+/* APR status "alternate paths not supported", always sent because RoCE has no alternate paths
+ * (R197). codes.c has the names of all statuses (ROCE_VALS_CM_APR_STATUS). */
 #define ROCE_CM_APR_UNSUPPORTED 2u
 
 /* A CM MAD; `kind` selects the valid member of the union. */
@@ -85,9 +87,9 @@ struct roce_cm_msg {
     };
 };
 
-/* Returns the description of a message or of the RDMA-IP header; `cm` must be < ROCE_CM_CNT.
- * Offsets count from the end of the MAD header, or from the start of private data for the RDMA-IP
- * header. */
+/* Returns the description of a message or of the RDMA-IP header; `cm` must be < ROCE_CM_CNT. The
+ * offsets of fields count from the end of the MAD header; for the RDMA-IP header, from the start of
+ * the private data. */
 const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
 
 /*
@@ -98,8 +100,9 @@ const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
  * ROCE_ERR_NOT_ROCE   for a MAD of another class, method or attribute
  * ROCE_ERR_CUT        if the capture lacks some of the 256 bytes; msg->mad is set if its 24 bytes
  *                     were captured
- * ROCE_ERR_MALFORMED  if the MAD has not 256 bytes, base version 1 and class version 2: a receiver
- *                     drops the MAD (R246); msg->mad is set if its 24 bytes were captured
+ * ROCE_ERR_MALFORMED  if the length is not 256 bytes, the base version is not 1, or the class
+ *                     version is not 2: a receiver drops the MAD (R246); msg->mad is set if its 24
+ *                     bytes were captured
  *
  * In every case all members of *msg are set; members that were not parsed are zero.
  */
@@ -109,27 +112,27 @@ int roce_cm_msg_parse(struct roce_cm_msg *msg, const uint8_t *p, size_t cap_len,
  * QP1, or if its payload was not found. Q_Key and ICRC are not checked. */
 int roce_cm_msg_of_pkt(struct roce_cm_msg *msg, const struct roce_pkt *pkt);
 
-/* Initializes a message: zero, except for the constant fields of the MAD header (R221, R222) and
- * `tid`. */
+/* Initializes a message: all fields are zero, except `tid` and the constant fields of the MAD
+ * header (R221, R222). */
 void roce_cm_msg_init(struct roce_cm_msg *msg, enum roce_cm kind, uint64_t tid);
 
 /*
- * Writes the 256 bytes of `msg`, its MAD header as the model has it.
+ * Writes the 256 bytes of `msg`. The MAD header is written from msg->mad without checks.
  *
  * Returns ROCE_MAD_SIZE, ROCE_ERR_NOSPACE if `cap` is below that, or ROCE_ERR_INVALID if `kind` is
- * not a message or does not fit mad.attr_id.
+ * not a message or contradicts mad.attr_id.
  */
 int roce_cm_msg_build(const struct roce_cm_msg *msg, uint8_t *buf, size_t cap);
 
-/* Returns whether a REQ requests XRC, the only extended transport (Annex A14; R245). The
- * ext_transport field is not checked. */
+/* Returns whether a REQ requests XRC. XRC is the only extended transport (Annex A14; R245), so the
+ * field ext_transport is not checked. */
 static inline bool roce_cm_req_is_xrc(const struct roce_cm_req *req)
 {
     return req->transport == ROCE_CM_TRANSPORT_EXTENDED;
 }
 
-/* Returns the QPN in a REP, or 0. The QPN of an XRC target is in the field of the EE context, and
- * local_qpn is 0 (Annex A14; R245). */
+/* Returns the QPN in a REP, or 0. For an XRC target QP, local_qpn is 0, and the QPN is in the field
+ * of the EE context, local_eecn (Annex A14; R245). */
 static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)
 {
     return rep->local_qpn ? rep->local_qpn : rep->local_eecn;
@@ -144,27 +147,29 @@ const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len);
 
 /* ---- RDMA-IP CM (Annex A11) ------------------------------------------------------------------ */
 
-/* Port spaces. The low byte is the IP protocol of the port (R241). */
+/* Port spaces of the RDMA-IP CM. The low byte is the IP protocol number of the port (R241). */
 enum roce_cm_port_space {
     ROCE_CM_PS_TCP = 0x0106,
     ROCE_CM_PS_UDP = 0x0111,
     ROCE_CM_PS_IB = 0x013F,
 };
 
-/* Returns the service id of a port: 0x00000000_01, protocol, port (R241). */
+/* Returns the service id of a port: the prefix 0x00000000_01, then one byte of protocol, then two
+ * bytes of port (R241). */
 static inline uint64_t roce_cm_sid(enum roce_cm_port_space space, uint16_t port)
 {
     return (uint64_t)space << 16 | port;
 }
 
-/* Returns whether `sid` has the prefix of the RDMA-IP CM, which the accessors below require. */
+/* Returns whether `sid` is a service id of the RDMA-IP CM. roce_cm_sid_space() and
+ * roce_cm_sid_port() are valid only for such an id. */
 static inline bool roce_cm_sid_is_ip(uint64_t sid)
 {
     return sid >> 24 == 1;
 }
 
-/* Returns the port space of a service id, for example 0x0106. For an unknown protocol, the low byte
- * is its number. */
+/* Returns the port space of a service id, for example ROCE_CM_PS_TCP. The low byte is the IP
+ * protocol number, which may be another one than those of enum roce_cm_port_space. */
 static inline uint16_t roce_cm_sid_space(uint64_t sid)
 {
     return (uint16_t)(sid >> 16);

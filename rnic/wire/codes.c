@@ -127,7 +127,8 @@ static const struct named_value cm_attr[] = {
     {0x1A, "APR"},
 };
 
-/* Transport service type of a REQ (IBTA ch. 12); type 3 refers to the extended type (Annex A14). */
+/* Transport service type of a REQ (IBTA ch. 12). For type 3, another field contains the extended
+ * type (Annex A14). */
 static const struct named_value cm_transport[] = {
     {0, "RC"},
     {1, "UC"},

@@ -2,9 +2,10 @@
 /*
  * Codes: decodes the values that packets contain in encoded form.
  *
- * IBTA vol. 1 ch. 9 has the tables of RNR NAK timers, end-to-end credits and AETH syndromes. They
- * were checked against Linux rdmavt (ib_rvt_rnr_table, credit_table). The 61.41 ms of rxe for RNR
- * code 25 is a typing error; the value is 61.44 ms. C9-140 defines the local ACK timeout.
+ * IBTA vol. 1 ch. 9 has the tables of RNR NAK timers, end-to-end credits and AETH syndromes. The
+ * tables here were compared with Linux rdmavt (ib_rvt_rnr_table, credit_table). The table of rxe
+ * has 61.41 ms for RNR code 25, which is a typing error for 61.44 ms. C9-140 defines the local ACK
+ * timeout.
  */
 #ifndef ROCE_CODES_H
 #define ROCE_CODES_H
@@ -17,7 +18,7 @@
 #define ROCE_CREDIT_CODES      32u
 #define ROCE_CREDIT_NONE       31u /* value of the credit field that means "credits not valid" */
 #define ROCE_CREDITS_UNLIMITED UINT32_MAX
-#define ROCE_NEVER_NS          UINT64_MAX /* time of an event that never happens */
+#define ROCE_NEVER_NS          UINT64_MAX /* value of a time that means "never" or "unknown", ns */
 
 /* Returns the wait for RNR NAK timer code 0..31, ns. Code 0 is the longest: 655.36 ms. */
 uint64_t roce_rnr_ns(uint8_t code);
@@ -25,15 +26,16 @@ uint64_t roce_rnr_ns(uint8_t code);
 /* Returns the number of credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
 uint32_t roce_credits(uint8_t code);
 
-/* Returns the largest credit code whose value is at most `free_wqes`; never 31. */
+/* Returns the largest credit code that grants at most `free_wqes` credits; never 31, which grants
+ * no number of credits. */
 uint8_t roce_credit_code(uint32_t free_wqes);
 
-/* Kind of an AETH syndrome, from its bits 6:5; bit 7 must be 0. */
+/* Kind of an AETH syndrome: bits 6:5, if bit 7 is 0. Otherwise the syndrome is reserved. */
 enum roce_syndrome_kind {
     ROCE_SYN_ACK,      /* ACK; low 5 bits: credit code */
     ROCE_SYN_RNR,      /* RNR NAK; low 5 bits: timer code */
     ROCE_SYN_NAK,      /* NAK; low 5 bits: enum roce_nak */
-    ROCE_SYN_RESERVED, /* reserved: bits 6:5 = 10, NAK codes 5..31, or bit 7 set */
+    ROCE_SYN_RESERVED, /* reserved: bits 6:5 are 10, bit 7 is 1, or a NAK has a code from 5 to 31 */
 };
 
 #define ROCE_SYNDROME_ACK 0x00u
@@ -66,7 +68,8 @@ uint32_t roce_mtu_bytes(uint8_t code);
 /* Returns the path MTU code of 256, 512, 1024, 2048 or 4096 bytes; 0 for any other number. */
 uint8_t roce_mtu_code(uint32_t bytes);
 
-/* Returns the local ACK timeout of code 0..31, ns: 4.096 us * 2^code; code 0 is infinite. */
+/* Returns the local ACK timeout of code 0..31, ns: 4.096 us * 2^code. Code 0 means no timeout:
+ * returns ROCE_NEVER_NS. */
 uint64_t roce_ack_timeout_ns(uint8_t code);
 
 /* Returns the name of a value, or NULL if the value has no name. `vals` must be < ROCE_VALS_CNT.

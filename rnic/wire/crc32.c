@@ -31,7 +31,8 @@ const char *roce_crc32_name(void)
 }
 
 /* Continues a CRC four bits at a time, with the 16 remainders of the reflected polynomial
- * 0xEDB88320. The function is slow but short: a fallback, and the reference of the tests. */
+ * 0xEDB88320. The function is slow but short: it is used if the build found no library, and as the
+ * reference of the tests. */
 uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len)
 {
     static const uint32_t nibble[16] = {

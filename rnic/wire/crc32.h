@@ -11,20 +11,21 @@
 /* Continues `crc` (0 to begin, else an earlier result) over `len` bytes, as zlib's crc32() does. */
 uint32_t roce_crc32(uint32_t crc, const uint8_t *p, size_t len);
 
-/* Continues `crc` over the `len` bytes at `from` and copies them to `to`, which must not overlap
- * them. Each byte is read once, so the CRC is that of the copy even if a program writes to `from`
- * meanwhile. Processors with VPCLMULQDQ do both in one pass. */
+/* Continues `crc` over the `len` bytes at `from`, and copies these bytes to `to`. The two areas
+ * must not overlap. The result is the CRC of the copied bytes, even if a program changes the bytes
+ * at `from` meanwhile. Processors with VPCLMULQDQ copy and compute the CRC in one pass. */
 uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
 
-#define ROCE_CRC_ONES 64 /* maximum number of bytes that can be masked */
+#define ROCE_CRC_ONES 64 /* maximum number of bytes that roce_crc32_ones() can mask */
 
-/* Continues *crc over the `len` bytes at `p`, with the first bytes ORed with `ones`. Returns false
- * and does nothing if the processor cannot do both in one pass, or if `len` is 0 or not a multiple
- * of 4. */
+/* Continues *crc over the `len` bytes at `p`; the first ROCE_CRC_ONES bytes are ORed with `ones`
+ * before. Returns true. Returns false and does nothing if the processor cannot do this in one pass,
+ * or if `len` is 0 or not a multiple of 4. */
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
                      const uint8_t ones[ROCE_CRC_ONES]);
 
-/* Computes the CRC with the portable table; the tests use it as their reference. */
+/* Like roce_crc32(), with the portable table. The tests compare other results with this
+ * function. */
 uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len);
 
 /* Returns the name of the CRC library: "isal", "libdeflate" or "portable". */

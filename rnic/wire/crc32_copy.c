@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CRC-32 combined with other work in one pass: with a copy, or with the mask of an ICRC. The CRC
- * libraries have no such functions for this polynomial. tests/bench/bench_wire compares one pass
- * with two.
+ * CRC-32 in one pass with a copy of the bytes, or with the mask of an ICRC. The CRC libraries have
+ * no such functions for this polynomial. tests/bench/bench_wire compares the speed of one pass with
+ * that of two passes.
  *
  * The algorithm is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using
  * PCLMULQDQ Instruction", Intel, 2009. It multiplies the halves of a 128-bit block by x^(D+32) and
@@ -21,11 +21,11 @@
 #include <immintrin.h>
 
 #define FOLDS  __attribute__((target("avx2,avx512f,pclmul,vpclmulqdq")))
-#define VECTOR 64u /* size of a vector in bytes: four blocks */
+#define VECTOR 64u /* size of a vector in bytes; a vector contains four blocks of 128 bits */
 /* number of vectors folded in parallel; with one vector, each step would wait for the previous
  * step */
 #define LANES 4u
-#define LEAST 256u /* minimum length, bytes; for shorter data two passes are as fast */
+#define LEAST 256u /* minimum length, bytes; for shorter data, two passes are as fast as one */
 
 /* Folding constants: x^(D+32) and x^(D-32) modulo the polynomial, reflected and shifted by one bit.
  * The tests check them by comparing CRCs with another implementation. */
@@ -77,7 +77,7 @@ FOLDS static inline uint32_t reduce(__m128i x)
     return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, q), 1);
 }
 
-/* Loads a vector, and copies it unless `to` is NULL. */
+/* Loads the vector at `from`. If `to` is not NULL, also copies it there. */
 FOLDS static inline __m512i load_vector(const uint8_t *from, uint8_t *to)
 {
     __m512i v = _mm512_loadu_si512(from);
@@ -87,7 +87,8 @@ FOLDS static inline __m512i load_vector(const uint8_t *from, uint8_t *to)
     return v;
 }
 
-/* Returns the CRC of LANES vectors in `x` and of `cnt` further ones. */
+/* Returns the CRC of the LANES vectors in `x`, followed by `cnt` vectors at `from`. If `to` is not
+ * NULL, also copies these there. */
 FOLDS static inline uint32_t fold_all(__m512i x[LANES], const uint8_t *from, uint8_t *to,
                                       size_t cnt)
 {
@@ -123,7 +124,8 @@ FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, 
     return fold_all(x, from + LANES * VECTOR, to + LANES * VECTOR, cnt - LANES);
 }
 
-/* Returns the CRC of `cnt` vectors, fewer than LANES. The first two are in `x`. */
+/* Returns the CRC of `cnt` vectors, of which there are fewer than LANES. The first two are in `x`,
+ * the others at `from`. */
 FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, size_t cnt)
 {
     __m512i sum = x[0];
@@ -135,14 +137,14 @@ FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, s
     return ~reduce(fold_blocks(sum));
 }
 
-/* Returns the CRC of `len` bytes, a multiple of 4 and >= 4. Zeros before a packet do not change the
- * CRC, so the first vector may be partly filled. The initial CRC and the mask are applied at the
- * start of the packet. */
+/* Returns the CRC of `len` bytes, a multiple of 4 and >= 4. To get a multiple of the vector size,
+ * zeros are put before the packet, which do not change the CRC. So the initial CRC and the mask are
+ * applied where the packet starts in the first vector. */
 FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {
-    unsigned zeros = -len % VECTOR / 4; /* length of the zeros that fill the first vector, in 4-byte
-                                         * words (one mask bit each) */
+    unsigned zeros = -len % VECTOR / 4; /* number of zeros put before the packet, in words of 4
+                                         * bytes; a mask bit stands for one word */
     size_t cnt = (len + 4 * (size_t)zeros) / VECTOR;
     const uint8_t *full = p + VECTOR - 4 * zeros;
     __mmask16 have = (__mmask16)(0xFFFFu << zeros);

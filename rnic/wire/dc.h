@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * DC: packets of NVIDIA's (Mellanox') dynamically connected transport, which no public
- * specification describes. It uses the opcodes of reliable datagrams.
+ * specification describes. DC packets have the opcodes of reliable datagrams.
  *
- * Known are the lengths and contents of packets that ConnectX sent. 20 bytes follow the BTH: a
- * nonzero byte and a QP number first. Then come the headers of the RC opcode with the same low five
- * bits, and a payload of one path MTU where that opcode has one. Reliable datagrams have a RDETH in
- * this place, whose first byte is reserved and 0. The codec parses both as reliable datagrams, so
- * of a DC packet only the BTH and the functions of this file are valid.
+ * The following is known from captured packets of ConnectX. A DC header of 20 bytes follows the
+ * BTH; it begins with a nonzero byte and a QP number. After it come the headers and the payload of
+ * the RC opcode with the same low five bits. Reliable datagrams have an RDETH in the place of the
+ * DC header, and its first byte is reserved and 0. The codec parses DC packets as reliable
+ * datagrams. So only the BTH and the results of this file's functions are valid for a DC packet.
  */
 #ifndef ROCE_DC_H
 #define ROCE_DC_H
@@ -16,13 +16,15 @@
 
 #define ROCE_DC_LEN 20u
 
-/* Returns whether the packet is DC, as opposed to a reliable datagram. */
+/* Returns whether the packet is a DC packet. Otherwise it is a reliable datagram. The opcode must
+ * be one of reliable datagrams. */
 static inline bool roce_dc_is(const struct roce_pkt *pkt)
 {
     return roce_pkt_has(pkt, ROCE_HDR_RDETH) && pkt->rdeth.resv8 != 0;
 }
 
-/* Returns whether the packet may be DC: it is DC, or the capture cuts it too early to decide. */
+/* Returns whether the packet is a DC packet, or may be one because the capture cuts it before the
+ * byte that decides. */
 static inline bool roce_dc_may_be(const struct roce_pkt *pkt)
 {
     if (!roce_opcode_has(pkt->op, ROCE_HDR_RDETH))

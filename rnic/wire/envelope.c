@@ -9,8 +9,8 @@
 #define IP6_DEST_OPTIONS 60
 #define IP6_EXT_MAX      8 /* maximum number of extension headers; a packet with more is not RoCE */
 
-/* Moves the end of the packet to `end`. If `end` is before the next byte or after the known end,
- * records `defect` instead. */
+/* Sets walk->end to `end`, the end of the packet according to a length field. If `end` is before
+ * the next byte or after walk->end, records `defect` instead. */
 static void limit_end(struct roce_walk *walk, size_t end, enum roce_defect defect)
 {
     if (end < walk->off || end > walk->end)
@@ -25,7 +25,7 @@ static uint16_t ip4_sum(const uint8_t *p, size_t len)
 {
     uint64_t sum = 0;
 
-    /* Adds the 32-bit words of the fixed header; most packets have no options. */
+    /* add the 32-bit words of the fixed header; most packets have no options after it */
     for (unsigned i = 0; i < ROCE_IP4_LEN; i += 4)
         sum += roce_bits_get(p, i, 0, 32);
     for (unsigned i = ROCE_IP4_LEN; i < len; i += 4)
@@ -75,9 +75,9 @@ static int parse_ip4(struct roce_walk *walk)
     pkt->net_off = (uint16_t)ip_off;
     if (pkt->ip4.proto != ROCE_IPPROTO_UDP)
         return ROCE_ERR_NOT_ROCE;
-    /* Reads MF and the fragment offset from the frame, not from the two members that were just
-     * written. Compilers combine the reads of the two members into one load, which waits until both
-     * stores finish. The wait took 10 % of the time of a packet. */
+    /* Read MF and the fragment offset from the frame, not from the two members of pkt->ip4 that
+     * were just written. Compilers combine the two member reads into one load, which must wait for
+     * both stores: this took 10 % of the time of a packet. */
     fragment = roce_bits_get(p, 6, 2, 14);
     if (fragment)
         roce_walk_defect(walk, ROCE_DEFECT_IP_FRAGMENT);
@@ -104,7 +104,8 @@ static int parse_ip4(struct roce_walk *walk)
     return error;
 }
 
-/* Parses IPv6 extension headers up to UDP; they are not allowed in RoCEv2 (CA17-16). */
+/* Parses IPv6 extension headers up to UDP. RoCEv2 does not allow them (CA17-16), so each is
+ * recorded as a defect. */
 static int parse_ip6_ext(struct roce_walk *walk, uint8_t next)
 {
     for (int i = 0; i < IP6_EXT_MAX && next != ROCE_IPPROTO_UDP; i++) {
@@ -148,7 +149,7 @@ static int parse_ip6(struct roce_walk *walk)
     return error ? error : parse_udp(walk);
 }
 
-/* Parses a GRH, whose payload length ends after the ICRC. */
+/* Parses a GRH. Its payload length includes the ICRC. */
 static int parse_grh(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -184,7 +185,7 @@ static int parse_lrh(struct roce_walk *walk)
     return pkt->encap == ROCE_ENCAP_IB_GLOBAL ? parse_grh(walk) : ROCE_OK;
 }
 
-/* Parses VLAN tags and the protocol of the innermost type. */
+/* Parses VLAN tags, then the protocol of the last Ethernet type. */
 static int parse_ethertype(struct roce_walk *walk, uint16_t type)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -297,8 +298,8 @@ static int build_udp(const struct roce_pkt *pkt, unsigned flags, size_t payload_
     if (!p)
         return ROCE_ERR_NOSPACE;
     if (!(flags & ROCE_BUILD_KEEP_LEN))
-        udp.len = (uint16_t)(ROCE_UDP_LEN + payload_len); /* cannot overflow, because the IP length
-                                                           * was checked */
+        udp.len = (uint16_t)(ROCE_UDP_LEN + payload_len); /* cannot overflow: the total IP length,
+                                                           * which is greater, was checked before */
     roce_udp_build(&udp, p);
     return ROCE_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Envelope: the headers around the transport headers: Ethernet, VLAN tags, Linux cooked headers,
- * IPv4, IPv6, UDP, and LRH and GRH of native links and RoCEv1. Private to wire/: users see pkt.h.
- */
+/* Envelope: the headers before the BTH, as distinct from the transport headers. These are Ethernet,
+ * VLAN tags, Linux cooked headers, IPv4, IPv6, UDP; for native links and RoCEv1 LRH and GRH.
+ * Private to wire/: other code includes pkt.h. */
 #ifndef ROCE_ENVELOPE_H
 #define ROCE_ENVELOPE_H
 
@@ -13,11 +13,12 @@
 #define ROCE_SLL2_LEN       20 /* SLL2: the protocol is the first field */
 #define ROCE_SLL2_PROTO_OFF 0
 
-/* State of parsing a frame header by header. */
+/* State while a frame is parsed, one header after another. */
 struct roce_walk {
     struct roce_pkt *pkt;
     size_t off; /* next byte to read, <= limit */
-    size_t end; /* end of the packet on the wire, according to the innermost length field read */
+    size_t end; /* offset of the end of the packet on the wire, according to the innermost length
+                 * field read so far */
     int error;  /* ROCE_OK, or the reason why parsing stopped */
 };
 
@@ -26,10 +27,10 @@ static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect def
     walk->pkt->defects |= UINT32_C(1) << defect;
 }
 
-/* Returns the next `len` bytes. If bytes are missing, returns NULL and sets walk->error:
- * ROCE_ERR_MALFORMED with defect `shrt` if the packet is too short, ROCE_ERR_CUT if the capture
- * lacks them. This function and roce_walk_hdr() are inline, because calling them took a tenth of
- * the instructions of a packet. */
+/* Returns the next `len` bytes of the frame, or NULL if bytes are missing. Then sets walk->error:
+ * ROCE_ERR_MALFORMED with defect `shrt` if the packet is too short, ROCE_ERR_CUT if only the
+ * capture lacks the bytes. This function and roce_walk_hdr() are inline, because calling them took
+ * a tenth of the instructions of a packet. */
 static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
                                             enum roce_defect shrt)
 {
@@ -64,14 +65,14 @@ static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr
     return p;
 }
 
-/* Parses from the start of the frame to the BTH: sets encap, net_off and the headers in walk->pkt,
- * moves walk->off to the BTH and walk->end after the ICRC. Returns walk->error, or
- * ROCE_ERR_NOT_ROCE. */
+/* Parses from the start of the frame to the BTH. Sets encap, net_off and the headers in walk->pkt.
+ * Leaves walk->off at the BTH and walk->end after the ICRC. Returns 0, ROCE_ERR_NOT_ROCE, or
+ * another code of walk->error. */
 int roce_envelope_parse(struct roce_walk *walk);
 
-/* Writes the headers of pkt->encap around a transport part (BTH to ICRC) of `bth_len` bytes.
+/* Writes the headers of pkt->encap that precede a transport part (BTH to ICRC) of `bth_len` bytes.
  * Returns the offset of the first byte that the ICRC covers, or a negative error. On return, the
- * cursor is at the BTH. */
+ * cursor is where the BTH must be written. */
 int roce_envelope_build(const struct roce_pkt *pkt, unsigned flags, size_t bth_len,
                         struct roce_wr *wr);
 

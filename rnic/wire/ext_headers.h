@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Extension headers: the headers between BTH and payload (RETH, AETH and others). Each header is
- * read into, and written from, its member of struct roce_pkt. Private to wire/: users include
- * pkt.h.
+ * Extension headers: the headers between BTH and payload (RETH, AETH and others). Each header has a
+ * member of struct roce_pkt. Private to wire/: other code includes pkt.h.
  */
 #ifndef ROCE_EXT_HEADERS_H
 #define ROCE_EXT_HEADERS_H

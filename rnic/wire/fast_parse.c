@@ -4,7 +4,8 @@
 #include <string.h>
 #include "wire/ext_headers.h"
 
-/* Offsets of the headers of a common packet. */
+/* Offsets of the headers in a frame that roce_fast_parse() accepts: IPv4 without VLAN tag and
+ * options. */
 enum {
     AT_IP4 = ROCE_ETH_LEN,
     AT_UDP = AT_IP4 + ROCE_IP4_LEN,
@@ -31,8 +32,9 @@ static bool ip4_checksum_is_right(const uint8_t *p)
 }
 
 /* Returns whether the frame has Ethernet without tags, IPv4 without options or fragments, UDP,
- * correct lengths and checksum, and no trailer. Reads the frame, not the parsed members: compilers
- * combine the reads of two members into one load, which waits for both stores. */
+ * correct lengths and checksum, and no trailer. Reads the bytes of the frame, not the parsed
+ * members: compilers combine the reads of two members into one load, which waits for both
+ * stores. */
 static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
 {
     const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;
@@ -63,7 +65,7 @@ static void set_payload_and_icrc(struct roce_pkt *pkt, size_t payload_off)
     pkt->icrc = end + ROCE_ICRC_LEN <= pkt->cap_len ? roce_le32_get(frame + end) : 0;
 }
 
-/* Parses the headers after the BTH, all of which must be captured. */
+/* Parses the headers after the BTH. All of them must be captured. */
 static void parse_ext_headers(struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
@@ -111,9 +113,8 @@ bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len,
     roce_ip4_parse(frame + AT_IP4, &pkt->ip4);
     roce_udp_parse(frame + AT_UDP, &pkt->udp);
     roce_bth_parse(bth, &pkt->bth);
-    memset(
-        &pkt->aeth, 0,
-        sizeof(pkt->aeth)); /* copies padding bytes too, because packets are compared as memory */
+    memset(&pkt->aeth, 0, sizeof(pkt->aeth)); /* also clears the padding bytes of the struct,
+                                               * because the tests compare packets with memcmp() */
     memset(&pkt->reth, 0, sizeof(pkt->reth));
     memset(pkt->off, 0, sizeof(pkt->off));
     pkt->off[ROCE_HDR_IP4] = AT_IP4;

@@ -40,7 +40,7 @@ const struct roce_field *roce_field_find(const struct roce_hdr_info *info, const
     return NULL;
 }
 
-/* Writes `len` bytes in hexadecimal; ".." at the end marks a truncated text. */
+/* Writes `len` bytes in hexadecimal. If not all fit, the text ends with "..". */
 static void raw_text(const uint8_t *p, size_t len, char *buf, size_t cap)
 {
     size_t fit = (cap - 1) / 2;

@@ -6,11 +6,11 @@
  *   enum roce_hdr          ROCE_HDR_X
  *   struct roce_x          its fields in host order
  *   ROCE_X_LEN             its length in bytes
- *   roce_x_parse(p, out)   `p` points at ROCE_X_LEN readable bytes; every field is set
+ *   roce_x_parse(p, out)   reads the ROCE_X_LEN bytes at `p` and sets every field
  *   roce_x_build(in, p)    writes all ROCE_X_LEN bytes; bits above a field's width are dropped
  *
- * The decoder, the comparison and the plugin process every header with the same code. They use
- * roce_hdr_info() and struct roce_field, which describe the headers as data.
+ * Code that processes all headers in the same way, such as the plugin, uses roce_hdr_info() and
+ * struct roce_field. These describe the headers as data.
  *
  * CM messages use the same macros: see cm_msg.h.
  */

@@ -3,7 +3,8 @@
 
 #include "wire/envelope.h"
 
-/* Offsets of the fields that change (RFC 791, RFC 8200, RFC 768; IBTA ch. 8 for the GRH). */
+/* offsets of the fields that differ between packets of a QP (RFC 791, RFC 8200, RFC 768; IBTA ch. 8
+ * for the GRH) */
 #define IP4_LEN_OFF  2
 #define IP4_CSUM_OFF 10
 #define IP6_LEN_OFF  4
@@ -46,8 +47,8 @@ static void add16(uint8_t *p, size_t n)
     roce_bits_put(p, 0, 0, 16, roce_bits_get(p, 0, 0, 16) + n);
 }
 
-/* Updates an Internet checksum after `n` was added to the 16-bit word `before` (RFC 1624, equation
- * 3). */
+/* Updates the Internet checksum at `p` after a 16-bit word was changed from `before` to `before` +
+ * `n` (RFC 1624, equation 3). */
 static void update_csum(uint8_t *p, uint32_t before, uint32_t n)
 {
     uint32_t sum = (uint32_t)(~roce_bits_get(p, 0, 0, 16) & 0xFFFF) + (~before & 0xFFFF) +
@@ -68,8 +69,8 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         return ROCE_ERR_NOSPACE;
     if (bth_len > UINT16_MAX - ROCE_HEADER_TEMPLATE_MAX)
         return ROCE_ERR_INVALID;
-    /* Copies a constant number of bytes, which is faster. The excess bytes are overwritten later by
-     * the rest of the frame. */
+    /* Copy a constant number of bytes, which is faster than env->len. The caller later overwrites
+     * the excess bytes with the rest of the frame. */
     if (wr->len - wr->off < ROCE_HEADER_TEMPLATE_MAX)
         memcpy(p, env->bytes, env->len);
     else if (env->len <= ROCE_HEADER_TEMPLATE_SHORT)
@@ -88,7 +89,10 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         add16(net + IP6_LEN_OFF, bth_len);
         add16(net + ROCE_IP6_LEN + UDP_LEN_OFF, bth_len);
         break;
-    default: add16(net + GRH_LEN_OFF, bth_len); break; /* RoCEv1: the GRH has a payload length */
+    default:
+        add16(net + GRH_LEN_OFF, bth_len);
+        break; /* RoCEv1: of the lengths, only the GRH has
+                * one */
     }
     return env->net_off;
 }

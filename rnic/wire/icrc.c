@@ -6,19 +6,20 @@
 #include "wire/crc32.h"
 #include "wire/hdr.h"
 
-/* CRC-32 of the 8 bytes FF that replace the LRH on Ethernet (CA17-22). A test recomputes it. */
+/* CRC-32 of the 8 bytes FF that stand for the LRH on Ethernet (CA17-22). A test checks this
+ * constant. */
 #define CRC_OF_DUMMY_LRH 0x2144DF1Cu
 
 #define PREFIX_MAX (ROCE_ICRC_BTH_OFF_MAX + ROCE_BTH_LEN)
 
 /*
- * Masked bits of each encapsulation without options: offset and bits of each byte. Each list
- * expands to stores, for packets in writable memory, and to a mask of 64 bytes. The mask covers the
- * longest headers up to byte 4 of the BTH. Compilers apply the mask in vector registers, because
- * its length is constant.
+ * Bits that count as ones in the ICRC of each encapsulation (without IP options): M(offset of the
+ * byte, bits). Each list expands to two forms: to stores, for packets in writable memory, and to a
+ * mask of 64 bytes. The mask covers the longest headers up to byte 4 of the BTH. Because its length
+ * is constant, compilers apply it in vector registers.
  *
- * `len` is used for a long packet in read-only memory: the number of bytes, at most 64, that are
- * copied and masked. Any number after the last masked byte is correct; 48 is fastest with ISA-L
+ * `len` is for a long packet in read-only memory: the number of its first bytes, at most 64, that
+ * are copied and masked. It must include the last masked byte; 48 is fastest with ISA-L
  * (tests/bench/bench_wire).
  */
 #define MASK_LEN   ROCE_CRC_ONES
@@ -63,7 +64,8 @@ static const struct mask {
 
 #define BTH_MASK_LEN 5
 
-/* Returns the initial CRC: on Ethernet the CRC of the bytes that replace the LRH. */
+/* Returns the CRC with which the ICRC of an encapsulation begins: on Ethernet the CRC of the 8
+ * bytes that stand for the LRH. */
 static uint32_t crc_start(enum roce_encap encap)
 {
     bool native = encap == ROCE_ENCAP_IB_LOCAL || encap == ROCE_ENCAP_IB_GLOBAL;
@@ -71,20 +73,20 @@ static uint32_t crc_start(enum roce_encap encap)
     return native ? 0 : CRC_OF_DUMMY_LRH;
 }
 
-/* Returns whether the offsets are valid, so that the packet can have an ICRC. */
+/* Returns whether the offsets of BTH and ICRC are possible, so that the packet can have an ICRC. */
 static bool places_valid(enum roce_encap encap, size_t bth_off, size_t icrc_off)
 {
     return encap != ROCE_ENCAP_NONE && bth_off >= masks[encap].bth_off &&
            bth_off <= ROCE_ICRC_BTH_OFF_MAX && icrc_off >= bth_off + ROCE_BTH_LEN;
 }
 
-/* Applies the mask in two parts; the second part ends in the BTH. Options or extension headers may
- * be between the parts. */
+/* Applies the mask to the headers in two parts: up to UDP, and from UDP to byte 4 of the BTH. IP
+ * options or extension headers may be between the two parts. */
 static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
 {
     size_t split =
-        mask->bth_off -
-        ROCE_UDP_LEN; /* encapsulations without UDP have no masked byte from here to the BTH */
+        mask->bth_off - ROCE_UDP_LEN; /* without UDP, no masked byte is in the 8 bytes before the
+                                       * BTH, so the mask may be split there, too */
 
     for (size_t i = 0; i < split; i++)
         net[i] |= mask->ff[i];
@@ -92,7 +94,7 @@ static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
         net[bth_off - ROCE_UDP_LEN + i] |= mask->ff[split + i];
 }
 
-/* Returns the ICRC of a packet with options or extension headers. */
+/* Returns the ICRC of a packet with IPv4 options or IPv6 extension headers. */
 static uint32_t icrc_with_options(const struct mask *mask, uint32_t crc, const uint8_t *net,
                                   size_t bth_off, size_t icrc_off)
 {
@@ -118,8 +120,8 @@ static void put_ones(enum roce_encap encap, uint8_t *net)
     }
 }
 
-/* Returns the ICRC of a short packet. Copies the packet, so that one CRC call is enough: each call
- * costs as much as the CRC of 100 bytes. */
+/* Returns the ICRC of a short packet. Masks a copy of the whole packet, so that one call of
+ * roce_crc32() is enough: a call costs as much as the CRC of 100 bytes. */
 static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *net, size_t icrc_off)
 {
     uint8_t copy[SHORT_MAX];
@@ -157,9 +159,9 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
 
     if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
-    /* Saves and sets the masked bytes one by one. roce_pkt_build() has just written the header:
-     * loading it into vector registers would wait for the stores, which took a third of the
-     * function's time. */
+    /* Saves the masked bytes and sets them one by one. roce_pkt_build() has just written the
+     * header, and loading it into vector registers would have to wait for these stores. The wait
+     * took a third of the function's time. */
     switch (encap) {
 #define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
 #define BACK(off, ones) net[off] = *at++;
@@ -179,8 +181,8 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
     return crc;
 }
 
-/* Returns the CRC-16 with polynomial x^16 + x^12 + x^3 + x + 1 (0x100B), least significant bit
- * first like the ICRC, with initial and final inversion. */
+/* CRC-16 with polynomial x^16 + x^12 + x^3 + x + 1 (0x100B), with initial and final inversion. As
+ * for the ICRC, the least significant bit is processed first. */
 uint16_t roce_vcrc(const uint8_t *lrh, size_t len)
 {
     uint16_t crc = 0xFFFF;

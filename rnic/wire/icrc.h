@@ -14,7 +14,7 @@
  *   IPv6       8 bytes FF, IP with traffic class, flow label, hop limit = ones, UDP and BTH
  *              as above
  *
- * up to the byte before the ICRC itself. It is stored least significant byte first.
+ * The CRC ends with the byte before the ICRC. The ICRC is stored least significant byte first.
  */
 #ifndef ROCE_ICRC_H
 #define ROCE_ICRC_H
@@ -32,8 +32,8 @@ enum roce_encap {
     ROCE_ENCAP_V2_IP6,    /* RoCEv2: IPv6, UDP 4791 */
 };
 
-/* Maximum distance from the first byte covered by the ICRC to the BTH. It fits LRH and GRH, IPv4
- * with all options and UDP, and IPv6 extension headers. */
+/* Maximum distance from the first byte covered by the ICRC to the BTH, bytes. This is enough for
+ * LRH and GRH, for IPv4 with all options and UDP, and for IPv6 with some extension headers. */
 #define ROCE_ICRC_BTH_OFF_MAX 128
 
 /* Returns the ICRC of a packet, or 0 for ROCE_ENCAP_NONE. `net` points to the first covered byte
@@ -41,8 +41,8 @@ enum roce_encap {
  * field at `icrc_off` >= bth_off + 12. All bytes before the ICRC field are readable. */
 uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, size_t icrc_off);
 
-/* Returns the ICRC of a packet in writable memory. The function sets the masked fields to ones in
- * place and restores them, so that the CRC is one pass over the packet. */
+/* Returns the ICRC of a packet in writable memory. Sets the masked bits to ones in the packet,
+ * computes the CRC in one pass, and restores the bits. */
 uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size_t icrc_off);
 
 /* Returns the VCRC (CRC-16, polynomial 0x100B) of the `len` bytes from LRH to ICRC. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Keyed hash: for hash tables whose keys a capture or a peer chooses. Without the secret, keys that
- * all have one hash cannot be chosen. Called by rnic/flow and by replay/util/keymap.h.
+ * Keyed hash: for hash tables whose keys come from a capture or a peer. An attacker who does not
+ * know the secret cannot choose many keys with the same hash. Called by rnic/flow and by
+ * replay/util/keymap.h.
  *
- * It is NH of UMAC (RFC 4418, 5.2.2) with words of 64 bits. Two different keys collide with a
- * probability of 2^-64 before the sum is reduced to 32 bits.
+ * The hash is NH of UMAC (RFC 4418, 5.2.2) with words of 64 bits. Before the sum is reduced to 32
+ * bits, two different keys have the same sum with a probability of 2^-64.
  */
 #ifndef ROCE_KEYED_HASH_H
 #define ROCE_KEYED_HASH_H
@@ -17,7 +18,7 @@ struct roce_hash_secret {
     uint64_t word[ROCE_HASH_WORDS];
 };
 
-/* Makes a secret from a random number. */
+/* Makes a secret from `seed`, which must be random and not known to an attacker. */
 void roce_hash_secret_init(struct roce_hash_secret *secret, uint64_t seed);
 
 /* Returns the hash of a key. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * MAD: the management datagram in a UD SEND Only to QP1. This file has only the common header. The
- * rest of a MAD depends on the management class (communication management: cm_msg.h).
+ * MAD: the management datagram in a UD SEND Only to QP1. This file is only about the common header.
+ * The rest of a MAD depends on the management class (communication management: cm_msg.h).
  *
  * mad.def generates struct roce_mad, ROCE_MAD_LEN, roce_mad_parse() and roce_mad_build(), as hdr.h
- * describes for any header. Chapters are those of IBTA vol. 1. The names of attribute ids are those
- * of communication management, the only class that this project uses.
+ * describes for any header. Chapters are those of IBTA vol. 1. Names of attribute ids exist only
+ * for communication management, the only class that this project uses.
  */
 #ifndef ROCE_MAD_H
 #define ROCE_MAD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "wire/opcode.h"
 
-/* Expansion of "_" in opcodes.def: no header, length 0. */
+/* what "_" in opcodes.def expands to: no header, length 0 */
 #define ROCE_HDR__ ROCE_HDR_CNT
 #define ROCE___LEN 0
 
@@ -12,7 +12,7 @@
 
 /* clang-format off */
 
-/* Row of an opcode that opcodes.def does not list. */
+/* row of an opcode that opcodes.def does not list: reserved or manufacturer specific */
 #define REST(v)                                                                                    \
     [v] = {.value = (v),                                                                           \
            .svc = (enum roce_svc)((v) >> 5),                                                       \
@@ -26,8 +26,8 @@
 #define REST16(v) REST4(v) REST4((v) + 4) REST4((v) + 8) REST4((v) + 12)
 #define REST64(v) REST16(v) REST16((v) + 16) REST16((v) + 32) REST16((v) + 48)
 
-/* Table of 256 rows for unlisted opcodes, which the listed rows override on purpose. The compiler's
- * warning about overrides is off for this table. */
+/* The table first gets 256 rows for unlisted opcodes; the rows of opcodes.def override some of
+ * them. So the compiler's warning about overrides is off here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const struct roce_opcode rows[256] = {

@@ -3,8 +3,8 @@
  * Opcodes: meaning of each of the 256 values of BTH.opcode. The rows are in opcodes.def. No other
  * code knows which headers follow a BTH, or their offsets.
  *
- * Opcode, service, kind and header set are different types, so that no code masks bits of an
- * opcode.
+ * Opcode, service, kind and header set are different types. So other code does not need to mask
+ * bits of an opcode.
  */
 #ifndef ROCE_OPCODE_H
 #define ROCE_OPCODE_H
@@ -59,7 +59,8 @@ enum roce_payload {
     ROCE_PAYLOAD_TAIL, /* 1 byte to one path MTU: Last packets */
     ROCE_PAYLOAD_ANY,  /* 0 bytes to one path MTU: Only packets */
     ROCE_PAYLOAD_8,    /* exactly 8 bytes: ATOMIC WRITE (Annex A19) */
-    ROCE_PAYLOAD_FREE, /* unknown: reserved and manufacturer opcodes */
+    ROCE_PAYLOAD_FREE, /* any length: the specification defines none for reserved and manufacturer
+                        * opcodes */
 };
 
 #define ROCE_OPCODE_HDRS 4 /* maximum number of headers after a BTH */
@@ -88,8 +89,8 @@ enum {
 /* Returns the static description of an opcode value; never NULL. */
 const struct roce_opcode *roce_opcode(uint8_t value);
 
-/* Returns the opcode of another service with the low 5 bits of an RC opcode. Returns a reserved
- * opcode if that service does not have it. */
+/* Returns the opcode of service `svc` that has the low 5 bits of `rc_opcode`, an opcode of RC. If
+ * the service has no such opcode, the result is a reserved opcode. */
 static inline const struct roce_opcode *roce_opcode_in(uint8_t rc_opcode, enum roce_svc svc)
 {
     return roce_opcode((uint8_t)((unsigned)svc << 5 | rc_opcode));
@@ -135,8 +136,8 @@ static inline bool roce_opcode_is_atomic(const struct roce_opcode *op)
     return op->kind == ROCE_KIND_CMP_SWAP || op->kind == ROCE_KIND_FETCH_ADD;
 }
 
-/* Returns whether the request has a response other than an ACK: READ, atomics, ATOMIC WRITE, FLUSH.
- */
+/* Returns whether a request is answered by another packet than an ACK: READ, atomics, ATOMIC WRITE,
+ * FLUSH. */
 static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
 {
     switch (op->kind) {
@@ -161,8 +162,8 @@ static inline bool roce_opcode_ends(const struct roce_opcode *op)
     return (op->pos & ROCE_POS_LAST) != 0;
 }
 
-/* Returns whether `len` bytes of payload may follow the headers. The transport checks the path MTU.
- */
+/* Returns whether the opcode allows `len` bytes of payload, as far as this does not depend on the
+ * path MTU. */
 static inline bool roce_opcode_allows_payload(const struct roce_opcode *op, size_t len)
 {
     switch (op->payload) {
@@ -172,8 +173,8 @@ static inline bool roce_opcode_allows_payload(const struct roce_opcode *op, size
     }
 }
 
-/* Returns whether the packet needs the receive WQE of its message (R093, R094): any SEND, and a
- * WRITE with immediate data. */
+/* Returns whether a packet with this opcode belongs to a message that uses a receive WQE when this
+ * packet arrives (R093, R094): any SEND, or a WRITE packet with immediate data. */
 static inline bool roce_opcode_uses_rq(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_SEND ||

@@ -12,11 +12,11 @@
 
 #define FCS_LEN 4
 
-/* Headers after the BTH whose members of struct roce_pkt are before `parsed_fast`. */
+/* headers after the BTH whose members of struct roce_pkt are before the member parsed_fast */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
-/* Minimum payload, bytes, for copying and CRC in one pass. For shorter payloads one CRC call over
- * the whole packet is as fast. */
+/* minimum length of a payload that roce_pkt_build() copies and checksums in one pass, bytes; for a
+ * shorter one, a single CRC call over the whole packet is as fast */
 #define ONE_PASS_LEN 512
 
 const char *roce_error_text(int error)
@@ -60,8 +60,8 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
 
 /* ---- parse ----------------------------------------------------------------------------------- */
 
-/* Volatile, so that compilers do not know the length: gcc clears a known length with "rep stos",
- * which takes several times as long as memset(). */
+/* The variable is volatile, so that compilers do not know its value. If gcc knows the length, it
+ * clears the struct with "rep stos", which takes several times as long as memset(). */
 static const volatile size_t pkt_len = sizeof(struct roce_pkt);
 
 /* Parses payload and pad, the bytes between headers and ICRC. */
@@ -76,7 +76,7 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_ALIGN);
     if (pkt->bth.padcnt > room) {
         roce_walk_defect(walk, ROCE_DEFECT_PAD_COUNT);
-        return; /* the defect makes the length unusable (R029) */
+        return; /* with this defect, the payload length is unknown (R029) */
     }
     pkt->payload_len = (uint32_t)(room - pkt->bth.padcnt);
     pkt->payload_cap_len = (uint32_t)(captured < pkt->payload_len ? captured : pkt->payload_len);
@@ -92,7 +92,8 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 
-/* Parses the headers of the opcode. If all are captured, their lengths need no separate checks. */
+/* Parses the headers of the opcode. If all of them are captured, no length is checked for each
+ * header. */
 static void parse_exts(struct roce_walk *walk, size_t bth_off)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -112,8 +113,8 @@ static void parse_exts(struct roce_walk *walk, size_t bth_off)
     pkt->present |= op->hdrs;
 }
 
-/* Parses the transport part, from BTH to ICRC. After the BTH was read, defects and a truncated
- * capture are not errors. */
+/* Parses the transport part, from BTH to ICRC. Once the BTH is read, defects and a truncated
+ * capture are recorded but not returned as errors. */
 static int parse_transport(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -136,7 +137,7 @@ static int parse_transport(struct roce_walk *walk)
     if (pkt->op->kind == ROCE_KIND_RESERVED)
         roce_walk_defect(walk, ROCE_DEFECT_OPCODE);
 
-    walk->end = pkt->icrc_off; /* the headers end before the ICRC */
+    walk->end = pkt->icrc_off; /* the headers after the BTH must end before the ICRC */
     parse_exts(walk, bth_off);
     /* The start of the payload is known even if one of the headers is not captured. */
     if (!roce_pkt_defect(pkt, ROCE_DEFECT_HDR_SHORT) && bth_off + pkt->op->len <= walk->end) {
@@ -150,7 +151,8 @@ static int parse_transport(struct roce_walk *walk)
     return ROCE_OK;
 }
 
-/* Handles bytes after the packet: VCRC of a native link, padding, frame check sequence. */
+/* Parses the bytes after the ICRC: VCRC of a native link, Ethernet padding, frame check
+ * sequence. */
 static void parse_trailer(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;
@@ -278,8 +280,8 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
     roce_envelope_init(pkt);
 }
 
-/* Writes a BTH with a pad count that differs from the model's. Few models need it, so only they
- * copy the BTH. */
+/* Writes the BTH of the model at `p` with another pad count. A separate function, because it copies
+ * the BTH, which most packets do not need. */
 static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
 {
     struct roce_bth bth = pkt->bth;
@@ -288,8 +290,8 @@ static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
     roce_bth_build(&bth, p);
 }
 
-/* Writes payload and pad at `p`. Returns the ICRC from `net` to the end of the pad, or with
- * ROCE_BUILD_KEEP_ICRC the model's ICRC. */
+/* Writes payload and pad at `p`. Returns the ICRC of the packet, computed from `net` to the end of
+ * the pad. With ROCE_BUILD_KEEP_ICRC, returns the ICRC of the model instead. */
 static uint32_t put_payload(const struct roce_pkt *pkt, unsigned flags, unsigned padcnt,
                             uint8_t *net, size_t bth_off, uint8_t *p)
 {

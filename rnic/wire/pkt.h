@@ -6,19 +6,20 @@
  *   1. roce_pkt_parse() for a received frame, roce_pkt_parse_captured() or roce_tunnel_parse()
  *      (tunnel.h) for a frame of a capture. They fill in the model and copy nothing: payload and
  *      frame point to the caller's bytes.
- *   2. roce_pkt_dropped() before the headers are trusted, roce_pkt_icrc_check() for the ICRC.
+ *   2. 2. roce_pkt_dropped() returns whether a receiver drops the packet; call it before you rely
+ *      on the headers. roce_pkt_icrc_check() checks the ICRC.
  *
  * To build a frame:
  *   1. roce_pkt_init() sets the constants of an encapsulation and an opcode.
  *   2. The caller fills in addresses, headers and payload.
  *   3. roce_pkt_build() writes the frame, and computes lengths, checksum, pad and ICRC.
  *
- * Parsing a frame without defects and building it again gives the same bytes (a fuzz invariant),
- * except for what building computes: a wrong ICRC or VCRC, unusual pad, an IPv4 checksum FFFF for
- * 0000, and cooked link headers.
+ * If a frame without defects is parsed and built again, the bytes are the same; a fuzz test checks
+ * this. Exceptions: building corrects a wrong ICRC or VCRC, unusual pad bytes, and an IPv4 checksum
+ * FFFF instead of 0000; it does not write Linux cooked headers.
  *
- * All numbers are in host order. Offsets and lengths are bytes. No function here allocates, keeps
- * state, or reads beyond its input. Errors are those of error.h.
+ * All numbers are in host order. Offsets and lengths are bytes. No function here allocates memory,
+ * keeps state, or reads beyond its input. Errors are those of error.h.
  *
  * Sources: IBTA vol. 1 ch. 7 (LRH), 8 (GRH), 9 (transport); Annex A17 (RoCEv2).
  */
@@ -49,8 +50,9 @@
 #define ROCE_VLAN_MAX        4 /* maximum number of VLAN tags; a frame with more is not RoCE */
 #define ROCE_IP4_OPTIONS_MAX 40
 #define ROCE_OVERLAY_VNI     0x01000000u
-/* Maximum length of a frame: jumbo Ethernet with four tags around a 4096-byte payload and all
- * headers. */
+/* value added to a 24-bit VXLAN or GENEVE network number in roce_pkt.overlay, so that network 0
+ * differs from no overlay */
+
 #define ROCE_FRAME_MAX 4352
 
 /* Returns whether an Ethernet type is that of a VLAN tag. */
@@ -67,7 +69,7 @@ enum roce_link {
     ROCE_LINK_SLL2, /* Linux cooked capture v2 */
     ROCE_LINK_IP,   /* raw IP: IPv4 or IPv6 header */
     ROCE_LINK_IB,   /* native InfiniBand: LRH */
-    ROCE_LINK_BTH,  /* BTH, where a dissector on UDP 4791 starts */
+    ROCE_LINK_BTH,  /* BTH: the UDP payload that Wireshark passes to a dissector of port 4791 */
 };
 
 /* Bit numbers of roce_pkt.defects. */
@@ -106,36 +108,36 @@ struct roce_pkt {
     uint32_t payload_len;     /* payload length on the wire, bytes */
     uint32_t payload_cap_len; /* number of captured payload bytes, <= payload_len */
     uint32_t icrc;            /* ICRC in the packet; 0 if it was not captured */
-    uint32_t icrc_off;        /* offset of the ICRC on the wire; the ICRC may not be captured */
+    uint32_t icrc_off;        /* offset of the ICRC in the frame on the wire; may be >= cap_len */
     uint32_t end_off; /* offset of the first byte after the packet: after ICRC, or VCRC of a native
                          link */
     uint16_t net_off; /* offset of the first byte covered by the ICRC: LRH, GRH or IP header */
     uint16_t payload_off; /* offset of the first byte after the headers */
 
-    /* Headers of most packets, stored close to the members above. One core often parses a packet
-     * and another core uses it, so fewer cache lines are faster. */
+    /* Headers of most packets. They are near the members above, because one core often parses a
+     * packet that another core then uses: fewer cache lines must be transferred. */
     struct roce_ip4 ip4;
     struct roce_udp udp;
     struct roce_bth bth;
     struct roce_aeth aeth;
     struct roce_reth reth;
 
-    /* Offset of each present header in `frame`. VLAN tags have one offset, that of the first tag.
-     */
+    /* Offset of each present header in `frame`. For VLAN tags, the offset of the first tag. */
     uint16_t off[ROCE_HDR_CNT];
 
     struct roce_eth eth;
     uint8_t pad[3]; /* BTH.PadCnt pad bytes, zero by the specification (R027) */
 
     /* The members from here to the end are zero in most packets. */
-    bool parsed_fast; /* roce_pkt_parse_fast() parsed the packet, and the members from here on are
-                       * zero */
+    bool parsed_fast; /* roce_pkt_parse_fast() parsed the packet, and all members after this one are
+                       * zero, except headers of the opcode */
     uint8_t vlan_cnt;
     uint8_t tunnel; /* enum roce_tunnel of the tunnel around the packet (tunnel.h), or 0 */
     struct roce_vlan vlan[ROCE_VLAN_MAX]; /* VLAN tags, outermost first; `type` is the type after
                                            * the tag */
     struct roce_lrh lrh;
-    uint32_t overlay; /* ROCE_OVERLAY_VNI with a 24-bit network number (tunnel.h); 0: no overlay */
+    uint32_t overlay; /* network number of the innermost VXLAN or GENEVE header plus
+                       * ROCE_OVERLAY_VNI (tunnel.h); 0: no overlay */
     /* Network layer headers. */
     uint8_t ip4_options_len; /* length of the IPv4 options, 0..40, a multiple of 4 */
     uint8_t ip4_options[ROCE_IP4_OPTIONS_MAX];
@@ -154,17 +156,18 @@ struct roce_pkt {
 
     uint16_t vcrc; /* VCRC of a native link */
 
-    /* For building: headers before the BTH, built earlier (header_template.h), or NULL. */
+    /* for building: template of the headers before the BTH (header_template.h); NULL: they are
+     * built from the members above */
     const struct roce_header_template *header_template;
 };
 
 /*
- * Parses the packet at `frame`, of which `cap_len` bytes were captured. On the wire it had
- * `wire_len`
- * >= cap_len bytes. Returns
+ * Parses the packet at `frame`, of which `cap_len` bytes were captured. On the wire the frame had
+ * `wire_len` >= cap_len bytes. Returns
  *
- * 0                   if the BTH was parsed. `present` is the set of parsed headers, pkt->defects
- *                     that of the defects. Call roce_pkt_dropped() before you rely on the headers.
+ * 0                   if the BTH was parsed. pkt->present is the set of parsed headers, and
+ *                     pkt->defects the set of defects. Call roce_pkt_dropped() before you rely on
+ *                     the headers.
  * ROCE_ERR_NOT_ROCE   for another protocol, and for a fragment without a UDP header
  * ROCE_ERR_CUT        if the capture ends before the end of the BTH
  * ROCE_ERR_MALFORMED  if a WALK defect precedes the BTH; pkt->defects has the defect
@@ -174,16 +177,17 @@ struct roce_pkt {
 int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame, size_t cap_len,
                    size_t wire_len);
 
-/* Parses most frames faster than roce_pkt_parse(), with the same model. Returns false for any other
- * frame and leaves *pkt unchanged. *pkt must be all zero, or the result of a parse function for an
- * earlier frame; members that are already zero are not cleared again. */
+/* Parses a usual frame (see fast_parse.h) faster than roce_pkt_parse(), with the same result in
+ * *pkt, and returns true. For any other frame, returns false and leaves *pkt unchanged. *pkt must
+ * be all zero, or the result of a parse function for an earlier frame: members that are already
+ * zero are not cleared again. */
 bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                          size_t cap_len, size_t wire_len);
 
-/* Parses a frame of a capture with the result of roce_pkt_parse(). Mirror ports may truncate frames
- * without a mark in the capture file. A frame counts as truncated if three conditions hold: it is
- * shorter than its IP and UDP lengths, which agree; its IPv4 checksum is correct; its last bytes
- * are not a correct ICRC. pkt->wire_len is then computed from the IP length. */
+/* Like roce_pkt_parse(), for a frame of a capture. Mirror ports may truncate frames without a mark
+ * in the capture file. A frame counts as truncated if three conditions hold: the frame is shorter
+ * than its IP and UDP lengths, which agree; its IPv4 checksum is correct; its last four bytes are
+ * not a correct ICRC. pkt->wire_len is then computed from the IP length. */
 int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                             size_t cap_len, size_t wire_len);
 
@@ -191,8 +195,8 @@ int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uin
  * and others). The ICRC is not checked: see roce_pkt_icrc_check(). */
 bool roce_pkt_dropped(const struct roce_pkt *pkt);
 
-/* Computes the checksum of an IPv4 header of `len` bytes (RFC 791) and writes it into the
- * header. */
+/* Computes the checksum of the IPv4 header at `ip`, which has `len` bytes (RFC 791), and writes the
+ * checksum into the header. */
 void roce_ip4_set_checksum(uint8_t *ip, size_t len);
 
 const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
@@ -200,15 +204,15 @@ const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
 enum roce_icrc_status {
     ROCE_ICRC_GOOD,
     ROCE_ICRC_BAD,
-    ROCE_ICRC_UNVERIFIED, /* the ICRC cannot be checked: truncated capture, bare BTH, or
-                           * contradicting lengths */
+    ROCE_ICRC_UNVERIFIED, /* the ICRC cannot be checked: truncated capture, no headers before the
+                           * BTH, or lengths that contradict each other */
 };
 
 /* Computes the ICRC of a parsed packet and compares it with the ICRC in the packet. For GOOD and
- * BAD, stores the computed value in *expected unless `expected` is NULL. */
+ * BAD, stores the computed ICRC in *expected; `expected` may be NULL. */
 enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *expected);
 
-/* Fields that roce_pkt_build() copies from the model instead of computing them. */
+/* Flags of roce_pkt_build(): these fields are copied from the model instead of computed. */
 enum {
     ROCE_BUILD_KEEP_LEN = 1u << 0,  /* IP, UDP, GRH and LRH lengths, IHL */
     ROCE_BUILD_KEEP_CSUM = 1u << 1, /* IPv4 header checksum */
@@ -220,23 +224,24 @@ enum {
  * Writes the packet that `pkt` describes to `buf`, without trailer. `encap` selects the envelope,
  * and ROCE_HDR_ETH in `present` adds an Ethernet header with its VLAN tags. `bth.opcode` determines
  * the headers after the BTH. `payload` and `payload_len` are the payload. `link` and
- * `payload_cap_len` are ignored. The model must have the types and next-header numbers of all
- * headers; roce_pkt_init() sets them.
+ * `payload_cap_len` are ignored. The Ethernet types and next-header numbers in the model must be
+ * set, as roce_pkt_init() does.
  *
  * Returns the length, ROCE_ERR_NOSPACE if the length exceeds `cap`, or ROCE_ERR_INVALID if the
- * model cannot be encoded: payload above 64 KiB, too many options or tags, or payload NULL with a
- * length.
+ * model cannot be encoded: a payload above 64 KiB, too many options or tags, or a NULL payload with
+ * a payload_len above 0.
  */
 int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, size_t cap);
 
 /* Initializes a model for building. All members are zero, except for the constants of `encap` and
  * `opcode` (versions, types, next headers, UDP 4791, DF, hop limits of 64, MigReq 1, P_Key 0xFFFF).
- * The caller fills in addresses, QPN, PSN, headers and payload. All encapsulations except the
- * native ones and NONE have an Ethernet header. */
+ * The caller fills in addresses, QPN, PSN, headers and payload. The model has an Ethernet header,
+ * unless the encapsulation is native InfiniBand or NONE. */
 void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode);
 
-/* Returns source and destination address of the network layer as 16 bytes: GID, IPv6 address, or
- * IPv4 address as ::ffff:a.b.c.d (A17.4.1.1). Both are zero if the packet has no network layer. */
+/* Copies the source and destination address of the network layer, 16 bytes each: a GID, an IPv6
+ * address, or an IPv4 address as ::ffff:a.b.c.d (A17.4.1.1). Both are zero if the packet has no
+ * such addresses. */
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16]);
 
 static inline bool roce_pkt_has(const struct roce_pkt *pkt, enum roce_hdr hdr)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* PSN: packet sequence number, 24 bits. The struct type prevents "<" on two PSNs from compiling.
- * Arithmetic is modulo 2^24. Order is by the shorter distance, as in Linux rxe (psn_compare) and
- * hfi1 (delta_psn). */
+/* PSN: packet sequence number, 24 bits. It is a struct, so that a comparison of two PSNs with "<"
+ * does not compile. Arithmetic is modulo 2^24. Of two PSNs, the later one is found by the shorter
+ * distance, as in Linux rxe (psn_compare) and hfi1 (delta_psn). */
 #ifndef ROCE_PSN_H
 #define ROCE_PSN_H
 
@@ -11,8 +11,8 @@
 #define ROCE_PSN_MASK 0xFFFFFFu
 
 typedef struct roce_psn {
-    uint32_t v; /* PSN value 0 .. 0xFFFFFF, host byte order; for the wire and for printing, never
-                 * for comparison */
+    uint32_t v; /* PSN value 0 .. 0xFFFFFF in host byte order; use it for the wire and for printing,
+                 * not to compare */
 } roce_psn;
 
 /* Converts a number to a PSN; bits above the low 24 are dropped. */
@@ -21,7 +21,7 @@ static inline roce_psn roce_psn_of(uint32_t v)
     return (roce_psn){v & ROCE_PSN_MASK};
 }
 
-/* Returns the PSN `n` packets later, or earlier for a negative n. */
+/* Returns the PSN that is `n` after `a`; for a negative `n`, before `a`. */
 static inline roce_psn roce_psn_add(roce_psn a, int32_t n)
 {
     return roce_psn_of(a.v + (uint32_t)n);
@@ -51,7 +51,8 @@ static inline bool roce_psn_eq(roce_psn a, roce_psn b)
 }
 
 /* Returns the number of PSNs of a message of `len` bytes at a path MTU of `mtu` bytes: one for each
- * packet, and one for an empty message. A READ request of that length consumes the same number. */
+ * packet, and one for an empty message. A READ request of `len` bytes also uses this number of
+ * PSNs. */
 static inline uint32_t roce_psn_cnt(uint32_t len, uint32_t mtu)
 {
     return len == 0 ? 1 : len / mtu + (len % mtu != 0);

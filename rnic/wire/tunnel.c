@@ -47,7 +47,7 @@ static const uint8_t *take_bytes(struct tunnel_walk *walk, size_t len)
     return p;
 }
 
-/* Records a tunnel: the outermost one, or one that cannot be decapsulated. */
+/* Records a tunnel if it is the outermost one, or if its inner packet cannot be read. */
 static void set_tunnel(struct tunnel_walk *walk, enum roce_tunnel tunnel)
 {
     if (!walk->tunnel || !roce_tunnel_info(tunnel)->open)
@@ -61,8 +61,8 @@ static void set_inner_link(struct tunnel_walk *walk, enum roce_tunnel tunnel, en
     walk->found = true;
 }
 
-/* Limits the end to the length in a header. A length beyond the frame means that a mirror port
- * truncated the frame. */
+/* Moves walk->end to `len` bytes after the next byte, if that is earlier. A length beyond the end
+ * is ignored: a mirror port truncated the frame. */
 static void limit_end(struct tunnel_walk *walk, size_t len)
 {
     if (len < walk->end - walk->off)
@@ -71,7 +71,7 @@ static void limit_end(struct tunnel_walk *walk, size_t len)
 
 /* ---- contents of tunnels --------------------------------------------------------------------- */
 
-/* Continues with the inner protocol that an Ethernet type names. */
+/* Handles the inner protocol with Ethernet type `type` of a tunnel. */
 static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint16_t type)
 {
     set_tunnel(walk, tunnel);
@@ -86,8 +86,8 @@ static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel
     }
 }
 
-/* Continues with the inner protocol that a number in NSH (RFC 8300, 2.2) or in the generic VXLAN
- * header names. */
+/* Handles the inner protocol with number `next` of a tunnel: a number of NSH (RFC 8300, 2.2), which
+ * the generic VXLAN header also uses. */
 static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint8_t next)
 {
     static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
@@ -97,7 +97,8 @@ static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tu
         inner_by_ethertype(walk, tunnel, types[next]);
 }
 
-/* Returns whether the bytes after `skip` bytes may be an Ethernet header that leads to RoCE. */
+/* Returns whether an Ethernet header may begin `skip` bytes after the next byte, with the Ethernet
+ * type of a packet that may contain RoCE. */
 static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
 {
     uint16_t type;
@@ -109,8 +110,9 @@ static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
            roce_ethertype_is_tag(type);
 }
 
-/* Parses MPLS labels, then IP or a pseudowire. A pseudowire is an Ethernet frame with or without a
- * control word (RFC 4448 4.6). Only the bytes of the frame show which one. */
+/* Parses MPLS labels, then an IP packet or a pseudowire. A pseudowire is an Ethernet frame, with or
+ * without a control word before it (RFC 4448 4.6). The header does not tell whether there is a
+ * control word; the bytes that follow must show it. */
 static void at_mpls(struct tunnel_walk *walk)
 {
     const uint8_t *p;
@@ -170,7 +172,7 @@ static void at_erspan(struct tunnel_walk *walk, uint16_t type, bool seq)
 {
     const uint8_t *p;
 
-    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header belongs to ERSPAN */
+    walk->tunnel = ROCE_TUNNEL_ERSPAN; /* the GRE header is part of ERSPAN, so record only ERSPAN */
     if (type == TYPE_ERSPAN2 && !seq) {
         set_inner_link(walk, ROCE_TUNNEL_ERSPAN, ROCE_LINK_ETHERNET);
         return;
@@ -191,7 +193,7 @@ static void at_gre(struct tunnel_walk *walk)
         return;
     seq = (p[0] & 0x10) != 0;
     type = (uint16_t)roce_be_get(p + 2, 2);
-    /* Skips checksum, key and sequence number, four bytes each. */
+    /* skip checksum, key and sequence number: four bytes each, present if their flag is set */
     if (!take_bytes(walk, 4u * ((unsigned)(p[0] >> 7) + (p[0] >> 5 & 1u) + seq)))
         return;
     if (type == TYPE_ERSPAN2 || type == TYPE_ERSPAN3)
@@ -258,7 +260,8 @@ static void at_gtp(struct tunnel_walk *walk)
     set_inner_link(walk, ROCE_TUNNEL_GTP, ROCE_LINK_IP);
 }
 
-/* Parses the UDP ports of tunnels (IANA); Linux used 8472 for VXLAN before a port was assigned. */
+/* Handles the UDP ports of tunnels (IANA). Linux used port 8472 for VXLAN before IANA assigned
+ * 4789. */
 static void at_udp(struct tunnel_walk *walk)
 {
     const uint8_t *p = take_bytes(walk, ROCE_UDP_LEN);
@@ -311,7 +314,7 @@ static void at_ip4(struct tunnel_walk *walk)
         return;
     if (ip.len >= walk->off - off)
         limit_end(walk, ip.len - (walk->off - off));
-    /* Only the first fragment has the UDP ports. */
+    /* only the first fragment has a UDP header, with the ports */
     if (ip.frag == 0 || ip.proto != ROCE_IPPROTO_UDP)
         at_protocol(walk, ip.proto, ip.mf || ip.frag != 0);
 }
@@ -342,8 +345,8 @@ static void at_ip6(struct tunnel_walk *walk)
         at_protocol(walk, next, fragment);
 }
 
-/* Parses a tag and the type after it. IP after VLAN tags is not a tunnel. IP after a tag of a port
- * extender is the inner packet. */
+/* Parses a tag of `len` bytes and the Ethernet type at its end. An IP packet after VLAN tags is not
+ * in a tunnel. After the tag of a port extender (`of_port`), an IP packet is the inner packet. */
 static void at_tag(struct tunnel_walk *walk, size_t len, bool of_port)
 {
     const uint8_t *p = take_bytes(walk, len);
@@ -387,7 +390,7 @@ static void at_type(struct tunnel_walk *walk, uint16_t type)
     }
 }
 
-/* Parses from the start of a frame to the next inner frame. */
+/* Parses from the start of a frame to the first frame inside it. */
 static void walk_frame(struct tunnel_walk *walk, enum roce_link link)
 {
     const uint8_t *p;
@@ -431,7 +434,7 @@ const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel)
     return tunnel > ROCE_TUNNEL_NONE && tunnel < ROCE_TUNNEL_CNT ? &infos[tunnel] : NULL;
 }
 
-/* Returns whether the packet is known to be RoCE, even if not all of it was read. */
+/* Returns whether the packet is certainly RoCE, although it may not be parsed completely. */
 static bool is_roce(const struct roce_pkt *pkt, int error)
 {
     return error != ROCE_ERR_NOT_ROCE &&
@@ -439,7 +442,7 @@ static bool is_roce(const struct roce_pkt *pkt, int error)
             (roce_pkt_has(pkt, ROCE_HDR_UDP) && pkt->udp.dport == ROCE_UDP_PORT));
 }
 
-/* Parses the tunnels of a frame that is not a RoCE packet itself. */
+/* Parses the frame inside the tunnels of a frame. The outer frame is not RoCE itself. */
 static int parse_inside(struct roce_pkt *pkt)
 {
     enum roce_tunnel outermost = ROCE_TUNNEL_NONE, closed = ROCE_TUNNEL_DEEP;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Tunnel: RoCE packets inside other packets, as mirror ports (ERSPAN, GRE) and overlay networks
- * (VXLAN, GENEVE) send them. Only readers of captures look into tunnels; a device is not the
- * destination of the inner packet. */
+ * (VXLAN, GENEVE) send them. Only readers of captures parse the inner packets; a device does not,
+ * because the inner packets are not for it. */
 #ifndef ROCE_TUNNEL_H
 #define ROCE_TUNNEL_H
 
@@ -25,13 +25,13 @@ struct roce_tunnel_info {
 const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel);
 
 /*
- * Parses a frame of a capture, and a RoCE packet inside tunnels. A frame without tunnel gives the
- * result of roce_pkt_parse_captured(). Otherwise the model describes the inner frame: pkt->frame
- * and its lengths, pkt->link with its first header, pkt->tunnel with the outermost tunnel, and
- * pkt->overlay with the network of the innermost VXLAN or GENEVE header.
+ * Parses a frame of a capture. For a frame without tunnel, this is roce_pkt_parse_captured(). If a
+ * RoCE packet is inside tunnels, *pkt describes the inner frame: pkt->frame and its lengths,
+ * pkt->link with its first header, pkt->tunnel with the outermost tunnel, and pkt->overlay with the
+ * network of the innermost VXLAN or GENEVE header.
  *
- * With ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel that could not be decapsulated, or
- * ROCE_TUNNEL_NONE.
+ * If the result is ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel whose inner packet cannot be read,
+ * or ROCE_TUNNEL_NONE if there is no such tunnel.
  */
 int roce_tunnel_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                       size_t cap_len, size_t wire_len);

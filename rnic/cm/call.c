@@ -18,7 +18,7 @@ static void copy_private(uint8_t *to, size_t room, const void *from, size_t len)
 
 /* ---- listening ------------------------------------------------------------------------------- */
 
-/* Returns whether two listeners of a service would get the same requests. */
+/* Returns whether two listeners of one service listen at the same GID or GIDs. */
 static bool overlap(const struct rnic_cm_id *a, const struct rnic_cm_id *b)
 {
     if (a->at_gid || b->at_gid)
@@ -26,7 +26,7 @@ static bool overlap(const struct rnic_cm_id *a, const struct rnic_cm_id *b)
     return (a->ip4 && b->ip4) || (a->ip6 && b->ip6);
 }
 
-/* Listens at the GIDs that the members at_gid, addr.local, ip4 and ip6 of the id describe. */
+/* Listens for `service_id` at the GIDs that id->at_gid, addr.local, ip4 and ip6 describe. */
 static int listen_for(struct rnic_cm_id *id, uint64_t service_id)
 {
     struct rnic_cm *cm = id->cm;
@@ -84,7 +84,8 @@ int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
     roce_cm_msg_init(&msg, ROCE_CM_REQ, id->tid);
     msg.req = id->req;
     cm_enter(id, RNIC_CM_REQ_SENT);
-    /* Response timeout of the peer, plus twice the packet lifetime (12.9.8.2; R237). */
+    /* time between retransmissions: response timeout of the peer plus twice the packet lifetime
+     * (12.9.8.2; R237) */
     cm_send(id, &msg, 2 * life + cm_code_ns(req->remote_cm_timeout), req->max_cm_retries, now);
     return RNIC_OK;
 }
@@ -103,7 +104,7 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_ti
     id->rep = *rep;
     id->rep.local_comm_id = id->local;
     id->rep.remote_comm_id = id->remote;
-    /* Responder resources of one side limit the initiator depth of its peer (R238). */
+    /* The responder resources of one side limit the initiator depth of the other side (R238). */
     id->rep.responder_resources = min_u8(rep->responder_resources, id->req.initiator_depth);
     if (!RNIC_FAULT(CM_RAISES))
         id->rep.initiator_depth = min_u8(rep->initiator_depth, id->req.responder_resources);
@@ -158,8 +159,8 @@ void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const vo
                       : id->state == RNIC_CM_REP_RCVD ? REJ_REP
                                                       : REJ_OTHER;
     msg.rej.reason = (uint16_t)reason;
-    if (reason == ROCE_CM_REJ_TIMEOUT) { /* the CA GUID identifies the sender, because the peer may
-                                          * not know our communication id */
+    if (reason == ROCE_CM_REJ_TIMEOUT) { /* add our CA GUID: the peer may not know our communication
+                                          * id yet */
         msg.rej.info_len = 8;
         roce_bits_put(msg.rej.info, 0, 0, 64, id->cm->attr.ca_guid);
     }
@@ -174,7 +175,7 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
         id->state != RNIC_CM_REP_SENT && id->state != RNIC_CM_MRA_REP_RCVD)
         return RNIC_ERR_STATE;
     cm_send_rej(id, reason, private_data, len);
-    cm_enter_timewait(id, now); /* TIMEWAIT: a repeated request is answered by the same REJ */
+    cm_enter_timewait(id, now); /* in TIMEWAIT, a repeated REQ or REP is answered by the same REJ */
     return RNIC_OK;
 }
 
@@ -254,8 +255,9 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
 
 /* ---- deleting an id -------------------------------------------------------------------------- */
 
-/* Discards the events of `id`. Returns one unfetched request for the listener `id`, or NULL if
- * there is none. */
+/* Discards the events of `id`. But if `id` is a listener and an event is a request that the program
+ * has not fetched, returns the id of this request, which the caller must delete. Returns NULL if
+ * there is no such event. */
 static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;

@@ -12,19 +12,19 @@
  *   6. rnic_cm_expire() at the time of rnic_cm_deadline().
  *   7. rnic_cm_id_del(), rnic_cm_del() at the end.
  *
- * The engine owns its ids. One thread at a time uses an engine. Errors are negative enum
- * rnic_error. A mistake of a peer is never an error: the engine answers with a REJ, or not at all
- * (R246).
+ * The engine owns its ids. Only one thread at a time may use an engine. Errors are negative enum
+ * rnic_error. A wrong message of a peer is never an error: the engine answers it with a REJ, or
+ * drops it (R246).
  *
  * Messages are those of wire/cm_msg.h. The caller of a function supplies the message to send, and
  * the engine fills in communication ids and transaction ids. An event contains the received
  * message. conn.h builds messages from a program's parameters (port spaces, addresses, QP
  * attributes).
  *
- * Several engines, each in its own process, may share a port: each receives every MAD. An engine
- * processes MADs with its communication ids, which have a prefix, and requests for its services.
- * rnic_cm_attr.answers_unknown decides whether the engine also answers all other MADs. R001.. are
- * the rules of rnic/rules.md.
+ * Several engines, each in its own process, may share a port; then each receives every MAD. An
+ * engine processes the MADs with its communication ids (recognised by their prefix) and the
+ * requests for its services. rnic_cm_attr.answers_unknown decides whether the engine also answers
+ * requests for unknown services and ids. R001 and so on are the rules of rnic/rules.md.
  */
 #ifndef RNIC_CM_H
 #define RNIC_CM_H
@@ -42,46 +42,49 @@ struct rnic_cm_addr {
 };
 
 enum rnic_cm_unknown {
-    RNIC_CM_UNKNOWN_SERVICE, /* a REQ or SIDR_REQ for a service id that no listener of this engine
-                              * has */
-    RNIC_CM_UNKNOWN_COMM_ID, /* a DREQ for a communication id with the prefix of another engine */
+    RNIC_CM_UNKNOWN_SERVICE, /* a REQ or SIDR_REQ for a service id for which this engine has no
+                              * listener */
+    RNIC_CM_UNKNOWN_COMM_ID, /* a DREQ for a communication id whose prefix is that of another
+                              * engine */
 };
 
 struct rnic_cm_attr {
     uint64_t ca_guid; /* GUID of the CA, host byte order */
-    /* Prefix of the communication ids of this engine; 0 bits: no other engine shares the port. */
+    /* Prefix of the communication ids of this engine, in their upper bits. id_prefix_bits is 0 if
+     * no other engine shares the port. */
     uint32_t id_prefix;      /* prefix; only its low `id_prefix_bits` bits are used */
     unsigned id_prefix_bits; /* number of bits of the prefix, 0..12 */
-    uint32_t seed[2];        /* random start values of the communication ids and of the transaction
-                              * ids */
-    /* Returns whether this engine answers requests for unknown services and ids (R232, R233). NULL:
-     * always. */
+    uint32_t seed[2];        /* random start values: of the communication ids, and of the
+                              * transaction ids */
+    /* Returns whether this engine answers requests for an unknown service (`number` is the service
+     * id) or communication id (R232, R233). NULL: it always does. */
     bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number);
-    /* Time that a REQ or SIDR_REQ for an unknown service waits for a listener, ns; 0: reject at
-     * once. A rejection is final, and a program may connect just before its peer listens. The wait
-     * is at most half of the response timeout in the REQ. */
+    /* Time that a REQ or SIDR_REQ for an unknown service waits for a listener, ns; 0: no wait,
+     * reject at once. The wait is useful because a rejection is final, and a peer may connect
+     * shortly before the program here listens. It is at most half of the response timeout in the
+     * REQ. */
     uint64_t listen_wait;
-    /* Returns whether another engine of the port has this service; a request then does not wait in
-     * this engine. NULL: never. */
+    /* Returns whether another engine of the port listens for this service. If so, a request for the
+     * service does not wait in this engine. NULL: no other engine does. */
     bool (*served_elsewhere)(void *user, uint64_t service_id);
     void *user;
 };
 
-/* Creates an engine. Returns NULL if out of memory or with too many prefix bits. */
+/* Creates an engine. Returns NULL if out of memory, or if id_prefix_bits is too large. */
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr);
 
-/* Frees the engine and all its ids without sending any message. Accepts NULL. */
+/* Frees the engine and all its ids without sending any message. `cm` may be NULL. */
 void rnic_cm_del(struct rnic_cm *cm);
 
 /* ---- MADs in and out, time ------------------------------------------------------------------- */
 
-/* Processes the payload of a UD packet from QP 1 to QP 1. Returns true if this engine is
- * responsible for the MAD. */
+/* Processes the payload of a UD packet from QP 1 to QP 1. Returns whether the MAD is for this
+ * engine, and not for another engine of the port. */
 bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
                    const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Removes the next MAD to send (256 bytes) from the queue. Returns false if there is none. The
- * queue has at most 4096 MADs; more are dropped, as on a network. */
+/* Removes the next MAD to send (256 bytes) from the queue. Returns true, or false if there is none.
+ * The queue has at most 4096 MADs; further ones are dropped, as if lost on the network. */
 bool rnic_cm_output(struct rnic_cm *cm, uint8_t mad[ROCE_MAD_SIZE], struct rnic_cm_addr *addr);
 
 /* Returns the number of queued MADs. */
@@ -91,36 +94,39 @@ unsigned rnic_cm_pending(const struct rnic_cm *cm);
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm);
 void rnic_cm_expire(struct rnic_cm *cm, rnic_time now);
 
-/* Returns the number of exchanges that wait for a DREP. A process may wait until the number is 0
- * before it exits. */
+/* Returns the number of connections for which a DREQ was sent and the DREP has not arrived. A
+ * process may wait until the number is 0 before it exits. */
 unsigned rnic_cm_disconnecting(const struct rnic_cm *cm);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
 enum rnic_cm_event_type {
-    RNIC_CM_REQUEST,     /* msg.req arrived for `listener`; the program answers the request with the
-                          * new id `id` */
-    RNIC_CM_RESPONSE,    /* msg.rep arrived: call rnic_cm_establish() or rnic_cm_reject() */
-    RNIC_CM_ESTABLISHED, /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
-    RNIC_CM_REJECTED,    /* msg.rej arrived, also for an established connection whose peer did not
-                          * receive the RTU */
-    RNIC_CM_UNREACHABLE, /* the peer did not answer a REQ, REP or SIDR_REQ */
-    RNIC_CM_DISCONNECTED,  /* msg.dreq arrived (answer it with rnic_cm_disconnect()), or msg.drep or
-                            * .rej, or the DREP is missing (msg.kind is ROCE_CM_MSG_CNT) */
+    RNIC_CM_REQUEST,      /* msg.req arrived for `listener`; the program accepts or rejects the
+                           * request with the new id `id` */
+    RNIC_CM_RESPONSE,     /* msg.rep arrived: call rnic_cm_establish() or rnic_cm_reject() */
+    RNIC_CM_ESTABLISHED,  /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
+    RNIC_CM_REJECTED,     /* msg.rej arrived; also after the connection was established, if its peer
+                           * did not receive the RTU */
+    RNIC_CM_UNREACHABLE,  /* the peer did not answer a REQ, REP or SIDR_REQ */
+    RNIC_CM_DISCONNECTED, /* msg.dreq arrived: answer it with rnic_cm_disconnect(). Or the answer
+                           * to our DREQ arrived: msg.drep or msg.rej. Or no answer arrived:
+                           * msg.kind is ROCE_CM_MSG_CNT */
     RNIC_CM_TIMEWAIT_EXIT, /* TIMEWAIT has ended: the QPN may be reused (R234) */
-    RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the program answers the
-                            * request with the new id `id` */
+    RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the program answers the request
+                            * with the new id `id` */
     RNIC_CM_SIDR_RESPONSE, /* msg.sidr_rep arrived */
 };
 
 struct rnic_cm_event {
     enum rnic_cm_event_type type;
     struct rnic_cm_id *id;
-    struct rnic_cm_id *listener; /* listener of a request; NULL for other events */
-    struct roce_cm_msg msg; /* message of the event; .kind is ROCE_CM_MSG_CNT if there is none */
+    struct rnic_cm_id *listener; /* id of the listener for which the request arrived; NULL for other
+                                  * events */
+    struct roce_cm_msg msg; /* received message; msg.kind is ROCE_CM_MSG_CNT if no message caused
+                             * the event */
 };
 
-/* Removes the oldest event and stores it in *out. Returns false if there is none. */
+/* Removes the oldest event and stores it in *out. Returns true, or false if there is no event. */
 bool rnic_cm_event(struct rnic_cm *cm, struct rnic_cm_event *out);
 
 /* ---- communication ids ----------------------------------------------------------------------- */
@@ -129,7 +135,7 @@ enum rnic_cm_state {
     RNIC_CM_IDLE,
     RNIC_CM_LISTEN,
     RNIC_CM_REQ_SENT,
-    RNIC_CM_MRA_REQ_RCVD, /* the peer requested more time (MRA) */
+    RNIC_CM_MRA_REQ_RCVD, /* the peer asked for more time to answer the REQ (MRA) */
     RNIC_CM_REQ_RCVD,
     RNIC_CM_REP_SENT,
     RNIC_CM_MRA_REP_RCVD,
@@ -148,11 +154,12 @@ enum rnic_cm_state {
 /* Creates an id. Returns NULL if out of memory, or if RNIC_CM_IDS_MAX ids exist. */
 struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user);
 
-/* Ends the exchange of an id and deletes the id. A received REQ is rejected. A connection sends a
- * DREQ, which is retransmitted until the peer answers; a DREQ of the peer is answered by a DREP. An
- * XRC target sends no DREQ, because its QP may outlive the id (as in Linux: core/cm.c,
- * cm_destroy_id()). Events of the id are discarded, and unfetched requests for a listener are
- * rejected. The engine keeps the state that TIMEWAIT needs. `id` may be NULL. */
+/* Ends the exchange of an id and deletes the id. A REQ that was received but not answered is
+ * rejected. If a connection exists, a DREQ is sent and retransmitted until the peer answers. A DREQ
+ * of the peer is answered by a DREP. An XRC target sends no DREQ, because its QP may outlive the id
+ * (as in Linux: core/cm.c, cm_destroy_id()). Events of the id are discarded. If the id is a
+ * listener, requests that the program has not fetched are rejected. The engine keeps the state that
+ * TIMEWAIT needs. `id` may be NULL. */
 void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now);
 
 void *rnic_cm_id_user(const struct rnic_cm_id *id);
@@ -164,56 +171,59 @@ uint32_t rnic_cm_id_remote(const struct rnic_cm_id *id); /* Returns the peer's c
                                                           * if unknown. */
 void rnic_cm_id_addr(const struct rnic_cm_id *id, struct rnic_cm_addr *out);
 
-/* Returns the REQ or REP of the exchange, sent or received; all zero if there is none. */
+/* Return the REQ or the REP of the exchange, whether sent or received. All members are zero if
+ * there is none. */
 const struct roce_cm_req *rnic_cm_id_req(const struct rnic_cm_id *id);
 const struct roce_cm_rep *rnic_cm_id_rep(const struct rnic_cm_id *id);
 bool rnic_cm_id_active(const struct rnic_cm_id *id); /* Returns whether this id sent the REQ (active
                                                       * side). */
 
-/* Returns the QPN that this end sent in its messages. The peer puts the number in its DREQ. Returns
- * 0 if no message was sent. */
+/* Returns the QPN that this end sent in its REQ or REP. The peer's DREQ contains this QPN. Returns
+ * 0 if no such message was sent. */
 uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id);
 
-/* Each function below returns RNIC_ERR_STATE if the id is in a state that does not allow the call.
- */
+/* Each function below returns RNIC_ERR_STATE if the state of the id does not allow the call. */
 
-/* Listens for `service_id` at one local GID, or at all GIDs (NULL). Returns RNIC_ERR_EXISTS if
- * another id listens for that service at that GID. */
+/* Listens for `service_id` at the local GID `gid`, or at all GIDs if `gid` is NULL. Returns
+ * RNIC_ERR_EXISTS if another id already listens for this service at this GID. */
 int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid[16]);
 
-/* Listens for `service_id` at all GIDs that are IPv4 addresses, or at all others. Returns
- * RNIC_ERR_EXISTS if another id listens for that service at all of these GIDs. */
+/* Listens for `service_id` at all GIDs that are IPv4 addresses (`ip4`), or at all other GIDs.
+ * Returns RNIC_ERR_EXISTS if another id already listens for this service at all of these GIDs. */
 int rnic_cm_listen_family(struct rnic_cm_id *id, uint64_t service_id, bool ip4);
 
-/* Sends a REQ, with local_comm_id filled in, and retransmits it until it is answered (R237). */
+/* Sends a REQ and retransmits it until an answer arrives (R237). The engine sets local_comm_id of
+ * the REQ. */
 int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
                     const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Answers a REQ with a REP, with communication ids filled in. Responder resources and initiator
- * depth are limited to the values in the REQ (R238). */
+/* Answers a REQ with a REP, whose communication ids the engine sets. The engine reduces responder
+ * resources and initiator depth to what the REQ allows (R238). */
 int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_time now);
 
-/* Answers a REP with an RTU; private data may be NULL. */
+/* Answers a REP with an RTU. `private_data` may be NULL. */
 int rnic_cm_establish(struct rnic_cm_id *id, const void *private_data, size_t len, rnic_time now);
 
-/* Answers a REQ or REP with a REJ, or withdraws a REP whose RTU has not arrived. */
+/* Answers a REQ or REP with a REJ. Also ends an exchange whose REP was sent but whose RTU has not
+ * arrived. */
 int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *private_data,
                    size_t len, rnic_time now);
 
 /* Sends a DREQ to end a connection, or answers the peer's DREQ with a DREP. */
 int rnic_cm_disconnect(struct rnic_cm_id *id, const void *private_data, size_t len, rnic_time now);
 
-/* Establishes the connection without the RTU, because the peer's first packet arrived earlier
- * (R055). */
+/* Treats the connection as established although the RTU has not arrived. The program calls this
+ * when the first packet of the peer arrives before the RTU (R055). */
 int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now);
 
-/* Sends a SIDR_REQ to resolve a UD service, with request_id filled in. `timeout` is a code (4.096
- * us * 2^n); `timeout` and `retries` are as in a REQ. */
+/* Sends a SIDR_REQ to resolve a UD service. The engine sets its request_id. `timeout` is the code
+ * of the time between retransmissions (4.096 us * 2^n), and `retries` is their number, as in a
+ * REQ. */
 int rnic_cm_sidr_request(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
                          uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Answers a SIDR_REQ with a SIDR_REP, with request_id filled in. A repeated SIDR_REQ gets the same
- * SIDR_REP. */
+/* Answers a SIDR_REQ with a SIDR_REP, whose request_id the engine sets. If the peer repeats the
+ * SIDR_REQ, the engine repeats this SIDR_REP. */
 int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "wire/gid.h"
 
-#define LID_PERMISSIVE 0xFFFFu /* permissive LID, used by a port without LIDs (R227) */
+#define LID_PERMISSIVE 0xFFFFu /* LID of a port without LIDs: the permissive LID (R227) */
 #define PKEY_DEFAULT   0xFFFFu
 
 void rnic_cm_path_defaults(struct rnic_cm_path *path)
@@ -13,8 +13,8 @@ void rnic_cm_path_defaults(struct rnic_cm_path *path)
         .packet_life_time = 14, .cm_timeout = 18, .max_cm_retries = 15, .ack_delay = 12};
 }
 
-/* Returns delay + 2 * lifetime as a code (power of two): the greater of both, plus one if they are
- * about equal. */
+/* Returns the code of delay + 2 * lifetime. Codes are powers of two, so this is the greater of the
+ * two codes; it is one more if the two are about equal. */
 uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
 {
     unsigned both = packet_life_time + 1u;
@@ -27,8 +27,8 @@ uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
     return (uint8_t)(code < 31 ? code : 31);
 }
 
-/* Writes an address of the RDMA-IP header. An IPv4 address is in the last 4 bytes; the others are
- * zero (R242). */
+/* Writes an address of the RDMA-IP header. Only the last 4 bytes of an IPv4 address are not zero
+ * (R242). */
 static void put_rdmaip_address(uint8_t to[16], const uint8_t gid[16])
 {
     memset(to, 0, 16);
@@ -104,8 +104,8 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
         return RNIC_ERR_INVALID;
     *rep = (struct roce_cm_rep){
         .local_qpn = xrc ? 0 : param->qpn,
-        .local_eecn = xrc ? param->qpn : 0, /* Annex A14: the field contains the QPN of the XRC
-                                             * target */
+        .local_eecn = xrc ? param->qpn : 0, /* Annex A14: for an XRC target, its QPN is in this
+                                             * field */
         .starting_psn = param->starting_psn,
         .responder_resources = param->responder_resources,
         .initiator_depth = xrc ? 0 : param->initiator_depth, /* an XRC target sends no requests */
@@ -185,8 +185,8 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
     };
     if (active) {
         out->dest_qpn = roce_cm_rep_qpn(rep);
-        out->max_rd_atomic = rep->responder_resources; /* the peer's responder resources limit
-                                                        * outstanding READs (R238) */
+        out->max_rd_atomic = rep->responder_resources; /* the responder resources of the peer limit
+                                                        * our outstanding READs (R238) */
         out->max_dest_rd_atomic = rep->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(rep->target_ack_delay, life);
     } else {
@@ -196,7 +196,8 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         out->max_dest_rd_atomic = rep_known ? rep->responder_resources : req->initiator_depth;
         out->timeout = rnic_cm_ack_timeout(ack_delay, life);
     }
-    /* A REP may exceed the limits of the device, although the REQ did not offer more (R238). */
+    /* The REP of a peer may contain more than the REQ offered, and more than our device supports
+     * (R238). */
     out->max_rd_atomic = clamp_rd_atomic(out->max_rd_atomic);
     out->max_dest_rd_atomic = clamp_rd_atomic(out->max_dest_rd_atomic);
 }

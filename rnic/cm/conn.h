@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Connection parameters: builds the CM messages of cm.h from a program's parameters, and the
- * attributes of a QP from CM messages. Port spaces and addresses are those of the RDMA-IP CM (Annex
+/* Connection parameters: builds CM messages (cm.h) from the parameters of a program, and QP
+ * attributes from CM messages. Port spaces and addresses are those of the RDMA-IP CM (Annex
  * A11). */
 #ifndef RNIC_CM_CONN_H
 #define RNIC_CM_CONN_H
 
 #include "cm/cm.h"
 
-/* Addresses of a request, as GIDs (IPv4 as ::ffff:a.b.c.d). */
+/* Port space, ports and addresses of a request. Addresses are GIDs (IPv4 as ::ffff:a.b.c.d). */
 struct rnic_cm_ip {
     enum roce_cm_port_space space;
     uint16_t sport, dport;
@@ -17,23 +17,23 @@ struct rnic_cm_ip {
 /* Path and timeouts of a connection. */
 struct rnic_cm_path {
     uint8_t mtu;              /* path MTU code: 1..5 for 256..4096 bytes */
-    uint8_t packet_life_time; /* packet lifetime code */
+    uint8_t packet_life_time; /* packet lifetime code: 4.096 us * 2^n */
     uint8_t tclass, hop_limit;
     uint32_t flow;
-    uint8_t cm_timeout;     /* CM response timeout of the peer, as a code */
+    uint8_t cm_timeout;     /* CM response timeout of the peer, as a code (4.096 us * 2^n) */
     uint8_t max_cm_retries; /* maximum number of CM retransmissions, 0..15 */
-    uint8_t ack_delay;      /* ACK delay of the local responder, as a code */
+    uint8_t ack_delay;      /* ACK delay of the local responder, as a code (4.096 us * 2^n) */
 };
 
 /* Sets the defaults for software CMs on Ethernet: packet lifetime 2^14 (67 ms), CM response timeout
- * 2^18 (1.1 s; Linux has 2^20), 15 retries. MTU and hop limit stay 0. */
+ * 2^18 (1.1 s; Linux has 2^20), 15 retries. All other members, also MTU and hop limit, are 0. */
 void rnic_cm_path_defaults(struct rnic_cm_path *path);
 
 /* Parameters of rdma_connect(3) and rdma_accept(3). */
 struct rnic_cm_param {
     enum rnic_qp_type type; /* QP type: RC, UC, XRC_SEND or XRC_RECV */
     uint32_t qpn;
-    uint32_t starting_psn; /* PSN of the peer's first request (R240) */
+    uint32_t starting_psn; /* PSN at which the peer must start its requests (R240) */
     uint8_t responder_resources, initiator_depth;
     uint8_t retry_count, rnr_retry_count; /* retry count and RNR retry count, 0..7 */
     bool flow_control, srq;
@@ -45,8 +45,8 @@ struct rnic_cm_param {
 #define RNIC_CM_SIDR_PRIVATE 180u /* maximum private data in a SIDR_REQ, bytes */
 #define RNIC_CM_REP_PRIVATE  196u
 
-/* Build a REQ, REP or SIDR_REQ. Return RNIC_ERR_INVALID for a QP type without connections, or if
- * the private data is too long. */
+/* Build a REQ, REP or SIDR_REQ. Return RNIC_OK, or RNIC_ERR_INVALID if the QP type has no
+ * connections or the private data is too long. */
 int rnic_cm_make_req(struct roce_cm_req *req, const struct rnic_cm_param *param,
                      const struct rnic_cm_path *path, const struct rnic_cm_ip *ip,
                      const struct rnic_cm_addr *addr, uint64_t ca_guid);
@@ -55,14 +55,16 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
 int rnic_cm_make_sidr_req(struct roce_cm_sidr_req *req, const struct rnic_cm_ip *ip,
                           const void *private_data, size_t len);
 
-/* Reads the addresses of a REQ or SIDR_REQ of the RDMA-IP CM. Returns false for other messages. */
+/* Reads port space, ports and addresses of a REQ or SIDR_REQ of the RDMA-IP CM. Returns true, or
+ * false for any other message. */
 bool rnic_cm_ip_of(const struct roce_cm_msg *msg, struct rnic_cm_ip *ip);
 
-/* QP attributes that follow from the messages of an id, limited to values that a device accepts.
- * Attributes from a message that has not arrived are 0. */
+/* QP attributes that follow from the CM messages of an id, limited to what our device accepts. An
+ * attribute is 0 if the message that contains it has not arrived. */
 struct rnic_cm_qp {
     uint32_t dest_qpn;
-    uint32_t sq_psn, rq_psn; /* starting PSNs of both directions (R240) */
+    uint32_t sq_psn, rq_psn; /* starting PSNs of the requests that this QP sends, and of those that
+                              * it receives (R240) */
     uint8_t mtu;             /* path MTU code */
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     uint8_t timeout, retry_cnt, rnr_retry;
@@ -70,8 +72,8 @@ struct rnic_cm_qp {
 
 void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_cm_qp *out);
 
-/* Returns the local ACK timeout code. The arguments are codes, too: the responder's ACK delay and a
- * packet lifetime (R239). */
+/* Returns the local ACK timeout, as a code, from the ACK delay of the responder and the packet
+ * lifetime, also codes (R239). */
 uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
 
 #endif

@@ -9,7 +9,7 @@ static uint64_t service_of(const struct roce_cm_msg *msg)
     return msg->kind == ROCE_CM_REQ ? msg->req.service_id : msg->sidr_req.service_id;
 }
 
-/* Returns whether the message repeats a kept request. */
+/* Returns whether `msg` is a repetition of the stored request `early`. */
 static bool is_repetition(const struct cm_early_request *early, const struct roce_cm_msg *msg,
                           const struct rnic_cm_addr *addr)
 {
@@ -20,8 +20,8 @@ static bool is_repetition(const struct cm_early_request *early, const struct roc
                                      : early->msg.sidr_req.request_id == msg->sidr_req.request_id);
 }
 
-/* Returns the time for which a request waits, ns: up to half of the Remote CM Response Timeout of a
- * REQ (12.7.1.2). */
+/* Returns for how long a request waits for a listener, ns. For a REQ, at most half of its Remote CM
+ * Response Timeout (12.7.1.2). */
 static uint64_t wait_for_listener_ns(const struct rnic_cm *cm, const struct roce_cm_msg *msg)
 {
     uint64_t half = cm_code_ns(msg->req.remote_cm_timeout) / 2;

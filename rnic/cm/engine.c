@@ -6,7 +6,9 @@
 #include "base/entropy.h"
 #include "wire/gid.h"
 
-#define ID_BITS 20u /* number of variable bits of a communication id; the prefix is above them */
+/* number of low bits of a communication id that differ within an engine; the prefix is above these
+ * bits */
+#define ID_BITS 20u
 
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
 {
@@ -57,8 +59,8 @@ bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id)
     return ((comm_id ^ (bits ? cm->attr.id_prefix << (32 - bits) : 0)) & mask) == 0;
 }
 
-/* Returns a new communication id, never 0. Ids increase, so that late messages do not match a new
- * id. */
+/* Returns a new communication id, never 0. The ids count up, so that a late message of an ended
+ * exchange does not name a new one. */
 static uint32_t new_comm_id(struct rnic_cm *cm)
 {
     unsigned bits = cm->attr.id_prefix_bits;
@@ -165,8 +167,8 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id)
 
 /* ---- peers ----------------------------------------------------------------------------------- */
 
-/* Returns the list for a number that a peer chose. The random factor prevents peers from filling
- * one list. */
+/* Returns the list in `table` for a number that a peer chose. The factor is random, so that a peer
+ * cannot choose many numbers that belong to one list. */
 static struct rnic_list *peer_bucket(const struct rnic_cm *cm, struct rnic_list *table,
                                      uint32_t number)
 {
@@ -271,8 +273,8 @@ struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, con
 
 /* ---- states and time ------------------------------------------------------------------------- */
 
-/* Returns the list of half-open or rejected exchanges that contains an exchange in this state, or
- * NULL. */
+/* Returns the list that must contain an exchange in this state, the half-open or the rejected ones,
+ * or NULL if neither. */
 static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     if (id->active)
@@ -287,7 +289,7 @@ static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_stat
     }
 }
 
-/* Moves the id to the list of half-open or rejected exchanges that its new state requires. */
+/* Moves the id to the list that its new state requires: half-open, rejected, or neither. */
 static void list_half_open(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     struct cm_source *to = half_open_list(id, state);
@@ -324,7 +326,8 @@ void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state)
         rnic_list_del(&id->by_remote);
         rnic_list_del(&id->by_qpn);
     } else if (state == RNIC_CM_TIMEWAIT) {
-        rnic_list_del(&id->by_qpn); /* a connection in this state has ended (R231) */
+        rnic_list_del(&id->by_qpn); /* after the end of the connection, another connection may use
+                                     * this QPN of the peer (R231) */
     }
 }
 
@@ -333,8 +336,8 @@ void cm_timer(struct rnic_cm_id *id, rnic_time at)
     rnic_heap_set(&id->cm->timers, &id->timer, at);
 }
 
-/* Enters TIMEWAIT, which lasts while a packet of the connection may be on the network. As in Linux
- * the time is the local ACK timeout: 2 packet lifetimes and the responder's delay (12.9.8.1). */
+/* TIMEWAIT lasts as long as a packet of the connection may be on the network. As in Linux, this is
+ * the local ACK timeout: twice the packet lifetime plus the responder's delay (12.9.8.1). */
 void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now)
 {
     cm_enter(id, RNIC_CM_TIMEWAIT);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Engine: state of a CM and the functions that its files share. Private to this folder. Calls go
- * one way: timers.c -> input.c -> half_open.c -> call.c -> early_requests.c -> engine.c. */
+/* Engine: state of a CM and the functions that its files share. Private to this folder. A file
+ * calls only files to its right: timers.c -> input.c -> half_open.c -> call.c -> early_requests.c
+ * -> engine.c. */
 #ifndef RNIC_CM_ENGINE_H
 #define RNIC_CM_ENGINE_H
 
@@ -13,11 +14,12 @@
 /* maximum number of queued MADs, enough for a thousand connections that end together */
 #define CM_OUT_MAX     4096u
 #define CM_BUCKET_BITS 10u
-#define CM_BUCKETS     (1u << CM_BUCKET_BITS) /* lists of a hash table */
-/* service timeout in an MRA: code of 69 s, as Linux uses (cma.c, CMA_CM_MRA_SETTING) */
+#define CM_BUCKETS     (1u << CM_BUCKET_BITS) /* number of lists in a hash table */
+/* service timeout in an MRA, as a code: 69 s, as in Linux (cma.c, CMA_CM_MRA_SETTING) */
 #define CM_MRA_TIMEOUT 24u
 
-/* List of half-open or rejected exchanges, the oldest one first. */
+/* List of exchanges, the oldest one first: the half-open ones of all peers or of some peers, or the
+ * rejected ones (half_open.c). */
 struct cm_source {
     struct rnic_list ids;
     unsigned cnt;
@@ -30,10 +32,11 @@ struct rnic_cm_id {
     struct rnic_list by_remote, by_qpn;
     struct rnic_list half_open; /* link in cm->half_open or cm->rejected */
     struct rnic_list by_source; /* link in cm->by_source, if half-open */
-    struct cm_source *in;       /* list that has `half_open`, or NULL */
-    unsigned queued;            /* number of events in cm->event that name the id */
+    struct cm_source *in;       /* list that contains the id by its link `half_open`:
+                                 * &cm->half_open, &cm->rejected or NULL */
+    unsigned queued;            /* number of events in cm->event for this id */
     void *user;
-    bool deleted; /* the user deleted the id; only its exchange still has to end */
+    bool deleted; /* the program deleted the id; it exists until its exchange has ended */
     bool active;  /* the id sent the REQ or SIDR_REQ */
     enum rnic_cm_state state;
     uint32_t local, remote;
@@ -41,13 +44,15 @@ struct rnic_cm_id {
     struct rnic_cm_addr addr;
     uint64_t tid; /* transaction id of the exchange's first message */
 
-    uint64_t service_id; /* LISTEN: service id */
-    bool at_gid;         /* LISTEN: only at GID addr.local */
-    bool ip4, ip6;       /* LISTEN without at_gid: at GIDs that are IPv4 addresses, at others */
+    uint64_t service_id; /* if the id is a listener: service id */
+    bool at_gid;         /* if the id is a listener: it listens only at GID addr.local */
+    bool ip4, ip6;       /* if the id is a listener without at_gid: it listens at IPv4 GIDs, at all
+                          * other GIDs */
 
-    /* Last message sent. A timer or a repeated message of the peer causes its retransmission. */
+    /* The last message sent. It is retransmitted by a timer, or when the peer repeats its
+     * message. */
     uint8_t sent[ROCE_MAD_SIZE];
-    enum roce_cm sent_kind; /* kind of `sent`; ROCE_CM_MSG_CNT: nothing was sent */
+    enum roce_cm sent_kind; /* kind of the message in `sent`; ROCE_CM_MSG_CNT if none was sent */
     uint8_t retries_left;   /* number of retransmissions left */
     uint64_t timeout;       /* time between retransmissions, ns */
     struct rnic_heap_node timer;
@@ -55,7 +60,7 @@ struct rnic_cm_id {
     uint32_t local_qpn, remote_qpn;
     struct roce_cm_req req;
     struct roce_cm_rep rep;
-    uint32_t request_id; /* request id of a SIDR exchange */
+    uint32_t request_id; /* request id, if the exchange is a SIDR_REQ and SIDR_REP */
 };
 
 struct cm_out {
@@ -65,7 +70,8 @@ struct cm_out {
 
 #define CM_EARLY_MAX 64u
 
-/* Request for a service without a listener, kept until a program listens. */
+/* A request for a service without a listener. It waits until a program listens, or until the time
+ * `until`. */
 struct cm_early_request {
     struct roce_cm_msg msg;
     struct rnic_cm_addr addr;
@@ -77,9 +83,10 @@ struct rnic_cm {
     struct rnic_map by_local;
     struct rnic_list ids;
     struct rnic_list listeners;
-    uint32_t factor; /* random factor of the hash for by_remote and by_qpn, odd */
+    uint32_t factor; /* random odd factor of the hash in by_remote and by_qpn */
     struct rnic_list by_remote[CM_BUCKETS], by_qpn[CM_BUCKETS];
-    struct cm_source by_source[CM_BUCKETS]; /* half-open exchanges by hash of the peer's GID */
+    struct cm_source by_source[CM_BUCKETS]; /* half-open exchanges, in lists selected by a hash of
+                                             * the peer's GID */
     struct cm_source half_open, rejected;
     uint32_t id_cnt;
     uint32_t id_next;
@@ -89,14 +96,16 @@ struct rnic_cm {
     struct cm_early_request early[CM_EARLY_MAX];
     unsigned early_cnt;
 
-    struct cm_out *out; /* ring of MADs to send, up to CM_OUT_MAX; more are dropped */
+    struct cm_out *out; /* ring of MADs to send; it grows up to CM_OUT_MAX entries, and further MADs
+                         * are dropped */
     unsigned out_cap, out_first, out_cnt;
 
     struct rnic_cm_event *event;
     size_t event_cap, event_first, event_cnt; /* ring of events; event_cap is a power of two */
 };
 
-/* Returns the time of a code, 4.096 us * 2^code, in ns. */
+/* Changes the state of the id. Removes the id from the hash tables that the new state does not
+ * need, and moves it to the list of half-open or rejected exchanges if it belongs there. */
 static inline uint64_t cm_code_ns(unsigned code)
 {
     return UINT64_C(4096) << (code & 31);
@@ -107,18 +116,20 @@ bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 /* Changes the state of the id, and removes the id from tables that the new state does not need. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
-/* Returns the list of the half-open exchanges of a peer. A few peers may share a list. */
+/* Returns the list of half-open exchanges that contains those of this peer. Other peers with the
+ * same hash use the same list. */
 struct cm_source *cm_source_of(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
 
-/* Ends the oldest half-open exchanges if there are too many for another one of this peer
- * (half_open.c). */
+/* Called before another exchange of this peer begins. Ends the oldest half-open exchanges if the
+ * limit of this peer or of all peers is reached (half_open.c). */
 void cm_half_open_limit(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
 
-/* Sets the timer of the id; RNIC_NEVER stops it. */
+/* Sets the timer of the id to expire at time `at`; RNIC_NEVER stops the timer. */
 void cm_timer(struct rnic_cm_id *id, rnic_time at);
 
-/* Sends a message of the exchange and stores it for retransmission. With `retries`, a timer also
- * retransmits the message. */
+/* Sends a message of the exchange and stores it in id->sent. If `retries` > 0, a timer retransmits
+ * it every `timeout` ns, up to `retries` times. It is also sent again if the peer repeats its
+ * message. */
 void cm_send(struct rnic_cm_id *id, struct roce_cm_msg *msg, uint64_t timeout, uint8_t retries,
              rnic_time now);
 void cm_send_again(struct rnic_cm_id *id);
@@ -130,38 +141,42 @@ void cm_send_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 void cm_post_event(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
                    const struct roce_cm_msg *msg);
 
-/* Enters TIMEWAIT: waits until late packets and repeated messages cannot arrive any more, then ends
- * the id. */
+/* Enters TIMEWAIT, which lasts until no late packet or repeated message of the connection can
+ * arrive. Then the id becomes idle. */
 void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now);
 void cm_free_id(struct rnic_cm_id *id);
 
-/* Sets the peer of an exchange, and inserts the id into the tables of peers. */
+/* Sets communication id, CA GUID and QPN of the peer, and inserts the id into the hash tables
+ * by_remote and by_qpn. */
 void cm_set_peer(struct rnic_cm_id *id, uint32_t remote, uint64_t guid, uint32_t qpn);
 struct rnic_cm_id *cm_find_remote(struct rnic_cm *cm, uint32_t remote, uint64_t guid,
                                   const struct rnic_cm_addr *addr);
-/* Sets the request id of a passive SIDR exchange, and finds the exchange of a repeated request. */
+/* Sets the request id of a SIDR exchange that the peer began, so that cm_find_request() finds the
+ * exchange when the peer repeats its SIDR_REQ. */
 void cm_set_request(struct rnic_cm_id *id, uint32_t request_id);
 struct rnic_cm_id *cm_find_request(struct rnic_cm *cm, uint32_t request_id,
                                    const struct rnic_cm_addr *addr);
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
                                const struct rnic_cm_addr *addr);
 
-/* Returns the listener for the service at this GID, else the listener at all GIDs, else NULL. */
+/* Returns the listener for the service at this GID, or else the listener for the service at all
+ * GIDs, or else NULL. */
 struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16]);
 
-/* Processes a REQ or SIDR_REQ. With `no_wait`, a request without a listener is rejected at once. */
+/* Processes a REQ or SIDR_REQ. Returns whether the request is for this engine. If `no_wait`, a
+ * request for a service without a listener is rejected at once. */
 bool cm_handle_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                        const struct rnic_cm_addr *addr, rnic_time now, bool no_wait);
 
-/* Keeps a request for a service without a listener (early_requests.c). Returns false if the request
- * must be answered at once. */
+/* Stores a request for a service without a listener (early_requests.c). Returns true, or false if
+ * the request must be answered at once. */
 bool cm_keep_early_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                            const struct rnic_cm_addr *addr, rnic_time now);
 rnic_time cm_early_deadline(const struct rnic_cm *cm);
-/* Removes an early request whose wait has ended and stores it in *out. Returns false if there is
- * none. */
+/* Removes an early request whose wait has ended, and stores it in *out. Returns true, or false if
+ * there is none. */
 bool cm_early_take_due(struct rnic_cm *cm, rnic_time now, struct cm_early_request *out);
-/* Makes the early requests for a service due, because a program now listens for it. */
+/* Ends the wait of the early requests for this service, because a program now listens. */
 void cm_early_listen(struct rnic_cm *cm, uint64_t service_id);
 
 /* Send a message of one kind; used by several files. */

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Half-open exchanges: exchanges that peers began and did not finish, and exchanges that were
- * rejected. A peer may begin any number of exchanges, with its own address or another one. The
- * engine ends the oldest ones, so that they use up neither ids nor CPU time. */
+/* Half-open exchanges: a peer sent a request, and the connection is neither established nor ended.
+ * Peers may begin any number of exchanges, also with wrong source addresses. So the engine limits
+ * the half-open and the rejected exchanges: it ends the oldest ones before they use up ids or CPU
+ * time. */
 #include "cm/engine.h"
 
-/* Limits of half-open exchanges: of one peer, and of all peers. */
+/* maximum number of half-open exchanges of one peer, and of all peers */
 #define HALF_OPEN_SOURCE 2048u
 #define HALF_OPEN_MAX    8192u
 
-/* Number of rejected exchanges kept to repeat the REJ. An older exchange is forgotten: a repeated
- * REQ then counts as new and is rejected again. */
+/* Maximum number of rejected exchanges whose REJ is stored. If an older one is repeated, its REQ
+ * counts as new and is rejected again. */
 #define REJECTED_MAX 1024u
 
-/* Ends an exchange without its last messages. The program gets the same event as after a timeout.
- */
+/* Ends a half-open or rejected exchange before its time. The program gets the event that it would
+ * get after a timeout. */
 static void abandon_exchange(struct rnic_cm_id *id)
 {
     bool rejected = id->state == RNIC_CM_TIMEWAIT;

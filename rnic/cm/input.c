@@ -24,8 +24,7 @@ static void send_rej_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 enum {
     OF_REQ = 0,
     OF_REP = 1
-}; /* values of REJ.message and MRA.message: the REJ or MRA answers
-    * a REQ or a REP (R235) */
+}; /* values of the field "message" in a REJ or MRA: which message the REJ or MRA answers (R235) */
 
 static void send_mra(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8_t what)
 {
@@ -46,8 +45,9 @@ static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what,
 
 /* ---- finding the id of a message ------------------------------------------------------------- */
 
-/* Returns the id of the exchange that a message names, if the message is from the same peer. Before
- * the peer's communication id is known, any remote id matches. */
+/* Returns the id whose communication id is `local`, if the message is from the peer of that id.
+ * `remote` must be the communication id of the peer, unless that is not known yet. Returns NULL if
+ * there is no such id. */
 static struct rnic_cm_id *find_id(struct rnic_cm *cm, uint32_t local, uint32_t remote,
                                   const struct rnic_cm_addr *addr)
 {
@@ -88,7 +88,7 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
             send_rej_once(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ,
                           ROCE_CM_REJ_STALE);
         break;
-    default: break; /* the exchange does not wait for this message any more */
+    default: break; /* the exchange has ended, or has gone past the REQ */
     }
 }
 
@@ -100,7 +100,8 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
 
     if (req->transport == ROCE_CM_TRANSPORT_RD || (req->transport == ROCE_CM_TRANSPORT_EXTENDED &&
                                                    req->ext_transport != ROCE_CM_EXT_TRANSPORT_XRC))
-        return ROCE_CM_REJ_INVALID_TRANSPORT; /* invalid combination of transport types (R245) */
+        return ROCE_CM_REJ_INVALID_TRANSPORT; /* an RD connection, or an unknown extended transport
+                                               * (R245) */
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
     if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
@@ -130,7 +131,8 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     reason = req_reject_reason(msg);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
-    /* A REQ from a QP of an existing connection: the connection is stale (R231). */
+    /* The peer has a connection from this QP here, but sends a REQ for a new one: the old
+     * connection is stale (R231). */
     if (!reason && stale && req->local_qpn != 0 && !RNIC_FAULT(CM_STALE)) {
         reason = ROCE_CM_REJ_STALE;
         if (stale->state == RNIC_CM_CONNECTED)
@@ -158,7 +160,7 @@ static bool on_mra(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *id = find_id(cm, msg->mra.remote_comm_id, msg->mra.local_comm_id, addr);
     uint64_t wait =
         id ? cm_code_ns(msg->mra.service_timeout) + cm_code_ns(id->req.primary_ack_timeout)
-           : 0; /* rule R236 of rnic/rules.md */
+           : 0; /* the service timeout of the peer plus the time on the network (R236) */
 
     if (!id)
         return cm_is_own_comm_id(cm, msg->mra.remote_comm_id);
@@ -179,7 +181,8 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 {
     struct rnic_cm_id *id = find_id(cm, msg->rej.remote_comm_id, msg->rej.local_comm_id, addr);
 
-    /* A peer that timed out before it received our communication id sends its CA GUID instead. */
+    /* If the peer timed out before it received our communication id, its REJ contains its CA GUID
+     * instead of our id. */
     if (!id && msg->rej.reason == ROCE_CM_REJ_TIMEOUT && msg->rej.info_len >= 8)
         id = cm_find_remote(cm, msg->rej.local_comm_id, roce_bits_get(msg->rej.info, 0, 0, 64),
                             addr);
@@ -196,7 +199,7 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_enter(id, RNIC_CM_IDLE);
         cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;
-    case RNIC_CM_CONNECTED: /* our RTUs were lost, and the peer timed out */
+    case RNIC_CM_CONNECTED: /* the peer did not receive our RTU and timed out */
         cm_enter_timewait(id, now);
         cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;
@@ -240,7 +243,7 @@ static bool on_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     } else if (id->state == RNIC_CM_REP_RCVD) {
         send_mra(id, msg, OF_REP);
     } else if (id->sent_kind == ROCE_CM_RTU || id->sent_kind == ROCE_CM_REJ) {
-        cm_send_again(id); /* repeats the RTU for a repeated REP (R230) */
+        cm_send_again(id); /* answer a repeated REP with the same RTU or REJ (R230) */
     }
     return true;
 }
@@ -273,15 +276,15 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         if (!cm_is_own_comm_id(cm, dreq->remote_comm_id) &&
             !answers_unknown(cm, RNIC_CM_UNKNOWN_COMM_ID, dreq->remote_comm_id))
             return false;
-        roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid); /* answers a DREQ for an unknown
-                                                              * connection (R233) */
+        roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid); /* a DREQ for an unknown connection is
+                                                              * answered by a DREP, too (R233) */
         drep.drep.local_comm_id = dreq->remote_comm_id;
         drep.drep.remote_comm_id = dreq->local_comm_id;
         cm_send_once(cm, &drep, addr);
         return true;
     }
     if (dreq->remote_qpn != id->local_qpn && !RNIC_FAULT(CM_DREQ_QPN))
-        return true; /* ignores a DREQ with another QPN (R233) */
+        return true; /* ignore a DREQ with the wrong QPN (R233) */
     switch (id->state) {
     case RNIC_CM_CONNECTED:
     case RNIC_CM_REP_SENT:
@@ -291,7 +294,7 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_enter(id, RNIC_CM_DREQ_RCVD);
         cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
         break;
-    case RNIC_CM_DREQ_SENT: /* both sides sent a DREQ */
+    case RNIC_CM_DREQ_SENT: /* both sides sent a DREQ at the same time */
         id->tid = msg->mad.tid;
         cm_send_drep(id, NULL, 0, now);
         cm_post_event(id, RNIC_CM_DISCONNECTED, NULL, msg);
@@ -331,7 +334,7 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *listener = cm_find_listener(cm, req->service_id, addr->local);
     struct rnic_cm_id *id;
     struct roce_cm_rdmaip ip;
-    /* Statuses of a SIDR_REP (table 120). */
+    /* values of the status in a SIDR_REP (table 120) */
     enum { UNSUPPORTED = 1, REJECTED = 2 };
     uint8_t status = 0;
 
@@ -382,7 +385,7 @@ static bool on_sidr_rep(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     return cm_is_own_comm_id(cm, msg->sidr_rep.request_id);
 }
 
-/* ---- alternate paths, which RoCE has not (R197) ---------------------------------------------- */
+/* ---- alternate paths, which RoCE does not have (R197) ---------------------------------------- */
 
 static bool on_lap(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                    const struct rnic_cm_addr *addr, rnic_time now)
@@ -414,7 +417,7 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
     struct roce_cm_msg msg;
 
     if (roce_cm_msg_parse(&msg, mad, len, len) != 0)
-        return false; /* drops a malformed MAD (R246) */
+        return false; /* drop a malformed MAD (R246) */
     switch (msg.kind) {
     case ROCE_CM_REQ:
     case ROCE_CM_SIDR_REQ: return cm_handle_request(cm, &msg, addr, now, false);
@@ -426,6 +429,6 @@ bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
     case ROCE_CM_DREP: return on_drep(cm, &msg, addr, now);
     case ROCE_CM_SIDR_REP: return on_sidr_rep(cm, &msg, addr, now);
     case ROCE_CM_LAP: return on_lap(cm, &msg, addr, now);
-    default: return false; /* this engine never requests an APR */
+    default: return false; /* an APR answers a LAP, which this engine never sends */
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Timers: retransmission of CM messages, the end of TIMEWAIT, and the wait of requests for a
+/* Timers: retransmission of CM messages, the end of TIMEWAIT, and the end of a request's wait for a
  * listener. */
 #include "cm/engine.h"
 #include "transport/fault.h"
@@ -12,7 +12,7 @@ rnic_time rnic_cm_deadline(const struct rnic_cm *cm)
     return first && first->at < early ? first->at : early;
 }
 
-/* Ends an exchange whose last retransmission was not answered. */
+/* Ends an exchange: the peer did not answer, and no retransmission is left. */
 static void give_up_exchange(struct rnic_cm_id *id, rnic_time now)
 {
     switch (id->state) {
@@ -40,7 +40,7 @@ static void expire_id_timer(struct rnic_cm_id *id, rnic_time now)
 {
     if (id->state == RNIC_CM_TIMEWAIT) {
         cm_enter(id, RNIC_CM_IDLE);
-        if (id->sent_kind != ROCE_CM_REJ) /* a connection existed */
+        if (id->sent_kind != ROCE_CM_REJ) /* TIMEWAIT after a connection, not after a rejection */
             cm_post_event(id, RNIC_CM_TIMEWAIT_EXIT, NULL, NULL);
     } else if (id->retries_left > 0 && !RNIC_FAULT(CM_NO_RETRY)) {
         id->retries_left--;

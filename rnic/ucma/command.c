@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Commands of rdma/rdma_user_cm.h for ids, addresses and connections. Each command copies its input
- * into the current structure. Structures of older releases are shorter and are padded with zeros.
- * The response is truncated to the program's buffer. Errors are those of the kernel
- * (drivers/infiniband/core/ucma.c). */
+/* Commands of rdma/rdma_user_cm.h for ids, addresses and connections. The input of a command is
+ * copied into the structure of the current ABI. Older releases of librdmacm pass shorter
+ * structures, which are padded with zeros. The response is truncated to the size of the program's
+ * buffer. Errors are those of the kernel (drivers/infiniband/core/ucma.c). */
 #include "ucma/command.h"
 
 #include <endian.h>
 
-/* Commands of Linux 6.17 that the header of Debian 12 lacks. */
+/* Commands that the kernel header of Debian 12 lacks; the numbers are those of Linux 6.17. */
 enum { WRITE_CM_EVENT = RDMA_USER_CM_CMD_JOIN_MCAST + 2, COMMANDS };
 
 static int to_errno(int rnic_error)
@@ -48,8 +48,8 @@ static int destroy_id(const struct uc_call *call)
     const struct rdma_ucm_destroy_id *in = &call->in->destroy_id;
     struct rdma_ucm_destroy_id_resp resp = {.events_reported = 0};
     struct uc_id *id = uc_id_get(call->file, in->id);
-    if (call->file->inherited) /* librdmacm frees the child's copy; the id itself belongs to the
-                                * parent */
+    if (call->file->inherited) /* in a child of fork(), librdmacm only frees its copy; the id
+                                * belongs to the parent */
         return uc_answer(call, in->response, &resp, sizeof resp);
     if (!id)
         return -ENOENT;
@@ -230,7 +230,7 @@ static int listen_id(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     int result = uc_listen(id, call->in->listen.backlog);
-    uc_worker_wake(); /* wakes the worker: a request may already wait for this listener */
+    uc_worker_wake(); /* let the worker deliver a request that waits for this listener */
     return result;
 }
 
@@ -365,8 +365,8 @@ static int disconnect_id(const struct uc_call *call)
         return -ENOENT;
     if (!id->cm)
         return -EINVAL;
-    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* an error is ignored, because
-                                                           * disconnecting twice is allowed */
+    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* ignore an error: a program may
+                                                           * disconnect twice */
     uc_worker_wake();
     return 0;
 }
@@ -396,7 +396,7 @@ static int get_event(const struct uc_call *call)
     return result < 0 ? result : uc_answer(call, call->in->get_event.response, &resp, sizeof resp);
 }
 
-/* Queues an event that the program itself supplies, in the channel of the id. */
+/* Queues an event that the program itself wrote, in the channel of the id. */
 static int write_event(const struct uc_call *call)
 {
     const struct uc_write_event *in = &call->in->write_event;
@@ -413,8 +413,8 @@ static int write_event(const struct uc_call *call)
     return 0;
 }
 
-/* Functions by command number. RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE has none, because it needs a
- * subnet administrator. */
+/* The function of each command. RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE has no function, because that
+ * command needs a subnet administrator. */
 static int (*const commands[COMMANDS])(const struct uc_call *call) = {
     [RDMA_USER_CM_CMD_CREATE_ID] = create_id,
     [RDMA_USER_CM_CMD_DESTROY_ID] = destroy_id,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Commands of rdma/rdma_user_cm.h: types and helpers shared by command*.c. command.c has ids,
- * addresses and connections, command_qp.c QP attributes, command_mcast.c multicast groups. */
+/* Commands of rdma/rdma_user_cm.h: types and helpers shared by the files command*.c. Ids, addresses
+ * and connections are in command.c, QP attributes in command_qp.c, multicast groups in
+ * command_mcast.c. */
 #ifndef UCMA_COMMAND_H
 #define UCMA_COMMAND_H
 
@@ -47,8 +48,8 @@ struct uc_call {
     size_t out; /* size of the response buffer, bytes */
 };
 
-/* Copies a response to the program, truncated to the size of its buffer. Returns 0, or -ENOSPC
- * without a buffer. */
+/* Copies a response to the program, truncated to the size of its buffer. Returns 0, or -ENOSPC if
+ * the program passed no buffer. */
 static inline int uc_answer(const struct uc_call *call, uint64_t to, const void *from, size_t len)
 {
     if (!to || call->out == 0)
@@ -68,7 +69,7 @@ static inline void uc_addr_from(union uc_addr *to, const void *from, size_t len)
     memcpy(to, from, len < sizeof *to ? len : sizeof *to);
 }
 
-/* Execute one command. Return 0 or a negative errno, as the kernel does
+/* Each function executes one command. It returns 0 or a negative errno, as the kernel does
  * (drivers/infiniband/core/ucma.c). */
 int uc_init_qp_attr(const struct uc_call *call);
 int uc_join_ip(const struct uc_call *call);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* QP attribute commands: the attributes that rdma_init_qp_attr(3) returns for each state. */
+/* QP attribute commands: compute the attributes that rdma_init_qp_attr(3) returns for each QP
+ * state. */
 #include "ucma/command.h"
 
-/* Returns the RNR timer code that this side requests. For a sender that retries forever (7) the
- * code is small. A sender with a retry limit gets the long wait that Linux always uses (core/cm.c,
- * cm_init_qp_rtr_attr): on a busy machine a multiple of 0.64 ms may pass before the receiver runs.
- * The retry limit is the one in the REQ, because both ends usually use one value and the REP is not
- * sent yet. */
+/* Returns the RNR NAK timer code for this QP. If the peer retries forever (RNR retry count 7), the
+ * time is short. Otherwise it is the long time that Linux always uses (core/cm.c,
+ * cm_init_qp_rtr_attr): on a busy machine, several times 0.64 ms may pass before the receiver runs,
+ * and the peer would give up. The RNR retry count is taken from the REQ: the REP is not sent yet,
+ * and the two usually contain the same value. */
 static uint8_t rnr_timer(const struct uc_id *id)
 {
     enum { MS_655 = 0, MS_0_64 = 12, FOR_EVER = 7 };
@@ -38,7 +39,7 @@ static void qp_rtr(const struct uc_id *id, const struct rnic_cm_qp *qp,
     uc_ah_of(id, &attr->ah_attr);
     attr->path_mtu = qp->mtu;
     attr->dest_qp_num = qp->dest_qpn;
-    attr->rq_psn = id->psn; /* starting PSN that our REQ or REP announced */
+    attr->rq_psn = id->psn; /* starting PSN in the REQ or REP that this end sent */
     if (id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV) {
         attr->qp_attr_mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
         attr->max_dest_rd_atomic = qp->max_dest_rd_atomic;

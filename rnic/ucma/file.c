@@ -14,8 +14,7 @@
 #include "verbs/waiters.h"
 
 #define TOLD_NS                                                                                    \
-    UINT64_C(100000000) /* time that a reader gets to read an event after poll(2), ns              \
-                         */
+    UINT64_C(100000000) /* time that a thread gets to read an event after poll(2) returned, ns */
 #define STEP_NS UINT64_C(1000000)
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -77,8 +76,8 @@ int vcma_close(int fd)
             next = id->next;
             if (id->file == file) {
                 uc_id_del(id);
-                next = uc_ids; /* restarts at the first id, because deleting an id may delete its
-                                * children */
+                next = uc_ids; /* start again at the first id, because deleting an id may also
+                                * delete other ids */
             }
         }
         for (struct uc_file **at = &files; *at; at = &(*at)->next)
@@ -177,8 +176,8 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
     return 0;
 }
 
-/* Returns the time until which a reader may still read the events of an id; 0 if the id has no
- * events. */
+/* Returns the latest time at which another thread may still be about to read an event of an id; 0
+ * if the id has no unread events. */
 static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;
@@ -189,12 +188,14 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 }
 
 /*
- * Waits for a thread that learned of an event from poll(2) but has not read it yet, when another
- * thread deletes the id. If the event is deleted with the id, the reader waits for the next event,
- * perhaps forever. rping from rdma-core 59 on does this at its end, and hangs. It may also hang on
- * Linux (core/ucma.c, ucma_free_ctx), but there deleting an id needs more time. Here both threads
- * share the CPUs with the device. The thread that read the last event therefore gets some time to
- * read this one. It gets the time once, unless it is the deleting thread.
+ * Waits for a thread that learned of an event from poll(2) but has not read it yet, because the
+ * current thread is about to delete the id of this event.
+ *
+ * Deleting the id would delete the event, and the reader would wait for another event, perhaps
+ * forever. rping from rdma-core 59 on does this at its end, and hangs. On Linux rping may hang, too
+ * (core/ucma.c, ucma_free_ctx), but there deleting an id takes longer. Here the two threads also
+ * share the CPUs with the device. So the thread that read the previous event of the channel gets
+ * some time to read this event: once, and only if it is not the current thread.
  */
 void uc_wait_for_reader(const struct uc_id *id)
 {
@@ -209,7 +210,8 @@ void uc_wait_for_reader(const struct uc_id *id)
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&step, NULL);
         pthread_mutex_lock(&uc_lock);
-        file = uc_file_of(fd); /* searched again, because another thread may have closed the file */
+        file = uc_file_of(fd); /* look for the file again, because another thread may have closed
+                                * it */
     }
 }
 
@@ -244,14 +246,14 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Returns whether a call must wait if there is no event. */
+/* Returns whether a read on the descriptor must wait if there is no event. */
 static bool is_blocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* Rejects a child's call on a channel of its parent, and warns once. */
+/* Called if a child of fork() uses a channel of its parent: warns once, and returns the error. */
 static int refuse_inherited(void)
 {
     static bool warned;
@@ -268,7 +270,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
     struct rdma_ucm_cmd_hdr hdr;
     struct waiter waiter;
     int result = -EINVAL;
-    pthread_testcancel(); /* makes this a cancellation point, as write(2) is */
+    pthread_testcancel(); /* this function is a cancellation point, as write(2) is */
     if (len >= sizeof hdr) {
         memcpy(&hdr, buf, sizeof hdr);
         do {
@@ -294,8 +296,9 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 break;
             result = -waiters_wait(&waiter); /* until an event or a signal arrives */
         } while (result == 0);
-        /* Another thread closed the descriptor meanwhile. With a kernel CM the call would keep the
-         * file open and wait forever; rping ends with a thread in this call. */
+        /* Another thread closed the descriptor meanwhile. In the kernel, such a call keeps the file
+         * open and waits forever; rping ends while one of its threads is in this call. So wait
+         * here, too. */
         if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
             pause();
             result = -EINTR;

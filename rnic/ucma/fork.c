@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fork: a child does not inherit the rdma_cm ids of its parent. In the kernel an id belongs to the
- * open file, which parent and child share. Here an id is in the memory of the process that has the
- * device, its names and its QPs. The child's calls on channels of its parent fail with ENODEV,
- * except for rdma_destroy_id(), which frees the child's copy. Channels and ids that the child
+ * Fork: a child does not inherit the rdma_cm ids of its parent. In the kernel, an id belongs to the
+ * open file, which parent and child share. Here, an id belongs to the process that opened the
+ * device. If the child uses a channel of its parent, the call fails with ENODEV. Only
+ * rdma_destroy_id() succeeds: it frees the child's copy of the id. Channels and ids that the child
  * creates work normally, also with the contexts and PDs that librdmacm has from the parent
- * (vctx_renew). No program of Debian opens a device and then becomes a daemon: fio, qemu, tgtd and
- * ceph-osd fork first.
+ * (vctx_renew). No known program of Debian opens a device and then forks to become a daemon: fio,
+ * qemu, tgtd and ceph-osd fork first.
  */
 #include "port/sys/clock.h"
 #include "ucma/ucma.h"
 #include <time.h>
 
-/* Maximum wait of the parent after a fork, ns: a child closes its copies of the parent's names
- * right after the fork. */
+/* Maximum time for which the parent waits after a fork, ns. A name stays claimed while the child
+ * has a copy of it; the child closes its copies right after the fork. */
 #define CHILD_START_NS UINT64_C(200000000)
 #define POLL_NS        UINT64_C(2000000)
 

@@ -7,12 +7,13 @@
 #include "ucma/ucma.h"
 #include "wire/codes.h"
 
-#define EPHEMERAL_FIRST 32768u /* range of dynamic ports: defaults of ip_local_port_range */
+#define EPHEMERAL_FIRST 32768u /* dynamic ports, the default range of ip_local_port_range */
 #define EPHEMERAL_CNT   28232u
 #define CLAIM_TRIES     64
 
-/* Maximum number of claimed port names. Each needs a descriptor, and descriptors are limited
- * (getrlimit(2)). Beyond the maximum, ports are chosen at random without a claim. */
+/* Maximum number of port names that the ids of this process claim. Each name needs a descriptor,
+ * and descriptors are limited (getrlimit(2)). If the maximum is reached, an id gets a random port
+ * without a claim. */
 #define CLAIMS_MOST 256u
 
 struct uc_id *uc_ids;
@@ -34,7 +35,8 @@ struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle)
     return id;
 }
 
-/* Returns an unused handle. librdmacm has a table of ids by handle, 16 bits wide (indexer.h). */
+/* Returns a handle that no id has. Handles have 16 bits, because librdmacm has a table of ids by
+ * handle (indexer.h). */
 uint32_t uc_handle_new(void)
 {
     static uint32_t last;
@@ -94,7 +96,7 @@ void uc_id_del(struct uc_id *id)
             uc_id_del(event->child);
         free(event);
     }
-    if (!id->uid) /* without a uid the program has not read its CONNECT_REQUEST yet */
+    if (!id->uid) /* without a uid, the program has not yet read the CONNECT_REQUEST of this id */
         uc_discard_request(id);
     while ((listener = id->listeners) != NULL) {
         id->listeners = listener->next;
@@ -123,15 +125,16 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Returns whether two ids may have the same port: both allow it, or both are restricted to their
- * address families, which differ (core/cma.c, cma_check_port). */
+/* Returns whether two ids may have the same port. They may if both set reuse, or if both are
+ * restricted to their address families, which differ (core/cma.c, cma_check_port). */
 static bool may_share(const struct uc_id *a, const struct uc_id *b)
 {
     return (a->reuse && b->reuse) ||
            (a->afonly && b->afonly && a->src.sa.sa_family != b->src.sa.sa_family);
 }
 
-/* Returns whether another id of this process has the port, and all such ids share it with `id`. */
+/* Returns whether another id of this process has the port, and every such id may share the port
+ * with `id`. */
 static bool is_shared_here(const struct uc_id *id, uint16_t port)
 {
     bool found = false;
@@ -178,8 +181,7 @@ void uc_ids_forked(void)
     for (struct uc_id *id = uc_ids; id; id = id->next)
         for (struct uc_claim *claim = id->claims; claim; claim = claim->next)
             rnic_live_release(uc_port_live(claim->port), claim->handle);
-    uc_ids =
-        NULL; /* the ids are not freed, because the child's librdmacm still has their handles */
+    uc_ids = NULL; /* do not free the ids, because the child's librdmacm still has their handles */
     claim_cnt = 0;
 }
 
@@ -195,8 +197,8 @@ static int claim_port(struct uc_id *id, uint16_t port)
     return result;
 }
 
-/* Claims the source port of the id. If the port is 0, chooses a free port first. With `always` the
- * port is claimed even beyond CLAIMS_MOST, because the id will listen on it. */
+/* Claims the source port of the id. If the port is 0, first chooses a free one. If `always` is
+ * true, claims the port even if CLAIMS_MOST is reached, because the id will listen on it. */
 static int claim_src_port(struct uc_id *id, bool always)
 {
     uint16_t port = uc_addr_port(&id->src);
@@ -219,8 +221,8 @@ int uc_bind(struct uc_id *id, const union uc_addr *addr)
         return -EINVAL;
     if (!uc_gid_of(addr, gid))
         return -EAFNOSUPPORT;
-    /* A loopback address that no device has means all devices, as in Linux (core/cma.c,
-     * cma_any_addr). libfabric tests whether it can bind to a loopback address. */
+    /* A loopback address means all devices, unless a device has this address. Linux does the same
+     * (core/cma.c, cma_any_addr); libfabric tests whether it can bind to a loopback address. */
     if (uc_addr_is_any(addr) || (uc_addr_is_loopback(addr) && !uc_port_at(gid))) {
         int result = uc_port_open_all();
         if (result < 0)
@@ -312,8 +314,8 @@ static void resolve_addr(struct uc_id *id)
     uc_gid_of(&id->dst, dgid);
     struct uc_port *port = id->port;
     if (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid)) {
-        /* The destination is this machine: uses an address of the bound or the first device
-         * (core/cma.c, cma_bind_loopback). */
+        /* The destination is this machine: use an address of the device to which the id is bound,
+         * or else of the first device (core/cma.c, cma_bind_loopback). */
         if (!port && uc_port_open_all() > 0)
             port = uc_port_first();
         if (port && uc_port_own_gid(port, dgid))
@@ -329,7 +331,7 @@ static void resolve_addr(struct uc_id *id)
     pthread_mutex_unlock(&uc_lock);
     int result = rnic_live_resolve(uc_port_live(port), dgid, sgid, timeout, &path);
     pthread_mutex_lock(&uc_lock);
-    id = find_id(handle); /* looked up again, because the id may have been deleted */
+    id = find_id(handle); /* find the id again, because another thread may have deleted it */
     if (!id)
         return;
     int index = -1;
@@ -342,8 +344,7 @@ static void resolve_addr(struct uc_id *id)
         post_id_event(id, UCMA_ADDR_ERROR, result ? result : -ENODEV);
         return;
     }
-    if (!id->port) { /* the id is unbound, or bound to a port of all devices: binds it to this
-                      * device */
+    if (!id->port) { /* the id is not bound yet, or bound to all devices: bind it to this device */
         bool bound = id->state == UC_BOUND;
         id->port = port;
         uc_addr_of(id->addr.local, bound ? uc_addr_port(&id->src) : 0, &id->src);
@@ -370,7 +371,7 @@ void uc_resolve(struct uc_id *id)
     id->job = UC_NO_JOB;
     if (addr) {
         resolve_addr(id);
-    } else { /* the route is the path, because RoCE has no subnet manager (Annex A17) */
+    } else { /* RoCE has no subnet manager, so the route is known without a query (Annex A17) */
         id->paths = 1;
         id->state = UC_ROUTE;
         post_id_event(id, UCMA_ROUTE_RESOLVED, 0);

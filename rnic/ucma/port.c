@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Port: a device with its QP 1 and its CM engine. Each process on an interface has a QP 1 and
- * receives each MAD sent to the port. The engine processes MADs with its communication ids, which
- * begin with the number of the process's QPN block. The process with the name "gsi" answers MADs
- * that no engine knows.
+ * Port: a device with its QP 1 and its CM engine. Each process that uses an interface has a QP 1
+ * there, and receives every MAD sent to the port. The engine processes only MADs with its own
+ * communication ids, whose upper bits are the number of the process's block of QPNs. One process
+ * has claimed the name "gsi" in the registry; it answers the MADs for which no process is
+ * responsible.
  *
  * A port stays open until the process ends, as librdmacm keeps its devices open.
  */
@@ -27,8 +28,8 @@
 #define COMM_BITS 20u         /* number of communication id bits below the block number */
 #define AHS       64u
 
-/* Time that a request waits for a listener, ns. A program that is about to listen may have to wait
- * for a CPU. */
+/* Time that a request waits for a listener, ns. On a busy machine, a program that is about to
+ * listen may have to wait this long for a CPU. */
 #define PATIENCE_NS UINT64_C(250000000)
 
 struct uc_port {
@@ -41,7 +42,7 @@ struct uc_port {
     struct ibv_mr *mr;
     struct rnic_qp *gsi;
     struct rnic_cm *cm;
-    /* Cache of address handles; only the worker uses it. */
+    /* cache of address handles, which only the worker thread uses */
     struct {
         struct rnic_cm_addr addr;
         struct ibv_ah *ah;
@@ -98,13 +99,13 @@ int uc_port_async_fd(struct uc_port *port)
     return port->context->async_fd;
 }
 
-/* Posts DEVICE_REMOVAL to the ids of a removed device, as Linux does (core/cma.c, cma_remove_one);
- * the program then destroys them. */
+/* Posts DEVICE_REMOVAL to the ids of a removed device, as Linux does (core/cma.c, cma_remove_one).
+ * The program must then destroy the ids. */
 static void post_removal_events(const struct uc_port *port)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next) {
         struct uc_event *posted = NULL;
-        if (id->port == port && id->uid) /* without a uid the program does not know the id yet */
+        if (id->port == port && id->uid) /* without a uid, the program does not know the id yet */
             posted = uc_event_new(id, UCMA_DEVICE_REMOVAL, 0);
         if (posted)
             uc_post(posted);
@@ -164,7 +165,7 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16])
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Returns whether an id of this process is bound to the port number of a service. */
+/* Returns whether an id of this process has claimed the port number of this service on `port`. */
 static bool is_bound_here(const struct uc_port *port, uint64_t service_id)
 {
     for (const struct uc_id *id = uc_ids; id; id = id->next)
@@ -183,8 +184,8 @@ static bool is_service_held(const struct uc_port *port, uint64_t service_id)
     return rnic_registry_held(port->device->iface, name);
 }
 
-/* Returns whether the process that created a communication id is running. A running process holds
- * the name of its QPN block. */
+/* Returns whether the process that created a communication id is still running: a running process
+ * holds its block of QPNs, whose number is in the communication id. */
 static bool is_comm_id_held(const struct uc_port *port, uint32_t comm_id)
 {
     return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);
@@ -196,9 +197,10 @@ static bool is_served_elsewhere(void *user, uint64_t service_id)
            is_service_held(user, service_id);
 }
 
-/* Returns whether this process answers a MAD that no id matches. True for a port number to which
- * the process is bound without listening. Otherwise only the process with the name "gsi" answers,
- * if no other process has the service or the communication id. */
+/* Returns whether this process answers a MAD for an unknown service or communication id. It does if
+ * it is bound to the port number of the service without listening. Otherwise only the process with
+ * the name "gsi" answers, and only if no running process has the service or the communication
+ * id. */
 static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number)
 {
     struct uc_port *port = user;
@@ -207,7 +209,7 @@ static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t numb
         return true;
     if (!rnic_live_gsi_owner(uc_port_live(port)))
         return false;
-    if (service) /* only service ids within the port spaces can have a listener */
+    if (service) /* no process can listen for a service id outside the port spaces */
         return !roce_cm_sid_is_ip(number) || !is_service_held(port, number);
     return !is_comm_id_held(port, (uint32_t)number);
 }
@@ -310,7 +312,7 @@ static struct uc_port *open_port(struct ibv_device *device)
         result = ibv_req_notify_cq(port->cq, 0);
     if (result != 0)
         goto fail;
-    rnic_live_gsi_owner(uc_port_live(port)); /* claims the name "gsi" if no process has it */
+    rnic_live_gsi_owner(uc_port_live(port)); /* claim the name "gsi", if no process has it */
     port->next = ports;
     ports = port;
     uc_worker_wake(); /* the worker then also polls the new descriptors */
@@ -323,7 +325,7 @@ fail:
     return NULL;
 }
 
-/* Returns the port of an interface and opens it if necessary. Returns NULL with ENODEV if the
+/* Returns the port of an interface, and opens it if necessary. Returns NULL with ENODEV if the
  * interface has no device. */
 static struct uc_port *port_of_iface(const char *iface)
 {
@@ -395,7 +397,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
         port = find_port(gid, route.oif, false);
     else
         errno = -result;
-    /* A multicast group needs no route: uses the first device. */
+    /* a multicast group needs no route: use the first device */
     if (!port && roce_gid_is_multicast(gid) && uc_port_open_all() > 0)
         port = ports;
     return port;
@@ -403,7 +405,8 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
 
 /* ---- MADs ------------------------------------------------------------------------------------ */
 
-/* lifetime of a cached address handle, ns, because a neighbour's MAC address may change */
+/* lifetime of a cached address handle, ns; limited, because the MAC address of a neighbour may
+ * change */
 #define AH_LIFE_NS UINT64_C(30000000000)
 
 static struct ibv_ah *get_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
@@ -435,7 +438,7 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
     struct ibv_ah *ah = get_ah(port, addr);
     const struct rnic_sge sge = {.addr = (uintptr_t)mad, .len = ROCE_MAD_SIZE};
     if (!ah)
-        return; /* the MAD is dropped like a lost packet; the CM retransmits it */
+        return; /* drop the MAD as if it were lost on the network; the CM retransmits it */
     const struct rnic_send_wr wr = {
         .opcode = RNIC_WR_SEND,
         .flags = RNIC_SEND_INLINE,
@@ -446,11 +449,12 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
         .remote_qkey = QP1_QKEY,
     };
     vctx_lock(port->context);
-    rnic_post_send(port->gsi, &wr); /* a MAD that does not fit the send queue is dropped */
+    rnic_post_send(port->gsi, &wr); /* if the send queue is full, the MAD is dropped */
     vctx_unlock(port->context);
 }
 
-/* Reads the source and destination GID from the network header that precedes a MAD (R172). */
+/* Reads the source and destination GID from the GRH or IPv4 header that the device writes before a
+ * received MAD (R172). */
 static void read_mad_addr(const uint8_t *grh, struct rnic_cm_addr *addr)
 {
     if (grh[0] >> 4 == 6) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Preload: connects the stock librdmacm.so.1 to our rdma_cm device. rnic-run loads this library
- * with LD_PRELOAD, so its open(), write(), close() and fstat() replace those of the C library.
- * Calls for /dev/infiniband/rdma_cm are passed to our libibverbs.so.1 (ucma.h), all others to the C
- * library. The descriptor is a real one, so poll(), epoll and fcntl() work unchanged.
+ * with LD_PRELOAD, so the open(), write(), close() and fstat() of this library replace those of the
+ * C library. Calls for /dev/infiniband/rdma_cm are passed to our libibverbs.so.1 (ucma.h), and all
+ * others to the C library. The descriptor is one of the kernel (eventfd), so poll(), epoll and
+ * fcntl() work unchanged.
  *
  * The library also answers file system queries about our devices: their device nodes, and the sysfs
  * files that verbs/device.h describes.
  *
- * _exit() is replaced, because it runs no destructors: the device first sends its delayed
- * acknowledgements.
+ * The library also replaces _exit(). It runs no destructors, but the device must send its delayed
+ * acknowledgements before the process ends.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +34,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NODES  "/dev/infiniband/"
 #define DEVICE NODES "rdma_cm"
-/* folder of sysfs files; also the beginning of the path of /sys/class/infiniband_verbs */
+/* folder of sysfs files; /sys/class/infiniband_verbs begins with the same characters */
 #define SYSFS   "/sys/class/infiniband"
 #define FDS_MAX 65536
 
@@ -70,15 +71,17 @@ static int (*device_close)(int fd);
 static int (*device_file)(const char *path, char *buf, size_t size);
 static bool (*device_node)(const char *path);
 
-/* Stores dlsym()'s object pointer as a function pointer, as POSIX allows. */
+/* Finds a function with dlsym(), whose result is an object pointer, and stores it as a function
+ * pointer. POSIX allows that. */
 #define FIND(to, where, name)                                                                      \
     do {                                                                                           \
         void *found = dlsym(where, name);                                                          \
         memcpy(&(to), &found, sizeof(to));                                                         \
     } while (0)
 
-/* Finds the replaced functions. Runs before the program starts, when there is only one thread; the
- * start code of the C library may call it earlier. */
+/* Finds the functions that this library replaces. Runs before main(), when there is only one
+ * thread. The start code of the C library may call open() or another replaced function even
+ * earlier, which then calls this function. */
 __attribute__((constructor)) static void find_next_functions(void)
 {
     if (next_close)
@@ -94,8 +97,9 @@ __attribute__((constructor)) static void find_next_functions(void)
     FIND(next_close, RTLD_NEXT, "close");
 }
 
-/* Finds our libibverbs.so.1. Returns false if the program has loaded none, or another one. Searches
- * by file name, because dlopen() may have loaded the library with local scope. */
+/* Finds our libibverbs.so.1 and its functions. Returns true, or false if the program has loaded no
+ * libibverbs.so.1 or another one. Uses dlopen() with the file name, because the program may have
+ * loaded the library with local scope. */
 static bool find_library(void)
 {
     void *library;
@@ -119,8 +123,8 @@ static bool is_own_fd(int fd)
         return false;
     if (rnic_fd_is_tagged(fd))
         return true;
-    atomic_store(&ours[fd], 0); /* the program closed the descriptor, and its number belongs to
-                                 * another file */
+    atomic_store(&ours[fd], 0); /* the program closed the descriptor, and another file now has its
+                                 * number */
     return false;
 }
 
@@ -138,7 +142,8 @@ static int open_rdma_cm(int flags)
     return fd;
 }
 
-/* Returns a descriptor to read a sysfs file of our device; -1 for other paths. */
+/* Returns a descriptor from which the program reads a sysfs file of our device; -1 if `path` is
+ * another file. */
 static int open_sysfs_file(const char *path)
 {
     char text[256];
@@ -193,10 +198,10 @@ int open64(const char *path, int flags, ...)
     return fd;
 }
 
-/* Delays a thread that reads an event from a channel which another thread has just destroyed;
- * librdmacm takes the descriptor from freed memory. With a kernel CM such a thread would usually
- * wait forever, until the process ends (rping). The thread therefore waits before it returns EBADF,
- * longer than the end of the process takes (worker.c, LINGER_NS). */
+/* Called after a failed write(). Delays a thread that reads an event from a channel which another
+ * thread has just destroyed: librdmacm then uses a descriptor from freed memory. With a kernel CM,
+ * such a thread would usually wait forever, until the process ends (rping). So the thread waits
+ * here before it returns EBADF, for longer than the process needs to end (worker.c, LINGER_NS). */
 static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};
@@ -235,8 +240,8 @@ int close(int fd)
     return device_close(fd);
 }
 
-/* Sets the mode and device number of a character device. The number is the kernel's if the kernel
- * has the device, because librdmacm then received that number from the kernel. */
+/* Sets the mode and the device number of a character device. If the kernel has the device, the
+ * number is the kernel's: librdmacm asked the kernel for it. */
 static void set_chardev(mode_t *mode, dev_t *rdev)
 {
     struct stat real;
@@ -267,8 +272,7 @@ int fstat64(int fd, struct stat64 *st)
     return result;
 }
 
-/* Returns whether a path is the node of one of our devices, which need not exist in the file
- * system. */
+/* Returns whether `path` is the device node of one of our devices. The file need not exist. */
 static bool is_device_node(const char *path)
 {
     return path && strncmp(path, NODES, strlen(NODES)) == 0 && find_library() && device_node(path);
@@ -300,8 +304,8 @@ int access(const char *path, int mode)
     return is_device_node(path) ? 0 : next_access(path, mode);
 }
 
-/* Replaces _exit(). Looks up no symbols, because a signal handler or the child of a vfork() may
- * call it. */
+/* Replaces _exit(). Does not call dlsym(), because _exit() may be called in a signal handler or in
+ * the child of a vfork(). */
 void _exit(int status)
 {
     if (rnic_preload_before_exit)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Preload of exec: replaces the exec functions of the C library, as preload.c does for _exit(). A
- * process that executes another program runs no destructors, so the device first sends its delayed
- * acknowledgements. If exec fails, the program continues without loss.
+ * Preload of exec: replaces the exec functions of the C library, as preload.c does for _exit().
+ * exec runs no destructors, so the device must send its delayed acknowledgements before. If exec
+ * fails, the program continues, and nothing is lost.
  *
- * These functions look up no symbols when called, because the child of a vfork() may call them.
- * Such a child has no device (rnic_preload_before_exit checks that) and runs in its parent's
- * memory.
+ * The functions do not call dlsym(), because the child of a vfork() may call them. Such a child
+ * runs in the memory of its parent and has no device; rnic_preload_before_exit() checks that.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -39,7 +38,7 @@ __attribute__((constructor)) static void find_next_functions(void)
 
     if (next_execve)
         return;
-    /* Copies dlsym()'s object pointers to function pointers, as POSIX allows. */
+    /* copy dlsym()'s object pointers to function pointers, as POSIX allows */
     memcpy(&next_execve, &found[0], sizeof(next_execve));
     memcpy(&next_execvpe, &found[1], sizeof(next_execvpe));
     memcpy(&next_fexecve, &found[2], sizeof(next_fexecve));
@@ -47,8 +46,8 @@ __attribute__((constructor)) static void find_next_functions(void)
 
 static void before_exec(void)
 {
-    find_next_functions(); /* has no effect, unless the constructor of another library calls exec
-                            * early */
+    find_next_functions(); /* needed only if the constructor of another library calls exec before
+                            * the one of this library ran */
     if (rnic_preload_before_exit)
         rnic_preload_before_exit();
 }
@@ -83,7 +82,7 @@ int fexecve(int fd, char *const argv[], char *const envp[])
     return next_fexecve(fd, argv, envp);
 }
 
-/* Returns the number of arguments, including `arg` and the NULL at the end. */
+/* Returns the number of arguments: `arg`, those in `args`, and the NULL at their end. */
 static size_t count_args(const char *arg, va_list args)
 {
     size_t cnt = 1;
@@ -114,7 +113,7 @@ int execl(const char *path, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() may not call
+    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() must not call
                                          * malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
@@ -131,7 +130,7 @@ int execlp(const char *file, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() may not call
+    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() must not call
                                          * malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);
@@ -149,7 +148,7 @@ int execle(const char *path, const char *arg, ...)
     va_start(args, arg);
     cnt = count_args(arg, args);
     va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() may not call
+    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() must not call
                                          * malloc() */
     va_start(args, arg);
     fill_argv(argv, arg, args);

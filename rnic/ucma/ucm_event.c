@@ -27,8 +27,8 @@ static void put_private_data_ud(struct rdma_ucm_ud_param *ud, const uint8_t *dat
     ud->private_data_len = (uint8_t)len;
 }
 
-/* Fills in the connection parameters from the receiver's view: responder resources and initiator
- * depth are swapped (R238). */
+/* Fills in the connection parameters as this end needs them: the responder resources of the peer
+ * are the initiator depth of this end, and the reverse (R238). */
 static void conn_param_of_req(struct rdma_ucm_conn_param *conn, const struct roce_cm_req *req)
 {
     conn->qp_num = req->local_qpn;
@@ -54,7 +54,8 @@ static void conn_param_of_rep(struct rdma_ucm_conn_param *conn, const struct roc
     put_private_data(conn, rep->private_data, RNIC_CM_REP_PRIVATE);
 }
 
-/* Creates the id of a request for `listener`. Returns NULL if the request cannot be accepted. */
+/* Creates the id of a request that arrived for `listener`. Returns NULL if the request cannot be
+ * accepted. */
 static struct uc_id *new_child_id(struct uc_id *listener, struct uc_port *port,
                                   const struct rnic_cm_event *event)
 {
@@ -135,15 +136,16 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         return;
     }
     struct uc_id *id = rnic_cm_id_user(event->id);
-    if (!id || !id->uid) /* without uid, the program does not know the id yet. As Linux does,
-                          * drop the event; the later accept of the id fails */
+    if (!id || !id->uid) /* without uid, the program does not know the id yet: drop the event, as
+                          * Linux does. A later accept of the id fails */
         return;
     if (event->type == RNIC_CM_SIDR_RESPONSE) {
         deliver_sidr_rep(id, &event->msg.sidr_rep);
         return;
     }
     if (event->type == RNIC_CM_TIMEWAIT_EXIT && !id->disconnect_posted)
-        return; /* as in core/cma.c, a connection that a REJ ended causes no event */
+        return; /* without an earlier DISCONNECTED event, a REJ ended the exchange: no event, as in
+                 * core/cma.c */
     if (event->type == RNIC_CM_DISCONNECTED) {
         if (id->disconnect_posted)
             return;
@@ -168,8 +170,8 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         if (event->msg.kind == ROCE_CM_DREQ)
             put_private_data(conn, event->msg.dreq.private_data,
                              sizeof event->msg.dreq.private_data);
-        else if (event->msg.kind == ROCE_CM_MSG_CNT) /* the DREQ was not answered (core/cma.c,
-                                                      * IB_CM_DREQ_ERROR) */
+        else if (event->msg.kind == ROCE_CM_MSG_CNT) /* the peer did not answer the DREQ
+                                                      * (core/cma.c, IB_CM_DREQ_ERROR) */
             posted->resp.status = (uint32_t)-ETIMEDOUT;
         break;
     default: break;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ucma: the rdma_cm character device, implemented inside the process. It executes the commands that
- * the stock librdmacm.so.1 writes to /dev/infiniband/rdma_cm (rdma/rdma_user_cm.h, ABI 4), with
- * rnic/cm. It is part of our libibverbs.so.1, because it uses the devices of that library.
+ * Ucma: replaces the kernel's rdma_cm character device by code in the process. The stock
+ * librdmacm.so.1 writes commands to /dev/infiniband/rdma_cm (rdma/rdma_user_cm.h, ABI 4); ucma
+ * executes these commands with the CM engine of rnic/cm. It is part of our libibverbs.so.1, because
+ * it uses the devices of that library.
  *
  * A call of a program, step by step:
  *   1. preload.c intercepts open(), write() and close() of the device file, and calls vcma_*()
@@ -13,9 +14,9 @@
  *   4. ucm_event.c converts events of an engine to events of the channel; the program reads them
  *      with a command.
  *
- * One lock (uc_lock) protects all data of this module, engines included. A thread that has uc_lock
- * may lock the list of devices or a device, but not the other way round. Functions return 0 or a
- * negative errno unless documented otherwise.
+ * One lock, uc_lock, protects all data of this module and the CM engines. A thread that holds
+ * uc_lock may lock the list of devices or a device. A thread that holds one of these locks must not
+ * lock uc_lock. Functions return 0 or a negative errno unless documented otherwise.
  */
 #ifndef UCMA_H
 #define UCMA_H
@@ -28,18 +29,19 @@
 
 /* ---- functions for preload.c, exported under the version RNIC_1 ------------------------------ */
 
-/* Opens the character device. Returns a new descriptor, which may be polled and set O_NONBLOCK; or
- * -1 with errno. */
+/* Opens the character device. Returns a new descriptor, or -1 with errno. The program may poll the
+ * descriptor and set O_NONBLOCK. */
 RNIC_EXPORT int vcma_open(int flags);
-/* Executes a command, as write(2). Returns the number of bytes written, or -1 with errno. */
+/* Executes a command as write(2) on the kernel's device does. Returns the number of bytes written,
+ * or -1 with errno. */
 RNIC_EXPORT ssize_t vcma_write(int fd, const void *buf, size_t len);
-/* Deletes the ids of the descriptor and closes it. */
+/* Deletes all ids of the descriptor and closes it. */
 RNIC_EXPORT int vcma_close(int fd);
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Type of an event, with the numbers of enum rdma_cm_event_type. <rdma/rdma_cma.h> is not needed
- * for building. */
+/* Type of an event: the numbers of enum rdma_cm_event_type, defined here so that <rdma/rdma_cma.h>
+ * is not needed to build. */
 enum ucma_event_type {
     UCMA_ADDR_RESOLVED,
     UCMA_ADDR_ERROR,
@@ -70,7 +72,7 @@ struct uc_port; /* One device with its QP 1 and its CM, defined in port.c. */
 struct uc_event {
     struct uc_event *next;
     struct uc_id *id;    /* id to which the event belongs */
-    struct uc_id *child; /* CONNECT_REQUEST: id of the new connection */
+    struct uc_id *child; /* for CONNECT_REQUEST: id of the new connection; otherwise NULL */
     struct uc_mcast *mcast;
     rnic_time at; /* time of uc_post(), ns */
     struct rdma_ucm_event_resp resp;
@@ -80,9 +82,10 @@ struct uc_file {
     struct uc_file *next;
     int fd; /* eventfd that is readable while the channel has events */
     struct uc_event *first, **last;
-    bool inherited;   /* a process created the channel and then forked this process */
-    bool read;        /* an event was read, so that `reader` is valid */
-    bool late;        /* a thread had time to read an event and did not read it */
+    bool inherited;   /* a parent process created the channel before fork() */
+    bool read;        /* an event was read, so `reader` is valid */
+    bool late;        /* a thread got time to read an event (uc_wait_for_reader()), but did not read
+                       * it */
     pthread_t reader; /* thread that read the last event */
 };
 
@@ -101,14 +104,15 @@ union uc_addr {
 
 enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_DISCONNECT };
 
-/* Name that an id claimed on one device, so that no other process uses its CM port. */
+/* Name in the registry that an id has claimed on one device, so that no other process uses the same
+ * CM port. */
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
     int handle;
 };
 
-/* CM id of a listener on one device. */
+/* CM id of the engine of one device; a listener at all addresses has one for each device */
 struct uc_listener {
     struct uc_listener *next;
     struct rnic_cm_id *cm;
@@ -118,8 +122,8 @@ struct uc_id {
     struct uc_id *next;
     struct uc_file *file;
     uint32_t handle;
-    uint64_t
-        uid; /* program's number for the id; 0: the program has not accepted the connection yet */
+    uint64_t uid; /* number that the program gave the id; 0 if the program has not accepted the
+                   * connection yet */
     uint16_t space;
     uint8_t qp_type; /* QP type, enum ibv_qp_type */
     enum uc_state state;
@@ -136,14 +140,17 @@ struct uc_id {
     struct uc_mcast *mcasts;
     uint32_t reported;
     uint32_t backlog;
-    uint32_t psn; /* PSN of the peer's first request */
+    uint32_t psn; /* starting PSN that this end sent in its REQ or REP: PSN of the peer's first
+                   * request */
     uint32_t qpn;
     uint8_t tos;
     uint8_t ack_timeout; /* ACK timeout code; 0: not set */
     bool reuse;
-    bool afonly; /* the wildcard address means only its own family */
+    bool afonly; /* bound to a wildcard address, the id uses only addresses of the same family (IPv4
+                  * or IPv6) */
     bool disconnect_posted;
-    bool dreq_due; /* the peer process was killed; this process must send a DREQ on its behalf */
+    bool dreq_due; /* the process of the peer was killed, so this process must send the DREQ for
+                    * it */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
     uint32_t timeout_ms;
 };
@@ -165,17 +172,17 @@ void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 
 /* ---- port.c ---------------------------------------------------------------------------------- */
 
-/* Returns the port on the interface with this GID and opens it if necessary. Returns NULL with
- * errno on failure. */
+/* Returns the port (a device) whose interface has this GID, and opens it if necessary. Returns NULL
+ * with errno on failure. */
 struct uc_port *uc_port_at(const uint8_t gid[16]);
-/* Returns the port of the kernel's route to `gid`. For an address of this machine, returns the port
- * with that address. Returns NULL with errno if there is none. */
+/* Returns the port on the kernel's route to `gid`. If `gid` is an address of this machine, returns
+ * the port that has this address. Returns NULL with errno if there is none. */
 struct uc_port *uc_port_towards(const uint8_t gid[16]);
 /* Opens all ports. Returns their number or a negative errno. */
 int uc_port_open_all(void);
 struct uc_port *uc_port_first(void);
 struct uc_port *uc_port_next(struct uc_port *port);
-void uc_ports_forked(void); /* Frees the parent's ports in a child of fork(). */
+void uc_ports_forked(void); /* Called in a child of fork(): frees the ports of the parent. */
 
 struct rnic_cm *uc_port_cm(struct uc_port *port);
 struct ibv_context *uc_port_context(struct uc_port *port);
@@ -184,28 +191,30 @@ uint64_t uc_port_guid(struct uc_port *port); /* Returns the GUID of a port, host
 /* Returns the index of a RoCEv2 GID in the port's table, or -1. */
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16]);
 bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
-/* Finds the port's first RoCEv2 GID of an IPv4 address. Without one, finds the first RoCEv2 GID. */
+/* Finds the first RoCEv2 GID of the port that is an IPv4 address, or else the first RoCEv2 GID.
+ * Returns whether the port has one. */
 bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 
-/* Functions for the worker. uc_port_send() is called without the lock. */
+/* Functions for the worker. uc_port_send() must be called without uc_lock. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
 int uc_port_fd(struct uc_port *port);
 int uc_port_async_fd(struct uc_port *port);
-/* Handles asynchronous events of the device. If its interface was removed, the ids of the port get
- * DEVICE_REMOVAL. */
+/* Handles asynchronous events of the device. If the interface of the port was removed, posts
+ * DEVICE_REMOVAL to the ids of the port. */
 void uc_port_async(struct uc_port *port);
 void uc_port_receive(struct uc_port *port, rnic_time now);
-/* Return whether the peer of a connection is another process of this machine, and whether that
+/* Return whether the peer of a connection is another process on this machine, and whether that
  * process has ended. */
 bool uc_port_peer_local(const struct uc_id *id);
 bool uc_port_peer_gone(const struct uc_id *id);
 
 /* ---- worker.c -------------------------------------------------------------------------------- */
 
-int uc_worker_start(void); /* Starts the worker thread if it is not running. Locked. */
+int uc_worker_start(void); /* Starts the worker thread if it is not running. Requires uc_lock. */
 void uc_worker_wake(void);
-/* Waits up to 200 ms until all queued MADs are sent; unlocks meanwhile. With a kernel CM the MADs
- * are sent before such a call returns, and a program may call _exit() right after it. */
+/* Waits up to 200 ms until all queued MADs are sent; unlocks uc_lock meanwhile. Needed because a
+ * kernel CM sends the MADs before the call of the program returns, and the program may call _exit()
+ * right after. */
 void uc_worker_flush(void);
 uint32_t uc_random(void);
 void uc_worker_forked(void); /* Resets the worker in a child of fork(), because the thread exists
@@ -213,21 +222,23 @@ void uc_worker_forked(void); /* Resets the worker in a child of fork(), because 
 
 /* ---- file.c ---------------------------------------------------------------------------------- */
 
-void uc_files_forked(void); /* Marks the parent's channels as inherited, in a child of fork(). */
+void uc_files_forked(void); /* Called in a child of fork(): marks the channels of the parent as
+                             * inherited. */
 struct uc_file *uc_file_of(int fd);   /* Returns the channel with this descriptor, or NULL. */
-void uc_post(struct uc_event *event); /* Queues an event in the file of event->id. */
+void uc_post(struct uc_event *event); /* Queues an event in the channel (file) of event->id. */
 /* Creates an event of `id`. Returns NULL if out of memory. */
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
-/* Gives another thread time to read the events of an id that is about to be deleted; unlocks
- * meanwhile. */
+/* Called before an id is deleted: gives another thread time to read the events of the id. Unlocks
+ * uc_lock meanwhile. */
 void uc_wait_for_reader(const struct uc_id *id);
-/* Removes the oldest event of the file. Returns it for free(), or NULL. `id` restricts the search
- * to events of that id, `mcast` to events of that group. */
+/* Removes the oldest matching event of the file and returns it, or NULL. The caller frees the
+ * event. If `id` is not NULL, only events of this id match; if `mcast` is not NULL, only events of
+ * this group. */
 struct uc_event *uc_take_event(struct uc_file *file, const struct uc_id *id,
                                const struct uc_mcast *mcast);
-void uc_discard_request(
-    const struct uc_id *child); /* Removes the unread CONNECT_REQUEST of an id. */
+void uc_discard_request(const struct uc_id *child); /* Removes the CONNECT_REQUEST whose new id is
+                                                     * `child`, if the program has not read it. */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 /* ---- id.c ------------------------------------------------------------------------------------ */
@@ -238,11 +249,13 @@ void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
-/* Writes the registry name of a port of a port space (port/shared/registry.h). */
+/* Writes the name in the registry (port/shared/registry.h) for a port of a port space. */
 #define UC_SERVICE_NAME 32
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
-void uc_ids_forked(void); /* Releases the parent's names and frees its ids, in a child of fork(). */
-/* Executes id->job in the worker; unlocks meanwhile. */
+void uc_ids_forked(void); /* Called in a child of fork(): releases the names that the parent
+                           * claimed, and forgets its ids. */
+/* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock
+ * meanwhile. */
 void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
@@ -250,13 +263,13 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 /* ---- fork.c ---------------------------------------------------------------------------------- */
 
 void uc_register_fork_handlers(void); /* Registers the fork handlers once. */
-/* Sleeps 2 ms and returns true shortly after a fork, when the child may still have a name of this
- * process. Otherwise returns false. */
+/* Returns true after sleeping 2 ms if the process forked so recently that the child may still hold
+ * names of this process. Otherwise returns false at once. */
 bool uc_wait_for_child(void);
 
 /* ---- ucm_event.c ----------------------------------------------------------------------------- */
 
-/* Converts the events of a CM engine to events of channels. */
+/* Converts the pending events of the port's CM engine to events of channels. */
 void uc_deliver_cm_events(struct uc_port *port);
 void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah);
 

@@ -17,17 +17,18 @@
 #include "ucma/ucma.h"
 
 #define PORTS_MAX 64u
-/* time for which an ending process waits for its last DREPs, ns */
+/* time for which an ending process waits for the DREPs of its last DREQs, ns */
 #define LINGER_NS   UINT64_C(2500000000)
 #define END_POLL_NS UINT64_C(1000000)    /* interval between the checks of an ending process, ns */
 #define FLUSH_NS    UINT64_C(200000000)  /* time for which a call waits until its MAD is sent, ns */
 #define DEAD_NS     UINT64_C(1000000000) /* interval between checks for killed peer processes, ns */
 
 static pthread_t thread;
-static pid_t runs_in; /* process that has the worker thread; 0: none */
+static pid_t runs_in; /* process in which the worker thread runs; 0: none */
 static int wake_fd = -1;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* signaled before the worker thread waits */
-static bool sending; /* uc_port_send() is sending a MAD that was removed from its engine */
+static bool sending; /* a MAD was removed from the queue of its engine, and uc_port_send() is
+                      * sending it */
 
 uint32_t uc_random(void)
 {
@@ -42,7 +43,8 @@ void uc_worker_wake(void)
     rnic_event_fd_signal(wake_fd);
 }
 
-/* Resets the state in a child of fork(), because the thread exists only in the parent. */
+/* Called in a child of fork(): resets the state, because the worker thread exists only in the
+ * parent. */
 void uc_worker_forked(void)
 {
     pthread_cond_init(&idle, NULL);
@@ -51,7 +53,8 @@ void uc_worker_forked(void)
     wake_fd = -1;
 }
 
-/* Executes one waiting job. Returns false if there is none. May unlock meanwhile. */
+/* Executes one waiting job and returns true, or returns false if there is none. May unlock uc_lock
+ * meanwhile. */
 static bool do_one_job(void)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next)
@@ -78,7 +81,7 @@ static bool do_one_job(void)
 
 /* ---- processes that were killed -------------------------------------------------------------- */
 
-/* Returns whether the id is connected to another process of this machine. */
+/* Returns whether the peer of the id's connection is another process on this machine. */
 static bool has_local_peer(const struct uc_id *id)
 {
     return id->state == UC_CONNECT && id->cm &&
@@ -95,7 +98,7 @@ static struct uc_id *first_due_id(void)
     return id;
 }
 
-/* Builds the DREQ that the killed peer would have sent. */
+/* Builds the DREQ that the process of the peer would have sent if it had not been killed. */
 static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg msg;
@@ -106,10 +109,10 @@ static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
     roce_cm_msg_build(&msg, mad, ROCE_MAD_SIZE);
 }
 
-/* Disconnects ids whose peer process was killed. The kernel disconnects for a killed process and
- * answers late requests, but a software device ends with its process. For a peer process on this
- * machine, the worker detects its end and sends the DREQ on its behalf. A peer on another machine
- * gets no answer, as after a power failure. */
+/* Disconnects ids whose peer process on this machine was killed. For a killed process, the kernel
+ * would send a DREQ, but a software device ends with its process. So the worker detects that the
+ * process has ended, and sends the DREQ to its own port in the place of the peer. If a process on
+ * another machine is killed, its peer gets no DREQ, as after a power failure. */
 static void send_dreq_for_dead_peers(rnic_time now)
 {
     static rnic_time next;
@@ -127,7 +130,8 @@ static void send_dreq_for_dead_peers(rnic_time now)
         memcpy(from.remote, id->addr.local, sizeof from.remote);
         build_peer_dreq(id, mad);
         id->dreq_due = false;
-        pthread_mutex_unlock(&uc_lock); /* another thread may delete ids meanwhile */
+        pthread_mutex_unlock(&uc_lock); /* another thread may delete ids while the lock is
+                                         * released */
         uc_port_send(port, mad, &from);
         pthread_mutex_lock(&uc_lock);
     }
@@ -189,7 +193,7 @@ int uc_worker_start(void)
     if (wake_fd < 0)
         return -errno;
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* page_probe.h needs SIGSEGV and SIGBUS */
+    sigdelset(&all, SIGSEGV); /* do not block SIGSEGV and SIGBUS, because page_probe.h needs them */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int result = pthread_create(&thread, NULL, worker_main, NULL);
@@ -228,10 +232,11 @@ static bool some_id_leaves(void)
     return some;
 }
 
-/* Disconnects all ids of an ending process, as the kernel does when it closes the device. Waits a
- * moment for retransmissions. If a signal handler called exit(), the thread that it interrupted may
- * never release a lock, perhaps the device's, for which the worker waits with uc_lock. So each wait
- * for uc_lock is limited. A condition variable would lock it again without a limit. */
+/* Disconnects all ids of an ending process, as the kernel does when it closes the device. Waits up
+ * to LINGER_NS for the answers. If a signal handler called exit(), the thread that it interrupted
+ * may hold uc_lock and never release it, or it may hold the lock of the device, for which the
+ * worker waits with uc_lock. So each wait for uc_lock is limited. A condition variable would lock
+ * it again without a limit. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())

@@ -26,7 +26,8 @@ uint64_t delay_line_due(const struct delay_line *line)
     return first ? first->at : UINT64_MAX;
 }
 
-/* Returns a held frame that the wanted number of frames has overtaken; NULL if there is none. */
+/* Returns a frame that waited to be overtaken and was overtaken by enough frames; NULL if there is
+ * none. */
 static struct delay_entry *find_overtaken(const struct delay_line *line)
 {
     for (size_t i = 1; i <= line->heap.cnt; i++) {
@@ -38,8 +39,9 @@ static struct delay_entry *find_overtaken(const struct delay_line *line)
     return NULL;
 }
 
-/* Frame `by` arrived at time `at`. Each held frame that it overtakes counts it. A held frame is
- * released when it has counted the wanted number. */
+/* Called when frame `by` arrives at time `at`. Counts it for each waiting frame that it overtakes:
+ * an earlier frame of the same lane. A waiting frame that was overtaken by enough frames becomes
+ * due. */
 static void count_overtaking(struct delay_line *line, const struct delay_entry *by, uint64_t at)
 {
     struct delay_entry *entry;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Delay line: frames in transit, sorted by time of arrival. A reordered frame has no fixed time: it
- * arrives as soon as enough later frames have arrived before it.
+ * Delay line: frames in transit, sorted by time of arrival. A reordered frame has no fixed time of
+ * arrival: it arrives when enough frames that were sent later have arrived.
  *
  *   1. The caller embeds a struct delay_entry in its frame and calls delay_line_put().
  *   2. delay_line_due() returns the time of the next arrival.
  *   3. delay_line_take() returns the frame that arrives next.
  *
- * A line that is all zero is empty. The caller owns the frames. delay_line_free() frees the line
- * when the line is empty: delay_line_take() returned the last frame, or NULL for time UINT64_MAX.
+ * A line that is all zero is empty. The caller owns the frames. Call delay_line_free() only when
+ * the line is empty: delay_line_take() returns NULL for time UINT64_MAX.
  */
 #ifndef RNIC_IMPAIR_DELAY_LINE_H
 #define RNIC_IMPAIR_DELAY_LINE_H
@@ -18,32 +18,35 @@
 #include <stdint.h>
 #include "base/heap.h"
 
-/* longest time that a reordered frame waits for the frames that overtake it, ns */
+/* longest time that a reordered frame waits for frames to overtake it, ns */
 #define DELAY_LINE_HOLD_NS UINT64_C(1000000)
 
 struct delay_entry {
     struct rnic_heap_node node; /* heap node; the key is the time of arrival */
     uint64_t seq;               /* sequence number of the delay_line_put() call */
-    uint32_t hold;              /* number of frames that must still overtake this frame */
+    uint32_t hold;              /* number of frames that must still overtake this frame; 0 if it
+                                 * does not wait */
     bool held;                  /* this frame waits for other frames to overtake it */
-    uint32_t lane;              /* lane number: only frames of one lane overtake each other */
+    uint32_t lane;              /* number of the lane; only a frame of the same lane overtakes this
+                                 * frame */
 };
 
 struct delay_line {
     struct rnic_heap heap;
-    size_t held; /* number of entries with `held` set */
+    size_t held; /* number of entries that wait to be overtaken */
     uint64_t seq;
 };
 
-/* Inserts a frame into the line. The frame arrives at `due`. If `hold` is not 0, it arrives after
- * `hold` later frames of its lane. Returns false if out of memory. */
+/* Inserts a frame into the line. If `hold` is 0, the frame arrives at time `due`, ns. Otherwise it
+ * arrives after `hold` later frames of its lane have arrived. Returns true, or false if out of
+ * memory. */
 bool delay_line_put(struct delay_line *line, struct delay_entry *entry, uint64_t due, uint32_t hold,
                     uint32_t lane);
 
 /* Returns the time of the next arrival, or UINT64_MAX if the line is empty. */
 uint64_t delay_line_due(const struct delay_line *line);
 
-/* Removes and returns the next frame if it is due at `now`, else returns NULL. */
+/* Removes the next frame and returns it, if it is due at time `now`; otherwise returns NULL. */
 struct delay_entry *delay_line_take(struct delay_line *line, uint64_t now);
 
 void delay_line_free(struct delay_line *line);

@@ -10,17 +10,18 @@
 #define IP4_CSUM 10u /* offset of the checksum in the IPv4 header, bytes */
 #define ECN_CE   3u
 
-/* Number of occurrences of one key: frames of one connection, or frames of one connection with one
- * PSN. */
+/* Counter for nth= and psn=: how often a rule has met frames of one connection, or frames of one
+ * connection with one PSN. */
 struct impair_counter {
-    uint64_t key; /* hash of rule, connection and perhaps PSN, never 0; 0: the slot is unused */
+    uint64_t key; /* hash of the rule, the connection and, with psn=, the PSN; never 0, because 0
+                   * marks an unused slot */
     uint32_t cnt;
 };
 
 /* ---- chance and counting --------------------------------------------------------------------- */
 
-/* Mixes a number by splitmix64's output function: the results of neighbouring numbers look
- * unrelated. */
+/* Mixes the bits of a number (output function of splitmix64), so that neighbouring numbers have
+ * unrelated results. */
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -71,8 +72,8 @@ static uint64_t draw_time(uint64_t *random, uint64_t from, uint64_t to)
     return from + (high << 32 | draw_bits(random)) % (to - from + 1);
 }
 
-/* Returns the slot of a key, or the unused slot where the key belongs. The table must have an
- * unused slot. */
+/* Returns the slot of a key. If no slot has the key, returns the unused slot where it must be
+ * stored. The table must have an unused slot. */
 static struct impair_counter *find_counter(struct impair_counter *counter, size_t cap, uint64_t key)
 {
     size_t at = key & (cap - 1);
@@ -98,8 +99,8 @@ static bool grow_counters(struct impair *impair)
     return true;
 }
 
-/* Counts the frame for the rule. Returns the number of the occurrence, from 1, or 0 if out of
- * memory. */
+/* Counts a frame that the rule selects. Returns how many such frames of its connection (with psn=:
+ * with this PSN, too) were counted, this frame included. Returns 0 if out of memory. */
 static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
                                  const struct roce_pkt *pkt, unsigned kind)
 {
@@ -142,8 +143,8 @@ static unsigned kind_of(const struct roce_pkt *pkt)
     return roce_opcode_is_request(pkt->op) ? IMPAIR_REQUEST : IMPAIR_RESPONSE;
 }
 
-/* Returns whether the rule applies to the frame. For a frame that is no RoCE packet, `pkt` is NULL
- * and `kind` is 0. */
+/* Returns whether the rule selects the frame. If the frame is not a RoCE packet, `pkt` is NULL and
+ * `kind` is 0. */
 static bool rule_matches(const struct impair_rule *rule, const struct impair_frame *in,
                          const struct roce_pkt *pkt, unsigned kind)
 {
@@ -197,7 +198,8 @@ bool impair_mark_ce(uint8_t *frame, size_t len, bool capable)
     return true;
 }
 
-/* Inverts one bit. Returns false if the frame has no such byte. */
+/* Inverts one random bit of the part that the rule names. Returns true, or false if the frame has
+ * no such part or byte. */
 static bool corrupt_bit(const struct impair_rule *rule, uint64_t *random, struct impair_result *out,
                         const struct roce_pkt *pkt)
 {
@@ -222,7 +224,8 @@ static bool corrupt_bit(const struct impair_rule *rule, uint64_t *random, struct
     return true;
 }
 
-/* Sets a header field. Returns false if the packet has no such header. */
+/* Sets the header field that the rule names. Returns true, or false if the packet has no such
+ * header. */
 static bool set_field(const struct impair_rule *rule, struct impair_result *out,
                       const struct roce_pkt *pkt)
 {
@@ -274,8 +277,9 @@ static void add_note(struct impair_result *out, const char *text)
     snprintf(out->note + len, sizeof(out->note) - len, "%s%s", len ? "; " : "impaired: ", text);
 }
 
-/* Completes a changed frame. Recomputes its ICRC, unless the rule keeps the ICRC or it was wrong
- * before. Sets `damaged` and `forged`, the effects on a receiver. */
+/* Called after a rule changed the frame `in` to out->data. Computes the ICRC again, unless the rule
+ * keeps it or it was wrong before. Sets `damaged` and `forged`: what a receiver does with the
+ * changed frame. */
 static void finish_change(struct impair_result *out, const struct impair_frame *in,
                           const struct roce_pkt *before, bool keep_icrc)
 {
@@ -290,8 +294,8 @@ static void finish_change(struct impair_result *out, const struct impair_frame *
         roce_le32_put(out->data + pkt.icrc_off, icrc);
         roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, out->data, out->len, out->len);
     }
-    /* The ICRC covers everything that a receiver uses except the Ethernet header. With a correct
-     * ICRC the packet may still be malformed: a receiver may drop or refuse it (R072). */
+    /* The ICRC covers all bytes that a receiver uses, except the Ethernet header. A packet with a
+     * correct ICRC may still be malformed, so that a receiver drops or refuses it (R072). */
     out->damaged = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_GOOD;
     out->forged =
         !out->damaged && (icrc != icrc_before || memcmp(out->data, in->data, ROCE_ETH_LEN) != 0);

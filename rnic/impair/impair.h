@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Impairment engine: loses, copies, changes, delays or reorders frames by rules, as netem does for
- * the kernel's own sockets. The engine does no I/O and reads no clock.
+ * Impairment engine: loses, copies, changes, delays or reorders frames as rules demand. netem does
+ * the same for the kernel's own sockets. The engine does no I/O and reads no clock.
  *
  * The live port (port/frameio/impair_port.h), the closed loop of `rocedrill replay`
  * (sim/sim_link.h) and the tests' simulated network call it:
  *
  *   1. impair_rules_add() reads the rules (impair_rule.h).
  *   2. impair_init() starts a sequence of frames with a seed.
- *   3. impair_apply() is called once per frame and returns the result: the frame may be lost,
- *      copied or changed. It may be delayed for a time or until later frames have overtaken it.
+ *   3. 3. impair_apply() is called once for each frame. Its result says whether the frame is lost,
+ *      copied or changed, and whether it is delayed: for a time, or until later frames have
+ *      overtaken it.
  *   4. The caller puts the copies into a delay line (delay_line.h), which returns them when they
  *      are due.
  *   5. impair_free() frees the engine.
  *
- * Equal rules, seed and frames give equal results. Each rule has its own random sequence, so a rule
- * added at the end does not change the effect of the rules before it.
+ * The results depend only on the rules, the seed and the frames. Each rule has its own random
+ * sequence, so a rule added at the end does not change the effect of the rules before it.
  */
 #ifndef RNIC_IMPAIR_H
 #define RNIC_IMPAIR_H
@@ -28,10 +29,12 @@ struct impair_counter;
 
 struct impair {
     const struct impair_rules *rules;
-    uint64_t random[IMPAIR_RULES_MAX]; /* states of each rule's random sequence, never 0 */
-    uint64_t secret;                   /* secret of the hash table, from the seed */
-    struct impair_counter *counter;    /* hash table of the occurrences counted for nth= and psn= */
-    size_t counter_cnt, counter_cap;   /* used slots and slots; slots are 0 or a power of two */
+    uint64_t random[IMPAIR_RULES_MAX];  /* state of the random sequence of each rule, never 0 */
+    uint64_t secret;                    /* secret of the hash table; computed from the seed */
+    struct impair_counter *counter;     /* hash table that counts the frames of each connection and
+                                         * PSN, for nth= and psn= */
+    size_t counter_cnt, counter_cap;    /* number of used slots; number of slots, 0 or a power of
+                                         * two */
     uint64_t applied[IMPAIR_RULES_MAX]; /* number of frames that each rule impaired */
 };
 
@@ -43,10 +46,12 @@ void impair_free(struct impair *impair);
 struct impair_frame {
     const uint8_t *data; /* bytes from the Ethernet header on */
     size_t len;
-    enum impair_side side; /* direction at a live port; 0 offline */
+    enum impair_side side; /* direction at a live port; 0 if the frame is from a capture or
+                            * simulation */
     uint32_t number;       /* number of the frame in the capture; 0: none */
     uint32_t conn;         /* connection number from 1; 0: no connection */
-    uint32_t stream[2];    /* numbers of the datagram stream at the sender and at the receiver */
+    uint32_t stream[2];    /* numbers of the datagram stream at its sender and its receiver; 0: no
+                            * stream */
     int64_t rel;           /* PSN relative to the first PSN of the connection */
 };
 
@@ -55,22 +60,24 @@ struct impair_result {
     unsigned copies;  /* number of copies to send; 0: the frame is lost */
     unsigned actions; /* applied actions, as bits 1 << enum impair_action */
     uint64_t delay;   /* delay of the copies, ns */
-    uint32_t hold;    /* number of later frames that may overtake the frame */
-    bool changed;     /* `data` differs from the frame passed in */
-    bool damaged;     /* the frame was changed, and a conformant receiver drops it */
-    bool forged;      /* the frame was changed, and a receiver accepts it as a packet that was never
-                       * sent */
+    uint32_t hold;    /* number of later frames that must overtake the frame before it arrives; 0:
+                       * none */
+    bool changed;     /* `data` differs from the data of the original frame */
+    bool damaged;     /* the frame was changed so that a conformant receiver drops it */
+    bool forged;      /* the frame was changed so that a receiver accepts it, although its sender
+                       * never sent such a packet */
     size_t len;
     uint8_t data[ROCE_FRAME_MAX];
     char note[IMPAIR_NOTE_MAX]; /* text of the rules that were applied, or "" */
 };
 
-/* Applies the rules to one frame. Returns 0, or -1 if out of memory. */
+/* Applies all rules to one frame and sets *out. Returns 0, or -1 if out of memory. */
 int impair_apply(struct impair *impair, const struct impair_frame *in, struct impair_result *out);
 
-/* Sets the ECN field to "congestion experienced" and corrects the IPv4 checksum (RFC 1624). With
- * `capable`, only if the packet is ECN-capable (RFC 3168). Returns false and changes nothing if the
- * field is already set, if the frame is no IP packet, or if `capable` forbids it. */
+/* Sets the ECN field of an IP packet to "congestion experienced" and corrects the IPv4 checksum
+ * (RFC 1624). If `capable`, only does so if the packet is ECN-capable (RFC 3168). Returns true.
+ * Returns false without a change if the field already has this value, if the frame is not an IP
+ * packet, or if the packet is not ECN-capable but `capable` requires that. */
 bool impair_mark_ce(uint8_t *frame, size_t len, bool capable);
 
 #endif

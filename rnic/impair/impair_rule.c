@@ -53,15 +53,15 @@ const char impair_help[] =
 #define PLACES "p=, dir=, frame=, psn=, op=, nth=, conn=, stream= or icrc="
 #define CHANCE "a probability from 0 to 1 or 0% to 100%"
 
-/* One item of the rule text: a copy that the parser splits, and the syntax that the parser
- * expected. */
+/* One item of the rule text, for example "drop" or "p=0.1". If the item is wrong, `expected`
+ * describes the correct syntax. */
 struct item {
     char text[IMPAIR_RULE_TEXT_MAX];
     const char *expected; /* description of the expected syntax; NULL: no error so far */
-    char names[400];      /* list of names in `expected` */
+    char names[400];      /* buffer for a list of names in `expected` */
 };
 
-/* Sets the expected syntax for the error message. Returns false. */
+/* Records that `expected` was expected, for the error message. Always returns false. */
 static bool want(struct item *item, const char *expected)
 {
     item->expected = expected;
@@ -70,8 +70,8 @@ static bool want(struct item *item, const char *expected)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Reads a decimal number such as 3, 0.1, .5 or 1e-3, independent of the locale. Returns the first
- * byte after it, or NULL if there is none. */
+/* Reads a decimal number such as 3, 0.1, .5 or 1e-3; the locale has no effect. Returns a pointer to
+ * the first byte after the number, or NULL if there is no number. */
 static const char *read_decimal(const char *p, double *out)
 {
     double value = 0, scale = 1;
@@ -106,7 +106,8 @@ static const char *read_decimal(const char *p, double *out)
     return p;
 }
 
-/* Reads a probability in units of 2^-32. Returns false unless the whole text is a probability. */
+/* Reads a probability and converts it to units of 2^-32. Returns true, or false if the text is
+ * anything else. */
 static bool read_chance(const char *text, uint64_t *out)
 {
     double value;
@@ -120,12 +121,12 @@ static bool read_chance(const char *text, uint64_t *out)
         return false;
     value *= 4294967296.0;
     *out = (uint64_t)value;
-    *out += (double)*out < value; /* rounded up: a chance above 0 never becomes 0 */
+    *out += (double)*out < value; /* round up, so that a probability above 0 never becomes 0 */
     return true;
 }
 
-/* Reads an integer of at most `max`, decimal, octal (0...) or hexadecimal (0x...). Returns the
- * first byte after it, or NULL. */
+/* Reads an integer of at most `max`: decimal, octal (0...) or hexadecimal (0x...). Returns a
+ * pointer to the first byte after the integer, or NULL if there is no such integer. */
 static const char *read_whole(const char *text, uint64_t max, uint64_t *out)
 {
     char *end;
@@ -135,8 +136,8 @@ static const char *read_whole(const char *text, uint64_t max, uint64_t *out)
     return isdigit((unsigned char)*text) && errno == 0 && *out <= max ? end : NULL;
 }
 
-/* Reads "N" or "N..M" with N <= M. M may have a '+' before it; the caller has skipped the '+'
- * before N. Returns false on a syntax error. */
+/* Reads "N" or "N..M" with N <= M. A '+' may precede M; a '+' before N was skipped by the caller.
+ * Returns true, or false on a syntax error. */
 static bool read_range(const char *text, uint64_t max, uint32_t *from, uint32_t *to)
 {
     uint64_t n;
@@ -154,7 +155,8 @@ static bool read_range(const char *text, uint64_t max, uint32_t *from, uint32_t 
     return end && *end == '\0' && *to >= *from;
 }
 
-/* Reads a time with its unit. Returns the first byte after the unit, or NULL. */
+/* Reads a time with its unit, such as 5us. Returns a pointer to the first byte after the unit, or
+ * NULL on a syntax error. */
 static const char *read_time(const char *text, uint64_t *ns)
 {
     static const struct {
@@ -177,7 +179,7 @@ static const char *read_time(const char *text, uint64_t *ns)
     return NULL;
 }
 
-/* Reads "TIME" or "TIME..TIME". Returns false on a syntax error. */
+/* Reads "TIME" or "TIME..TIME" into *from and *to, ns. Returns true, or false on a syntax error. */
 static bool read_times(const char *text, uint64_t *from, uint64_t *to)
 {
     const char *end = read_time(text, from);
@@ -190,8 +192,8 @@ static bool read_times(const char *text, uint64_t *from, uint64_t *to)
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-/* Reads the bytes of an address, or the hexadecimal digits of a field that is not a number. Returns
- * false on a syntax error. */
+/* Reads the value of a field that is not a number: an address, or hexadecimal digits. Returns true,
+ * or false on a syntax error. */
 static bool read_field_bytes(const struct roce_field *field, const char *text, uint8_t *out)
 {
     size_t len = field->width / 8;
@@ -214,7 +216,7 @@ static bool read_field_bytes(const struct roce_field *field, const char *text, u
     return *text == '\0';
 }
 
-/* Sets the expected syntax to the list of the header's fields. Returns false. */
+/* Records as expected syntax the names of the fields of a header. Always returns false. */
 static bool want_field(struct item *item, const struct roce_hdr_info *info)
 {
     size_t len =
@@ -226,7 +228,7 @@ static bool want_field(struct item *item, const struct roce_hdr_info *info)
     return want(item, item->names);
 }
 
-/* Sets the expected syntax to the list of all headers. Returns false. */
+/* Records as expected syntax the names of all headers. Always returns false. */
 static bool want_header(struct item *item)
 {
     size_t len = (size_t)snprintf(item->names, sizeof(item->names), "one of the headers");
@@ -237,7 +239,7 @@ static bool want_header(struct item *item)
     return want(item, item->names);
 }
 
-/* Reads HEADER.FIELD=VALUE. Returns false on an error. */
+/* Reads HEADER.FIELD=VALUE into the rule. Returns true, or false on an error. */
 static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
 {
     char *value = strchr(arg, '=');
@@ -274,7 +276,7 @@ static bool read_set(struct impair_rule *rule, char *arg, struct item *item)
     return (end && *end == '\0') || want(item, "a number that fits the field");
 }
 
-/* Reads PART[+BYTE]. Returns false on an error. */
+/* Reads PART[+BYTE] into the rule. Returns true, or false on an error. */
 static bool read_corrupt(struct impair_rule *rule, char *arg, struct item *item)
 {
     static const char *const parts[] = {[IMPAIR_PAYLOAD] = "payload",
@@ -306,7 +308,7 @@ static const struct action {
     const char *name;
     enum impair_action action;
     enum argument arg;
-    bool short_form; /* the action allows the short form ACTION=CHANCE */
+    bool short_form; /* the action may be written as ACTION=PROBABILITY */
 } actions[] = {
     {"drop", IMPAIR_DROP, ARG_NONE, false},
     {"loss", IMPAIR_DROP, ARG_REQUIRED, true},
@@ -319,8 +321,8 @@ static const struct action {
     {"set", IMPAIR_SET, ARG_REQUIRED, false},
 };
 
-/* Finds the action whose name precedes the '=' or the end of `text`. Returns NULL if there is none.
- */
+/* Returns the action whose name is at the start of `text`, up to '=' or its end, or NULL if there
+ * is none. */
 static const struct action *find_action(const char *text)
 {
     size_t len = strcspn(text, "=@,;");
@@ -331,7 +333,8 @@ static const struct action *find_action(const char *text)
     return NULL;
 }
 
-/* Reads an action's argument other than a chance. Returns false on an error. */
+/* Reads the argument of an action, if it is not a probability. Returns true, or false on an
+ * error. */
 static bool read_argument(struct impair_rule *rule, char *arg, struct item *item)
 {
     switch (rule->action) {
@@ -354,7 +357,8 @@ static bool read_argument(struct impair_rule *rule, char *arg, struct item *item
     }
 }
 
-/* Reads ACTION, ACTION=ARGUMENT or the short form ACTION=CHANCE. Returns false on an error. */
+/* Reads ACTION, ACTION=ARGUMENT or the short form ACTION=PROBABILITY. Returns true, or false on an
+ * error. */
 static bool read_action(struct impair_rule *rule, struct item *item)
 {
     const struct action *action = find_action(item->text);
@@ -373,7 +377,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
         return want(item, action->short_form           ? "loss=CHANCE"
                           : rule->action == IMPAIR_SET ? "set=HEADER.FIELD=VALUE"
                                                        : "delay=TIME");
-    /* In actions with a count, an integer of 1 or more is the count, not a chance. */
+    /* dup= and reorder= take a count: there, "1" is a count and not a probability */
     if (arg && action->short_form && read_chance(arg, &chance) &&
         (!(rule->action == IMPAIR_DUP || rule->action == IMPAIR_REORDER) ||
          strcmp(arg, "1") != 0)) {
@@ -387,7 +391,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
 
 /* ---- packets that a rule selects ------------------------------------------------------------- */
 
-/* Reads the value of dir=. Returns false on an error. */
+/* Reads the value of dir= into *kinds and *sides. Returns true, or false on an error. */
 static bool read_direction(const char *arg, enum impair_use use, unsigned *kinds, unsigned *sides,
                            struct item *item)
 {
@@ -440,7 +444,8 @@ enum place {
     PLACE_CNT
 };
 
-/* Finds the place whose name precedes the '=' in `text`. Returns PLACE_CNT if there is none. */
+/* Returns the condition whose name is at the start of `text`, before '='; PLACE_CNT if there is
+ * none. */
 static enum place find_place(const char *text)
 {
     size_t len = strcspn(text, "=,;");
@@ -452,7 +457,8 @@ static enum place find_place(const char *text)
     return (enum place)i;
 }
 
-/* Reads one item after the '@'. Sets *nth if the item is nth=. Returns false on an error. */
+/* Reads one condition after the '@'. Sets *nth if the condition is nth=. Returns true, or false on
+ * an error. */
 static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth, struct item *item)
 {
     enum place place = find_place(item->text);
@@ -505,7 +511,8 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-/* Copies the item from `at` up to one of the characters `ends`. Returns the end of the item. */
+/* Copies the text from `at` up to one of the characters `ends` into *item. Returns a pointer to the
+ * end of this text. */
 static const char *take_item(struct item *item, const char *at, const char *ends)
 {
     size_t len = strcspn(at, ends);
@@ -517,7 +524,8 @@ static const char *take_item(struct item *item, const char *at, const char *ends
     return at + len;
 }
 
-/* Reads one rule. Returns its end. On an error returns NULL and sets *where to the wrong item. */
+/* Reads one rule. Returns a pointer to its end. On an error returns NULL and sets *where to the
+ * wrong item. */
 static const char *read_rule(struct impair_rule *rule, const char *at, enum impair_use use,
                              struct item *item, const char **where)
 {

@@ -2,8 +2,8 @@
 /*
  * Impairment rules: parses the text of an `--impair` option into structs.
  *
- * rnic-run, the live port and `rocedrill replay` share one grammar. The programs print its
- * description, impair_help, for `--impair help`.
+ * rnic-run, the live port and `rocedrill replay` use the same grammar. `--impair help` prints its
+ * description, impair_help.
  *
  *   1. impair_rules_add() reads one text and appends its rules. It is called once per option.
  *   2. The caller passes the finished rules to impair_init() of impair.h.
@@ -35,27 +35,27 @@ enum impair_action {
     IMPAIR_SET,
 };
 
-/* Part of a frame in which the `corrupt` action inverts a bit. FRAME: all bytes after the Ethernet
- * header. */
+/* Part of a frame in which the `corrupt` action inverts a bit. FRAME is everything after the
+ * Ethernet header. */
 enum impair_part { IMPAIR_PAYLOAD, IMPAIR_HEADER, IMPAIR_ICRC, IMPAIR_FRAME };
 
-/* Kinds of packets, as bits; values of dir=. */
+/* Kinds of packets, as bits; dir= selects them. */
 enum impair_kind { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAIR_ANY = 7 };
 
-/* Directions at a live port, as bits; values of dir=. */
+/* Directions at a live port, as bits; dir= selects them. */
 enum impair_side { IMPAIR_OUT = 1, IMPAIR_IN = 2 };
 
-/* Use of the rules: a live port, the closed loop over a capture, or the frames of a capture. Only
- * the closed loop knows connections by their number. A capture has no sending and receiving side.
- * Only frames of a capture have numbers. */
+/* Where the rules are used: at a live port, in the simulation that replays a capture, or on the
+ * frames of a capture. Connection numbers are known only in the simulation. Sending and receiving
+ * are distinguished only at a live port. Only frames of a capture have numbers. */
 enum impair_use { IMPAIR_LIVE, IMPAIR_OFFLINE, IMPAIR_CAPTURE };
 
 struct impair_rule {
     char text[IMPAIR_RULE_TEXT_MAX]; /* text of the rule as written by the user */
     enum impair_action action;
-    uint32_t cnt_min, cnt_max;      /* DUP: number of added copies; REORDER: number of overtaking
-                                     * frames */
-    uint64_t delay_min, delay_max;  /* DELAY: range, ns */
+    uint32_t cnt_min, cnt_max;      /* DUP: number of added copies; REORDER: number of frames that
+                                     * overtake the frame; from minimum to maximum */
+    uint64_t delay_min, delay_max;  /* DELAY: shortest and longest delay, ns */
     enum impair_part part;          /* CORRUPT: part of the frame */
     uint32_t byte;                  /* CORRUPT: offset in the part, bytes, or IMPAIR_ANY_BYTE */
     enum roce_hdr hdr;              /* SET: header that contains the field */
@@ -63,18 +63,21 @@ struct impair_rule {
     uint64_t value;                 /* SET: new value of a numeric field */
     uint8_t bytes[16];              /* SET: new value of an address or of a field longer than 64
                                      * bits */
-    bool keep_icrc;                 /* the ICRC is not recomputed after a change */
+    bool keep_icrc;                 /* the ICRC is left as it was when the frame is changed */
 
     uint32_t conn;   /* connection number from 1; 0: any */
     uint32_t stream; /* datagram stream number from 1; 0: any */
     unsigned kinds;  /* bits of enum impair_kind */
-    unsigned sides;  /* bits of enum impair_side; 0: dir= not given */
-    bool psn;        /* the rule has psn= */
+    unsigned sides;  /* bits of enum impair_side; 0: only frames that the live port sends */
+    bool psn;        /* the rule has psn=, so psn_from and psn_to are valid */
     bool relative;   /* psn_from and psn_to count from the first PSN of the connection */
     uint32_t psn_from, psn_to;
-    char op[32];                   /* part of the opcode's name; "": any opcode */
-    uint32_t frame_from, frame_to; /* numbers of frames in the capture; 0: any */
-    uint32_t nth_from, nth_to;     /* first and last occurrence, from 1 */
+    char op[32];                   /* text that the name of the opcode must contain; "": any
+                                    * opcode */
+    uint32_t frame_from, frame_to; /* first and last number of the frame in the capture; 0: any
+                                    * frame */
+    uint32_t nth_from, nth_to;     /* first and last occurrence to which the rule applies (nth=),
+                                    * from 1 */
     uint64_t chance;               /* probability in units of 2^-32 */
 };
 
@@ -87,8 +90,9 @@ struct impair_rules {
 extern const char impair_help[];
 
 /*
- * Appends the rules of `text`, which may be empty. Returns 0. On failure returns -1 and leaves
- * the rules unchanged; `error` then has the place in the text and the expected syntax.
+ * Reads the rules in `text`, which may be empty, and appends them to *rules. Returns 0. On an error
+ * returns -1 and leaves *rules unchanged; `error` then names the place in the text and the expected
+ * syntax.
  */
 int impair_rules_add(struct impair_rules *rules, const char *text, enum impair_use use,
                      struct error *error);

@@ -9,9 +9,10 @@
 #define INTERFACE_LEN    20u
 #define PACKET_LEN       32u /* length of a packet block without captured bytes and options */
 #define SIMPLE_LEN       16u
-#define OPTION_LEN       4u /* length of an option's code and length fields */
+#define OPTION_LEN       4u /* length of the code and length fields of an option */
 #define NS               UINT64_C(1000000000)
-#define UNITS_DEFAULT    UINT64_C(1000000) /* time resolution without if_tsresol: microseconds */
+/* time stamp units per second if the interface has no if_tsresol: microseconds */
+#define UNITS_DEFAULT UINT64_C(1000000)
 
 enum {
     OPT_END = 0,
@@ -49,8 +50,9 @@ uint32_t pcapng_block_len(bool big, const uint8_t *p, size_t len)
                : 0;
 }
 
-/* Returns the units per second for an if_tsresol value: a negative power of ten, or of two if the
- * top bit is set. Returns 0 if they exceed 64 bits. */
+/* Returns the number of time stamp units per second for a value of if_tsresol. The value is a
+ * negative power of ten, or of two if its top bit is 1. Returns 0 if the result needs more than 64
+ * bits. */
 static uint64_t units_of(uint8_t resolution)
 {
     unsigned power = resolution & 0x7F;
@@ -79,7 +81,7 @@ static int read_iface_option(struct pcapng_iface *iface, bool big, uint16_t code
         uint64_t high = pcapng_u32(big, value + (big ? 0 : 4));
 
         iface->offset = (int64_t)(high << 32 | low);
-        /* Limits the offset, so that offset plus time stamp, both in seconds, cannot exceed 64
+        /* Limits the offset, so that the sum of offset and time stamp, in seconds, fits into 64
          * bits. */
         if (iface->offset > INT64_MAX / 4 || iface->offset < -(INT64_MAX / 4))
             return error_set(error, "an interface has a time offset of %" PRId64 " s",
@@ -126,8 +128,9 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
     *out = (struct pcapng_packet){.data_off = head - 4};
     if (len < head)
         return error_set(error, "a packet block of %u bytes is too short", len);
-    if (type == PCAPNG_SIMPLE_PACKET) { /* a simple packet block has no captured length: the
-                                         * packet fills the rest of the block */
+    if (type == PCAPNG_SIMPLE_PACKET) { /* this block has no captured length: the packet fills the
+                                         * rest of it, but is not longer than its length on the
+                                         * wire */
         out->wire_len = pcapng_u32(big, block + 8);
         out->cap_len = out->wire_len < room ? out->wire_len : room;
         return 0;
@@ -178,7 +181,7 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
 struct block {
     uint8_t *buf;
     size_t cap;
-    size_t len; /* length of the block; SIZE_MAX: longer than the buffer */
+    size_t len; /* length of the block so far; SIZE_MAX: the buffer is too short */
     bool big;
 };
 
@@ -211,7 +214,7 @@ static void add_u32(struct block *block, uint32_t value)
         put_u32(block, at, value);
 }
 
-/* Adds bytes, and zero padding up to a multiple of 4. */
+/* Adds bytes and pads the block with zeros to a multiple of 4. */
 static void add_bytes(struct block *block, const void *bytes, uint32_t len)
 {
     uint8_t *at = add_room(block, padded(len));
@@ -313,7 +316,7 @@ size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame)
     return end_block(&block);
 }
 
-/* Returns the length of a block's options, without the end-of-options option. */
+/* Returns the length of the options of a block, not counting the end-of-options option. */
 static uint32_t options_len(bool big, const uint8_t *block, uint32_t len, uint32_t begin)
 {
     uint32_t off = begin, end = len - 4;
@@ -336,8 +339,8 @@ size_t pcapng_add_comments(uint8_t *buf, size_t cap, bool big, const uint8_t *bl
     struct block out = begin_block(buf, cap, simple ? PCAPNG_PACKET : pcapng_u32(big, block), big);
 
     if (simple) {
-        for (unsigned i = 0; i < 3; i++) /* interface 0 and time stamp 0, because a simple packet
-                                          * block has neither */
+        for (unsigned i = 0; i < 3; i++) /* interface 0 and time stamp 0 (two words), because a
+                                          * simple packet block contains neither */
             add_u32(&out, 0);
         add_u32(&out, packet->cap_len);
         add_u32(&out, packet->wire_len);

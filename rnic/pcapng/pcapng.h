@@ -3,7 +3,7 @@
  * Pcapng: the blocks of a capture file, read and written in memory. Source:
  * draft-ietf-opsawg-pcapng, "PCAP Now Generic (pcapng) Capture File Format", version 1.0.
  *
- * Called by the parser of captures (replay/capture/pcap_parse.c), the writer of annotated copies
+ * Used by the parser of captures (replay/capture/pcap_parse.c), the writer of annotated copies
  * (replay/capture/pcapng_writer.c), the recording port (port/frameio/record.c), and by
  * pcapng_merge.c and pcapng_join.c. It does no input or output and allocates nothing.
  *
@@ -11,7 +11,8 @@
  *   block, 3. pcapng_read_packet() of each packet block, 4. pcapng_time() of its time stamp.
  *   Writing: 1. pcapng_section(), 2. pcapng_interface(), 3. pcapng_packet(), as often as needed.
  *
- * Errors: reading sets the error and returns -1. Writing returns 0 if the buffer is too short.
+ * Errors: a read function sets `error` and returns -1. A write function returns 0 if the buffer is
+ * too short.
  */
 #ifndef RNIC_PCAPNG_PCAPNG_H
 #define RNIC_PCAPNG_PCAPNG_H
@@ -23,16 +24,18 @@
 #include "wire/bytes.h"
 
 enum pcapng_type {
-    PCAPNG_SECTION = 0x0A0D0D0A, /* section header block; the type is equal in both byte orders */
+    PCAPNG_SECTION = 0x0A0D0D0A, /* section header block; the bytes of this type are the same in
+                                  * both byte orders */
     PCAPNG_INTERFACE = 1,
     PCAPNG_OBSOLETE_PACKET = 2,
     PCAPNG_SIMPLE_PACKET = 3,
     PCAPNG_PACKET = 6, /* enhanced packet block */
 };
 
-#define PCAPNG_BLOCK_MIN   12u /* minimum length of a block: its type, and its length twice */
+/* minimum length of a block, bytes: type, length, and the length again */
+#define PCAPNG_BLOCK_MIN   12u
 #define PCAPNG_SECTION_MIN 28u
-#define PCAPNG_RECORD_MAX  262144u /* maximum of captured bytes per packet, as in libpcap */
+#define PCAPNG_RECORD_MAX  262144u /* maximum captured bytes of a packet, as in libpcap */
 
 #define PCAPNG_LINKTYPE_ETHERNET 1u
 
@@ -48,8 +51,8 @@ static inline uint32_t pcapng_u32(bool big, const uint8_t *p)
     return big ? (uint32_t)roce_bits_get(p, 0, 0, 32) : roce_le32_get(p);
 }
 
-/* Sets *big from the first 12 bytes of a section header. Returns false if the bytes are no section
- * header. */
+/* Sets *big from the first 12 bytes of a section header: true if the section is big-endian. Returns
+ * whether the bytes are a section header. */
 bool pcapng_byte_order(const uint8_t *p, bool *big);
 
 /* Returns the length of the block at `p`. Returns 0 if the block is longer than `len` bytes, or if
@@ -75,11 +78,11 @@ int pcapng_read_iface(struct pcapng_iface *out, bool big, const uint8_t *block, 
 struct pcapng_packet {
     uint32_t iface; /* interface number within the section */
     uint64_t stamp; /* time stamp in units of the interface; 0 for a simple packet block, which has
-                     * none */
+                     * no time stamp */
     uint32_t cap_len, wire_len;
     uint32_t data_off;    /* offset of the captured bytes in the block */
     uint32_t options_off; /* offset of the options in the block; 0 for a simple packet block, which
-                           * has none */
+                           * has no options */
 };
 
 /* Reads a packet block of any of the three types. Returns 0, or -1 with `error` set. */
@@ -90,16 +93,18 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
  * `options_off` of its block, or 0 if they do not have it. */
 uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t options_off);
 
-/* Converts a time stamp to nanoseconds since 1970. An invalid time, before 1970 or beyond 64 bits,
- * becomes 0. */
+/* Converts a time stamp to nanoseconds since 1970. Returns 0 if the time is before 1970 or needs
+ * more than 64 bits. */
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);
 
 /* ---- writing (little-endian) ----------------------------------------------------------------- */
 
-/* Maximum length of a comment, bytes. A longer comment is cut between two characters. */
+/* Maximum length of a comment, bytes. A longer comment is truncated, but not inside a UTF-8
+ * character. */
 #define PCAPNG_COMMENT_MAX 1024u
 
-/* Upper limit of the length of a packet block without its captured bytes. */
+/* upper limit of the length of a packet block without its captured bytes, bytes; `comments` is the
+ * number of comments */
 #define PCAPNG_OVERHEAD(comments) (64u + (comments) * (PCAPNG_COMMENT_MAX + 4u))
 
 enum pcapng_direction { PCAPNG_UNKNOWN, PCAPNG_IN, PCAPNG_OUT };
@@ -116,16 +121,17 @@ struct pcapng_frame {
     size_t comment_cnt;
 };
 
-/* Write one block to `buf` and return its length, or 0 if it is longer than `cap`. The length of a
- * section is unknown. Interfaces have time stamps in nanoseconds; `name` and `description` may be
- * NULL. */
+/* Each function writes one block to `buf`. It returns the length of the block, or 0 if that exceeds
+ * `cap`. The section header has no section length. Interfaces have time stamps in nanoseconds;
+ * `name` and `description` may be NULL. */
 size_t pcapng_section(uint8_t *buf, size_t cap, const char *application);
 size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, const char *description,
                         uint32_t linktype, uint32_t snaplen);
 size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame);
 
-/* Copies a packet block and adds comments after its options. A simple packet block becomes an
- * enhanced one of interface 0 with time 0. The byte order does not change. */
+/* Writes a copy of a packet block with comments added after its options. A simple packet block
+ * becomes an enhanced packet block of interface 0 with time 0. The byte order is that of `block`.
+ * Returns the length, or 0 if it exceeds `cap`. */
 size_t pcapng_add_comments(uint8_t *buf, size_t cap, bool big, const uint8_t *block, uint32_t len,
                            const struct pcapng_packet *packet, const char *const *comment,
                            size_t cnt);

@@ -13,9 +13,9 @@
 #include "wire/bytes.h"
 
 struct file {
-    uint8_t *p; /* mapped bytes of the file; NULL: empty file */
+    uint8_t *p; /* mapped bytes of the file; NULL if the file is empty */
     size_t len;
-    uint32_t *iface; /* number of each interface of this file in the joined file */
+    uint32_t *iface; /* iface[i] = number, in the joined file, of interface i of this file */
     uint32_t iface_cnt;
 };
 
@@ -89,7 +89,7 @@ static int add_frame(struct join *join, uint32_t number, const uint8_t *block, u
     return 0;
 }
 
-/* Finds the interfaces and frames of a file, up to its last complete block. */
+/* Finds the interfaces and frames of a file. Stops at the last complete block. */
 static int scan_file(struct join *join, uint32_t number)
 {
     struct file *file = &join->file[number];

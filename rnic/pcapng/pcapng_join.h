@@ -3,9 +3,9 @@
  * Pcapng join: writes the recordings of several processes (port/frameio/record.h) to one file,
  * sorted by time. rnic-run -w calls it when its programs have ended.
  *
- * Frames of one recording are nearly in order. Frames of different recordings are ordered only by
- * their times. A sender takes the time stamp before it sends, so no response is older than its
- * request.
+ * Frames of one recording are nearly in order. Frames of different recordings are sorted only by
+ * their time stamps. This is correct because a sender stamps a frame before it sends the frame: so
+ * no response has an earlier time stamp than its request.
  */
 #ifndef RNIC_PCAPNG_PCAPNG_JOIN_H
 #define RNIC_PCAPNG_PCAPNG_JOIN_H
@@ -14,14 +14,14 @@
 #include "base/error.h"
 
 /*
- * Writes a section, the interfaces of the `cnt` files at `path`, and their frames to `out`. Frames
- * with equal times stay in the order of the files. Interfaces that are equal in two files become
- * one. Without any interface, `out` gets one named "none", so that it is a capture without frames.
- * A file may be empty. Its last block may be cut off, if its process was killed while writing.
- * Files are mapped, so they may be larger than memory.
+ * Writes a section with the interfaces and frames of the `cnt` files at `path` to `out`. Frames
+ * with equal times are in the order of the files. Interfaces that are equal in two files become
+ * one. If no file has an interface, `out` gets an interface named "none", so that it is a valid
+ * capture without frames. A file may be empty, or its last block incomplete, if its process was
+ * killed while writing. Files are mapped, so they may be larger than memory.
  *
- * Returns 0. Returns -1 with an error that names the file, if a file cannot be read or is not a
- * little-endian pcapng file of one section. The caller checks `out` for write errors.
+ * Returns 0. Returns -1 and sets `error`, which names the file, if a file cannot be read or is not
+ * a little-endian pcapng file of one section. The caller must check `out` for write errors.
  */
 int pcapng_join(FILE *out, char *const *path, unsigned cnt, struct error *error);
 

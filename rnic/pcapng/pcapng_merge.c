@@ -15,9 +15,9 @@
 #define STREAM_IFACES 8u
 
 struct stream {
-    uint8_t *part; /* incomplete block at the end of the data fed so far */
+    uint8_t *part; /* start of a block whose end was not fed yet */
     size_t part_len, part_cap;
-    uint64_t mark; /* time of the latest mark; UINT64_MAX: no frame is being sent */
+    uint64_t mark; /* time of the latest mark; UINT64_MAX: the process is sending no frame */
     uint32_t iface[STREAM_IFACES];
     unsigned iface_cnt;
     bool ended;
@@ -38,7 +38,7 @@ struct pcapng_merge {
     size_t waiting;        /* number of bytes of frames in the heap */
 };
 
-/* ---- blocks of ours -------------------------------------------------------------------------- */
+/* ---- marks and interfaces -------------------------------------------------------------------- */
 
 size_t pcapng_mark(uint8_t *buf, size_t cap, uint64_t time)
 {
@@ -196,7 +196,7 @@ static int add_block(struct pcapng_merge *merge, struct stream *s, const uint8_t
     }
 }
 
-/* Adds the complete blocks at `data`; sets *used to their length. */
+/* Adds the complete blocks at `data`. Sets *used to their total length. */
 static int add_blocks(struct pcapng_merge *merge, struct stream *s, const uint8_t *data, size_t len,
                       size_t *used)
 {

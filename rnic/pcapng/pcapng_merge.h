@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Pcapng merge: merges several recordings that still grow (port/frameio/record.h) into one stream,
- * sorted by time. rnic-run --selfcheck feeds its validator with the stream. Does no input or
- * output.
+ * sorted by time. rnic-run --selfcheck passes this stream to `rocedrill check`. The functions do no
+ * input or output.
  *
  *   1. pcapng_merge_new();
  *   2. pcapng_merge_add() for each recording;
  *   3. pcapng_merge_feed() with the new bytes of a recording;
- *   4. pcapng_merge_take() passes on the frames that no older frame can follow;
+ *   4. 4. pcapng_merge_take() passes on the frames before which no further frame can come;
  *   5. pcapng_merge_end() when the writer of a recording has ended;
  *   6. pcapng_merge_del().
  *
- * A recording has marks before and after the time stamps of sent frames. The marks prove that no
- * older frame can follow. The kernel stamps a received frame before its process reads it: such a
- * frame may arrive late, after younger frames were passed on.
+ * A recording contains marks. A mark says that frames sent after the mark have no earlier time
+ * stamp than the mark's. There is no such promise for received frames: the kernel stamps a received
+ * frame before the process reads and records it. So a received frame may come late, when later
+ * frames have already been passed on.
  *
  * Errors: -EINVAL for a stream that is not such a recording, -ENOMEM.
  */
@@ -23,9 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes a mark (block type 0x80000001, defined by this project) with the parameters of
- * pcapng_packet(). Sent frames after the mark are not older than `time`; UINT64_MAX: no frame is
- * being sent. */
+/* Writes a mark (block type 0x80000001, defined by this project) to `buf`. Returns its length, or 0
+ * if that exceeds `cap`. Frames sent after the mark have a time stamp of at least `time`.
+ * UINT64_MAX means that no frame is being sent. */
 size_t pcapng_mark(uint8_t *buf, size_t cap, uint64_t time);
 
 /* Interfaces of a file that is the result of a merge. */
@@ -34,7 +35,7 @@ struct pcapng_ifaces {
     uint32_t cnt;
 };
 
-/* Returns the number of the interface with this block. Adds the interface if it is new. Returns
+/* Returns the number of the interface with this block, and adds the interface if it is new. Returns
  * -ENOMEM if out of memory. */
 int pcapng_ifaces_number(struct pcapng_ifaces *ifaces, const uint8_t *block, uint32_t len);
 void pcapng_ifaces_free(struct pcapng_ifaces *ifaces);
@@ -48,24 +49,24 @@ void pcapng_merge_del(struct pcapng_merge *merge);
 /* Adds a recording. Returns the number of its stream, or -ENOMEM. */
 int pcapng_merge_add(struct pcapng_merge *merge);
 
-/* Adds the next bytes of a stream; they may end inside a block. After -EINVAL the stream has ended.
- */
+/* Adds the next bytes of a stream, which may end inside a block. Returns 0, or a negative errno.
+ * After -EINVAL, no more bytes of the stream are used. */
 int pcapng_merge_feed(struct pcapng_merge *merge, int stream, const uint8_t *data, size_t len);
 
-/* Ends a stream. Its last mark then no longer delays the frames of other streams. */
+/* Ends a stream: its last mark no longer delays the frames of other streams. */
 void pcapng_merge_end(struct pcapng_merge *merge, int stream);
 
 typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
 
 /*
- * Passes frames to `fn`, as blocks of one pcapng file. The frames are older than `until` and older
- * than the mark of each stream. For an exact order, the caller reads the clock first, then feeds
- * all data, then calls this function with the time read. UINT64_MAX passes all frames, because no
- * more will follow.
+ * Passes frames to `fn`, sorted by time, as blocks of one pcapng file. These are the frames whose
+ * time is before `until` and before the latest mark of each stream. For an exact order, the caller
+ * first reads the clock, then feeds all data, and then calls this function with the time read. Pass
+ * UINT64_MAX after the last data: all frames are then passed.
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 
-/* Returns the number of bytes of waiting frames. */
+/* Returns the number of bytes of the frames that were fed but not passed on yet. */
 size_t pcapng_merge_waiting(const struct pcapng_merge *merge);
 
 #endif

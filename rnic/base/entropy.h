@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Entropy: random numbers from which a device chooses its keys and QPNs. They come from the
- * system's random source, so that a peer cannot predict them, or from a seed, so that tests can
- * repeat a run.
+ * Entropy: random numbers from which a device chooses its keys and QPNs. The numbers come from the
+ * system's random source, so that a peer cannot predict them. For tests, they are computed from a
+ * seed, so that a run can be repeated.
  */
 #ifndef RNIC_BASE_ENTROPY_H
 #define RNIC_BASE_ENTROPY_H
@@ -15,7 +15,8 @@ struct rnic_entropy {
     bool unpredictable;
 };
 
-/* Initializes the random source. `seed` is ignored if the numbers are to be unpredictable. */
+/* Initializes the random numbers. If `unpredictable`, they come from the system's random source.
+ * Otherwise they are computed from `seed`. */
 void rnic_entropy_init(struct rnic_entropy *entropy, uint64_t seed, bool unpredictable);
 
 /* Returns the next 32 random bits. */

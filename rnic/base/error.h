@@ -3,8 +3,8 @@
  * Error: one line for the user that names the failed object and the reason.
  *
  * A function that can fail has a `struct error *` parameter. The function sets the error when it
- * fails and otherwise leaves it unchanged. The caller owns the error, usually on its stack, and
- * prints it or adds a prefix.
+ * fails and otherwise leaves it unchanged. The caller owns the struct, usually on its stack, and
+ * prints the text or adds a prefix to it.
  */
 #ifndef RNIC_BASE_ERROR_H
 #define RNIC_BASE_ERROR_H
@@ -14,8 +14,7 @@ struct error {
 };
 
 /* Sets the text and returns -1, so that a caller can `return error_set(...)`. If the text is too
- * long, the function omits its middle and keeps the reason at its end: a path alone can have 4096
- * bytes. */
+ * long, its middle is omitted: the reason is at its end, and a path alone can have 4096 bytes. */
 int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -37,7 +37,7 @@ static void put_node(struct rnic_heap *heap, size_t slot, struct rnic_heap_node 
     node->slot = slot;
 }
 
-/* Moves the node at `slot` up or down until the heap order is restored. */
+/* Moves the node at `slot` up or down, until no node is earlier than its parent. */
 static void sift_node(struct rnic_heap *heap, size_t slot)
 {
     struct rnic_heap_node *node = heap->node[slot];

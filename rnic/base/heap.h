@@ -4,8 +4,8 @@
  * Nodes with equal times are returned in the order in which they were set.
  *
  * Used for the timers of the CM, the QPs that congestion control delays, and the frames of
- * recordings that are merged. A node is a member of the caller's object; the caller finds the
- * object through offsetof().
+ * recordings that are merged. A node is a member of an object of the caller, who finds the object
+ * with offsetof().
  *
  *   1. rnic_heap_reserve() reserves memory for nodes; only this function can fail.
  *   2. rnic_heap_set() inserts, moves or removes a node.
@@ -33,12 +33,13 @@ struct rnic_heap {
     uint64_t order;
 };
 
-/* Reserves memory for `cnt` nodes, so that rnic_heap_set() cannot fail. Returns false if out of
- * memory. */
+/* Reserves memory for `cnt` nodes, so that rnic_heap_set() cannot fail for so many. Returns true,
+ * or false if out of memory. */
 bool rnic_heap_reserve(struct rnic_heap *heap, size_t cnt);
 void rnic_heap_free(struct rnic_heap *heap);
 
-/* Inserts the node with key `at`, or moves it to that key; UINT64_MAX removes the node. */
+/* Inserts the node with key `at`, or changes its key to `at` if it is in the heap. UINT64_MAX
+ * removes the node. */
 void rnic_heap_set(struct rnic_heap *heap, struct rnic_heap_node *node, uint64_t at);
 
 /* Returns the node with the earliest key, or NULL. */

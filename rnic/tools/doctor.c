@@ -25,7 +25,7 @@ static void print_remedy(const char *text)
     printf("%-23s %s\n", "", text);
 }
 
-/* Returns the first number of a file after `word`, or -1 if the file or the word is missing. */
+/* Returns the first number after `word` in a file, or -1 if the file or the word is missing. */
 static long number_in(const char *path, const char *word)
 {
     FILE *file = fopen(path, "re");
@@ -42,7 +42,8 @@ static long number_in(const char *path, const char *word)
 
 /* ---- a separate network ---------------------------------------------------------------------- */
 
-/* Enters a separate network in a child process. Returns whether that works, else `why`. */
+/* Enters a separate network in a child process. Returns whether that works; if not, `why` has the
+ * reason. */
 static bool try_net(char *why, size_t len)
 {
     int end[2], status = -1;
@@ -71,7 +72,7 @@ static bool try_net(char *why, size_t len)
     return status == 0;
 }
 
-/* Prints which kernel settings forbid a user namespace. */
+/* Prints how to change the kernel settings that forbid a user namespace. */
 static void print_net_remedies(void)
 {
     static const struct {
@@ -100,7 +101,8 @@ static void print_net_remedies(void)
 /* ---- the sandbox of rocedrill ------------------------------------------------------------------
  */
 
-/* Installs a seccomp filter that allows all calls, in a child process. Returns 0 or an errno. */
+/* Installs a seccomp filter that allows all calls, in a child process. Returns 0 if that works, or
+ * an errno. */
 static int try_filter(void)
 {
     struct sock_filter allow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
@@ -148,8 +150,8 @@ static bool built_without_sandbox(const char *rocedrill)
     return strstr(text, "libseccomp: none") != NULL;
 }
 
-/* Prints whether rocedrill check and decode can forbid themselves system calls. Without a sandbox
- * they work as well, but a hostile capture can do more harm. */
+/* Prints whether rocedrill check and rocedrill decode can restrict their own system calls (a
+ * sandbox). Without a sandbox they work, but a hostile capture could do more harm. */
 static void print_sandbox(const char *rocedrill)
 {
     int error = try_filter();
@@ -191,7 +193,7 @@ static void print_memlock(void)
     print_row("ok", "locked memory", text);
 }
 
-/* Returns why this process may not open raw sockets. */
+/* Returns the reason why this process may not open raw sockets. */
 static const char *no_raw_sockets(void)
 {
     char line[64] = "";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * rnic-info: prints the devices that programs find on this machine, with their GIDs. Also prints
- * the state that each process with an open device reports (verbs/info_report.c). One line for each
- * object, as rdma(8) prints it, or all as JSON (info_json.c). Exit status: 0; 1 if something could
- * not be determined; 2 for wrong use.
+ * the state that each process with an open device reports (verbs/info_report.c). The output has one
+ * line for each object, in the format of rdma(8), or is JSON (info_json.c). Exit status: 0; 1 if
+ * something could not be determined; 2 for wrong use.
  */
 #include "info.h"
 #include "tools/version.h"
@@ -134,12 +134,13 @@ static int print_usage(void)
 /* ---- command line ---------------------------------------------------------------------------- */
 
 struct options {
-    const char *word; /* what to print */
+    const char *word; /* what to print: "link", "resource" and so on */
     bool json;
     double interval; /* time between two outputs of --watch, s; 0 without --watch */
 };
 
-/* Reads the number of seconds of --watch=SECONDS. Returns 0 for other text. */
+/* Reads the part of --watch after its name: "" or "=SECONDS". Returns the number of seconds, 1 for
+ * "", and 0 for any other text. */
 static double read_interval(const char *arg)
 {
     char *end;
@@ -150,7 +151,7 @@ static double read_interval(const char *arg)
     return *arg == '=' && !*end && seconds >= 0.01 && seconds <= 86400 ? seconds : 0;
 }
 
-/* Returns 0, or 2 after an error message. */
+/* Reads the command line into *options. Returns 0, or 2 after an error message. */
 static int read_options(int argc, char **argv, struct options *options)
 {
     const char *bad = NULL, *why = "";
@@ -181,7 +182,8 @@ static void pause_for(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* Clears a terminal, and ends the text before it. */
+/* Begins the next output of --watch: clears a terminal; in a file, prints an empty line before
+ * it. */
 static void begin_again(void)
 {
     if (isatty(STDOUT_FILENO))

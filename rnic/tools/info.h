@@ -8,7 +8,7 @@
 #include "port/live/live.h"
 #include "port/shared/process.h"
 
-/* A line "qp" of the description of a process (verbs/info_report.c). */
+/* One QP: a line "qp" in the description that a process reports (verbs/info_report.c). */
 struct info_qp {
     unsigned number, peer; /* QP numbers; `peer` and `path_mtu` are 0 for a QP without a peer */
     char type[16], state[16];
@@ -17,15 +17,16 @@ struct info_qp {
     unsigned path_mtu;         /* path MTU, bytes */
 };
 
-/* Returns the rest of the next line that begins with `word`, searched from *at, or NULL if there is
- * none. Moves *at to the line after it. Ends each line with a zero byte. */
+/* Finds the next line that begins with `word`, from *at on. Returns the rest of this line, or NULL
+ * if there is none. Moves *at to the line after it. Replaces the end of each line passed by a zero
+ * byte. */
 char *info_next_line(char **at, const char *word);
 
-/* Reads the next line "qp". Returns false if there is none. */
+/* Reads the next line "qp" from *at on. Returns true, or false if there is none. */
 bool info_next_qp(char **at, struct info_qp *qp);
 
 /* Call print() for each device, process or limit. Return 0, or 1 after an error message. `text` is
- * the description of the process after the line "comm". */
+ * the part of a process's description after the line "comm". */
 typedef void info_process_fn(const struct rnic_process *process, const char *comm, char *text);
 int info_devices(void (*print)(const struct rnic_iface *iface));
 int info_processes(info_process_fn *print);

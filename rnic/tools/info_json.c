@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Printed before the next member or element: "" for the first one, else ",". */
+/* printed before the next member or element: "" before the first one, otherwise "," */
 static const char *comma = "";
 
 static void print_comma(void)
@@ -16,8 +16,8 @@ static void print_comma(void)
     comma = ",";
 }
 
-/* Prints a name that the kernel or a program chose. Bytes that are not ASCII become question marks,
- * because nothing says that they are UTF-8. */
+/* Prints a name that the kernel or a program chose. Bytes that are not ASCII are printed as
+ * question marks, because they may not be UTF-8. */
 static void print_text(const char *text)
 {
     putchar('"');
@@ -43,7 +43,8 @@ static void put_text(const char *name, const char *text)
     print_text(text);
 }
 
-/* Prints the brackets of a member that is an array or object, or of an element (`name` is NULL). */
+/* Prints the opening bracket of an array or object. `name` is its name, or NULL for an element of
+ * an array. */
 static void open_bracket(const char *name, char bracket)
 {
     print_comma();
@@ -123,7 +124,7 @@ static void put_qps(char *at)
     close_bracket(']');
 }
 
-/* The search for lines writes to the text, so each part of the output uses a copy. */
+/* Calls put() with a copy of `text`, because the search for lines changes the text. */
 static void put_part(const char *text, void (*put)(char *at))
 {
     char *copy = strdup(text);

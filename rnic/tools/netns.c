@@ -32,8 +32,8 @@ bool netns_may_capture(void)
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* Keeps CAP_NET_RAW across exec() for programs of an ordinary user. The capability becomes ambient,
- * and must therefore also be inheritable (capabilities(7)). */
+/* Keeps CAP_NET_RAW across exec() for a user who is not root. To do so, makes the capability
+ * ambient; an ambient capability must also be inheritable (capabilities(7)). */
 static int keep_net_raw(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -94,7 +94,8 @@ struct message {
     char attrs[256];
 };
 
-/* Appends an attribute. Further attributes are nested in it until close_attr(). */
+/* Appends an attribute to the message. Attributes appended later are nested in this one, until
+ * close_attr(). */
 static struct rtattr *open_attr(struct message *msg, unsigned short type, const void *data,
                                 size_t len)
 {
@@ -112,7 +113,7 @@ static void close_attr(struct message *msg, struct rtattr *attr)
     attr->rta_len = (unsigned short)((char *)msg + msg->head.nlmsg_len - (char *)attr);
 }
 
-/* Creates a veth pair called `name` and name + "-peer". */
+/* Creates a pair of veth interfaces: `name` and `name`-peer. */
 static int make_veth(const char *name)
 {
     struct message msg = {
@@ -183,7 +184,8 @@ int netns_enter(char *why, size_t len)
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || up(fd, "lo") < 0)
         goto fail;
-    if (make_veth(NETNS_LINK) == 0) { /* without a veth pair the namespace has only the loopback */
+    if (make_veth(NETNS_LINK) == 0) { /* if the kernel has no veth, the namespace has only the
+                                       * loopback interface */
         step = NETNS_LINK;
         if (configure(fd, NETNS_LINK, NETNS_ADDRESS) < 0)
             goto fail;

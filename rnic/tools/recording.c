@@ -25,7 +25,8 @@ int recording_begin(const char *path, struct run_folder *folder, struct error *e
     if (snprintf(name, sizeof(name), "%s.XXXXXX", path) < (int)sizeof(name) &&
         run_folder_create(folder, name, error) == 0)
         return 0;
-    /* Not the name of a scratch folder, which the next rnic-run would delete after a kill. */
+    /* The name does not begin like that of a scratch folder: the next rnic-run would delete such a
+     * folder if this rnic-run were killed. */
     snprintf(name, sizeof(name), "%s/rnic-record-XXXXXX", scratch_folder());
     return run_folder_create(folder, name, error);
 }
@@ -49,7 +50,8 @@ static bool any_is_growing(const glob_t *found)
     return false;
 }
 
-/* Finds the files of a recording, after waiting for those that still grow. */
+/* Finds the files of a recording. First waits, for at most WAIT_NS, until no process writes to
+ * them. */
 static void find_files(const char *folder, glob_t *found)
 {
     const struct timespec period = {.tv_nsec = PERIOD_NS};

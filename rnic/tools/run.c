@@ -2,9 +2,9 @@
 /*
  * rnic-run: runs one unmodified verbs program on the software RNIC.
  *
- * It sets the environment that rnic/verbs/config.h describes, and the path of our
- * libibverbs.so.1. For a user who may not open a port it makes a network namespace for the
- * program and its children. The usage text below lists the exit status.
+ * rnic-run sets the environment variables that rnic/verbs/config.h describes, and LD_LIBRARY_PATH
+ * to the folder of our libibverbs.so.1. If the user may not open raw sockets, it creates a network
+ * namespace for the program and its children. The usage text below lists the exit status.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static void complain(const char *what, const char *why)
     fprintf(stderr, "rnic-run: %s: %s\n", what, why);
 }
 
-/* Returns whether the recording and the timeline would be one file. */
+/* Returns whether the options name the same file for the recording and for the timeline. */
 static bool same_file(const struct options *options)
 {
     struct stat a, b;
@@ -104,7 +104,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
     };
     static char name[] = "rnic-run";
     int c;
-    argv[0] = name; /* getopt() prints this name before its errors */
+    argv[0] = name; /* getopt() prints this name in its error messages */
     while ((c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
         switch (c) {
         case 'i': options->ifaces = optarg; break;
@@ -171,8 +171,8 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
 
 /* ---- location of our files ------------------------------------------------------------------- */
 
-/* Builds the path of `below` in the parent of this program's folder. Returns false if the path is
- * too long. */
+/* Writes to `path` the path of `below` in the parent of the folder that contains this program.
+ * Returns true, or false if the path is too long. */
 static bool beside(char *path, const char *below)
 {
     ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -206,8 +206,9 @@ static bool find_library(char *folder)
     return false;
 }
 
-/* Returns whether the program has more rights than its user. Such a program ignores LD_LIBRARY_PATH
- * (ld.so(8)), uses the system's library and finds no device. */
+/* Returns whether the program runs with more rights than its user (setuid or capabilities). Such a
+ * program ignores LD_LIBRARY_PATH (ld.so(8)), so it loads the system's library and finds no
+ * device. */
 static bool is_privileged(const char *program)
 {
     char path[PATH_MAX];
@@ -244,8 +245,10 @@ static int set_environment(const struct options *options, const char *library, c
         complain("LD_LIBRARY_PATH", "too long");
         return 2;
     }
-    /* Our library is last, because the runtime of a sanitizer has to be first. A space separates
-     * the names, so the dynamic linker must find a library behind a space in LD_LIBRARY_PATH. */
+    /* Our library is the last one in LD_PRELOAD, because the library of a sanitizer must be the
+     * first. A space in LD_PRELOAD separates two names. So if the path of our folder contains a
+     * space, only the file name is given, and the dynamic linker finds the file through
+     * LD_LIBRARY_PATH. */
     char preload[2 * PATH_MAX];
     bool by_name = strchr(library, ' ') != NULL;
     old = getenv("LD_PRELOAD");
@@ -280,8 +283,8 @@ static int start(char **program)
 
 static volatile sig_atomic_t child;
 
-/* Passes a signal of another process on to the program. The kernel sends the signal of a key
- * (Ctrl-C) to the program too: passed on, it would arrive twice. */
+/* Passes a signal that another process sent on to the program. Does not pass on a signal that the
+ * kernel sent for a key (Ctrl-C): the program receives that signal from the kernel, too. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
     (void)context;
@@ -298,12 +301,14 @@ static void catch_signals(void)
         sigaction(signals[i], &action, NULL);
 }
 
-/* Runs a program as a child. Returns its exit status in the encoding of a shell. */
+/* Runs a program as a child and waits for its end. Returns its exit status as a shell would: 128 +
+ * N if signal N ended it. */
 static int run(char **program)
 {
     pid_t self = getpid(), pid = fork();
     if (pid == 0) {
-        /* If rnic-run is killed, nothing is left to judge or to join what the program records. */
+        /* If rnic-run is killed, end the program, too: without rnic-run, its recording would be
+         * neither judged nor joined. */
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != self)
             _exit(128 + SIGTERM);
@@ -322,8 +327,9 @@ static int run(char **program)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Creates or truncates the recording. Only its user may read a new one, which contains the data of
- * the programs. Makes its path absolute, because the program may change its working directory. */
+/* Creates or truncates the file of the recording. A new file can be read only by its owner, because
+ * it will contain data of the programs. Stores its absolute path in `path`, because the program may
+ * change its working directory. */
 static bool prepare_record(const char *name, char *path)
 {
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -367,8 +373,8 @@ static bool make_scratch(struct run_folder *folder)
     return false;
 }
 
-/* Creates a folder with an empty file for the timelines of the programs. Returns false if that
- * fails. */
+/* Creates a folder with an empty file for the timelines of the programs. Returns whether that
+ * worked. */
 static bool make_times(struct run_folder *folder, char *path)
 {
     if (!make_scratch(folder))
@@ -392,7 +398,7 @@ static bool open_rows(const struct options *options, FILE **rows)
     return *rows != NULL;
 }
 
-/* Creates the folder for recordings and starts the flow validator. */
+/* Creates the folder for recordings and starts the validator, `rocedrill check`. */
 static struct watch *start_watch(struct run_folder *folder, const char *copy)
 {
     char path[PATH_MAX];
@@ -405,8 +411,8 @@ static struct watch *start_watch(struct run_folder *folder, const char *copy)
     return watch;
 }
 
-/* Ends the validator. Returns its verdict: 0; 1 for a violation; 2 if there is no verdict, or if
- * some packets were not judged. */
+/* Ends the validator. Returns 0 if there was no violation; 1 if there was one; 2 if nothing was
+ * judged, or not all packets were. */
 static int end_watch(struct watch *watch, const struct run_folder *folder, const char *copy)
 {
     struct watch_result result;
@@ -424,8 +430,8 @@ static int end_watch(struct watch *watch, const struct run_folder *folder, const
     return result.copied && whole && !result.unreadable ? 0 : 2;
 }
 
-/* Checks the impairment rules early, because a program that opens no device would not report an
- * error in them. */
+/* Checks the rules of --impair before the program starts. Otherwise the device would find an error
+ * in them, but a program may open no device. */
 static bool check_impair(const struct options *options)
 {
     struct impair_rules rules = {.cnt = 0};
@@ -437,8 +443,8 @@ static bool check_impair(const struct options *options)
     return false;
 }
 
-/* Returns whether all interfaces named without * and ? exist in the network namespace of the
- * program. */
+/* Returns whether the interfaces in --iface exist in the network namespace of the program. Patterns
+ * with * or ? are not checked. */
 static bool check_ifaces(const struct options *options)
 {
     const char *at = options->ifaces ? options->ifaces : "";
@@ -509,7 +515,7 @@ int main(int argc, char **argv)
                   stderr);
         if (!options.ifaces)
             options.ifaces =
-                "!" NETNS_LINK "-peer"; /* the peer end of the veth link gets no device */
+                "!" NETNS_LINK "-peer"; /* all interfaces except the peer end of the veth link */
     }
     if (!check_ifaces(&options))
         return 2;
@@ -517,8 +523,8 @@ int main(int argc, char **argv)
         complain(options.tap, "--tap: no such interface");
         return 2;
     }
-    /* Output files are created last, so that an earlier error truncates no file and leaves none
-     * behind. */
+    /* Output files are created last. So an earlier error neither truncates an existing file nor
+     * leaves a new one. */
     if ((options.timeline && !open_rows(&options, &rows)) ||
         (options.record && !prepare_record(options.record, record)) ||
         (options.record && !options.selfcheck && !begin_recording(record, &folder)) ||

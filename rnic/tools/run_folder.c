@@ -16,7 +16,8 @@
 #define TALLY   "tally"
 #define SCRATCH "rnic-run-" /* beginning of the names of scratch folders */
 
-/* Age of a folder, s, from which it is deleted. A younger one may lack the lock of its run. */
+/* minimum age of a folder that is deleted, s; a younger one may belong to an rnic-run that has not
+ * locked it yet */
 #define LEFT_AGE 60
 
 int run_folder_create(struct run_folder *folder, const char *name, struct error *error)
@@ -38,7 +39,7 @@ int run_folder_create(struct run_folder *folder, const char *name, struct error 
     return error_set(error, "%s: %s", path, strerror(-rc));
 }
 
-/* Deletes the files in an open folder. Closes the descriptor. */
+/* Deletes the files in the folder whose descriptor is `fd`, and closes the descriptor. */
 static void delete_files(int fd)
 {
     DIR *dir = fdopendir(fd);
@@ -71,7 +72,8 @@ void run_folder_remove(struct run_folder *folder)
     *folder->path = 0;
 }
 
-/* Returns whether an open folder is of this user, old enough, and of a run that has ended. */
+/* Returns whether an open folder remained after an rnic-run of this user: the folder is old enough,
+ * and its lock is free because that rnic-run has ended. */
 static bool was_left(int folder)
 {
     struct stat st;
@@ -89,7 +91,7 @@ static bool was_left(int folder)
     return left;
 }
 
-/* Deletes the folders of killed runs of this user. */
+/* Deletes the folders in `parent` that remained after killed runs of this user. */
 static void sweep_folder(const char *parent)
 {
     DIR *dir = opendir(parent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Run folder: a private folder into which the programs of one rnic-run record, with a tally
- * (port/sys/tally.h). Owned by the caller. If rnic-run is killed, the folder stays. The next
- * rnic-run of the same user deletes it if it is a scratch folder.
+ * Run folder: a private folder into which the programs of one rnic-run record, with a file of
+ * shared counters (port/sys/tally.h). The caller owns it. If rnic-run is killed, the folder
+ * remains. If it is a scratch folder, the next rnic-run of the same user deletes it.
  */
 #ifndef TOOLS_RUN_FOLDER_H
 #define TOOLS_RUN_FOLDER_H
@@ -17,8 +17,8 @@ struct run_folder {
     struct tally_file tally;
 };
 
-/* Deletes what killed runs of this user left in scratch_folder(), and creates a folder there.
- * Returns 0, or -1 with `error` set. */
+/* Deletes the folders in scratch_folder() that remained because an rnic-run of this user was
+ * killed. Then creates a new folder there. Returns 0, or -1 with `error` set. */
 int run_folder_scratch(struct run_folder *folder, struct error *error);
 
 /* Creates a folder whose name is a template of mkdtemp(3). Returns 0, or -1 with `error` set. */
@@ -27,8 +27,9 @@ int run_folder_create(struct run_folder *folder, const char *name, struct error 
 /* Closes the tally and deletes the folder with the files in it. */
 void run_folder_remove(struct run_folder *folder);
 
-/* Prints how many frames or rows, named by `what`, the programs could not record, in the name of
- * `option`. `effect` is the consequence for the user. Returns false if some were lost. */
+/* If the programs could not record some frames or rows, prints their number. `what` names them;
+ * `option` is the option of rnic-run for which they were recorded; `effect` is the consequence for
+ * the user. Returns whether everything was recorded. */
 bool run_folder_is_whole(const struct run_folder *folder, const char *option, const char *what,
                          const char *effect);
 

@@ -4,9 +4,10 @@
 #define TOOLS_SCRATCH_H
 
 /*
- * Returns $TMPDIR if set. Otherwise returns /dev/shm (memory) if it exists and has room, otherwise
- * /tmp. The device writes its recording while it responds to its peers. On a disk a write may wait
- * for the journal, or for a hole that the reader punches, and responses become late.
+ * Returns $TMPDIR if it is set. Otherwise returns /dev/shm (memory) if it exists and has enough
+ * space, else /tmp. Memory is better than a disk: the device records frames while it responds to
+ * its peers. On a disk, a write may wait for the journal of the file system, so that responses
+ * become late.
  */
 const char *scratch_folder(void);
 

@@ -25,7 +25,7 @@ static const char *opcode_name(uint8_t opcode)
     }
 }
 
-/* Phases of a request, each between two of its times. */
+/* phases of a request: from one of its times to another */
 static const struct {
     enum timeline_at from, to;
     const char *name;
@@ -85,8 +85,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Prints one phase of the successful requests of one operation. `room` has space for `cnt` numbers.
- */
+/* Prints one phase of all successful requests with this opcode: their number and percentiles.
+ * `room` must have space for `cnt` numbers. */
 static void print_part(const struct timeline_record *records, size_t cnt, uint8_t opcode,
                        size_t part, uint64_t *room, FILE *out)
 {
@@ -97,8 +97,9 @@ static void print_part(const struct timeline_record *records, size_t cnt, uint8_
         uint64_t from = at[parts[part].from], to = at[parts[part].to];
         if (records[i].done && records[i].opcode == opcode &&
             records[i].status == RNIC_WC_SUCCESS && from && to)
-            room[have++] = to > from ? to - from : 0; /* the packet was acknowledged before it was
-                                                       * retransmitted */
+            room[have++] = to > from ? to - from : 0; /* 0 if the later time comes first: a packet
+                                                       * may be acknowledged before its
+                                                       * retransmission */
     }
     fprintf(out, "  %-28s %9zu", parts[part].name, have);
     if (have == 0) {
@@ -151,8 +152,8 @@ static int by_posting(const void *a, const void *b)
     return by_value(&x->at[TIMELINE_POSTED], &y->at[TIMELINE_POSTED]);
 }
 
-/* Reads up to `cnt` records. Skips the parts of records that remained when the disk was full.
- * Returns the number of records. */
+/* Reads up to `cnt` records. Skips incomplete records, which were written when the disk was full.
+ * Returns the number of records read. */
 static size_t read_records(FILE *file, struct timeline_record *records, size_t cnt)
 {
     size_t have = 0;

@@ -3,7 +3,7 @@
 #ifndef RNIC_TOOLS_VERSION_H
 #define RNIC_TOOLS_VERSION_H
 
-/* Prints the versions of a program, of its CRC-32 back end and of libpcap. */
+/* Prints the versions of a program and of libpcap, and the name of the CRC-32 library in use. */
 void print_version(const char *program);
 
 #endif

@@ -18,20 +18,24 @@
 #include "pcapng/pcapng_merge.h"
 #include "port/sys/clock.h"
 
-#define PERIOD_NS  10000000      /* time between two reads of the recordings, ns */
-#define LATE_NS    50000000u     /* maximum time that a received frame waits for its process, ns */
-#define GIVE_BACK  (1u << 20)    /* number of bytes read before their space is freed */
-#define BACKLOG    (256u << 20)  /* bytes recorded and not yet judged, from which programs wait */
-#define WAIT_MAX   (BACKLOG / 2) /* maximum size of frames that wait for a stopped process, bytes */
+#define PERIOD_NS 10000000 /* time between two reads of the recordings, ns */
+/* maximum time from the kernel's time stamp of a received frame until its process records the
+ * frame, ns */
+#define LATE_NS   50000000u
+#define GIVE_BACK (1u << 20) /* number of bytes read before their space is freed */
+/* while more bytes than this are recorded but not yet judged, the programs wait */
+#define BACKLOG (256u << 20)
+/* maximum number of bytes of frames that wait because a process with an older mark is stopped */
+#define WAIT_MAX   (BACKLOG / 2)
 #define READ_BYTES (256u * 1024)
 
-/* Recording of one port of a process, read while it grows. */
+/* A recording (of one interface of one process), which is read while it grows. */
 struct tail {
     struct tail *next;
     char name[64];
     long pid;
     int fd;
-    int stream; /* stream number in the merge; -1: the recording could not be read */
+    int stream; /* number of its stream in the merge; -1: the recording cannot be read */
     uint64_t read, given_back;
 };
 
@@ -45,7 +49,7 @@ struct watch {
     uint8_t *buf;
     FILE *copy;
     bool copy_failed;
-    int to; /* pipe to the validator; -1: the validator has not started or has ended */
+    int to; /* pipe to the validator; -1: the validator is not running */
     pid_t validator;
     pthread_t thread;
     atomic_bool over;
@@ -69,8 +73,8 @@ static void start_validator(struct watch *watch)
         sigset_t none;
         sigemptyset(&none);
         pthread_sigmask(SIG_SETMASK, &none, NULL);
-        signal(SIGINT, SIG_IGN); /* Ctrl-C ends the program, and the validator then reports its
-                                  * verdict */
+        signal(SIGINT, SIG_IGN); /* Ctrl-C must end only the program: the validator still has to
+                                  * report its verdict */
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
         dup2(ends[0], STDIN_FILENO);
@@ -84,7 +88,8 @@ static void start_validator(struct watch *watch)
         watch->to = ends[1];
 }
 
-/* Publishes how much of the recordings no longer waits. */
+/* Stores for the programs how many recorded bytes were passed to the validator, so that they need
+ * not wait. */
 static void note_progress(struct watch *watch)
 {
     atomic_store(&watch->folder->tally.tally->consumed,
@@ -104,7 +109,7 @@ static void give(void *user, const uint8_t *block, size_t len)
         ssize_t done = write(watch->to, block, len);
         if (done < 0 && errno == EINTR)
             continue;
-        if (done <= 0) { /* the validator has ended: its exit status is read later */
+        if (done <= 0) { /* the validator has ended; watch_end() reads its exit status */
             close(watch->to);
             watch->to = -1;
             break;
@@ -140,7 +145,7 @@ static void find_tails(struct watch *watch)
         closedir(folder);
 }
 
-/* Frees the space of the bytes already read, if the file system supports it. */
+/* Frees the disk space of the bytes already read, if the file system can do that. */
 static void give_back(struct tail *tail)
 {
     uint64_t until = tail->read & ~UINT64_C(4095);
@@ -184,7 +189,8 @@ static void drop_tail(struct watch *watch, struct tail **at)
     free(tail);
 }
 
-/* Reads the new data of all recordings. A process that has ended writes no more. */
+/* Reads the new data of all recordings. The recording of a process that has ended is then
+ * closed. */
 static void read_all(struct watch *watch)
 {
     find_tails(watch);
@@ -243,8 +249,9 @@ struct watch *watch_start(struct run_folder *folder, const char *rocedrill, cons
     watch->copy = copy ? fopen(copy, "we") : NULL;
     int error = watch->merge && watch->buf ? errno : ENOMEM;
     if (watch->merge && watch->buf && (watch->copy || !copy)) {
-        sigset_t all, before; /* Blocks all signals, which the main thread handles. A write to a
-                               * pipe without a reader then fails with EPIPE. */
+        sigset_t all, before; /* Block all signals in the new thread, because the main thread
+                               * handles them. A write to a pipe that nothing reads then fails with
+                               * EPIPE instead of ending the process. */
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         error = pthread_create(&watch->thread, NULL, run, watch);

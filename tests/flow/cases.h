@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Cases: a conversation for each rule that the observer judges. The conversation violates the rule,
- * or shows the event of a NOTE. If `wrong` is false, the conversation is the same without the
- * violation, and conforms.
+ * Cases: one conversation for each rule that rnic/flow judges. With `wrong`, the conversation
+ * violates the rule, or shows the event of a NOTE, and the rule must be reported. Without `wrong`,
+ * it is the same conversation without the violation, and the rule must not be reported.
  */
 #ifndef TEST_FLOW_CASES_H
 #define TEST_FLOW_CASES_H
@@ -31,6 +31,7 @@ const struct rule_case *rule_case_of(enum roce_rule rule);
 #define NAK_SEQ (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
 #define NAK_INV (ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ)
 #define NAK_ACC (ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS)
-#define RNR_1MS (ROCE_SYNDROME_RNR | 14) /* RNR NAK syndrome with a wait of 1.28 ms */
+/* RNR NAK syndrome with timer code 14: a wait of 1.28 ms */
+#define RNR_1MS (ROCE_SYNDROME_RNR | 14)
 
 #endif

@@ -102,7 +102,7 @@ CASE(CE_NO_CNP)
 
 /* ---- CM -------------------------------------------------------------------------------------- */
 
-/* Sends a REQ whose MAD has byte `off` set to `value`. */
+/* Sends a REQ in whose MAD the byte at `off` is `value`. */
 static void odd_mad(struct flowgen *g, size_t off, uint8_t value)
 {
     struct roce_cm_msg m = flowgen_cm_req(g);
@@ -177,7 +177,8 @@ CASE(CM_REJECT)
         flowgen_connect(g);
 }
 
-/* Sends a REQ whose RDMA-IP header is changed at `off` of the private data. */
+/* Sends a REQ. With `wrong`, the byte at `off` of its private data (the RDMA-IP header) is
+ * `value`. */
 static void odd_header(struct flowgen *g, size_t off, uint8_t value, bool wrong)
 {
     struct roce_cm_msg m = flowgen_cm_req(g);

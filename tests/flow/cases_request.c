@@ -62,8 +62,7 @@ CASE(ACK_NO_FIRST)
 {
     flowgen_send(g, 0, 64);
     put_req(g, ROCE_OP_RC_SEND_LAST, 10);
-    if (!wrong) { /* the request is valid in both cases; the NAK, sent only if not `wrong`, is
-                   * the subject */
+    if (!wrong) { /* replace the invalid request by a valid one, so that the same ACK is correct */
         g->frame_cnt--;
         g->conn.psn[0]--;
         g->conn.msn[0]--;
@@ -157,7 +156,7 @@ CASE(RD_ATOMIC)
         put_req(g, ROCE_OP_RC_READ_REQUEST, 64);
 }
 
-/* Sends an ACK with a credit code. */
+/* Sends an ACK with a credit code for all requests of side 0. */
 static void credit(struct flowgen *g, uint8_t code)
 {
     flowgen_ack(g, 1, g->conn.psn[0] - 1, ROCE_SYNDROME_ACK | code);
@@ -169,7 +168,8 @@ CASE(NO_CREDIT)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 0);
     }
-    flowgen_wait(g, 10000000); /* longer than any packet can be in flight */
+    flowgen_wait(g, 10000000); /* longer than a packet can be in flight: the requester knows its
+                                * credits */
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
@@ -182,7 +182,8 @@ CASE(CREDITS)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 2);
     }
-    flowgen_wait(g, 10000000); /* longer than any packet can be in flight */
+    flowgen_wait(g, 10000000); /* longer than a packet can be in flight: the requester knows its
+                                * credits */
     for (int i = 0; i < (wrong ? 4 : 2); i++)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, 2);
@@ -192,7 +193,7 @@ CASE(ZERO_CREDIT)
 {
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, wrong ? 0 : 3);
-    if (!wrong) { /* request that needs no receive WQE */
+    if (!wrong) { /* 0 credits are then granted after a request that needs no receive WQE */
         put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
         credit(g, 0);
     }
@@ -214,7 +215,7 @@ CASE(FATAL_NAK)
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? NAK_ACC : ACK_31);
 }
 
-/* Sends a request, retransmits it after `wait` ns if `again` is set, then acknowledges it. */
+/* Sends a request. If `again`, retransmits the request after `wait` ns. Then acknowledges it. */
 static void repeat(struct flowgen *g, bool again, uint64_t wait)
 {
     struct roce_pkt p;
@@ -316,7 +317,7 @@ CASE(RETRY_COUNT)
 {
     struct roce_pkt p;
 
-    flowgen_connect(g); /* CM messages agree on retry count 6 */
+    flowgen_connect(g); /* the CM messages set the retry count to 6 */
     flowgen_send(g, 0, 64);
     p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     for (int i = 0; i < (wrong ? 7 : 6); i++) {
@@ -362,7 +363,8 @@ CASE(RETRY_EXHAUSTED)
         flowgen_ack_all(g, 1);
 }
 
-/* Sends `cnt` RNR NAKs for one SEND, which is retransmitted `wait` ns after each. */
+/* Sends a SEND and `cnt` RNR NAKs for it. The SEND is retransmitted `wait` ns after each RNR
+ * NAK. */
 static struct roce_pkt rnr(struct flowgen *g, int cnt, uint64_t wait)
 {
     struct roce_pkt p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);

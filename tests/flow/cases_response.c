@@ -9,7 +9,7 @@ static struct roce_pkt put_req(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p;
 }
 
-/* Sends a READ request for four packets, without a response, on a paired connection. */
+/* On a paired connection, sends a READ request for four packets, and no response to it. */
 static struct roce_pkt open_read(struct flowgen *g)
 {
     flowgen_send(g, 0, 2048);
@@ -296,7 +296,8 @@ CASE(ONE_SIDED)
         flowgen_ack_all(g, 1);
 }
 
-/* Two QPs with equal PSNs and times, and unrelated source ports. */
+/* Two QPs have equal PSNs and send at the same times. With `wrong`, their source ports do not show
+ * which directions belong together. */
 CASE(PAIR_UNKNOWN)
 {
     struct flowgen_conn conn[2];

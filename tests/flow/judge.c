@@ -102,8 +102,8 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
 
 /* ---- comparison of observers ----------------------------------------------------------------- */
 
-/* Runs the observer also without its fast path (flow/fast_path.c), and without results. Each run
- * must give equal findings, results and summaries. */
+/* Observers without the fast path (flow/fast_path.c) and without results judge the same packets.
+ * The functions below compare their findings, results and summaries, which must be equal. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
@@ -112,8 +112,8 @@ static bool same_finding(const struct roce_finding *a, const struct roce_finding
            a->actual == b->actual && a->other_frame == b->other_frame && a->known == b->known;
 }
 
-/* Compares the bytes from member `from` up to member `to`. There must be no padding between
- * them. */
+/* Compares the bytes of two structs from member `from` up to member `to`. There must be no padding
+ * between these members. */
 #define SAME(a, b, from, to)                                                                       \
     (memcmp(&(a)->from, &(b)->from,                                                                \
             offsetof(struct roce_endpoint_summary, to) -                                           \
@@ -260,7 +260,9 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     flow = observer(o, v);
     if (!flow)
         return;
-    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* skipped if the test counts memory */
+    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* not run if the test counts
+                                                             * allocations, because other observers
+                                                             * would allocate, too */
     o.no_fast_path = true;
     twin = o.mem.alloc ? NULL : observer(o, &twin_verdict);
     for (size_t i = 0; i < g->frame_cnt; i++) {

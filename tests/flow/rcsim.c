@@ -123,7 +123,7 @@ static bool arrive(struct rcsim *s)
     return true;
 }
 
-/* Advances the time to the next event if no packet can be sent now. */
+/* Advances the time by a random step. If an ACK timeout of an end expires, the end goes back. */
 static void pass(struct rcsim *s)
 {
     s->now += 200 + rng_below(s->rng, 800);
@@ -176,7 +176,8 @@ bool rcsim_talk(struct flowgen *g, struct rng *rng, const struct rcsim_opts *opt
             if (rng_below(rng, 2))
                 rcsim_send_one(s, i);
         }
-        if (!busy(s) && rng_below(rng, 4)) /* no packet is in flight until a timer expires */
+        if (!busy(s) && rng_below(rng, 4)) /* nothing can happen before a timer expires, so advance
+                                            * the time faster */
             s->now += 400000;
         pass(s);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Requester and responder of an RC connection. Each randomly chooses among the actions that the
- * specification allows. */
+/* Requester and responder of an RC connection. Where the specification allows several actions, they
+ * choose one at random. */
 #include "rcsim_ends.h"
 
 #include <string.h>
@@ -65,14 +65,14 @@ static bool may_send(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wq
         return false;
     if (e->credit_seen && rcsim_uses_rq(w->op) && e->snd == w->first && ssn > e->lsn &&
         e->una < w->first)
-        return false; /* without credits, the requester may send only one probe */
+        return false; /* without credits, the requester may send only one packet as a probe */
     if (e->credit_seen && e->snd > w->first && w->op <= SEND_INV && ssn > e->lsn && e->una < e->snd)
-        return false; /* a probe is one packet */
+        return false; /* a SEND that is a probe stops after its first packet */
     if (e->credit_seen && e->snd == w->first && e->una < e->snd) {
         const struct rcsim_wqe *before = rcsim_wqe_of(e, e->snd - 1);
 
         if (rcsim_uses_rq(before->op) && (uint32_t)(before - e->wqe) + 1 > e->lsn)
-            return false; /* the single probe was already sent */
+            return false; /* the previous message was sent as a probe and is not acknowledged */
     }
     return true;
 }
@@ -122,8 +122,8 @@ static void go_back(struct rcsim_end *e, uint32_t n)
     e->snd = n;
 }
 
-/* Acknowledges all packets before `n`. Returns false if an earlier READ or atomic has no response.
- */
+/* Acknowledges all packets before `n`. Returns true, or false if a READ or atomic before `n` is not
+ * answered (implied NAK). */
 static bool acked(struct rcsim *s, struct rcsim_end *e, uint32_t n)
 {
     bool implied = false;
@@ -195,7 +195,7 @@ void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v)
         (void)acked(s, e, v->n + 1);
         return;
     }
-    if (v->n - w->first > w->got) { /* responses to the READ are still missing */
+    if (v->n - w->first > w->got) { /* a response before this one is missing: go back */
         e->una = w->first + w->got;
         if (e->snd > e->una)
             go_back(e, e->una);
@@ -244,8 +244,8 @@ static void flush_ack(struct rcsim *s, struct rcsim_end *e)
 static void read_responses(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wqe *w,
                            uint32_t from, bool fresh)
 {
-    bool late =
-        fresh && rng_below(s->rng, 2); /* the MSN counts the READ from its last response on */
+    bool late = fresh && rng_below(s->rng, 2); /* the MSN counts the READ only from its last
+                                                * response on, or already from its first (C9-148) */
 
     for (uint32_t k = from; k < w->cnt; k++) {
         bool first = k == from, last = k + 1 == w->cnt;
@@ -261,7 +261,7 @@ static void read_responses(struct rcsim *s, struct rcsim_end *e, const struct rc
     }
 }
 
-/* Sends the only response packet of an atomic, ATOMIC WRITE or FLUSH. */
+/* Sends the response to an atomic, ATOMIC WRITE or FLUSH, which is one packet. */
 static void small_response(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wqe *w)
 {
     answer(e, (struct rcsim_event){.n = w->first,

@@ -16,11 +16,11 @@ enum rcsim_op { SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, ATOMIC, AWRITE
 
 struct rcsim_wqe {
     enum rcsim_op op;
-    uint32_t len, first, cnt; /* length in bytes; number of the first packet, counted from the
-                               * start of the connection; number of packets */
-    uint32_t got;             /* READ: responses received */
+    uint32_t len, first, cnt; /* length in bytes; number of its first packet, counted from the start
+                               * of the connection; number of its packets */
+    uint32_t got;             /* READ: number of responses received */
     bool done;                /* READ or atomic: all responses were received */
-    bool out;                 /* the request was sent and is not complete */
+    bool out;                 /* the request was sent, but is not complete yet */
     uint64_t orig;
 };
 
@@ -29,7 +29,9 @@ struct rcsim_event {
     uint64_t time;
     int to;
     bool request;
-    uint32_t n, skip; /* READ: number of the first packet, and number of packets already received */
+    uint32_t n, skip; /* number of the packet, counted from the start of the connection; READ
+                       * request: number of packets before it whose responses were already
+                       * received */
     uint8_t opcode, syndrome;
     uint32_t msn, len;
     bool ackreq;
@@ -51,8 +53,8 @@ struct rcsim_end {
     uint32_t posted; /* number of posted receive WQEs */
     struct rcsim_event rsp[RCSIM_RESPONSES];
     unsigned rsp_cnt;
-    uint64_t sent_at; /* latest time at which a packet arrives at the peer, ns; later packets
-                       * arrive after it */
+    uint64_t sent_at; /* latest arrival time of a packet sent to the peer, ns; later packets arrive
+                       * after it */
 };
 
 struct rcsim {
@@ -81,15 +83,16 @@ static inline bool rcsim_uses_rq(enum rcsim_op op)
 /* Returns true with a probability of `permille`. */
 bool rcsim_chance(struct rcsim *s, uint32_t permille);
 
-/* Sends a packet, which the network may lose. */
+/* Sends a packet from side `from`. The network may lose it before or behind the capture point. */
 void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v);
 
 /* ---- rcsim_ends.c: requester and responder --------------------------------------------------- */
 
-/* Returns the WQE of packet `n` of an end, or NULL. */
+/* Returns the WQE to which packet `n` of an end belongs, or NULL. */
 struct rcsim_wqe *rcsim_wqe_of(struct rcsim_end *e, uint32_t n);
 
-/* Sends the next request of `side` if the rules allow it, or the next waiting response. */
+/* rcsim_send_one() sends the next request of `side`, if the rules allow a request now.
+ * rcsim_respond() sends the next queued response of `side`. */
 void rcsim_send_one(struct rcsim *s, int side);
 void rcsim_respond(struct rcsim *s, int side);
 

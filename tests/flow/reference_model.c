@@ -46,7 +46,6 @@ static struct model_event pop(struct model_net *n)
     return top;
 }
 
-/* Schedules host `side` for the time when its link is free. */
 void model_wake(struct model_net *n, int side)
 {
     if (n->slot[side])
@@ -83,7 +82,8 @@ static enum model_kind kind_of(const struct model_item *i)
 static void pass(struct model_net *n, struct model_item *i);
 static void arrive(struct model_net *n, struct model_item *i);
 
-/* Sends item `i` over part `part` of the path, and takes ownership of the item. */
+/* Sends item `i` over part `part` of the path (0: before the capture point, 1: after it). The
+ * network may lose, copy or delay it. Takes ownership of the item. */
 static void travel(struct model_net *n, struct model_item *i, int part, enum model_what what)
 {
     const struct model_way *w = part ? &n->o->after : &n->o->before;
@@ -129,7 +129,8 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
     s->messages[m->oper] +=
         i->pos + i->span == m->first + m->span && !e->seen[i->pos + i->span - 1];
 
-    if (i->go && i->pos < e->seen_end) { /* otherwise the capture lacks the earlier transmission */
+    if (i->go && i->pos < e->seen_end) { /* without a captured earlier transmission, it does not
+                                          * count as retransmission */
         if (i->go != e->seen_go) {
             e->seen_go = i->go;
             s->retx_episodes[i->cause]++;
@@ -141,7 +142,8 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
         s->out_of_order++;
     }
     if (e->seen_last == 0 && !n->o->cm)
-        e->seen_end = i->pos; /* the capture lacks an earlier transmission */
+        e->seen_end = i->pos; /* the first captured packet of the end: packets before it are not
+                               * missing */
     if (i->pos > e->seen_end)
         s->missing += i->pos - e->seen_end;
     if (i->pos + i->span > e->seen_end)
@@ -213,7 +215,7 @@ static void arrive(struct model_net *n, struct model_item *i)
     if (n->o->two_points)
         capture(n, i, true);
     if (n->o->svc == ROCE_SVC_UC)
-        ; /* no more responses will arrive */
+        ; /* UC has no responses */
     else if (i->request)
         model_take_request(n, i);
     else

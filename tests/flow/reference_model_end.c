@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* maximum number of outstanding PSNs, in addition to one READ */
+/* maximum number of outstanding PSNs, not counting those of one READ */
 #define WINDOW    64u
 #define READS     4u                 /* maximum number of outstanding READs and atomics */
 #define TIMEOUT   UINT64_C(67108864) /* ACK timeout of code 14, ns */
@@ -30,7 +30,7 @@ const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
 
 /* ---- the responder --------------------------------------------------------------------------- */
 
-/* Sends a response from `side` for position `pos` of the peer's requests. */
+/* Queues a response of `side` to the request of its peer that contains position `pos`. */
 static void respond(struct model_net *n, uint32_t conn, int side, uint8_t op, uint32_t pos,
                     uint32_t len, uint8_t syndrome)
 {
@@ -125,8 +125,8 @@ static void go_back(struct model_end *e, enum roce_cause cause)
 
 static uint64_t patience(struct model_net *n)
 {
-    /* Adds at most 30 ms to the timeout, so that the wait stays below 100 ms. Without CM messages,
-     * a longer idle time may indicate a QP reuse. */
+    /* At most 30 ms are added to the timeout, so that the wait is below 100 ms. Without CM
+     * messages, the observer would take a longer idle time as a possible QP reuse. */
     return n->now + TIMEOUT + rng_below(n->o->rng, 30000000);
 }
 
@@ -142,7 +142,7 @@ static void progress(struct model_net *n, struct model_end *e, uint32_t to)
     e->timer = e->una < e->high ? patience(n) : MODEL_NEVER;
 }
 
-/* Starts a go-back for a NAK, unless one has already started. */
+/* Starts a go-back for a NAK, unless the requester has already gone back for it. */
 static void refuse(struct model_end *e, enum roce_cause cause)
 {
     if (e->went_back || e->nxt <= e->una)
@@ -151,7 +151,8 @@ static void refuse(struct model_end *e, enum roce_cause cause)
     go_back(e, cause);
 }
 
-/* Acknowledges all positions before `to`, up to the first unanswered READ or atomic. */
+/* Acknowledges all positions before `to`. Stops at the first READ or atomic that is not answered;
+ * returns whether there is none. */
 static bool acknowledge(struct model_net *n, struct model_end *e, struct model_side *s, uint32_t to)
 {
     while (e->una < to) {
@@ -215,7 +216,6 @@ void model_take_response(struct model_net *n, const struct model_item *i)
     }
 }
 
-/* Returns the next request of an end, or NULL if it has to wait. */
 struct model_item *model_request(struct model_net *n, uint32_t conn, int side)
 {
     struct model_end *e = &n->end[conn][side];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Internals of the network of reference_model.h, shared by hosts and wires (reference_model.c) and
- * the ends of connections (reference_model_end.c).
+ * Internals of the network of reference_model.h, shared by the hosts and the path
+ * (reference_model.c) and the ends of the connections (reference_model_end.c).
  */
 #ifndef TEST_REFERENCE_MODEL_NET_H
 #define TEST_REFERENCE_MODEL_NET_H
@@ -11,28 +11,28 @@
 #define MODEL_QUEUE 65536u     /* maximum number of queued responses of an endpoint */
 #define MODEL_NEVER UINT64_MAX /* time of a timer that is not running */
 
-/* A message that an end sends. */
+/* A message that an end of a connection sends. */
 struct model_msg {
     enum roce_oper oper;
-    uint32_t len, first, span; /* length in bytes, first position, number of positions; a
-                                * position is a PSN counted from the first PSN */
+    uint32_t len, first, span; /* length in bytes; first position; number of positions. A position
+                                * is a PSN counted from the first PSN of the connection */
 };
 
-/* A packet, with the knowledge of its sender. */
+/* A packet, with what its sender knows about it. */
 struct model_item {
     struct roce_pkt pkt;
     int side;
     uint32_t conn;
     bool request;
     uint32_t pos, span;
-    uint32_t go; /* number of the go-back that retransmitted the packet; 0 for the first
-                  * transmission */
+    uint32_t go; /* number of the go-back in which the packet was retransmitted; 0 if it is the
+                  * first transmission */
     enum roce_cause cause;
     bool copied;
 };
 
 enum model_what {
-    MODEL_SLOT,    /* a host's link is free to send */
+    MODEL_SLOT,    /* the link of a host becomes free, so the host may send */
     MODEL_TIMER,   /* the timer of an endpoint expires */
     MODEL_PASSES,  /* a packet passes the capture point */
     MODEL_ARRIVES, /* a packet reaches the other host */
@@ -64,7 +64,7 @@ struct model_end {
     /* Packets seen at the capture point. */
     uint32_t seen_end, seen_go;
     uint64_t seen_last;
-    uint64_t *seen; /* capture time of each position, ns; 0: not captured */
+    uint64_t *seen; /* time at which each position was captured, ns; 0: not captured */
 };
 
 struct model_net {
@@ -76,33 +76,35 @@ struct model_net {
     size_t cnt, cap;
     uint64_t now, order, dead;
     uint16_t id[2];
-    uint32_t burst[2][2]; /* number of packets that the current burst still loses, by part of the
-                           * path and by sender */
+    uint32_t burst[2][2]; /* number of packets that the current burst still loses: [part of the
+                           * path][sender] */
     uint32_t turn[2];
-    uint64_t busy[2]; /* time until which the link is busy, ns */
+    uint64_t busy[2]; /* time until which the link of each host is busy, ns */
     bool slot[2];     /* a MODEL_SLOT event is pending */
 };
 
 /* ---- reference_model.c: hosts and wires ------------------------------------------------------ */
 
-/* Schedules host `side` for the time when its link is free. */
+/* Makes host `side` send as soon as its link is free. */
 void model_wake(struct model_net *n, int side);
 
-/* Sets the timer of an endpoint to `at`, unless it expires earlier. */
+/* Makes the timer of an endpoint expire at time `at`, unless it already expires earlier. */
 void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at);
 
 /* ---- reference_model_end.c: ends ------------------------------------------------------------- */
 
-/* Plans the messages of an end; model_play() frees them. */
+/* Chooses the messages that an end will send. model_play() frees them. */
 void model_plan(struct model_net *n, struct model_end *e, uint32_t messages);
 
-/* Returns the message of position `pos`. */
+/* Returns the message that contains position `pos`. */
 const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos);
 
-/* Returns the next request of an endpoint, owned by the caller; NULL if the endpoint must wait. */
+/* Returns the next request packet of an endpoint, or NULL if the endpoint must wait. The caller
+ * frees it. */
 struct model_item *model_request(struct model_net *n, uint32_t conn, int side);
 
-/* Process a received packet. Responses are added to the queue of the endpoint. */
+/* Each function processes a packet that an endpoint received. Responses are appended to the queue
+ * of the endpoint. */
 void model_take_request(struct model_net *n, const struct model_item *i);
 void model_take_response(struct model_net *n, const struct model_item *i);
 

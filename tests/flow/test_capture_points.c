@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests captures taken at several points, or far from the sender. Their packet order may look like
- * a fault, which must not be reported. Real faults must still be reported.
+ * Tests captures that were taken at several points, or far from the sender. The order of packets in
+ * such a capture may look like a violation, which must not be reported. Real violations must still
+ * be reported.
  */
 #include <stdlib.h>
 #include "cases.h"
@@ -10,8 +11,8 @@
 
 static struct verdict v;
 
-/* The MSN counts a READ from its last response on (C9-148), or already from its first response on.
- * The observer must accept a first response with either MSN. */
+/* The MSN may count a READ from its last response on, or from its first (C9-148). The first
+ * response has either MSN; the observer must accept both. */
 static void read_that_counts_late_is_no_error(void)
 {
     for (uint32_t before = 0; before < 2; before++) {
@@ -36,9 +37,10 @@ static void read_that_counts_late_is_no_error(void)
     }
 }
 
-/* Two points capture a gap, a repeated acknowledgement and the NAK. The second point sees them
- * after the first has seen all three, so the second NAK in the capture is a copy. If no other
- * packet was copied, the responder sent the NAK twice. */
+/* A gap, a repeated acknowledgement and the NAK for the gap pass two capture points. The second
+ * point captures them after the first point has captured all three. So the second NAK in the
+ * capture is a copy and must not be reported. With `wrong`, the responder really sent it twice,
+ * which must be reported. */
 static void nak_captured_twice_is_a_copy(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -72,9 +74,9 @@ static void nak_captured_twice_is_a_copy(void)
     }
 }
 
-/* Two gaps and their NAKs pass the first capture point before the first NAK passes the second
- * capture point. There the NAK is an old copy. With only one capture point, the responder would
- * have sent an outdated NAK. */
+/* Two gaps and the NAKs for them pass the first capture point before the first NAK passes the
+ * second one. There the first NAK is only a late copy, and must not be reported. With `stale`, the
+ * responder really sends an outdated NAK, which must be reported. */
 static void nak_captured_late_is_a_copy(void)
 {
     for (unsigned stale = 0; stale < 2; stale++) {
@@ -116,8 +118,8 @@ static void nak_captured_late_is_a_copy(void)
     }
 }
 
-/* A second NAK for one gap is an ERROR even if the network copied earlier packets, whether or not
- * the capture has the copies. */
+/* A second NAK for one gap must be an ERROR, even if the network copied earlier packets. It makes
+ * no difference whether the capture contains these copies. */
 static void second_nak_is_an_error_despite_copies(void)
 {
     for (uint32_t head = 0; head < 5; head += 4) {
@@ -147,8 +149,8 @@ static void second_nak_is_an_error_despite_copies(void)
     }
 }
 
-/* Sends a SEND, an RNR NAK of 1.28 ms, and the SEND again. The retransmission follows `again` ns
- * after the first transmission, and `waited` ns after the NAK was captured. */
+/* Sends a SEND, an RNR NAK with a wait of 1.28 ms, and the SEND again. The second SEND is sent
+ * `again` ns after the first one, and `waited` ns after the NAK was captured. */
 static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
 {
     struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
@@ -164,8 +166,9 @@ static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
     flowgen_ack_all(g, 1);
 }
 
-/* Waits after an RNR NAK that look too short: the clock at the NAK's capture point is late, a clock
- * is coarse, or the requester did not wait. */
+/* After an RNR NAK, the requester seems to retransmit too early. Either the clock where the NAK was
+ * captured is late, or a clock is coarse: no finding. Or the requester really did not wait: an
+ * ERROR. */
 static void rnr_wait_of_two_clocks_is_no_error(void)
 {
     static const struct {
@@ -173,8 +176,8 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
         enum roce_severity severity;
     } rows[] = {
         {1290000, 1400000, 1, ROCE_SEV_NOTE},
-        {900000, 1330000, 1, ROCE_SEV_NOTE}, /* the clock of the other capture point may be
-                                              * late */
+        {900000, 1330000, 1, ROCE_SEV_NOTE}, /* the NAK may have been captured late, by another
+                                              * clock */
         {900000, 1330000, 1000000,
          ROCE_SEV_NOTE}, /* the difference is within the clock resolution */
         {900000, 1000000, 1, ROCE_SEV_ERROR},
@@ -198,9 +201,9 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
     }
 }
 
-/* A READ response is lost behind the capture point. The next response, an RNR NAK, makes the
- * requester go back at once (R139). The retransmitted READ request is lost before the capture
- * point. */
+/* The response to a READ is lost behind the capture point. An RNR NAK for a later request then
+ * makes the requester go back at once (R139), so its short wait must not be reported. The
+ * retransmitted READ request is not captured. Without a READ, the short wait must be an ERROR. */
 static void lost_read_response_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
@@ -217,8 +220,8 @@ static void lost_read_response_explains_the_go_back(void)
     }
 }
 
-/* As above, with more packets between the unanswered READ and the RNR NAK. The requester
- * retransmits all requests from the READ on at once. */
+/* Like the test above, but more packets are between the unanswered READ and the RNR NAK. The
+ * requester goes back to the READ at once. */
 static void earlier_read_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
@@ -244,7 +247,7 @@ static void earlier_read_explains_the_go_back(void)
             flowgen_put(&g, 0, &p[i]);
         if (read)
             flowgen_read_resp(&g, 1, p[0].bth.psn, 64, 0, 0);
-        flowgen_put(&g, 0, &p[11]); /* earlier ones were acknowledged */
+        flowgen_put(&g, 0, &p[11]); /* the retransmissions before this one were acknowledged */
         g.conn.msn[0]++;
         judge_end(&g, &v);
         EXPECT_EQ(judge_worst(&v, ROCE_RULE_RNR_WAIT), read ? ROCE_SEV_NOTE : ROCE_SEV_ERROR);

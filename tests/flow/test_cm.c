@@ -30,12 +30,13 @@ static void put(struct flowgen *g, int side, enum roce_cm kind)
     flowgen_cm(g, side, &m);
 }
 
-/* A CM exchange from REQ to DREP, which either side may end. */
+/* A whole CM exchange, from REQ to DREP. Either side may send the DREQ. The result of each message
+ * must name the message that it answers. */
 static void messages_of_an_exchange_are_linked(void)
 {
     static const uint32_t answers[] = {0, 1, 1, 3,
-                                       3, 0, 6}; /* for each message: number of the message that
-                                                  * it answers; 0: none */
+                                       3, 0, 6}; /* number of the message that message 1, 2 and so
+                                                  * on answers; 0: none */
 
     for (int side = 0; side < 2; side++) {
         const struct roce_conn_summary *c = &v.conn[1]; /* connection 0 is QP1 */
@@ -79,7 +80,8 @@ static void messages_of_an_exchange_are_linked(void)
     }
 }
 
-/* A REP must not exceed the depths of the REQ. The finding refers to the REQ. */
+/* A REP must not contain more responder resources or initiator depth than the REQ allows. The
+ * finding must refer to the frame of the REQ. */
 static void rep_above_the_offered_depths_is_reported(void)
 {
     static const struct {
@@ -119,7 +121,8 @@ static void rep_above_the_offered_depths_is_reported(void)
     }
 }
 
-/* Both hosts begin an exchange, by chance with equal communication ids. */
+/* Two hosts begin a CM exchange with each other, and by chance use the same communication ids. Each
+ * message must be assigned to the right exchange. */
 static void equal_ids_of_two_hosts_are_told_apart(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x5000, 0x9000),
@@ -152,7 +155,8 @@ static void equal_ids_of_two_hosts_are_told_apart(void)
     }
 }
 
-/* The CM connects a QP of a captured pair to another QP. */
+/* CM messages connect a QP that was already paired to another QP. The earlier connection must end,
+ * and a new one begin. */
 static void qp_of_an_older_pair_gets_a_new_connection(void)
 {
     for (int side = 0; side < 2; side++) {
@@ -170,7 +174,8 @@ static void qp_of_an_older_pair_gets_a_new_connection(void)
         end(&g);
         EXPECT_EQ(judge_errors(&v, "a QP of another pair"), 0);
         EXPECT_EQ(v.conn_cnt, 3);
-        EXPECT_EQ(v.conn[0].facts.last_frame, 4); /* the connection ended with the CM exchange */
+        EXPECT_EQ(v.conn[0].facts.last_frame, 4); /* the earlier connection ended when CM messages
+                                                   * reused its QP */
         EXPECT_EQ(v.conn[0].facts.qp_uses, 1);
         EXPECT_EQ(v.conn[2].side[0].qpn, two.qpn[0]);
         EXPECT_EQ(v.conn[2].side[1].qpn, two.qpn[1]);

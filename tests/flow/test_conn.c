@@ -57,8 +57,8 @@ static void many_connections_with_random_psns(void)
     }
 }
 
-/* The two directions have separate connection numbers until they are paired. Then roce_flow_owner()
- * returns the common number for each packet. */
+/* Before the two directions are paired, each has its own connection number. After that,
+ * roce_flow_owner() must return the common number for each packet. */
 static void every_packet_has_a_final_owner(void)
 {
     static struct roce_flow_result results[64];
@@ -90,7 +90,8 @@ static void every_packet_has_a_final_owner(void)
     flowgen_free(&g);
 }
 
-/* Every QP starts at PSN 0, as in many programs; the source ports are those that Linux computes. */
+/* Every QP starts at PSN 0, as in many programs. Only the source ports, which Linux derives from
+ * the QPNs, show which directions belong together. */
 static void equal_psns_are_paired_by_source_port(void)
 {
     struct flowgen_conn c[8];
@@ -172,8 +173,9 @@ static void cm_names_both_sides(void)
     CU_ASSERT(v.conn[1].facts.complete);
 }
 
-/* Annex A14: the REP names the XRC target in the field of the EE context. If another target of the
- * host is used right after it, that is not a reuse of the QPN. */
+/* An XRC connection: the REP contains the QPN of the XRC target in the field of the EE context
+ * (Annex A14). Then another target QP of the same host is connected. The observer must not take it
+ * for a reuse of the first one. */
 static void cm_names_an_xrc_target(void)
 {
     struct flowgen g;
@@ -195,7 +197,8 @@ static void cm_names_an_xrc_target(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_CM_TIMEWAIT));
 }
 
-/* A connection without packets has the frame numbers of its CM messages. */
+/* A connection was set up by CM messages and sent no packets. Its summary must have the frame
+ * numbers of its CM messages. */
 static void cm_connection_without_packets_is_reported(void)
 {
     struct flowgen g;
@@ -223,9 +226,9 @@ static void rejected_connection_is_reported_once(void)
     m.rej.message = 0;
     m.rej.reason = 28;
     flowgen_cm(&g, 1, &m); /* frame 4 */
-    flowgen_cm(&g, 1, &m); /* a copy of the message, which is reported once */
+    flowgen_cm(&g, 1, &m); /* a repeated REJ, which must not be reported again */
     run(&g);
-    EXPECT_EQ(v.conn_cnt, 3); /* the rejected connection is reported first */
+    EXPECT_EQ(v.conn_cnt, 3); /* a rejected connection is reported at once, so it is the first */
     EXPECT_EQ(v.conn[0].facts.end, ROCE_END_REJECTED);
     EXPECT_EQ(v.conn[0].facts.end_frame, 4);
     EXPECT_EQ(v.conn[0].facts.cm.rej_reason, 28);
@@ -260,8 +263,9 @@ static void reuse_announced_by_cm_is_a_second_use(void)
     CU_ASSERT(judge_found(&v, ROCE_RULE_QP_REUSED));
 }
 
-/* The DREQ ends the validity of the parameters that the CM negotiated. No message announces the QP
- * reuse. */
+/* After a DREQ, the parameters from the CM messages are no longer valid. Then the QPs are used
+ * again without CM messages, with another path MTU. The observer must detect the reuse and the new
+ * path MTU. */
 static void reuse_after_a_dreq_is_detected(void)
 {
     struct flowgen g;
@@ -344,9 +348,10 @@ static void two_qps_of_one_address_are_paired(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].completed, 4);
 }
 
-/* No CM, unrelated source ports, PSNs from 0: the first response is a sequence or RNR NAK. The
- * requester goes back before three responses have paired the directions. The observer must count a
- * go-back, not an out-of-order packet. */
+/* There are no CM messages, the source ports do not match, and PSNs start at 0. The first response
+ * is a sequence NAK or RNR NAK. The requester goes back before the observer has paired the
+ * directions, which needs three responses. The observer must count a go-back with the right cause,
+ * not out-of-order packets. */
 static void nak_before_pairing_explains_the_go_back(void)
 {
     static const struct {
@@ -363,7 +368,8 @@ static void nak_before_pairing_explains_the_go_back(void)
         g.conn = flowgen_conn_of(1, 0, 0);
         for (unsigned k = 0; k < 4; k++) {
             p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-            if (k != 1 || i == 1) /* packet 1 is lost in row 0, and finds no receive WQE in row 1 */
+            if (k != 1 || i == 1) /* row 0: packet 1 is lost; row 1: packet 1 is captured, but finds
+                                   * no receive WQE */
                 flowgen_put(&g, 0, &p[k]);
         }
         flowgen_ack(&g, 1, p[1].bth.psn, rows[i].syndrome);
@@ -380,8 +386,8 @@ static void nak_before_pairing_explains_the_go_back(void)
     }
 }
 
-/* One of the retransmitted packets is lost before the capture point: the go-back still counts
- * once. */
+/* In a go-back, one retransmitted packet is lost before the capture point. The packets after this
+ * gap must not count as another go-back. */
 static void go_back_with_a_hole_counts_once(void)
 {
     struct roce_pkt p[5];
@@ -408,8 +414,8 @@ static void go_back_with_a_hole_counts_once(void)
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].go_backs, 0);
 }
 
-/* No CM, unrelated source ports, PSNs from 0, few packets: the only connection between two hosts is
- * paired by its MSN. */
+/* A few packets without CM messages, matching source ports or random PSNs. The observer must pair
+ * the directions by the MSN, because the two hosts have no other connection. */
 static void short_connection_is_paired_by_msn(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
@@ -434,8 +440,8 @@ static void short_connection_is_paired_by_msn(void)
     }
 }
 
-/* A short connection whose directions have different source ports. It is paired after two responses
- * that match the MSN, or at the end of the capture. */
+/* A short connection uses another source port in each direction. The observer must pair it when two
+ * responses match the MSN, or else at the end of the capture. */
 static void short_connection_with_two_ports_is_paired(void)
 {
     for (uint32_t answers = 1; answers < 4; answers++) {
@@ -460,7 +466,8 @@ static void short_connection_with_two_ports_is_paired(void)
     }
 }
 
-/* Only the direction with the NAKs was captured: the NAKs are reported. */
+/* Only the direction with the NAKs was captured. The NAKs must be reported, although their requests
+ * are unknown. */
 static void naks_without_requests_are_reported(void)
 {
     struct judge_spoil one = {.one_side = true, .side = 1};
@@ -482,8 +489,8 @@ static void naks_without_requests_are_reported(void)
     EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
 }
 
-/* Two QPs start with equal PSNs and are paired after some responses. Earlier packets are not
- * reported as missing. */
+/* Two QPs start with equal PSNs, so the observer pairs them only after some responses. The packets
+ * before that must not be reported as missing. */
 static void packets_before_pairing_are_not_missing(void)
 {
     struct flowgen_conn c[2];
@@ -505,7 +512,8 @@ static void packets_before_pairing_are_not_missing(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 0);
 }
 
-/* The summary names the evidence of a pair, and whether the pair is a guess. */
+/* For each kind of evidence, the summary must name the evidence of the pairing and whether the
+ * pairing is a guess. */
 static void summary_names_the_evidence_of_a_pair(void)
 {
     static const struct {
@@ -546,7 +554,8 @@ static void summary_names_the_evidence_of_a_pair(void)
     EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_NOT);
 }
 
-/* UC has no responses. If only two directions exist between two hosts, they are one connection. */
+/* UC has no responses to compare. If there are only two directions between two hosts, the observer
+ * must pair them; if there are more, it must not. */
 static void lone_uc_directions_are_paired(void)
 {
     for (uint32_t others = 0; others < 2; others++) {

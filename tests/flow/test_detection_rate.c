@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Detection rate: how often the observer still reports a violation (cases_*.c) if the capture lacks
- * some packets, a direction, or its beginning. In a complete capture it reports each violation:
- * test_cases.c. An unreported violation lacks its proof, or missing packets may explain it.
+ * some packets, a direction, or its beginning. In a complete capture it must report every violation
+ * (test_cases.c). In an incomplete one it cannot: the packet that proves the violation may be
+ * missing, or missing packets may explain what looks wrong.
  *
- * SHARES_PRINT=1 prints the current rows. If a rate falls below its row, the observer detects less
- * than before.
+ * SHARES_PRINT=1 prints the current rows. If a rate falls below its row, the test fails: the
+ * observer detects less than before.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #include "support/suite.h"
 
 #define DRAWS 50
-#define SLACK 4 /* tolerance: percent below the measured rate */
+/* the test fails if a rate is lower than the recorded one by more than this, percent */
+#define SLACK 4
 
 enum spoil {
     LACKS_1, /* one percent of the packets is missing, at random */
@@ -26,7 +28,8 @@ enum spoil {
     SPOILS
 };
 
-/* Percentage of cases in which a violation is detected. */
+/* lowest percentage of violations of each rule that must be detected, for each kind of incomplete
+ * capture */
 static const struct {
     const char *rule;
     uint8_t least[SPOILS];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Detection of faults: the test alters one field of one packet of a conformant conversation. The
- * share of alterations reported as ERROR must not decrease. For some alterations WARN is
- * sufficient, because an ERROR is impossible.
+ * percentage of alterations that the observer reports as ERROR must not decrease. For some
+ * alterations a WARN is sufficient, because packets cannot prove them.
  *
  * The observer avoids false alarms (test_no_false_alarm.c), and therefore misses some faults. A
  * passive observer cannot prove every fault: an MSN that is one too high may count a request that
  * was not captured.
  *
- * SENSE_SEED=<n> uses other conversations; the shares are asserted for seed 1 only.
+ * SENSE_SEED=<n> uses other conversations; the percentages are checked for seed 1 only.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,13 +24,14 @@ enum kind {
     READ_RESP,
     ATOMIC_ACK,
     AETH,    /* any packet with an AETH */
-    AGAIN,   /* a single-packet request, acknowledged long before, is repeated at the end */
-    WAITING, /* an unacknowledged request at the end is repeated */
-    REPLAY,  /* an Atomic ACK is repeated at the end */
+    AGAIN,   /* a request of one packet that was acknowledged long before: an altered copy is added
+              * at the end */
+    WAITING, /* an unacknowledged request at the end: an altered copy is added after it */
+    REPLAY,  /* an Atomic ACK: an altered copy is added at the end */
     ANY,     /* any packet of the connection */
 };
 
-/* Changes packet `p`. Returns false if the change has no effect. */
+/* Changes packet `p`. Returns true, or false if this change does not apply to the packet. */
 typedef bool alter_fn(struct roce_pkt *p);
 
 static bool to_middle(struct roce_pkt *p)
@@ -158,7 +159,8 @@ static bool solicited(struct roce_pkt *p)
     return p->op->kind != ROCE_KIND_SEND || !roce_opcode_ends(p->op);
 }
 
-/* Changes a packet inside a message to a length that needs a pad. */
+/* Shortens a packet inside a message by one byte, so that its length is not the path MTU and it
+ * needs a pad. */
 static bool odd_length(struct roce_pkt *p)
 {
     if (p->op->payload != ROCE_PAYLOAD_MTU)
@@ -168,14 +170,14 @@ static bool odd_length(struct roce_pkt *p)
     return true;
 }
 
-/* Changes the original value; used for a REPLAY only. */
+/* Changes the value in an Atomic ACK; used for the kind REPLAY only. */
 static bool other_orig(struct roce_pkt *p)
 {
     p->atomicacketh.orig ^= 1;
     return true;
 }
 
-/* Changes a Last packet to another length than the RETH announces. */
+/* Shortens the Last packet of a WRITE, so that the message is shorter than its RETH says. */
 static bool last_shorter(struct roce_pkt *p)
 {
     return p->op->kind == ROCE_KIND_WRITE && p->op->pos == ROCE_POS_LAST && shorter(p);
@@ -196,21 +198,21 @@ static bool other_rkey(struct roce_pkt *p)
     return roce_opcode_has(p->op, ROCE_HDR_RETH) || roce_opcode_has(p->op, ROCE_HDR_ATOMICETH);
 }
 
-/* Evidence that identifies the connection. */
+/* How the observer can find the two directions of the connection. */
 enum setting {
     WITH_CM,    /* CM messages set up the connection */
     WITHOUT_CM, /* matching source ports */
-    USED_AGAIN, /* matching source ports, and an earlier use of the QPs */
+    USED_AGAIN, /* matching source ports; the QPs had an earlier use */
     SETTINGS
 };
 
-/* Percentage of alterations that must be reported as ERROR, for each setting. */
+/* for each alteration, lowest percentage that must be reported as ERROR, for each setting */
 static const struct {
     const char *name;
     enum kind kind;
     alter_fn *alter;
     uint8_t least[SETTINGS];
-    bool warn; /* a WARN is sufficient */
+    bool warn; /* a WARN counts as reported, too */
 } rows[] = {
     /* clang-format off */
     {"First becomes Middle",           MESSAGE,    to_middle, {88, 82, 82}, false},
@@ -282,8 +284,8 @@ static bool parse(const struct flowgen *g, size_t i, struct roce_pkt *p)
     return roce_pkt_parse(p, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0;
 }
 
-/* Generates a conformant conversation with the evidence of `setting`: CM messages, matching source
- * ports, or an earlier use of the QPs. Returns the first frame that may be altered. */
+/* Generates a conformant conversation, in which `setting` shows the two directions. Returns the
+ * number of the first frame that may be altered. */
 static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, bool waiting)
 {
     uint32_t start[2] = {rng_below(rng, 1u << 24), rng_below(rng, 1u << 24)};
@@ -317,8 +319,9 @@ static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, boo
     return first;
 }
 
-/* Judges the conversation with frame `at` altered, or with an altered copy of the frame at the end.
- * Returns false if the row cannot alter that frame. */
+/* Copies conversation `g` to `out`, with frame `at` altered, or, if `again`, with an altered copy
+ * of this frame at the end. Returns true, or false if the alteration does not apply to the
+ * frame. */
 static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *alter,
                     struct flowgen *out)
 {
@@ -337,7 +340,8 @@ static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *al
 
             if (!alter(&p))
                 return false;
-            if (p.bth.opcode != was->value) { /* uses the headers of the new opcode */
+            if (p.bth.opcode != was->value) { /* the altered packet has the headers of the new
+                                               * opcode */
                 struct roce_pkt q;
 
                 roce_pkt_init(&q, p.encap, p.bth.opcode);

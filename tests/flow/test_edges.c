@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests single conditions of the response checks: each test fails if one condition is removed. */
+/* Tests single conditions of the checks of responses. If one of these conditions is removed from
+ * the code, a test here fails. */
 #include <string.h>
 #include "cases.h"
 #include "judge.h"
@@ -23,8 +24,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* The syndromes that the codes of a NAK can have: valid for RC, valid only for another service,
- * reserved. */
+/* An ACK has each of these syndromes. Those that are reserved for RC must be reported; NAK codes
+ * valid for RC must not. */
 static void reserved_syndromes_are_reported(void)
 {
     static const struct {
@@ -47,8 +48,8 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
-/* An ACK with more credits than before is an update, at any MSN. The first ACK with credits, and
- * one with fewer, is not. */
+/* An ACK with more credits than the one before must be a credit update, at any MSN. The first ACK
+ * with credits, and an ACK with fewer credits, must not be one. */
 static void rising_credits_are_an_update(void)
 {
     static const struct {
@@ -67,7 +68,8 @@ static void rising_credits_are_an_update(void)
         EXPECT_EQ((results[2 * i + 1].flags & ROCE_AN_CREDIT_UPDATE) != 0, rows[i].update);
 }
 
-/* Credits count from the MSN, which may be in the upper half of its range. */
+/* The limit for requests is the MSN plus the credits, mod 2^24. A request beyond this limit must be
+ * reported even if the MSN is in the upper half of its range. */
 static void credits_wrap_with_the_msn(void)
 {
     static const uint32_t msns[] = {0, 0xA00000};
@@ -91,8 +93,9 @@ static void credits_wrap_with_the_msn(void)
     }
 }
 
-/* Two cases: credits that the requester has not received yet, and credits that it received before
- * they were captured. */
+/* A request beyond the credits is an ERROR only if the requester certainly knew its credits. It
+ * must not be reported if the credits were granted just before, or if a response with more credits
+ * was captured too late. */
 static void credits_in_flight_are_not_used(void)
 {
     enum how { KNOWN, JUST_GIVEN, SEEN_LATE };
@@ -119,7 +122,8 @@ static void credits_in_flight_are_not_used(void)
     }
 }
 
-/* The first captured PSN is the first PSN of the connection only if its packet begins a message. */
+/* The first captured PSN is known to be the first PSN of the connection only if the capture begins
+ * with the first packet of a message. */
 static void first_psn_needs_the_first_packet(void)
 {
     for (unsigned inside = 0; inside < 2; inside++) {
@@ -135,8 +139,9 @@ static void first_psn_needs_the_first_packet(void)
     }
 }
 
-/* A sequence NAK after an RNR NAK is captured before or after the retransmission of the refused
- * packet, or for another packet. */
+/* An RNR NAK, then a sequence NAK. The sequence NAK must be reported if the refused packet was not
+ * retransmitted in between. It must not be reported after a retransmission, or if it is for another
+ * packet. */
 static void sequence_nak_after_an_rnr_nak_is_reported(void)
 {
     static const struct {
@@ -167,8 +172,9 @@ static void sequence_nak_after_an_rnr_nak_is_reported(void)
     }
 }
 
-/* RNR NAKs inside messages: inside a SEND, inside a WRITE with immediate, and at a PSN of a READ.
- */
+/* An RNR NAK for the last packet of a message. For a SEND, the observer must report that the packet
+ * is not the first one. For a WRITE with immediate, it must report nothing; for another WRITE, that
+ * it needs no receive WQE. */
 static void rnr_nak_inside_a_message_is_reported(void)
 {
     static const struct {
@@ -196,8 +202,8 @@ static void rnr_nak_inside_a_message_is_reported(void)
     }
 }
 
-/* An RNR NAK at a PSN inside a READ, or a NAK before all captured PSNs, answers a request that was
- * not captured. */
+/* An RNR NAK for a PSN inside a READ, or a NAK for a PSN before all captured ones, must be for a
+ * request that was not captured. It must not be reported. */
 static void nak_of_an_uncaptured_request_is_accepted(void)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -216,8 +222,9 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
     }
 }
 
-/* A sequence NAK is sent twice. Linux does so only after an RNR NAK, which is a known deviation.
- * If the network duplicated other responses, the second NAK may be a duplicate too. */
+/* A responder sends a sequence NAK twice for one gap, which must be an ERROR, also if the network
+ * copied other packets. Linux does so for a SEND or after an RNR NAK: then the finding must be
+ * marked as a known deviation. */
 static void second_sequence_nak_is_reported(void)
 {
     static const struct {
@@ -264,7 +271,8 @@ static void second_sequence_nak_is_reported(void)
             if (v.finding[k].rule == ROCE_RULE_NAK_TWICE)
                 f = &v.finding[k];
         CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-        EXPECT_EQ(f->severity, ROCE_SEV_ERROR); /* the two NAKs are separate transmissions */
+        EXPECT_EQ(f->severity, ROCE_SEV_ERROR); /* the two NAKs have different IPv4 identifications,
+                                                 * so they are not copies */
         EXPECT_EQ(f->known != NULL, rows[i].known);
     }
 }
@@ -279,9 +287,9 @@ static const struct roce_finding *finding_of(enum roce_rule rule)
     return NULL;
 }
 
-/* If the transmit queue of Linux is full, Linux sends RNR NAKs also for requests that it
- * executed before, with the current MSN. The MSN of an RNR NAK for a new request must not count
- * the request. */
+/* If its transmit queue is full, Linux also sends an RNR NAK for a request that it executed before,
+ * with the current MSN. This must be reported as a known deviation. An RNR NAK for a new request
+ * must not count this request in its MSN: that is a violation. */
 static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
 {
     static const struct {
@@ -315,8 +323,9 @@ static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
     }
 }
 
-/* If the transmit queue of Linux refuses the response to a READ, Linux drops the requests after the
- * READ. Then it sends an RNR NAK with the PSN of a later request and the MSN of the READ. */
+/* If its transmit queue is full, Linux does not send the response to a READ and drops the requests
+ * after it. Later it sends an RNR NAK with the PSN of a later request and the MSN of the READ. This
+ * must be reported as a known deviation. */
 static void rnr_nak_beyond_a_read_is_a_known_deviation(void)
 {
     static const struct {
@@ -349,7 +358,8 @@ static void rnr_nak_beyond_a_read_is_a_known_deviation(void)
 }
 
 /* After a go-back, Linux may send an empty Only packet instead of a retransmission, and then its
- * later requests with higher PSNs than before. */
+ * later requests with higher PSNs than before. The finding must be marked as a known deviation, but
+ * only if the packet is empty. */
 static void empty_only_that_shifts_psns_is_a_known_deviation(void)
 {
     static const struct {
@@ -378,7 +388,7 @@ static void empty_only_that_shifts_psns_is_a_known_deviation(void)
         first.payload_len = rows[i].len;
         flowgen_put(&g, 0, &first);
         first.payload_len = 64;
-        first.bth.psn = second.bth.psn; /* the request that had the PSN before */
+        first.bth.psn = second.bth.psn; /* the PSN that another request had before */
         flowgen_put(&g, 0, &first);
         judge(&g, &opts, NULL, &v);
         flowgen_free(&g);
@@ -393,7 +403,8 @@ static void empty_only_that_shifts_psns_is_a_known_deviation(void)
     }
 }
 
-/* The empty packet explains nothing in the other direction, which has its own PSNs. */
+/* After such an empty Only packet, findings about this direction are doubtful. Findings about the
+ * opposite direction, which has its own PSNs, must still be ERRORs. */
 static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
 {
     for (int side = 0; side < 2; side++) {
@@ -420,8 +431,8 @@ static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
     }
 }
 
-/* If Linux could not send the response to a READ of 0 bytes, it later sends a Last without payload,
- * which is a known deviation. An empty First is not. */
+/* If Linux cannot send the response to a READ of 0 bytes, it later sends a Last without payload.
+ * This must be reported as a known deviation; an empty First must not. */
 static void empty_last_read_response_is_a_known_deviation(void)
 {
     static const struct {
@@ -451,8 +462,9 @@ static void empty_last_read_response_is_a_known_deviation(void)
     }
 }
 
-/* The MSN of a READ's first response equals the number of captured messages, so no message preceded
- * the capture. In the second case the MSN differs by half of its range. */
+/* The MSN of the first response to a READ equals the number of captured messages, so the capture
+ * contains the start of the connection. A wrong MSN in the next response must then be reported. In
+ * the second row the MSN is far greater, so the start is unknown and nothing must be reported. */
 static void msn_of_a_first_read_shows_the_start(void)
 {
     static const uint32_t before[] = {0, 0x900000};
@@ -476,7 +488,8 @@ static void msn_of_a_first_read_shows_the_start(void)
     }
 }
 
-/* An MSN above the number of messages sent is an ERROR only if nothing else explains it. */
+/* An MSN above the number of messages sent must be an ERROR, unless something else explains it:
+ * each row has another explanation, and then the severity must be lower. */
 static void msn_above_the_messages_sent_is_reported(void)
 {
     enum how { PLAIN, OF_READ, ACKED_BEFORE, SENT_AGAIN, HOLE, LATE, HOWS };
@@ -489,7 +502,8 @@ static void msn_above_the_messages_sent_is_reported(void)
 
         flowgen_begin(&g);
         if (how == LATE)
-            g.conn.msn[0] = 40; /* the capture begins late: the MSN reference is inferred */
+            g.conn.msn[0] = 40; /* the capture begins in the middle of the connection: the observer
+                                 * infers the MSN reference */
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
         if (how == HOLE) {
@@ -520,8 +534,9 @@ static void msn_above_the_messages_sent_is_reported(void)
     }
 }
 
-/* The MSN counts one message more than the PSN shows, but not more than were sent. An RNR NAK must
- * not have such an MSN. An ACK, a READ response or a replayed response may have the current MSN. */
+/* A response has an MSN that counts one message more than its PSN, but not more than were sent. In
+ * an ACK or RNR NAK this must be reported. Other NAKs, a READ response and an ACK of a PSN
+ * acknowledged before may have this MSN. */
 static void msn_ahead_of_its_psn_is_reported(void)
 {
     enum how { ACK, RNR, SEQUENCE, FATAL, OF_READ, ACKED_BEFORE, HOWS };
@@ -556,8 +571,8 @@ static void msn_ahead_of_its_psn_is_reported(void)
     }
 }
 
-/* A requester without credits may send one single-packet SEND as a probe. A WRITE needs no
- * credit. */
+/* A requester without credits may send one SEND of one packet as a probe, and WRITEs, which need no
+ * credit. Anything more must be reported. */
 static void one_probe_without_credits_is_allowed(void)
 {
     static const struct {
@@ -574,7 +589,7 @@ static void one_probe_without_credits_is_allowed(void)
         flowgen_begin(&g);
         for (unsigned k = 0; k < 6; k++) {
             put(&g, ROCE_OP_RC_SEND_ONLY, 0);
-            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* no credits left */
+            flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* no credits */
         }
         flowgen_wait(&g, 10000000);
         for (unsigned k = 0; k < 2; k++)
@@ -585,8 +600,8 @@ static void one_probe_without_credits_is_allowed(void)
     }
 }
 
-/* Requests that may have been in flight when the NAK was sent are accepted; later ones are
- * reported. */
+/* After a fatal NAK, requests that may have been in flight at that time must be accepted. A later
+ * request must be reported. */
 static void request_after_a_fatal_nak_is_reported(void)
 {
     for (unsigned late = 0; late < 2; late++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the fast path (flow/fast_path.c). In each test one packet of a message differs from its
- * neighbours, or another packet comes between them. judge() compares the results with those of the
- * slow path. Each change must change some result. Random conversations follow.
+ * Tests the fast path (flow/fast_path.c). In each test, one packet of a message differs from its
+ * neighbours, or another packet is sent between them. judge() fails if the results differ from
+ * those of an observer without the fast path. Each change must also change a finding or result,
+ * otherwise it would test nothing. After that, random conversations are judged.
  */
 #include <string.h>
 #include "judge.h"
@@ -11,7 +12,7 @@
 #define PACKETS 7u /* packets of the message: one First, five Middle, one Last */
 #define ROUNDS  40
 
-/* Changes the next packet, or sends another packet before it. */
+/* Changes packet `p` before it is sent, or sends another packet before it. */
 typedef void change_fn(struct flowgen *g, struct roce_pkt *p);
 
 /* ---- the packet ------------------------------------------------------------------------------ */
@@ -36,7 +37,7 @@ static void opcode(struct roce_pkt *p, int by)               { p->bth.opcode = (
 static void other_kind(struct flowgen *g, struct roce_pkt *p) { (void)g; opcode(p, p->op->kind == ROCE_KIND_SEND ? 6 : -6); }
 /* clang-format on */
 
-/* A packet of another service on the same QPs. */
+/* Changes the packet to another transport service on the same QPs. */
 static void service(struct flowgen *g, struct roce_pkt *p)
 {
     (void)g;
@@ -54,7 +55,8 @@ static void vlan(struct flowgen *g, struct roce_pkt *p)
     p->eth.type = ROCE_ETHERTYPE_VLAN;
 }
 
-/* Sends from addresses of the other IP version: the packet does not belong to this connection. */
+/* Changes the addresses of the packet to the other IP version: it then belongs to another
+ * connection. */
 static void other_version(struct flowgen *g, struct roce_pkt *p)
 {
     struct roce_pkt q;
@@ -96,7 +98,7 @@ static void nak(struct flowgen *g, struct roce_pkt *p)
     answer(g, p->bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
 }
 
-/* Sends the PSN that a NAK requested, and a second NAK that reports another gap. */
+/* Sends a sequence NAK, retransmits the packet that it asks for, and sends another sequence NAK. */
 static void nak_again(struct flowgen *g, struct roce_pkt *p)
 {
     nak(g, p);
@@ -105,8 +107,8 @@ static void nak_again(struct flowgen *g, struct roce_pkt *p)
     nak(g, p);
 }
 
-/* Sends a READ that may take several PSNs, because the path MTU is unknown, and its
- * acknowledgement. The next request follows as if the READ took one PSN. */
+/* Sends a READ whose number of PSNs is unknown, because the path MTU is unknown, and an ACK for it.
+ * The next request has a PSN as if the READ had one PSN. */
 static void read_of_some(struct flowgen *g, struct roce_pkt *p)
 {
     uint32_t psn = p->bth.psn;
@@ -125,7 +127,8 @@ static void read_of_some(struct flowgen *g, struct roce_pkt *p)
     g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
 }
 
-/* Sends a request after a fatal NAK, so late that the sender must have received the NAK. */
+/* Sends a fatal NAK, and the next request so long after it that the requester must have received
+ * the NAK. */
 static void refused(struct flowgen *g, struct roce_pkt *p)
 {
     answer(g, p->bth.psn - 1, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
@@ -140,7 +143,7 @@ static void other_pkey_back(struct flowgen *g, struct roce_pkt *p)
     flowgen_put(g, 1, &ack);
 }
 
-/* Sends a READ inside the message, which then continues. */
+/* Sends a READ in the middle of the message, which is continued after it. */
 static void read_between(struct flowgen *g, struct roce_pkt *p)
 {
     struct roce_pkt read = *p;
@@ -158,7 +161,7 @@ static void read_between(struct flowgen *g, struct roce_pkt *p)
     g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
 }
 
-/* Sends one READ more than the CM messages of talk() allow. */
+/* Does nothing here: talk() then sends one READ more than its CM messages allow. */
 static void reads_before(struct flowgen *g, struct roce_pkt *p)
 {
     (void)g;
@@ -175,7 +178,7 @@ static void twice(struct flowgen *g, struct roce_pkt *p)
 static const struct {
     const char *name;
     change_fn *change;
-    bool unseen; /* the change must not change findings or results */
+    bool unseen; /* the change must not change any finding or result */
 } rows[] = {
     {"nothing", nothing, true},
     {"CE", ce_mark, false},
@@ -209,19 +212,20 @@ static const struct {
     {"twice", twice, false},
 };
 
-/* Runs a conversation in which `row` changes packet `at` of its message of `kind`. */
+/* Generates a conversation with one message of kind `kind`, in which `change` changes packet
+ * `at`. */
 static void talk(struct flowgen *g, struct rng *rng, enum roce_kind kind, bool cm, unsigned at,
                  change_fn *change)
 {
     uint8_t base = kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST;
     uint32_t last = 4 + 4 * rng_below(rng, 60), skew = 4 * rng_below(rng, 40);
-    bool wrong = kind == ROCE_KIND_WRITE && rng_below(rng, 8) == 0; /* `wrong`: the length does not
-                                                                     * match the RETH */
+    bool wrong = kind == ROCE_KIND_WRITE && rng_below(rng, 8) == 0; /* the length of the message
+                                                                     * differs from its RETH */
 
     if (cm)
         flowgen_connect(g);
     flowgen_send(g, 0, 100);
-    if (rng_below(rng, 4)) { /* otherwise path MTU and requester of the responses are unknown */
+    if (rng_below(rng, 4)) { /* if not sent, the path MTU and the pairing are unknown */
         flowgen_write(g, 0, 3 * g->mtu);
         flowgen_write(g, 1, 3 * g->mtu);
     }
@@ -289,8 +293,8 @@ static void one_differing_packet_is_judged_alike(void)
             judged(&seed, 0, &plain);
             seen += !same(&plain, &changed);
         }
-        /* Some changes have no effect in some conversations, for example IP options without IPv4.
-         */
+        /* Some changes have no effect in some conversations, such as IPv4 options in an IPv6
+         * packet. */
         if (rows[row].unseen ? seen > 0 : seen < ROUNDS / 8)
             suite_fail(__FILE__, __LINE__, "%s: seen in %u of %d", rows[row].name, seen, ROUNDS);
     }
@@ -303,7 +307,7 @@ static void one_differing_packet_is_judged_alike(void)
 #define ACTIONS 70
 #define FLYING  64u
 
-/* Unacknowledged packets of a side, each with the MSN that acknowledges it. */
+/* PSNs of the unacknowledged packets of a side, and for each the MSN of the ACK for it. */
 struct flying {
     struct {
         uint32_t psn, msn;
@@ -311,15 +315,16 @@ struct flying {
     unsigned cnt;
 };
 
-/* Two connections between two hosts with interleaved packets. */
+/* Two connections between two hosts, whose packets are interleaved. */
 struct mix {
-    struct flowgen g; /* generator; its `conn` sends the next packet */
+    struct flowgen g; /* generator; g.conn is the connection that sends next, `other` is the other
+                       * one */
     struct rng *rng;
     struct flying flying[2];
     struct flowgen_conn other;
     struct flying other_flying[2];
-    uint32_t odds; /* one of `odds` packets is changed */
-    bool small;    /* all messages are too short to show the path MTU */
+    uint32_t odds; /* one in `odds` packets is changed */
+    bool small;    /* no message is long enough to show the path MTU */
 };
 
 static void take_turns(struct mix *m)
@@ -401,7 +406,7 @@ static void put_message(struct mix *m, int side)
     }
 }
 
-/* Sends an ACK for some or all outstanding packets of `side`. */
+/* Sends an ACK for some or all unacknowledged packets of `side`. */
 static void put_ack(struct mix *m, int side)
 {
     struct flying *f = &m->flying[side];
@@ -418,7 +423,7 @@ static void put_ack(struct mix *m, int side)
     memmove(f->at, f->at + i + 1, f->cnt * sizeof(f->at[0]));
 }
 
-/* Makes `side` go back to an outstanding packet, or some packets further. */
+/* Makes `side` retransmit from an unacknowledged packet on, or from a few packets after it. */
 static void go_back(struct mix *m, int side)
 {
     struct flying *f = &m->flying[side];
@@ -452,7 +457,7 @@ static void act(struct mix *m)
         else
             flowgen_read(&m->g, side, rng_below(m->rng, 700));
         break;
-    case 2: /* a request without a response, or with a late one */
+    case 2: /* a READ that gets no response, or a late one */
         if (!rc)
             return;
         len = rng_below(m->rng, 700);
@@ -466,7 +471,7 @@ static void act(struct mix *m)
     case 4: m->g.step = 1000 + rng_below(m->rng, 5000); break;
     case 5:
     case 6: take_turns(m); break;
-    case 7: /* a packet with a PSN outside the connection */
+    case 7: /* packets of another service, which are not part of the connection, between messages */
         for (unsigned i = rng_below(m->rng, 8); i > 0; i--) {
             conn = m->g.conn;
             p = flowgen_req(&m->g, side, ROCE_OP_RC_SEND_ONLY, 8);
@@ -484,8 +489,7 @@ static void act(struct mix *m)
     }
 }
 
-/* The observer gives equal results for a random conversation with and without the fast path
- * (judge.h). */
+/* Random conversations: an observer without the fast path must give the same results (judge.h). */
 static void random_packets_are_judged_alike(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP4,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Behaviour of RNICs and fabrics that no capture in traces/ contains
- * (tests/traces/hardware_traffic.py generates more, as whole captures).
+ * Tests behaviour of RNICs and fabrics of which traces/ has no capture
+ * (tests/traces/hardware_traffic.py generates whole captures of more such behaviour).
  */
 #include <string.h>
 #include "cases.h"
@@ -15,8 +15,8 @@ static unsigned count(const struct verdict *v, enum roce_rule rule)
     return (unsigned)v->totals.rules[rule];
 }
 
-/* A NIC that allows switches to choose the path of each packet sets a bit in byte 4 of the BTH. The
- * observer reports the bit once, not for each packet. */
+/* A NIC that lets switches choose a path for each packet sets a bit in byte 4 of the BTH. The
+ * observer must report the bit once, not for each packet. */
 static void adaptive_routing_bit_is_reported_once(void)
 {
     struct flowgen g;
@@ -37,7 +37,7 @@ static void adaptive_routing_bit_is_reported_once(void)
     flowgen_free(&g);
 }
 
-/* Reserved bits that the ICRC covers are reported each time. */
+/* Reserved bits that the ICRC covers must be reported in each packet. */
 static void other_reserved_bits_are_reported_each_time(void)
 {
     struct flowgen g;
@@ -56,8 +56,9 @@ static void other_reserved_bits_are_reported_each_time(void)
     flowgen_free(&g);
 }
 
-/* Sends a packet of NVIDIA's dynamically connected transport: twenty bytes after the BTH, then the
- * headers of RC. The packet model has them as payload after the headers of reliable datagrams. */
+/* Sends a packet of NVIDIA's dynamically connected transport (DC): 20 bytes after the BTH, then the
+ * headers of RC. The packet model treats it as a reliable datagram; the bytes after the RDETH and
+ * DETH are its payload. */
 static void put_dc(struct flowgen *g, int side, uint8_t opcode, uint32_t psn)
 {
     static const uint8_t rest[36] = {0x61, 0xe2, 0x4e, 0, 0, 0xc0, 0xdc};
@@ -122,7 +123,7 @@ static void reliable_datagrams_are_reported(void)
     flowgen_free(&g);
 }
 
-/* Sends packet `k` of the `cnt` responses to the READ at `psn`. */
+/* Sends response `k`, of `cnt`, to the READ with PSN `psn`. */
 static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t cnt)
 {
     uint8_t op = k == 0 ? ROCE_OP_RC_READ_RESP_FIRST
@@ -132,8 +133,8 @@ static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t c
     flowgen_put(g, 1, &p);
 }
 
-/* Sends the responses to a READ of eight packets in the order `order`; `late` of them are out of
- * order. */
+/* Sends the eight responses to a READ in the order `order`, in three rounds. All READs must be
+ * counted as completed, and `late` responses of each READ as late. */
 static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;
@@ -173,8 +174,8 @@ static void reads_on_several_paths_complete(void)
     read_in_order(back, 7);
 }
 
-/* The responses before the gap are repeated, and the requester retransmits the READ from the gap
- * on. */
+/* A response to a READ is missing. The responder repeats some responses, and the requester
+ * retransmits the READ from the missing response on. */
 static void read_with_a_hole_is_retransmitted(void)
 {
     struct flowgen g;
@@ -207,9 +208,9 @@ static void read_with_a_hole_is_retransmitted(void)
     flowgen_free(&g);
 }
 
-/* Older Linux sends the stored response of an atomic again, with its old MSN (rxe_resp.c,
- * res->atomic.skb). The observer must not take it for a reuse of the QP, even if the capture lacks
- * packets. */
+/* For a retransmitted atomic, older Linux sends the stored response with its old MSN (rxe_resp.c,
+ * res->atomic.skb). The observer must not take this for a reuse of the QP, even if packets are
+ * missing in the capture. */
 static void stored_atomic_response_is_no_reuse(void)
 {
     struct flowgen g;
@@ -219,7 +220,7 @@ static void stored_atomic_response_is_no_reuse(void)
     flowgen_init(&g);
     flowgen_send(&g, 0, 64);
     flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
-    g.frame_cnt--; /* this frame is not captured */
+    g.frame_cnt--; /* remove the frame: it is missing in the capture */
     flowgen_ack_all(&g, 1);
     for (int i = 0; i < 6; i++)
         flowgen_send(&g, 0, 64);
@@ -241,8 +242,8 @@ static void stored_atomic_response_is_no_reuse(void)
     flowgen_free(&g);
 }
 
-/* The requester retransmits one request after each wait (in ms, the list ends with 0). Then the
- * responder acknowledges it. */
+/* Sends a request and retransmits it after each wait in `waits` (ms; 0 ends the list). Then the
+ * responder acknowledges the request. With `rnr`, another request gets an RNR NAK before. */
 static void retransmit_after(const uint16_t *waits, uint8_t opcode, bool cm, bool rnr,
                              struct verdict *v)
 {
@@ -273,8 +274,8 @@ static void retransmit_after(const uint16_t *waits, uint8_t opcode, bool cm, boo
     judge_end(&g, v);
 }
 
-/* Adaptive retransmission, as NVIDIA documents it: the first waits are a few ms, even with a long
- * ACK timeout, and grow. */
+/* NVIDIA documents adaptive retransmission: the first waits are a few ms, even with a long ACK
+ * timeout, and become longer. The observer must recognise it in the rows with `adaptive`. */
 static void adaptive_retransmission_is_recognised(void)
 {
     static const struct {
@@ -320,10 +321,10 @@ static void adaptive_retransmission_is_recognised(void)
     }
 }
 
-/* Sends 40 WRITEs of one packet in pairs, of which the second packet overtakes the first. The
- * responder acknowledges each pair. If `ports` is more than 1, the source ports vary. With
- * `in_order`, the responder sends a NAK for each pair, and the requester retransmits both packets.
- * The packet with number `lost` (0: none) is lost, NAKed, and retransmitted alone. */
+/* Sends 40 WRITEs of one packet in pairs; in each pair, the second packet is sent before the first.
+ * The responder acknowledges each pair. `ports` is the number of source ports used. If `in_order`,
+ * the responder sends a NAK for each pair, and the requester retransmits both packets. Packet
+ * `lost` (0: none) is lost, NAKed and retransmitted alone. */
 static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned lost)
 {
     uint16_t port = g->conn.sport;
@@ -342,7 +343,8 @@ static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned 
             struct roce_pkt nak = flowgen_resp(g, 1, ROCE_OP_RC_ACK, p[0].bth.psn, 0);
 
             nak.aeth.syndrome = 0x60;                                   /* sequence NAK */
-            nak.udp.sport = (uint16_t)(port + 7 * (lost && i == lost)); /* on another path */
+            nak.udp.sport = (uint16_t)(port + 7 * (lost && i == lost)); /* the NAK uses another
+                                                                         * source port */
             flowgen_put(g, 1, &nak);
             p[0].ip4.id = p[1].ip4.id = 0;
             flowgen_put(g, 0, &p[0]);
@@ -353,7 +355,8 @@ static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned 
     }
 }
 
-/* A receiver that acknowledges packets which overtook others does not require order. */
+/* A receiver that acknowledges a packet although an earlier one is missing accepts any order. The
+ * observer must recognise that, except in the rows where the receiver sends NAKs. */
 static void order_that_does_not_matter_is_recognised(void)
 {
     static const struct {
@@ -398,8 +401,8 @@ static void order_that_does_not_matter_is_recognised(void)
     }
 }
 
-/* Responses to several READs are out of order by up to 40 positions, more than the observer
- * remembers gaps. */
+/* The responses to several READs are out of order by up to 40 positions, more than the observer has
+ * records of gaps. All READs must be counted as completed. */
 static void reads_in_any_order_complete(void)
 {
     enum { READS = 8, PACKETS = 16, CNT = READS * PACKETS };

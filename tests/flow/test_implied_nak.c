@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests which READs complete after an implied NAK. The requester has retransmitted several READs;
- * its next request shows which of their responses it used.
+ * Tests which READs are counted as completed after an implied NAK. The requester has retransmitted
+ * several READs. Its next request shows which of the responses it accepted.
  */
 #include <stdio.h>
 #include "cases.h"
@@ -17,7 +17,7 @@ static uint64_t completed(void)
     return v.conn[0].side[0].oper[ROCE_OPER_READ].completed;
 }
 
-/* Sends READ `n` from its PSN `from` on. */
+/* Sends a request for READ `n` that starts at its PSN `from`. */
 static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
 {
     uint32_t next = g->conn.psn[0];
@@ -44,7 +44,7 @@ static void answer(struct flowgen *g, uint32_t base, uint32_t n, uint32_t k)
 }
 
 /* Sends the packets that `s` describes: "B2" is a request for READ B from its PSN 2 on, "b2" the
- * response with that PSN, "." an idle time. */
+ * response with this PSN, "." is an idle time. */
 static void talk(struct flowgen *g, const char *s)
 {
     uint32_t base = g->conn.psn[0];
@@ -98,8 +98,8 @@ static void reads_after_an_implied_nak_complete(void)
     }
 }
 
-/* The capture lacks a response to the first READ, and the requester does not go back again: all
- * READs retransmitted with the first one are complete. */
+/* One response to the first READ is missing in the capture, but the requester does not go back
+ * again. So all READs that were retransmitted together must be counted as completed. */
 static void reads_repeated_together_complete(void)
 {
     for (unsigned reads = 0; reads < 2; reads++) {

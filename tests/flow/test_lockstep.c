@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QPs in lockstep: many QPs between two hosts send equal requests at equal times from equal PSNs,
- * as the QPs of one program do (perftest -q, collectives). Without CM messages they are paired by
- * source ports, or remain unpaired. The observer must not pair them wrongly, and must report no
- * error.
+ * QPs in lockstep: many QPs between two hosts send equal requests with equal PSNs at the same time,
+ * as the QPs of one program do (perftest -q, collectives). There are no CM messages, so only source
+ * ports can show which directions belong together. The observer must not pair them wrongly, and
+ * must report no ERROR. It may leave them unpaired.
  */
 #include <string.h>
 #include "judge.h"
@@ -86,7 +86,7 @@ static void shuffle(struct rng *rng, unsigned *order, unsigned cnt, bool yes)
     }
 }
 
-/* Sends requests of all QPs, then the responses to all of them. */
+/* Sends one request from each QP, then the responses to all of them. */
 static void round_of(struct flowgen *g, struct rng *rng, const struct shape *s,
                      struct flowgen_conn *conn, int side)
 {
@@ -181,10 +181,10 @@ static void all_shapes(bool holes)
             memset(&seen, 0, sizeof(seen));
             talk(&rng, &s);
             EXPECT_EQ(seen.said + seen.one_sided,
-                      seen.apart); /* the summary has the reason why they are unpaired */
+                      seen.apart); /* for each unpaired direction, the summary must say why */
             if (!holes)
                 EXPECT_EQ(seen.one_sided, 0);
-            EXPECT_EQ(seen.unsaid, 0); /* a wrong pair is marked as a guess */
+            EXPECT_EQ(seen.unsaid, 0); /* no wrong pair may be reported as certain */
             right += seen.right;
             wrong += seen.wrong;
             apart += seen.apart;
@@ -201,13 +201,13 @@ static void all_shapes(bool holes)
         printf("    %s%s: %u pairs, %u right, %u wrong, %u directions apart, %u errors\n",
                port_names[ports], holes ? ", with holes" : "", pairs, right, wrong, apart, errors);
         EXPECT_EQ(errors, 0);
-        /* If source ports are no evidence and the capture lacks the packets that decide, two
-         * directions may be paired wrongly. The summary then marks the pair as a guess, and the
-         * pair causes no ERROR. */
+        /* If the source ports prove nothing and deciding packets are missing, the observer may pair
+         * two directions wrongly. The summary must then mark the pair as a guess, and the pair must
+         * cause no ERROR. */
         if (holes && (ports == APART || ports == ONE))
             most = pairs / 50;
-        /* The packet that decides may be captured too late, which happens for one of 500 to 2000
-         * seeds. */
+        /* A deciding packet may be captured after the observer has paired wrongly; this happens for
+         * one in 500 to 2000 seeds. */
         if (holes && (ports == OWN || ports == LINUX))
             most = 2;
         CU_ASSERT(wrong <= most);

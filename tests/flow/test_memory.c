@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Limits of memory and connections: the observer respects the limits, counts evictions, and judges
- * other connections correctly.
+ * Limits of memory and connections: the observer must stay within the limits, count evictions, and
+ * still judge the other connections correctly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "judge.h"
 #include "support/suite.h"
 
-/* Generates `conns` connections. In each of `rounds` rounds, every connection sends one WRITE, then
- * all wait `rest_ns` ns. */
+/* Generates `conns` connections. In each of `rounds` rounds, every connection sends one WRITE; then
+ * no connection sends for `rest_ns` ns. */
 static void crowd_that_rests(struct flowgen *g, uint32_t conns, int rounds, uint64_t rest_ns)
 {
     struct flowgen_conn *c = calloc(conns, sizeof(*c));
@@ -66,10 +66,12 @@ static void memory_stays_below_the_limit(void)
 
 /* ---- eviction -------------------------------------------------------------------------------- */
 
-/* Numbers of calls since the current packet was fed. */
+/* Counted since the current packet was fed: allocations, on_conn() calls, and on_conn() calls after
+ * the first allocation. Also bytes allocated now. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
-    size_t bytes, bytes_max; /* limit of the test's allocator, unknown to the observer */
+    size_t bytes, bytes_max; /* bytes allocated; limit at which the allocator of the test fails,
+                              * which the observer does not know */
 } seen;
 
 static void *count_alloc(void *ctx, size_t size)
@@ -97,8 +99,8 @@ static void count_conn(void *user, const struct roce_conn_summary *conn)
     seen.conns_after_alloc += seen.allocs > 0;
 }
 
-/* Connections are evicted before a packet is judged. A later allocation may fail, but never evicts
- * a connection or reports a finding. */
+/* Connections must be evicted only before a packet is judged. While it is judged, an allocation may
+ * fail, but must not evict a connection or report a finding. */
 static void allocation_evicts_and_reports_nothing(void)
 {
     static const struct {
@@ -157,7 +159,7 @@ static void windows_stay_below_the_limit(void)
     EXPECT_EQ(judge_errors(&v, "limited windows"), 0);
 }
 
-/* A requester jumps ahead by `hole` PSNs, and then fills the hole from its end. */
+/* A requester skips `hole` PSNs, and then sends the skipped packets in descending order. */
 static void fill_backwards(uint32_t hole)
 {
     struct flowgen g;
@@ -204,8 +206,8 @@ static void hundred_thousand_connections_fit(void)
     CU_ASSERT(each < 2048);
 }
 
-/* After an idle time, the next request may be the first one of a new use of the QPs. The response
- * decides, and then the observer frees the memory allocated for a new use. */
+/* After an idle time, the observer allocates memory for a possible QP reuse. When the response
+ * shows that there was none, the observer must free this memory. */
 static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests that effects of the network and of the capture cause no errors. */
+/* Tests that effects of the network and of the capture cause no ERROR. */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
@@ -28,9 +28,9 @@ static void flip(struct flowgen *g, size_t off, uint8_t bits)
 
 /* ---- late responses -------------------------------------------------------------------------- */
 
-/* The requester restarts a READ of four packets at its second PSN (R112) while the first response
- * is in flight. The first response is captured after the restart and after the response to the
- * restart. */
+/* The requester restarts a READ of four packets at its second PSN (R112), while the response to the
+ * READ is still in flight. The rest of this response is captured before or after the response to
+ * the restart. Neither order may cause an ERROR. */
 static void late_response_to_a_restarted_read_is_no_error(void)
 {
     static const uint8_t orders[][2] = {{0, 1}, {1, 0}};
@@ -69,8 +69,8 @@ static void late_response_to_a_restarted_read_is_no_error(void)
     }
 }
 
-/* The capture begins with the restarted last part of a READ. The response to the whole READ is
- * still in flight and has a Middle at the PSN of the restart. */
+/* The capture begins with the restart of a READ in its middle. The response to the whole READ is
+ * still in flight, and has a Middle at the PSN of the restart. This must not cause an ERROR. */
 static void response_to_an_uncaptured_read_is_no_error(void)
 {
     struct flowgen g;
@@ -79,7 +79,7 @@ static void response_to_an_uncaptured_read_is_no_error(void)
 
     flowgen_begin(&g);
     flowgen_send(&g, 0, 2048);
-    g.conn.psn[0] += 8; /* requests that are not in the capture */
+    g.conn.psn[0] += 8; /* the PSNs of requests that were not captured */
     psn = g.conn.psn[0];
     g.conn.psn[0] += 1;
     read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3072);
@@ -89,14 +89,15 @@ static void response_to_an_uncaptured_read_is_no_error(void)
     end(&g, NULL, "answers to a READ not captured");
 }
 
-/* The capture begins with the retransmission of three completed messages. Each response has the MSN
- * of the last message (R102). The MSNs after that are consecutive. */
+/* The capture begins with the retransmission of three executed messages. The response to each has
+ * the MSN of the last message (R102). Later MSNs are consecutive. This must not cause an ERROR. */
 static void msn_of_replayed_responses_is_no_error(void)
 {
     struct flowgen g;
 
     flowgen_begin(&g);
-    g.conn.msn[0] = 40; /* completed before the capture; their acknowledgements were lost */
+    g.conn.msn[0] = 40; /* 40 messages were executed before the capture; the ACKs of the last three
+                         * were lost */
     for (unsigned i = 0; i < 3; i++) {
         struct roce_pkt req = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         struct roce_pkt ack;
@@ -112,7 +113,7 @@ static void msn_of_replayed_responses_is_no_error(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_MSN));
 }
 
-/* A decreasing MSN is an error once several messages have confirmed the MSN. */
+/* An MSN that decreases must be an ERROR, if several messages before have confirmed the MSN. */
 static void msn_that_goes_back_is_an_error(void)
 {
     struct flowgen g;
@@ -130,8 +131,8 @@ static void msn_that_goes_back_is_an_error(void)
 
 /* ---- damaged packets ------------------------------------------------------------------------- */
 
-/* The test inverts each bit of a BTH. If the observer checks the ICRC, it reports only damage.
- * Otherwise the violation is not proven. */
+/* Inverts each bit of a BTH without correcting the ICRC. If the ICRC is checked, only the damage
+ * must be reported. If not, no finding may be an ERROR, because the packet may be damaged. */
 static void any_damaged_bth_bit_is_no_violation(void)
 {
     for (unsigned no_icrc = 0; no_icrc < 2; no_icrc++) {
@@ -153,8 +154,8 @@ static void any_damaged_bth_bit_is_no_violation(void)
     }
 }
 
-/* A wrong transport version that the requester sent, that damage caused, or whose cause is
- * unknown. */
+/* A packet has a wrong transport version. It must be an ERROR if the requester sent it so. It must
+ * not be one if the packet was damaged, or if that is unknown. */
 static void wrong_version_is_an_error_only_if_undamaged(void)
 {
     static const struct {
@@ -189,8 +190,8 @@ static void wrong_version_is_an_error_only_if_undamaged(void)
 
 /* ---- ambiguous responses --------------------------------------------------------------------- */
 
-/* QP pairs with equal PSNs, without CM and with unrelated source ports: a response may be assigned
- * to the wrong pair. */
+/* Several QP pairs have equal PSNs, no CM messages, and source ports that prove nothing. The
+ * observer may assign a response to the wrong pair, but this must cause no ERROR. */
 static void twin_connections_cause_no_errors(void)
 {
     struct rng rng = rng_seed();
@@ -217,9 +218,10 @@ static void twin_connections_cause_no_errors(void)
 
 /* ---- guessed pairs --------------------------------------------------------------------------- */
 
-/* RoCEv1 has no UDP source port: if the PSNs of several QPs between two hosts overlap, the observer
- * can only guess the pairs. With `half`, the capture lacks responses to the first QP and requests
- * of the second, so that it shows only the wrong pair. */
+/* Generates `qps` QPs between two hosts with overlapping PSNs. Without matching UDP source ports
+ * (RoCEv1 has none), the observer can only guess the pairs. If `half`, the capture lacks the
+ * responses to the first QP and the requests of the second one, so the only pair that it suggests
+ * is wrong. */
 static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool half)
 {
     struct flowgen_conn conn[6];
@@ -242,7 +244,7 @@ static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool hal
         size_t first = g.frame_cnt;
 
         g.conn = conn[i];
-        if (half && n < 80) { /* the two QPs send in lockstep, as QPs of one program */
+        if (half && n < 80) { /* both QPs send in lockstep, as the QPs of one program */
             g.conn = conn[i = n & 1];
             flowgen_write(&g, 0, 64);
         } else if (half) { /* requests of one side only */
@@ -280,8 +282,8 @@ static void guessed_pairs_cause_no_errors(void)
 
 /* ---- missing facts --------------------------------------------------------------------------- */
 
-/* The READ has one response packet, so it took one PSN, although no packet showed the path MTU.
- * Later responses are no implied NAK (R139). */
+/* A READ was answered by one packet, so it had one PSN, although no packet showed the path MTU. So
+ * later responses must not be taken for an implied NAK (R139). */
 static void one_packet_read_needs_no_mtu(void)
 {
     struct flowgen g;
@@ -295,8 +297,8 @@ static void one_packet_read_needs_no_mtu(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 1);
 }
 
-/* The clock of the capture point is coarse, or was set back, so that the requester's wait looks too
- * short. */
+/* The clock of the capture is coarse, or was set back, so the wait of the requester after an RNR
+ * NAK looks too short. This must cause no ERROR. */
 static void coarse_clocks_cause_no_errors(void)
 {
     static const uint64_t ticks[] = {1000000, 10000000, 1000000000};
@@ -325,8 +327,8 @@ static void coarse_clocks_cause_no_errors(void)
     }
 }
 
-/* Without CM the limits are the maxima of the attributes (R154, R193): seven retries and 255 READs.
- */
+/* Without CM messages, the limits of the requester are unknown. Seven retries and 255 outstanding
+ * READs, the maxima of the attributes (R154, R193), must cause no finding; one more must. */
 static void limits_without_cm_are_the_attribute_limits(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -358,8 +360,9 @@ static void limits_without_cm_are_the_attribute_limits(void)
 
 /* ---- packets changed by the capture point ---------------------------------------------------- */
 
-/* The capture point rewrote the UDP source port, so no ICRC matches, although every packet was
- * received. The observer tracks the connection, and does not report the hosts. */
+/* The capture point changed the UDP source port, so every ICRC is wrong, although all packets
+ * arrived intact. The observer must still follow the connection, and must report the wrong ICRCs
+ * only once for each host, as WARN. */
 static void host_without_a_right_icrc_is_believed(void)
 {
     struct flowgen g;
@@ -372,9 +375,9 @@ static void host_without_a_right_icrc_is_believed(void)
     for (size_t i = 0; i < g.frame_cnt; i++)
         roce_be_put(g.bytes + g.frame[i].off + 34, 2, ROCE_UDP_PORT);
     end(&g, NULL, "source ports rewritten");
-    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 0); /* wrong ICRCs are reported once, by the rule
-                                                       * below */
-    EXPECT_EQ(v.totals.dropped, 6);                   /* the first three packets of each side */
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_BAD], 0); /* not one finding for each packet */
+    EXPECT_EQ(v.totals.dropped, 6);                   /* the first three packets of each side count
+                                                       * as damaged */
     EXPECT_EQ(v.totals.rules[ROCE_RULE_ICRC_NEVER_GOOD], 2);
     EXPECT_EQ(finding(ROCE_RULE_ICRC_NEVER_GOOD)->severity, ROCE_SEV_WARN);
     EXPECT_EQ(judge_found(&v, ROCE_RULE_SPORT_RANGE), false);
@@ -382,7 +385,8 @@ static void host_without_a_right_icrc_is_believed(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_UNSEEN), false);
 }
 
-/* One correct ICRC shows that the capture point changes no packet: later wrong ICRCs are damage. */
+/* A host sends one right ICRC, so the capture point does not change packets. Its later wrong ICRCs
+ * must be reported as damage. */
 static void one_right_icrc_makes_wrong_ones_damage(void)
 {
     struct flowgen g;
@@ -399,8 +403,8 @@ static void one_right_icrc_makes_wrong_ones_damage(void)
     EXPECT_EQ(v.totals.dropped, 3 + 5);
 }
 
-/* The first packets of a host are damaged. The observer reports them when a correct ICRC, or the
- * end of the capture, proves the damage. */
+/* The first packets of a host have wrong ICRCs. The observer must report them later: when a right
+ * ICRC of the host, or the end of the capture, proves that they were damaged. */
 static void damaged_first_packets_are_reported_later(void)
 {
     for (unsigned good = 0; good < 2; good++) {
@@ -420,7 +424,8 @@ static void damaged_first_packets_are_reported_later(void)
     }
 }
 
-/* LIDs (R226) and QP 0 (R046) are valid on InfiniBand, but not on RoCE. */
+/* LIDs in CM messages (R226) and packets to QP 0 (R046) are not valid on RoCE, but on native
+ * InfiniBand they must not be reported. */
 static void native_infiniband_may_use_lids_and_qp0(void)
 {
     static uint8_t mad[ROCE_MAD_SIZE], frame[ROCE_FRAME_MAX];
@@ -456,7 +461,8 @@ static void native_infiniband_may_use_lids_and_qp0(void)
     flowgen_free(&g);
 }
 
-/* A violation that the packets of one side show is an ERROR even in a guessed pair. */
+/* A violation that the packets of one side alone prove must be an ERROR, even if the pairing is a
+ * guess. */
 static void one_sided_error_needs_no_pair(void)
 {
     struct flowgen g;
@@ -476,7 +482,8 @@ static void one_sided_error_needs_no_pair(void)
     EXPECT_EQ(v.conn_cnt, 1);
 }
 
-/* Appends frame `n` again: as a copy, or as a retransmission. */
+/* Appends frame `n` again: if `copied`, as a copy; otherwise as a retransmission, with another IPv4
+ * identification. */
 static void once_more(struct flowgen *g, size_t n, bool copied)
 {
     struct flowgen_frame f = g->frame[n];
@@ -491,8 +498,8 @@ static void once_more(struct flowgen *g, size_t n, bool copied)
     flowgen_put(g, f.side, &p);
 }
 
-/* A network copies packets and delays some copies: a NAK is captured after another response, or
- * requests during a retransmission. */
+/* A network copies packets and delays some copies. So a NAK is captured again after another
+ * response, and requests are captured again during a retransmission. This must cause no ERROR. */
 static void late_copies_cause_no_errors(void)
 {
     static const uint8_t naks[] = {ROCE_SYNDROME_NAK, ROCE_SYNDROME_RNR | 12};
@@ -510,7 +517,7 @@ static void late_copies_cause_no_errors(void)
         flowgen_read_resp(&g, 1, read.bth.psn, 2048, 0, 1);
         first = g.frame_cnt;
         psn = flowgen_message(&g, 0, ROCE_KIND_SEND, 3072);
-        g.conn.msn[0]--; /* the message was not complete at that time */
+        g.conn.msn[0]--; /* the message was not complete when the NAK was sent */
         nak = g.frame_cnt;
         flowgen_ack(&g, 1, psn, naks[i]);
         once_more(&g, first - 1, true);

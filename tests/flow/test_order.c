@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the order of request packets in a message: the expected opcode in a finding, and violations
- * that a responder accepts.
+ * Tests the checks of the order of request packets: the expected opcode in a finding, and
+ * violations that the responder accepts.
  */
 #include <string.h>
 #include "cases.h"
@@ -26,7 +26,8 @@ static struct roce_pkt put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p;
 }
 
-/* The expected opcode after a message that ended, and inside a message. */
+/* A packet has a wrong opcode after a message that ended, or inside a message. The finding must
+ * name the opcode that was expected. */
 static void finding_names_the_expected_opcode(void)
 {
     static const struct {
@@ -63,7 +64,8 @@ static void finding_names_the_expected_opcode(void)
     }
 }
 
-/* The observer reports a DMA length above 2^31 (R081) for the request, and again for the ACK. */
+/* A request has a DMA length above 2^31 (R081). The observer must report the request, and also the
+ * ACK that accepts it. */
 static void accepted_excess_length_is_reported(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -87,7 +89,8 @@ static void accepted_excess_length_is_reported(void)
     }
 }
 
-/* The capture begins inside a message: the valid length of the last packet is unknown. */
+/* The capture begins inside a message, so the correct length of its last packet is unknown. The
+ * length must not be reported. */
 static void lone_last_packet_has_no_length_error(void)
 {
     struct judge_spoil late = {.head = 1};
@@ -103,8 +106,9 @@ static void lone_last_packet_has_no_length_error(void)
     EXPECT_EQ(judge_errors(&v, "a last packet alone"), 0);
 }
 
-/* A timeout of 268 ms is longer than the shortest time in which a program can reuse a QP. With CM,
- * messages would announce a reuse, so there is none. Without CM, a reuse is possible. */
+/* A PSN is sent again after 268 ms, with another opcode. With CM messages, a QP reuse would be
+ * announced, so this must be reported as a retransmission that differs. Without CM messages, 268 ms
+ * are enough for a QP reuse, which must be reported. */
 static void long_timeout_with_cm_is_no_reuse(void)
 {
     for (int cm = 0; cm < 2; cm++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the packet digest: lookup key of a direction, and the sample that is compared with a
- * retransmission.
+ * Tests the packet digest: the lookup key of a direction, and the sample with which a packet is
+ * compared with its retransmission.
  */
 #include <string.h>
 #include "flow/flow.h"
@@ -17,7 +17,8 @@ static struct roce_packet_digest take(const struct roce_pkt *pkt)
     return digest;
 }
 
-/* InfiniBand without a GRH has only LIDs to identify hosts. */
+/* An InfiniBand packet without a GRH identifies its hosts only by LIDs, so the lookup key must
+ * contain the LIDs. */
 static void packets_without_grh_are_keyed_by_lids(void)
 {
     struct roce_pkt p;
@@ -32,7 +33,7 @@ static void packets_without_grh_are_keyed_by_lids(void)
     EXPECT_EQ(g.dscp, 0);
 }
 
-/* The DSCP is in the upper six bits of a GRH's traffic class, as in IPv6. */
+/* The DSCP is in the upper six bits of the traffic class of a GRH, as in IPv6. */
 static void dscp_is_read_from_the_grh(void)
 {
     struct roce_pkt p;
@@ -42,7 +43,8 @@ static void dscp_is_read_from_the_grh(void)
     EXPECT_EQ(take(&p).dscp, 26);
 }
 
-/* The sample differs for short and long payloads, immediate data and invalidated R_Keys. */
+/* Two packets must have different samples if their payloads differ, for short and long payloads, or
+ * if their immediate data or invalidated R_Keys differ. */
 static void sample_differs_with_the_payload(void)
 {
     static const uint32_t lens[] = {1, 7, 8, 9, 64};
@@ -72,7 +74,7 @@ static void sample_differs_with_the_payload(void)
             p.immdt.imm = 0;
             p.ieth.rkey = 1;
             EXPECT_EQ(take(&p).sample != was.sample, o == 2);
-            p.payload_cap_len--; /* a cut packet cannot be compared */
+            p.payload_cap_len--; /* a truncated payload cannot be compared */
             CU_ASSERT(!take(&p).sampled);
         }
 }
@@ -82,8 +84,8 @@ static void sample_differs_with_the_payload(void)
 
 #define FLOOD 4096u
 
-/* Returns a key for which one factor in each product of roce_key_hash() is 0, if `known` is the
- * secret. The hash then does not depend on most bits of the key. */
+/* Returns a key that an attacker could choose if `known` were the secret. One factor in each
+ * product of roce_key_hash() is then 0, so the hash does not depend on most bits of the key. */
 static struct roce_key crafted_key(const struct roce_hash_secret *known, uint32_t i)
 {
     struct roce_key key = {.net = 1};
@@ -97,8 +99,8 @@ static struct roce_key crafted_key(const struct roce_hash_secret *known, uint32_
     return key;
 }
 
-/* Returns the number of comparisons when the keys are inserted into a hash table with one slot for
- * each key. */
+/* Returns the number of key comparisons when FLOOD crafted keys for the secret `known` are inserted
+ * into a hash table of FLOOD slots that uses the secret `used`. */
 static uint64_t probes(const struct roce_hash_secret *known, const struct roce_hash_secret *used)
 {
     static uint32_t chain[FLOOD];
@@ -113,8 +115,8 @@ static uint64_t probes(const struct roce_hash_secret *known, const struct roce_h
     return cnt;
 }
 
-/* Keys made for one secret collide only with that secret: each insertion then compares with all
- * earlier keys. */
+/* If the keys were chosen for the secret in use, all have the same hash: each insertion is compared
+ * with all earlier keys. With any other secret, they must not collide more than other keys. */
 static void flood_needs_the_secret(void)
 {
     struct roce_hash_secret known, other;
@@ -127,7 +129,7 @@ static void flood_needs_the_secret(void)
     }
 }
 
-/* Each flow has its own secret, unless its options have a seed. */
+/* Two flows must have different secrets, unless their options have the same seed. */
 static void secrets_are_random(void)
 {
     struct roce_flow *flow[4];

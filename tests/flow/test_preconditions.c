@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the preconditions of checks. One conversation violates a precondition, and the observer
- * must report no error. A second conversation satisfies it, and the observer must report the fault.
+ * Tests the preconditions of checks, with pairs of conversations. In one, the precondition is not
+ * met, and the observer must report no ERROR. In the other, it is met, and the observer must report
+ * the violation.
  */
 #include <string.h>
 #include "cases.h"
@@ -37,14 +38,14 @@ static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
     } else if (kind == ROCE_CM_MRA) {
         m.mra.local_comm_id = g->conn.qpn[side];
         m.mra.remote_comm_id = g->conn.qpn[!side];
-        m.mra.message =
-            tid == 9 ? 2 : 0; /* 9: the MRA of a LAP, which has a separate transaction */
+        m.mra.message = tid == 9 ? 2 : 0; /* transaction 9 stands for the MRA of a LAP, which is not
+                                           * in the transaction of the REQ */
     }
     flowgen_cm(g, side, &m);
 }
 
-/* Each row lists messages as "kind, sender, transaction", and whether one message has a wrong
- * transaction id. */
+/* Each row lists messages as {kind, sender, transaction}. A row with `true` has a message with a
+ * wrong transaction id, which must be reported. */
 static void wrong_cm_transaction_is_reported(void)
 {
     enum { REQ = ROCE_CM_REQ, REP = ROCE_CM_REP, RTU = ROCE_CM_RTU, MRA = ROCE_CM_MRA };
@@ -58,15 +59,15 @@ static void wrong_cm_transaction_is_reported(void)
     } rows[] = {
         {{{REQ, 0, 1}, {REP, 1, 1}, {RTU, 0, 1}, {MRA, 1, 9}}, false},
         {{{REQ, 0, 1}, {MRA, 1, 2}}, true},
-        /* a REQ that is retransmitted in another transaction */
+        /* the REQ is sent again with another transaction id */
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {RTU, 0, 1}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 2}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 3}}, true},
-        /* several hosts behind one address on both sides, with equal communication ids */
+        /* two pairs of hosts behind two addresses, with equal communication ids */
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 1}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 3}}, true},
         {{{REQ, 0, 1}, {REP, 1, 1}, {REP, 1, 2}}, true},
-        /* another exchange with an equal communication id, whose REQ was not captured */
+        /* a REP of another exchange with the same communication id, whose REQ was not captured */
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREP, 1, 5}, {REP, 1, 7}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 5}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 6}}, false},
@@ -86,7 +87,8 @@ static void wrong_cm_transaction_is_reported(void)
     }
 }
 
-/* A host may request ClassPortInfo with method Get in the CM class, as in any class. */
+/* A Get of ClassPortInfo in the CM class must not be reported, because it is allowed in any class.
+ * A Get of another attribute must be. */
 static void class_port_info_is_accepted(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -103,7 +105,7 @@ static void class_port_info_is_accepted(void)
     }
 }
 
-/* A MAD of wrong length is reported for its length only, not for its versions. */
+/* A MAD has a wrong length. Only the length must be reported, not the versions in the MAD. */
 static void mad_of_wrong_length_has_one_finding(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -122,7 +124,8 @@ static void mad_of_wrong_length_has_one_finding(void)
     }
 }
 
-/* QP 0xFFFFFF at a unicast address is reported; no multicast MAC is derived from that address. */
+/* A packet to QP 0xFFFFFF has a unicast address. This must be reported; the destination MAC must
+ * not, because no multicast MAC belongs to the address. */
 static void multicast_qp_of_a_unicast_address_is_reported(void)
 {
     struct flowgen g;
@@ -139,7 +142,9 @@ static void multicast_qp_of_a_unicast_address_is_reported(void)
 
 /* ---- CM: negotiated values ------------------------------------------------------------------- */
 
-/* The first captured request was sent long after the CM messages, so its PSN may have wrapped. */
+/* The first captured request has a PSN before the one in the CM messages. If it was sent soon after
+ * the CM messages, this must be an ERROR. If it was sent long after, the PSN may have wrapped, so
+ * it must not be. */
 static void wrapped_first_psn_is_no_error(void)
 {
     for (unsigned long_after = 0; long_after < 2; long_after++) {
@@ -156,7 +161,8 @@ static void wrapped_first_psn_is_no_error(void)
     }
 }
 
-/* An unsolicited ACK with initial credits has the PSN before the first PSN. */
+/* An unsolicited ACK with initial credits has the PSN before the first PSN. This must be no ERROR;
+ * an ACK with a still earlier PSN must be one. */
 static void initial_credits_are_no_error(void)
 {
     for (uint32_t back = 1; back < 3; back++) {
@@ -176,8 +182,8 @@ static void initial_credits_are_no_error(void)
     }
 }
 
-/* The REQ is captured after its REP, at another capture point: the parameters of the REQ are not
- * used. */
+/* With several capture points, a REQ may be captured after its REP. The connection then exists
+ * without the parameters of the REQ, so they must not be used for checks. */
 static void req_captured_after_its_rep_is_not_used(void)
 {
     for (unsigned late = 0; late < 2; late++) {
@@ -204,7 +210,8 @@ static void req_captured_after_its_rep_is_not_used(void)
     }
 }
 
-/* Both ends use another path MTU than the CM negotiated. The observer reports this once. */
+/* Both ends use another path MTU than the CM messages agreed on. The observer must report this
+ * once. */
 static void mtu_other_than_cm_has_one_finding(void)
 {
     struct flowgen g;
@@ -231,9 +238,10 @@ static void spoil_icrc(struct flowgen *g, size_t from, int side)
             g->bytes[g->frame[i].off + g->frame[i].len - 1] ^= 0x55;
 }
 
-/* A host captures its own packets before its NIC sets their ICRCs. Its requests are acknowledged,
- * so they arrived intact. Responses, and requests of services without acknowledgements, lack this
- * proof. */
+/* A host captures its own packets before its NIC computes the ICRCs, so all are wrong. If its
+ * requests were acknowledged, that would prove that they arrived intact. Here it sends only
+ * responses, or only requests of UC, without such a proof: the observer must report a WARN, and no
+ * ERROR. */
 static void host_capturing_itself_is_no_error(void)
 {
     for (unsigned uc = 0; uc < 2; uc++) {
@@ -257,8 +265,9 @@ static void host_capturing_itself_is_no_error(void)
 
 /* ---- responses lost behind the capture point ------------------------------------------------- */
 
-/* A NAK makes the requester go back, then it goes back again to the same PSN. The reason is the
- * lost response to an atomic at that PSN: each later response requests the atomic again (R139). */
+/* After a NAK the requester goes back, and later goes back again to the same PSN. If the request at
+ * this PSN is an atomic, its response may be lost, and each later response makes the requester go
+ * back (R139): no ERROR. If it is not, the second go-back must be reported. */
 static void second_go_back_for_an_atomic_is_no_error(void)
 {
     for (unsigned atomic = 0; atomic < 2; atomic++) {
@@ -284,9 +293,9 @@ static void second_go_back_for_an_atomic_is_no_error(void)
     }
 }
 
-/* The requester restarts a READ twice in its middle. A Middle response at the first PSN of the
- * restarted READ may belong to the second transmission, if the previous response packet was
- * lost. */
+/* The requester restarts a READ at its second PSN, and the response with this PSN is a Middle
+ * instead of a First. This must be reported. After a second restart at the same PSN it must not be:
+ * the Middle may be late, from an earlier response whose first packet was lost. */
 static void late_middle_response_is_no_error(void)
 {
     for (unsigned asked = 2; asked < 4; asked++) {
@@ -316,9 +325,9 @@ static void late_middle_response_is_no_error(void)
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* All QPs of a device use one UDP source port. By chance it is the one that a hash of the QPNs of
- * two unrelated QPs gives. So it does not prove that these two are a pair, if the capture also has
- * the right pair. */
+/* All QPs of a device use one UDP source port. By chance it is also the port that Linux would
+ * derive from the QPNs of two QPs that do not belong together. The observer must not take this for
+ * a proof, because the capture has the right pair, too. */
 static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),
@@ -347,9 +356,9 @@ static void source_port_of_many_qps_is_no_proof(void)
 
 /* ---- UC -------------------------------------------------------------------------------------- */
 
-/* A program reuses a UC QP soon, from the same PSN on. UC does not retransmit, so a different
- * packet at the same PSN begins a new use. The observer reports a wrong opcode order in both
- * uses. */
+/* A program reuses a UC QP after a short time, starting at the same PSN. UC does not retransmit, so
+ * a different packet with a known PSN begins a new use. The observer must still report a wrong
+ * opcode order in the new use. */
 static void uc_reuse_is_detected(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -363,7 +372,7 @@ static void uc_reuse_is_detected(void)
         flowgen_message(&g, 0, ROCE_KIND_SEND, 3000);
         g.conn.psn[0] = psn;
         flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
-        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* more packets than the first use sent */
+        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* longer than the first use */
         if (wrong) {
             p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_MIDDLE, 1024);
             flowgen_put(&g, 0, &p);

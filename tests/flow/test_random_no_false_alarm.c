@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Random conformant ends (rcsim.h), a network that loses packets, and capture points of every kind:
- * the observer must report no error. FREE_TALKS=<n> runs n conversations of each kind.
+ * Random conversations of conformant ends (rcsim.h) over a network that loses packets, captured in
+ * different ways: the observer must report no ERROR. FREE_TALKS=<n> runs n conversations for each
+ * kind of capture.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,13 @@ enum point {
     THINNED,
     LATE,     /* the first packets of the capture are missing */
     ONE_WAY,  /* only one direction is captured */
-    TWICE,    /* each packet passes two capture points, the second one later */
-    SKEWED,   /* one capture point for each direction, merged by time */
-    UNSORTED, /* one capture point for each direction, merged in the order of capture */
+    TWICE,    /* each packet passes two capture points, the second one later, and both are in the
+               * capture */
+    SKEWED,   /* each direction is captured at another point; the capture is sorted by time */
+    UNSORTED, /* each direction is captured at another point; the capture is not sorted */
     JITTER,   /* times jump forward and back */
     COARSE,   /* the clock of the capture is coarse */
-    MIXED,    /* the clock of one direction is coarse */
+    MIXED,    /* the clock is coarse for packets of one direction only */
 };
 
 static void shift(struct flowgen *g, int side, uint64_t ns)
@@ -86,8 +88,8 @@ static void take(struct flowgen *g, struct rng *rng, enum point point, struct ju
     }
 }
 
-/* Generates some connections between two hosts. With `alike`, they send equal packets at equal
- * times for a while. */
+/* Generates conversations on one or several connections between two hosts. With `alike`, they send
+ * equal packets at the same times for a while. */
 static void talks(struct flowgen *g, struct rng *rng)
 {
     static const uint32_t mtus[] = {256, 1024, 4096};
@@ -108,7 +110,7 @@ static void talks(struct flowgen *g, struct rng *rng)
             o = rcsim_any(rng);
         o.same = seed;
         if (cm && o.reads > 4)
-            o.reads = 4; /* as negotiated in flowgen_connect() */
+            o.reads = 4; /* the limit in the CM messages of flowgen_connect() */
         g->conn =
             flowgen_conn_of(rng_below(rng, 4000) * 8 + c, alike ? psn[0] : rng_below(rng, 1u << 24),
                             alike ? psn[1] : rng_below(rng, 1u << 24));
@@ -126,9 +128,9 @@ static void talks(struct flowgen *g, struct rng *rng)
     rcsim_sort(g);
 }
 
-/* Returns the allowed percentage of conversations with a WARN. It is 0 for most captures, and
- * greater if packets are missing or capture points reorder packets. (Measured on 1000
- * conversations: 0.3 % for complete captures, 35 % with each packet captured twice.) */
+/* Returns the percentage of conversations that may have a WARN. It is small for most kinds of
+ * captures, and greater if packets are missing or reordered. (Measured on 1000 conversations: 0.3 %
+ * for complete captures, 35 % if each packet is captured twice.) */
 static unsigned suspected(enum point point)
 {
     switch (point) {
@@ -140,7 +142,7 @@ static unsigned suspected(enum point point)
     }
 }
 
-/* Judges one conversation, which must have no ERROR. Returns whether it has a WARN. */
+/* Judges one conversation, which must have no ERROR. Returns whether there is a WARN. */
 static bool run_talk(enum point point, uint64_t seed)
 {
     struct rng rng = rng_of(seed | 1);
@@ -170,15 +172,16 @@ static void run(enum point point)
                    (unsigned long long)cnt);
 }
 
-/* Conversations in which the observer once reported a false ERROR. */
+/* Conversations for which the observer once reported an ERROR although both ends conformed. */
 static void talks_that_were_accused(void)
 {
     static const struct {
         enum point point;
         uint64_t seed;
     } talk[] = {
-        {TWICE, 0x239edb858bb5d95a},  /* copies of the CM messages and of all requests, later */
-        {SKEWED, 0x2aa92ecdb3a3d031}, /* all first responses before the requests */
+        {TWICE, 0x239edb858bb5d95a},  /* the CM messages and all requests are captured again,
+                                       * later */
+        {SKEWED, 0x2aa92ecdb3a3d031}, /* each response is captured before its request */
     };
 
     for (size_t i = 0; i < sizeof(talk) / sizeof(talk[0]); i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the measured rates before and after CNPs, with streams of known timing. */
+/* Tests the rates that the observer measures before and after CNPs, with streams of known
+ * timing. */
 #include <string.h>
 #include "judge.h"
 #include "support/suite.h"
@@ -10,8 +11,8 @@
 
 static struct roce_cnp_episode episode[EPISODES];
 static unsigned episode_cnt;
-static struct roce_endpoint_summary sides[2]; /* summaries of both sides of the first connection;
-                                               * their pointers are invalid after judging */
+static struct roce_endpoint_summary sides[2]; /* summaries of the two sides of the first connection;
+                                               * pointers in them are not valid */
 
 static void on_episode(void *user, const struct roce_cnp_episode *e)
 {
@@ -35,8 +36,8 @@ static void begin(void)
     flowgen_begin(&g);
 }
 
-/* Sends packets of 1024 bytes from side 0 for `ns`, one each `step` ns; every 16th is acknowledged.
- */
+/* Sends packets of 1024 bytes from side 0 for `ns`, with `step` ns between two packets. Every 16th
+ * packet is acknowledged. */
 static void stream(uint64_t ns, uint64_t step)
 {
     uint64_t end = g.now + ns;
@@ -116,7 +117,7 @@ static void whole(void)
     flowgen_free(&g);
 }
 
-/* Returns whether `v` differs from `want` by at most `percent`. */
+/* Returns whether `v` differs from `want` by at most `percent` percent. */
 static bool about(uint64_t v, uint64_t want, unsigned percent)
 {
     uint64_t off = v > want ? v - want : want - v;
@@ -127,8 +128,8 @@ static bool about(uint64_t v, uint64_t want, unsigned percent)
     return false;
 }
 
-/* The sender sends at full rate, half, a third, and full rate again. The observer must measure all
- * rates and times. */
+/* The sender sends at full rate, then at a half, a third, a half, and full rate. The observer must
+ * measure these rates, and the time until the recovery. */
 static void slowdown_and_recovery_are_measured(void)
 {
     begin();
@@ -170,7 +171,8 @@ static void slowdown_and_recovery_are_measured(void)
     EXPECT_EQ(sides[1].cnp_gap_ns.min, 525 * US);
 }
 
-/* The rate stays low until the capture ends. */
+/* After the CNPs, the rate stays low until the end of the capture. The episode must be reported as
+ * open. */
 static void slowdown_without_recovery_stays_open(void)
 {
     begin();
@@ -192,7 +194,7 @@ static void slowdown_without_recovery_stays_open(void)
     EXPECT_EQ(sides[1].cnp_delay_ns.cnt, 0);
 }
 
-/* The sender ignores the first CNPs and obeys later ones. */
+/* The sender ignores CNPs and does not reduce its rate. The episodes must not count as slowed. */
 static void sender_that_ignores_cnps_is_not_slowed(void)
 {
     begin();
@@ -212,7 +214,8 @@ static void sender_that_ignores_cnps_is_not_slowed(void)
     EXPECT_EQ(sides[0].cnp.before.cnt, 1);
 }
 
-/* The first packets are already CE-marked: no rate before the first CNP is known. */
+/* The first CNP follows soon after the first packets. The rate before it must be measured if there
+ * were enough packets, and otherwise be unknown. */
 static void first_packets_give_no_rate_before(void)
 {
     begin();
@@ -235,7 +238,8 @@ static void first_packets_give_no_rate_before(void)
     EXPECT_EQ(sides[0].cnp.measured, 0);
 }
 
-/* A pause between bursts, or after the last burst, is not a slowdown by a CNP. */
+/* A pause of the sender, between bursts or after the last one, must not be taken for a slowdown
+ * caused by a CNP. */
 static void pauses_are_no_slowdown(void)
 {
     static const uint64_t pauses[] = {300 * US, 1 * MS, 5 * MS, 30 * MS};
@@ -266,7 +270,8 @@ static void pauses_are_no_slowdown(void)
     CU_ASSERT(!episode[0].slowed);
 }
 
-/* In a capture with missing packets, the observer measures fewer rates, but no wrong ones. */
+/* If packets are missing in the capture, the observer may measure fewer rates, but no wrong
+ * ones. */
 static void holes_give_no_rates(void)
 {
     struct rng rng = rng_seed();
@@ -276,19 +281,20 @@ static void holes_give_no_rates(void)
         stream(2 * MS, 1 * US);
         for (unsigned n = 0; n < 20; n++) {
             cnp();
-            stream(400 * US, 1 * US); /* a rate that is never lower */
+            stream(400 * US, 1 * US); /* the rate is the same throughout */
         }
         look(&rng, 10 + rng_below(&rng, 190), -1);
         for (unsigned n = 0; n < episode_cnt && n < EPISODES; n++)
             CU_ASSERT(!episode[n].slowed);
         EXPECT_EQ(sides[0].cnp.before.cnt, 0);
-        look(&rng, 0, (int)(i & 1)); /* one direction only: no pair, or no CNP */
+        look(&rng, 0, (int)(i & 1)); /* only one direction is captured: there is no pair, or no
+                                      * CNP */
         EXPECT_EQ(episode_cnt, 0);
         flowgen_free(&g);
     }
 }
 
-/* If a few packets are missing, the measured rates are still correct. */
+/* If only a few packets are missing, some rates must still be measured, and be correct. */
 static void rates_with_few_holes_are_right(void)
 {
     struct rng rng = rng_seed();
@@ -313,7 +319,7 @@ static void rates_with_few_holes_are_right(void)
     CU_ASSERT(said > 0);
 }
 
-/* A mirror port captures each packet twice: the rate is counted once. */
+/* A mirror port captures each packet twice. The rate must not be doubled. */
 static void copies_do_not_double_the_rate(void)
 {
     begin();
@@ -338,7 +344,8 @@ static void copies_do_not_double_the_rate(void)
     CU_ASSERT(about(episode[0].lowest, rate(3 * US), 5));
 }
 
-/* READ responses slow down by the CNPs that the responder receives. */
+/* A responder that receives CNPs sends its READ responses more slowly. The observer must measure
+ * this, too. */
 static void read_responses_are_measured(void)
 {
     begin();

@@ -34,8 +34,9 @@ static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
     flowgen_put(g, 1, &p);
 }
 
-/* One of four responses has a wrong opcode (R141). If the capture lacks the packet before the READ,
- * the READ may be a restarted last part, and the response may belong to the whole READ. */
+/* One of four responses to a READ has a wrong opcode, which must be reported (R141). If the packet
+ * before the READ was not captured, the READ may be the restart of a longer one, and the response
+ * belong to that one: then only a WARN. */
 static void wrong_read_response_opcode_is_reported(void)
 {
     static const struct {
@@ -70,7 +71,7 @@ static void wrong_read_response_opcode_is_reported(void)
             (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         read = ask(&g);
         if (rows[i].k) {
-            flowgen_wait(&g, 2000000); /* slow response, which is no violation */
+            flowgen_wait(&g, 2000000); /* a slow response is no violation */
             flowgen_read_resp(&g, 1, read.bth.psn, PSNS * g.mtu, 0, rows[i].k - 1);
         }
         answer(&g, rows[i].opcode, read.bth.psn + rows[i].k);
@@ -85,8 +86,8 @@ static void wrong_read_response_opcode_is_reported(void)
     }
 }
 
-/* The second of four responses is missing and the first is duplicated. The finding must name the
- * PSN of the second response as expected, even if it is 0. */
+/* The first of four responses is sent twice, and the second one is missing. The finding must name
+ * the PSN of the second response as expected, also if this PSN is 0. */
 static void duplicate_response_names_the_expected_psn(void)
 {
     static const uint32_t first[] = {0x5000, ROCE_PSN_MASK};
@@ -116,7 +117,8 @@ static void duplicate_response_names_the_expected_psn(void)
     }
 }
 
-/* A responder that sent a fatal NAK must not send any later response. */
+/* A responder sends a fatal NAK, and later another response. The later response must be
+ * reported. */
 static void response_after_a_fatal_nak_is_reported(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_READ_REQUEST,
@@ -147,15 +149,16 @@ static void response_after_a_fatal_nak_is_reported(void)
         }
 }
 
-/* A go-back after a gap in READ data, or after an implied NAK, shows which response the requester
- * lacks. */
+/* After missing READ responses or an implied NAK, the requester goes back to the response that it
+ * lacks. The observer must count whether that response was captured. */
 static void restart_shows_the_missing_response(void)
 {
     static const struct {
         const char *name;
-        uint32_t skip;    /* response that the capture lacks; PSNS: none */
-        uint32_t answers; /* responses of the READ before the next READ is answered */
-        uint32_t from;    /* first response of the READ that the requester requests again */
+        uint32_t skip;    /* number of the response that is not captured; PSNS: all are captured */
+        uint32_t answers; /* number of responses to the READ before the next READ is answered */
+        uint32_t from;    /* number of the response from which the requester requests the READ
+                           * again */
         enum roce_cause cause;
         uint64_t captured, missing;
     } rows[] = {

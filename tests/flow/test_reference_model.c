@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compares the figures of each connection with those of the reference model, for complete captures
- * at any capture point. The observer must find each loss, find no other, and report no error.
+ * Compares the counts in each connection's summary with those of the reference model, for complete
+ * captures at any capture point. The observer must find each loss and no other, and report no
+ * ERROR.
  *
- * At the requester, the capture shows what the requester received: the test compares cause and cost
- * of each go-back. Elsewhere a response may be lost behind the capture point, or a NAKed packet may
- * arrive late. There the test compares the number of retransmitted and out-of-order packets, not
- * the cause.
+ * If the capture point is at the requester, the capture shows everything that the requester
+ * receives. Then the test also compares the cause and the cost of each go-back. At other points, a
+ * response may be lost behind the capture point, or a packet that was NAKed may arrive late. Then
+ * the test compares only the numbers of retransmitted and out-of-order packets.
  *
  * MODEL_SEEDS=<n> runs that many seeds for each row.
  */
@@ -18,11 +19,12 @@
 
 #define SEEDS 20
 
-/* Figures that are compared, in addition to packets, NAKs and messages of each side, and the
- * absence of ERROR and WARN. */
+/* What is compared, in addition to the numbers of packets, NAKs and messages of each side. There
+ * must also be no ERROR and, without MAY_WARN, no WARN. */
 enum {
     CAUSES = 1u << 0, /* causes and cost of side A's go-backs */
-    AGAIN = 1u << 1,  /* number of retransmitted and out-of-order packets, for any cause */
+    AGAIN = 1u << 1,  /* numbers of retransmitted and of out-of-order packets, whatever their
+                       * cause */
     HOLES = 1u << 2,  /* missing PSNs */
     COPIES = 1u << 3,
     DONE = 1u << 4, /* completed messages and their bytes */
@@ -92,8 +94,8 @@ static void same(int side, const char *what, const char *more, uint64_t truth, u
                    (unsigned long long)found);
 }
 
-/* Returns the summary of the connection in which side *side (0 or 1) is QP `qpn` and its peer is
- * `peer`. UC packets do not show `qpn`. */
+/* Returns the summary of the connection between the QPs `qpn` and `peer`. Sets *side to the side (0
+ * or 1) that is `qpn`. UC packets do not contain `qpn`. */
 static const struct roce_conn_summary *conn_of(const struct verdict *v, uint32_t qpn, uint32_t peer,
                                                int *side)
 {
@@ -129,8 +131,9 @@ static void compare_side(int s, const struct model_side *t, const struct roce_en
     }
     if (row->what & HOLES)
         same(s, "missing PSNs", "", t->missing, f->missing_psns);
-    if ((row->what & COPIES) && (s == 0 || f->copies > t->copies)) /* other packets may lie between
-                                                                    * the copies */
+    if ((row->what & COPIES) && (s == 0 || f->copies > t->copies)) /* at B, a copy may not be
+                                                                    * recognised, because other
+                                                                    * packets are between the two */
         same(s, "copies", "", t->copies, f->copies);
     if ((row->what & CAUSES) && s == 0) {
         compare_causes(s, t, f);

@@ -94,8 +94,8 @@ static void go_back_names_its_cause(void)
     EXPECT_EQ(r[7].cause, ROCE_CAUSE_SEQ_NAK);
     EXPECT_EQ(r[3].msg_number, 1);
     EXPECT_EQ(r[4].msg_number, 2);
-    EXPECT_EQ(r[6].msg_number, 1); /* the retransmission has the number of its own message, not
-                                    * that of a later message */
+    EXPECT_EQ(r[6].msg_number, 1); /* the number of its own message, although a later message was
+                                    * already sent */
     EXPECT_EQ(r[7].msg_number, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
@@ -137,8 +137,8 @@ static void out_of_order_packet_gets_its_message_number(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_MSN], 0);
 }
 
-/* Without CM, the first PSN of a connection is that of its first packet, or of a packet that the
- * first captured packet overtook. */
+/* Without CM messages, the first PSN is that of the first captured packet. But if an earlier packet
+ * was captured after it, the first PSN must be that of the earlier packet. */
 static void overtaken_packet_has_the_first_psn(void)
 {
     struct flowgen g;
@@ -153,8 +153,9 @@ static void overtaken_packet_has_the_first_psn(void)
     flowgen_ack_all(&g, 1);
     run(&g);
     EXPECT_EQ(v.conn[0].side[0].first_psn, p[0].bth.psn);
-    CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* the MSN counts from the overtaken packet on */
-    /* Relative PSNs count from the first captured packet on. */
+    CU_ASSERT(v.conn[0].side[0].first_psn_sure); /* sure, because the MSN counts from this packet
+                                                  * on */
+    /* relative PSNs still count from the first captured packet */
     EXPECT_EQ(r[1].rel_psn, 0);
     EXPECT_EQ(r[2].rel_psn, ROCE_PSN_MASK);
     EXPECT_EQ(r[3].rel_psn, 0);
@@ -181,7 +182,7 @@ static void incomplete_message_counts_captured_bytes(void)
         flowgen_ack_all(&g, 1);
         flowgen_send(&g, 0, 32);
         run(&g);
-        if (missing == 3) /* the last packets of the message are missing: two messages, not three */
+        if (missing == 3) /* the Last packet is missing, so the message does not count */
             EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].bytes, 64 + 32);
         else
             EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_SEND].bytes,
@@ -190,7 +191,8 @@ static void incomplete_message_counts_captured_bytes(void)
 }
 
 /* The response to the first of several READs is lost, and the requester retransmits all READs from
- * there on. The observer still knows the first READ, and all READs complete. */
+ * this one on. The observer must still have the first READ in its window, so that all READs are
+ * completed. */
 static void unanswered_read_stays_in_the_window(void)
 {
     struct flowgen g;
@@ -232,8 +234,9 @@ static void summary_names_why_a_qp_failed(void)
     EXPECT_EQ(v.conn[0].facts.end_request_frame, 3);
 }
 
-/* The requester retransmits one request, and the capture has no response to it. If both directions
- * were captured, the request was unanswered. A later request shows that a response existed. */
+/* The requester retransmits one request, and the capture contains no response to it. If packets of
+ * both sides were captured, the request must be reported as unanswered. If a later request was
+ * sent, there must have been a response that was not captured. */
 static void unanswered_request_ends_the_connection(void)
 {
     for (unsigned times = 2; times <= 4; times++)
@@ -262,8 +265,8 @@ static void unanswered_request_ends_the_connection(void)
         }
 }
 
-/* The RNR retry count is at most 6, or unlimited. A seventh retransmission shows that it is
- * unlimited. */
+/* A limit of RNR retries is at most 6. A seventh retransmission shows that the requester has no
+ * limit. */
 static void seventh_rnr_retry_means_no_limit(void)
 {
     for (unsigned repeats = 1; repeats <= 9; repeats++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QP reuse: another program, or the next connection of a program, gets the QPNs of destroyed QPs.
- * Without CM, only the packets show the reuse. Packets that may belong to either use cause no
- * error, even in an incomplete capture.
+ * QP reuse: another program, or the next connection of the same program, gets the QPNs of destroyed
+ * QPs. Without CM messages, only the packets can show the reuse. Packets that may belong to either
+ * use must cause no ERROR, even if the capture is incomplete.
  *
  * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> uses another seed. With seed
- * 1 the observer reports no error. With other seeds it reports some errors in 100,000
- * conversations: if the capture lacks the first packets of a message of a new use, and its PSNs and
- * MSN continue the old use by chance, the message looks like a fault of the old use.
+ * 1 the observer reports no ERROR. With other seeds it reports a few in 100,000 conversations. The
+ * cause: the first packets of a new use are missing, and the PSNs and MSN of the next ones continue
+ * the old use by chance. They then look like a fault of the old use.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,8 @@ static void end(struct flowgen *g, const char *why)
     EXPECT_EQ(judge_errors(&v, why), 0);
 }
 
-/* Another program gets the QPNs: another service, another path MTU, or another peer QP. */
+/* Another program gets the QPNs, with another service, another path MTU, or another peer QP. The
+ * observer must detect the reuse. */
 static void reuse_by_another_program_is_detected(void)
 {
     static const uint64_t rests[] = {150000000, 1000000000};
@@ -60,8 +61,8 @@ static void reuse_by_another_program_is_detected(void)
     }
 }
 
-/* The observer reports a reuse once. Both directions restart, and the requester retransmits the
- * first request of the new use before its response, whose MSN restarts. */
+/* Both directions restart, and the requester retransmits the first request of the new use before
+ * its response, whose MSN restarts. The observer must report the reuse once. */
 static void reuse_is_reported_once(void)
 {
     struct flowgen g;
@@ -91,8 +92,9 @@ static void reuse_is_reported_once(void)
     EXPECT_EQ(v.conn[0].facts.qp_uses, 2);
 }
 
-/* The old use ends with a go-back to its last request, and is longer than the observer's window.
- * The new use begins with the same PSN. */
+/* The first use is longer than the observer's window, and ends with a go-back to its last requests.
+ * The new use begins with the same PSN as the first. The reuse must be reported for the first
+ * packet of the new use. */
 static void reuse_after_a_go_back_begins_with_its_first_packet(void)
 {
     enum { PACKETS = 75, AGAIN = 29 };
@@ -123,12 +125,12 @@ static void reuse_after_a_go_back_begins_with_its_first_packet(void)
     for (uint32_t i = 0; i < v.finding_cnt; i++)
         if (v.finding[i].rule == ROCE_RULE_QP_REUSED)
             frame = v.finding[i].frame;
-    EXPECT_EQ(frame, PACKETS + AGAIN + 2); /* the ACK precedes it */
+    EXPECT_EQ(frame, PACKETS + AGAIN + 2); /* frame after the packets, the go-back and an ACK */
 }
 
 /* ---- the first packets of the new use are not in the capture --------------------------------- */
 
-/* Kind of the first captured packet of the second use. Both uses have the same PSNs. */
+/* What the first captured packet of the second use is. Both uses have the same PSNs. */
 enum lost { READ_LOST, ATOMIC_LOST, FIRST_LOST, MIDDLE_LOST, RESTARTED, LOSTS };
 
 static const char *const lost_names[LOSTS] = {
@@ -160,7 +162,8 @@ static void begin_of(struct flowgen *g, enum lost lost)
     }
 }
 
-/* Packets that may belong to a new use cause no error. */
+/* The first packets of a new use are missing. The captured ones may belong to either use, and must
+ * cause no ERROR. */
 static void reuse_without_first_packets_causes_no_error(void)
 {
     static const uint64_t rests[] = {1000000, 20000000, 400000000};
@@ -193,8 +196,8 @@ static void reuse_without_first_packets_causes_no_error(void)
         }
 }
 
-/* The capture has one packet of the new use. Its PSN is among those of the old use, and all its
- * other fields differ. */
+/* The capture contains only one packet of the new use. Its PSN was used by the old use, but all
+ * other fields differ. This must cause no ERROR. */
 static void reuse_with_one_packet_causes_no_error(void)
 {
     struct flowgen g;
@@ -212,7 +215,7 @@ static void reuse_with_one_packet_causes_no_error(void)
 
 /* ---- random conversations -------------------------------------------------------------------- */
 
-/* End of a program. */
+/* How a use of the QPs ends. */
 enum ending { ENDED, REFUSED, KILLED, ENDINGS };
 
 static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
@@ -227,8 +230,8 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
         g->conn.msn[0]--;
         flowgen_ack(g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
         break;
-    case KILLED: /* the program was killed before its last request was sent completely or
-                  * answered */
+    case KILLED: /* the program was killed before its last request was completely sent, or before it
+                  * was answered */
         if (rng_below(rng, 2)) {
             uint32_t len = rng_below(rng, 6000);
 
@@ -246,11 +249,11 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
     }
 }
 
-/* First PSNs of the new use, relative to the old use. */
+/* Where the PSNs of the new use start. */
 enum start {
     EQUAL,  /* equal to those of the old use, as in most programs */
     RANDOM, /* random PSNs */
-    NEAR,   /* near the PSNs of the old use, so that the PSNs of both uses overlap */
+    NEAR,   /* near those of the old use, so that both uses have some PSNs in common */
     STARTS
 };
 
@@ -273,9 +276,9 @@ static void some_traffic(struct flowgen *g, struct rng *rng)
         flowgen_random(g, rng, 1 + rng_below(rng, 8));
 }
 
-/* Generates conversation `i`: two or three uses of the QPs in short succession, without CM. The
- * peer QP is the same or another one. The source ports are derived from the QPNs, or unrelated to
- * them. */
+/* Generates conversation `i`: two or three uses of the QPs soon after each other, without CM
+ * messages. The peer QP is the same or another one. The source ports are derived from the QPNs, or
+ * not. */
 static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned i)
 {
     static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000, 400000000};
@@ -304,7 +307,7 @@ static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned 
     }
 }
 
-/* Defects of the capture. */
+/* what is missing in the capture */
 static const struct {
     const char *name;
     bool thinned, one_side, head, cut;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Incomplete captures of conformant traffic: missing packets cause no error. */
+/* Tests incomplete captures of conformant traffic: missing packets must cause no ERROR. */
 #include <stdio.h>
 #include "judge.h"
 #include "support/suite.h"
 
 #define ROUNDS 120
 
-/* Generates several connections, some with CM, some with losses and retransmissions. */
+/* Generates several connections, some with CM messages, some with losses and retransmissions. */
 static void traffic(struct flowgen *g, struct rng *rng)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
@@ -47,7 +47,8 @@ static void traffic(struct flowgen *g, struct rng *rng)
         }
 }
 
-/* Reorders some frames, as a capture point may do, and duplicates one frame. */
+/* Reorders some frames, as a capture point may do. Replaces others by a copy of the frame
+ * before. */
 static void shake(struct flowgen *g, struct rng *rng, uint32_t permille)
 {
     for (size_t i = 0; i + 1 < g->frame_cnt; i++) {
@@ -56,7 +57,8 @@ static void shake(struct flowgen *g, struct rng *rng, uint32_t permille)
         if (rng_below(rng, 1000) >= permille)
             continue;
         g->frame[i + 1] = a;
-        if (rng_below(rng, 2)) { /* otherwise one frame is duplicated and the next one missing */
+        if (rng_below(rng, 2)) { /* otherwise frame `a` is captured twice and frame `b` is
+                                  * missing */
             g->frame[i] = b;
             g->frame[i].time = a.time;
             g->frame[i + 1].time = b.time;
@@ -149,7 +151,8 @@ static void reordering_and_copies_cause_no_errors(void)
     run_shaken((struct judge_spoil){.drop_permille = 1}, 100, "the same, packets missing");
 }
 
-/* The capture is cut before the length of a READ, so the number of its responses is unknown. */
+/* The packets are truncated before the length of a READ, so the number of its responses is unknown.
+ * This must cause no ERROR. */
 static void read_without_length_causes_no_errors(void)
 {
     struct judge_spoil spoil = {.snap_min = 64, .snap_max = 64};
@@ -168,7 +171,7 @@ static void read_without_length_causes_no_errors(void)
     flowgen_free(&g);
 }
 
-/* Captures half of the frames at a mirror port that delays them by `ns`. */
+/* Half of the frames are captured at a second mirror port, which delays them by `ns`. */
 static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
 {
     for (size_t i = 0; i < g->frame_cnt; i++)
@@ -182,8 +185,8 @@ static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
         }
 }
 
-/* Two mirror ports, of which one delays its frames: nothing is missing or retransmitted, although
- * packets are captured after their acknowledgements. */
+/* One of two mirror ports delays its frames, so packets are captured after their acknowledgements.
+ * The observer must not report missing or retransmitted packets. */
 static void delayed_mirror_port_causes_no_errors(void)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {

@@ -66,7 +66,7 @@ static void rules_without_a_source_are_no_errors(void)
     for (int i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
 
-        /* If a row has a second source, its text names that source first. */
+        /* the text of `source` begins with "[mem]" only if there is no other source */
         if (info->judge == ROCE_JUDGE_FLOW && strncmp(info->source, "[mem]", 5) == 0)
             CU_ASSERT(info->severity != ROCE_SEV_ERROR);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests what the observer reports about whole conversations of real devices: how a connection
- * ended, why a requester retransmitted, and what that cost.
+ * Tests what the observer reports about whole conversations as real devices have them: how a
+ * connection ended, why a requester retransmitted, and what that cost.
  */
 #include "cases.h"
 #include "judge.h"
@@ -17,7 +17,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* Sends a packet of another connection, so that the capture continues. */
+/* Sends packets of another connection, so that the capture continues after this connection
+ * stopped. */
 static void put_other_traffic(struct flowgen *g)
 {
     struct flowgen_conn conn = g->conn;
@@ -27,8 +28,8 @@ static void put_other_traffic(struct flowgen *g)
     g->conn = conn;
 }
 
-/* With rnr_retry 0 the requester gives up after the first RNR NAK. The capture shows this if it
- * continues long after the advertised wait of 1.28 ms. */
+/* With an RNR retry count of 0, the requester gives up after the first RNR NAK. The observer must
+ * report that if nothing is retransmitted until long after the advertised wait of 1.28 ms. */
 static void rnr_nak_without_retry_is_a_give_up(void)
 {
     static const struct {
@@ -65,8 +66,9 @@ static void rnr_nak_without_retry_is_a_give_up(void)
     }
 }
 
-/* A responder that sent a fatal NAK executes later requests: it violates the rule, and neither QP
- * stopped. The MSN shows that the QPs were not reused in between. */
+/* A responder sends a fatal NAK, but executes later requests. So neither QP stopped, and the
+ * responder violates the rule, which must be an ERROR. The MSN continues, so the QPs were not
+ * reused. */
 static void fatal_nak_that_stops_nothing_is_a_violation(void)
 {
     for (unsigned more = 0; more < 2; more++) {
@@ -87,8 +89,8 @@ static void fatal_nak_that_stops_nothing_is_a_violation(void)
     }
 }
 
-/* An ACK far ahead of the requests is a violation. After a long gap in the capture it may be
- * correct. */
+/* An ACK with a PSN far ahead of the requests must be an ERROR. If the capture had a long gap
+ * before, it may be correct, and must not be one. */
 static void ack_far_ahead_is_a_violation(void)
 {
     for (unsigned late = 0; late < 2; late++) {
@@ -107,7 +109,8 @@ static void ack_far_ahead_is_a_violation(void)
     }
 }
 
-/* NICs send CNPs from UDP source port 0. */
+/* NICs send CNPs from UDP source port 0. This must not be reported for a CNP, but for any other
+ * packet. */
 static void source_port_of_a_cnp_is_not_judged(void)
 {
     for (unsigned cnp = 0; cnp < 2; cnp++) {
@@ -132,8 +135,8 @@ static void source_port_of_a_cnp_is_not_judged(void)
     }
 }
 
-/* After a deviation, later findings of the connection are less certain, except those that a single
- * packet proves. */
+/* After a deviation, later findings about the connection are doubtful. A finding that a single
+ * packet proves must still be an ERROR. */
 static void finding_of_one_packet_stays_an_error(void)
 {
     struct flowgen g;
@@ -142,7 +145,8 @@ static void finding_of_one_packet_stays_an_error(void)
     flowgen_begin(&g);
     flowgen_connect(&g);
     flowgen_send(&g, 0, 64);
-    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_FIRST, 512); /* CM agreed on 1024 */
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_FIRST, 512); /* too short: the CM messages agreed on a
+                                                         * path MTU of 1024 */
     flowgen_put(&g, 0, &p);
     p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_LAST, 4);
     flowgen_put(&g, 0, &p);
@@ -155,7 +159,7 @@ static void finding_of_one_packet_stays_an_error(void)
     EXPECT_EQ(judge_worst(&v, ROCE_RULE_DMA_LEN), ROCE_SEV_ERROR);
 }
 
-/* Sends READ `n` of four packets from its PSN `from` on. */
+/* Sends a request for READ `n`, of four packets, that starts at its PSN `from`. */
 static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
 {
     struct roce_pkt p;
@@ -166,8 +170,9 @@ static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
     flowgen_put(g, 0, &p);
 }
 
-/* A gap in READ data, and a gap in retransmitted data. Each go-back follows milliseconds after the
- * latest response: its cause is the missing response, not a timeout. */
+/* Responses to a READ are missing, and later also repeated responses. The requester goes back
+ * several milliseconds after the latest response. The cause reported must be the missing response,
+ * not a timeout. */
 static void read_gaps_count_in_repeated_data_too(void)
 {
     struct flowgen g;
@@ -187,7 +192,8 @@ static void read_gaps_count_in_repeated_data_too(void)
     ask(&g, base, 1, 0);
     flowgen_read_resp(&g, 1, base + 1, 3 * g.mtu, 0, 2);
     flowgen_read_resp(&g, 1, base + 4, 4 * g.mtu, 0, 1);
-    flowgen_read_resp(&g, 1, base + 4, 4 * g.mtu, 3, 3); /* PSN 6 is missing, a second time */
+    flowgen_read_resp(&g, 1, base + 4, 4 * g.mtu, 3, 3); /* PSN 6 is missing when the responses are
+                                                          * repeated */
     flowgen_wait(&g, 5000000);
     ask(&g, base, 1, 2);
     flowgen_read_resp(&g, 1, base + 6, 2 * g.mtu, 0, 1);
@@ -204,7 +210,8 @@ static void read_gaps_count_in_repeated_data_too(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 2);
 }
 
-/* Each step: PSN of a request packet, '.' 60 ms of silence, ',' 2 ms. */
+/* Sends the packets that `steps` describes: a digit is a request with this PSN, '!' and a digit a
+ * sequence NAK with this PSN, '.' a silence of 60 ms, ',' of 2 ms. */
 static void talk(struct flowgen *g, const char *steps)
 {
     uint32_t base = g->conn.psn[0];
@@ -260,11 +267,13 @@ static void cause_of_a_go_back(void)
     }
 }
 
-/* UC does not retransmit: each gap loses the current message, or a whole message. */
+/* UC does not retransmit. Each PSN gap must be counted as a loss of the message around it, or of
+ * whole messages. */
 static void uc_gaps_are_lost_messages(void)
 {
     static const struct {
-        const char *sent; /* packets of three-packet messages; '-' is lost */
+        const char *sent; /* packets of messages of three packets; '-' is a packet that is not
+                           * captured */
         uint64_t lost, completed;
     } rows[] = {{"FMLFML", 0, 2},    {"FMLF-LFML", 1, 2}, {"F--FML", 1, 1},   {"-MLFML", 0, 1},
                 {"FML---FML", 1, 2}, {"FML-MLFML", 1, 2}, {"F-L-MLFML", 2, 1}};
@@ -291,13 +300,14 @@ static void uc_gaps_are_lost_messages(void)
     }
 }
 
-/* Two mirror ports whose clocks differ: each ACK is captured before its request. */
+/* The clocks of two mirror ports differ, so each ACK is captured before its request. The observer
+ * must still find one connection. */
 static void acks_before_their_requests_are_one_connection(void)
 {
     struct flowgen g;
 
     flowgen_begin(&g);
-    g.conn.sport = 0xC123; /* the source ports do not prove the pair */
+    g.conn.sport = 0xC123; /* the source port is not the one that Linux derives from the QPNs */
     for (unsigned i = 0; i < 20; i++) {
         g.conn.msn[0] = i + 1;
         flowgen_ack(&g, 1, g.conn.psn[0], ACK_31);
@@ -311,9 +321,10 @@ static void acks_before_their_requests_are_one_connection(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_END_PENDING));
 }
 
-/* At a responder behind a slow path, all requests are acknowledged before the requester, whose
- * timeout expires, retransmits all of them: the QP pair is not used again. A network that reorders
- * responses shows lower MSNs during such a go-back: neither. */
+/* The capture point is at the responder, behind a slow path. All requests are acknowledged before
+ * the requester, whose timeout expires, retransmits all of them. The observer must not take this
+ * for a QP reuse, even if the network reorders the responses, so that MSNs decrease during the
+ * go-back. */
 static void go_back_over_all_requests_is_no_new_use(void)
 {
     for (unsigned reordered = 0; reordered < 2; reordered++) {
@@ -341,8 +352,8 @@ static void go_back_over_all_requests_is_no_new_use(void)
     }
 }
 
-/* One end sends a single message, which is acknowledged before responses to the other end pair the
- * directions: it is completed. Its latency is not measured. */
+/* One end sends a single message, which is acknowledged before the directions are paired. The
+ * message must be counted as completed, without a latency. */
 static void message_acknowledged_before_the_pairing_is_completed(void)
 {
     struct flowgen g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Captures of real devices (traces/): the observer reports no error except known deviations of the
- * device, whether the capture is complete or not.
+ * Judges captures of real devices (traces/). The observer must report no ERROR except known
+ * deviations of the device, whether the capture is complete or not.
  */
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define ROUNDS 8
 
-/* Loads a capture into a generated conversation. */
+/* Loads the frames of a capture file into a flowgen. */
 static bool load(const char *path, struct flowgen *g)
 {
     char err[PCAP_ERRBUF_SIZE];
@@ -90,7 +90,7 @@ static void check_spoiled(const struct flowgen *g, const char *name,
     }
 }
 
-/* Calls `check` for each row of the manifest whose peer has a profile. */
+/* Calls check() for each capture in the manifest of whose peer the known deviations are listed. */
 static void each(void (*check)(const struct flowgen *g, const char *name,
                                const struct roce_flow_opts *opts, struct rng *rng),
                  struct rng *rng)
@@ -144,7 +144,7 @@ static void spoiled_real_captures_have_no_errors(void)
     each(check_spoiled, &rng);
 }
 
-/* The expected counts were counted by hand in Wireshark's packet list. */
+/* These counts were obtained by hand from Wireshark's packet list. */
 static void counts_equal_manual_counts(void)
 {
     static const struct {

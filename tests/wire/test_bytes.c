@@ -3,8 +3,8 @@
 #include "support/suite.h"
 #include "wire/bytes.h"
 
-/* Returns one bit, counted from the most significant bit of the first byte. This is the definition
- * with which all of bytes.h must agree. */
+/* Returns bit `idx` of the bytes at `p`; bit 0 is the most significant bit of the first byte. All
+ * functions of bytes.h must number bits in this way. */
 static unsigned bit_at(const uint8_t *p, unsigned idx)
 {
     return p[idx / 8] >> (7 - idx % 8) & 1;
@@ -42,7 +42,8 @@ static void bits_agree_with_single_bits(void)
             }
 }
 
-/* Reads and writes adjacent fields of random widths in headers of every length. */
+/* Fields of random widths, one after another, are read from and written to headers of every length.
+ * Each bit must be in the right place. */
 static void words_agree_with_single_bits(void)
 {
     struct rng rng = rng_seed();
@@ -106,7 +107,7 @@ static void bad_reader_stays_bad(void)
 
     EXPECT_EQ(roce_rd_be32(&r), 0);
     EXPECT_EQ(roce_rd_u8(&r),
-              0); /* although one byte is left, reads fail after the first failure */
+              0); /* one byte is left, but after a failed read every read must return 0 */
     CU_ASSERT_PTR_NULL(roce_rd_bytes(&r, SIZE_MAX));
     EXPECT_EQ(r.off, 0);
     r = roce_rd(NULL, 0);
@@ -123,7 +124,7 @@ static void writer_keeps_its_bounds(void)
     roce_wr_bytes(&w, "\x04\x05", 2);
     roce_wr_zero(&w, 1);
     CU_ASSERT_FALSE(w.bad);
-    roce_wr_be(&w, 2, 0xFFFF); /* one byte more than there is room: the call writes no byte */
+    roce_wr_be(&w, 2, 0xFFFF); /* one byte more than fits: nothing must be written */
     CU_ASSERT_TRUE(w.bad);
     roce_wr_be(&w, 1, 0xFF);
     CU_ASSERT(memcmp(p, "\x01\x02\x03\x04\x05\x00\x00\x00", 8) == 0);

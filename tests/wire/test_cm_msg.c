@@ -6,8 +6,8 @@
 
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* R222, R225: the attribute id, the name and the length of the private data of each message,
- * independent of the tables under test. */
+/* Attribute id, name and length of the private data of each message (R222, R225). Written by hand,
+ * so that the generated tables can be compared with them. */
 static const struct {
     enum roce_cm kind;
     uint16_t attr_id;
@@ -49,7 +49,7 @@ static void messages_are_those_of_the_tables(void)
     }
 }
 
-/* Any 232 bytes of any message survive parse and build without a lost bit. */
+/* Any 232 bytes, parsed as any message and built again, must give the same bytes. */
 static void build_is_the_inverse_of_parse(void)
 {
     struct rng rng = rng_seed();
@@ -93,7 +93,7 @@ static void members_are_where_the_description_says(void)
 }
 
 /* The MAD of frame 1 of a Linux 6.1 rdma_cm connection between two guests with rdma_rxe
- * (traces/captures/cm-connect-disconnect.pcap). Trailing zeros are left out. */
+ * (traces/captures/cm-connect-disconnect.pcap). Bytes that are not listed are 0. */
 /* clang-format off */
 static const uint8_t linux_req[ROCE_MAD_SIZE] = {
     [0] = 0x01, 0x07, 0x02, 0x03,
@@ -113,8 +113,9 @@ static const uint8_t linux_req[ROCE_MAD_SIZE] = {
 };
 /* clang-format on */
 
-/* The values are those that tshark 4.0 shows for the same frame, except for flow label and packet
- * rate. tshark reads the bytes 2a e8 20 00 as 0x002ae and 0x2a, but table 106 as 0x2ae82 and 0. */
+/* The expected values are those that tshark 4.0 shows for the same frame, except for flow label and
+ * packet rate. For the bytes 2a e8 20 00, tshark shows 0x002ae and 0x2a; by table 106 they are
+ * 0x2ae82 and 0. */
 static void linux_req_is_parsed(void)
 {
     static const uint8_t left[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 1};
@@ -157,8 +158,9 @@ static void linux_req_is_parsed(void)
     CU_ASSERT_STRING_EQUAL((const char *)msg.req.private_data + ROCE_CM_RDMAIP_LEN, "RoCEdrill");
 }
 
-/* Other messages between these peers: REP and DREQ of cm-connect-disconnect.pcap (frames 2 and 4),
- * and REJ of cm-reject.pcap (frame 2). The values are those that tshark 4.0 shows. */
+/* More messages between the same peers: the REP and DREQ of cm-connect-disconnect.pcap (frames 2
+ * and 4), and the REJ of cm-reject.pcap (frame 2). The expected values are those that tshark 4.0
+ * shows. */
 static void linux_responses_are_parsed(void)
 {
     /* clang-format off */
@@ -216,8 +218,8 @@ static void linux_responses_are_parsed(void)
     EXPECT_EQ(msg.dreq.remote_qpn, 0x60);
 }
 
-/* The parser distinguishes malformed MADs, which are dropped, from MADs for another class or
- * service (R246). */
+/* The parser must distinguish malformed MADs, which a receiver drops, from MADs of another class,
+ * method or attribute (R246). */
 static void wrong_mads_are_told_apart(void)
 {
     static const struct {
@@ -279,8 +281,9 @@ static void build_says_what_it_cannot(void)
     EXPECT_EQ(roce_cm_msg_build(&msg, buf, sizeof(buf)), ROCE_ERR_INVALID);
 }
 
-/* Parses a MAD inside a packet with this opcode and destination QPN, whose last `cut` bytes are
- * missing. */
+/* Builds a packet with this opcode and destination QPN whose payload is the MAD linux_req. Parses
+ * the packet without its last `cut` bytes, then the MAD in it. Returns the result of
+ * roce_cm_msg_of_pkt(). */
 static int of_pkt(struct roce_cm_msg *msg, uint8_t opcode, uint32_t qpn, size_t cut)
 {
     struct rng rng = rng_of(1);
@@ -313,7 +316,7 @@ static void message_of_a_packet(void)
     EXPECT_EQ(roce_cm_msg_of_pkt(&msg, &pkt), ROCE_ERR_NOT_ROCE);
 }
 
-/* rule R241 of rnic/rules.md */
+/* The service ids of the RDMA-IP CM contain port space and port (R241). */
 static void service_ids_of_the_rdma_ip_cm(void)
 {
     EXPECT_EQ(roce_cm_sid(ROCE_CM_PS_TCP, 7174), 0x0000000001061C06);
@@ -327,7 +330,8 @@ static void service_ids_of_the_rdma_ip_cm(void)
     CU_ASSERT_FALSE(roce_cm_sid_is_ip(0x0000000002061C06));
 }
 
-/* rules R242, R243 of rnic/rules.md */
+/* A REQ and a SIDR_REQ may contain an RDMA-IP header (R242), which must be read and written
+ * correctly; wrong versions must be refused (R243). */
 static void rdmaip_header_in_private_data(void)
 {
     static const uint8_t head[4] = {0x00, 0x60, 0x12, 0x34};
@@ -343,8 +347,7 @@ static void rdmaip_header_in_private_data(void)
         roce_cm_msg_init(&msg, (enum roce_cm)kind, 1);
         EXPECT_EQ(roce_cm_rdmaip_write(&ip, &msg), has ? ROCE_OK : ROCE_ERR_INVALID);
         EXPECT_EQ(roce_cm_rdmaip_read(&back, &msg),
-                  ROCE_ERR_NOT_ROCE); /* service id 0 does not
-                                       * belong to the RDMA-IP CM */
+                  ROCE_ERR_NOT_ROCE); /* service id 0 is not one of the RDMA-IP CM */
         if (!has)
             continue;
         *(kind == ROCE_CM_REQ ? &msg.req.service_id : &msg.sidr_req.service_id) =

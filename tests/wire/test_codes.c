@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks the tables of encoded values against the pattern behind them. From code 2 on, an even
- * code 2n is 2^n and an odd code 2n+3 is 3 * 2^n. The unit is 10 us for the RNR timer and one
- * credit for credits. (Linux rxe's 61.41 ms for RNR code 25 would fail here.)
+ * Checks the tables of RNR timers and credits against the formula of their values: code 2n stands
+ * for 2^n, and code 2n+3 for 3 * 2^n. The unit is 10 us for RNR timers, and one credit for credits.
+ * (The 61.41 ms of Linux rxe for RNR code 25 would fail here.)
  */
 #include "support/suite.h"
 #include "wire/codes.h"
@@ -17,8 +17,8 @@ static uint32_t pattern(unsigned code)
 
 static void rnr_timer_follows_its_pattern(void)
 {
-    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* code 0 is the longest time, not zero: it continues the
-                                           * pattern as code 32 */
+    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* code 0 is the longest time: the value that the formula
+                                           * gives for code 32 */
     EXPECT_EQ(roce_rnr_ns(0), UINT64_C(10000) * pattern(32));
     EXPECT_EQ(roce_rnr_ns(25), 61440000);
     for (unsigned code = 1; code < ROCE_RNR_CODES; code++)
@@ -71,7 +71,8 @@ static void mtu_codes_are_five(void)
     EXPECT_EQ(roce_mtu_code(0), 0);
 }
 
-/* IBTA ch. 9: 000 is ACK, 001 RNR NAK, 011 NAK with codes 0..4. All other values are reserved. */
+/* Bits 7:5 of a syndrome (IBTA ch. 9): 000 is an ACK, 001 an RNR NAK, 011 a NAK with a code from 0
+ * to 4. All other syndromes must be reserved. */
 static void every_syndrome_has_its_kind(void)
 {
     for (unsigned s = 0; s < 256; s++) {
@@ -115,7 +116,7 @@ static void syndromes_have_text(void)
     expect_syndrome(0x80, "reserved");
 }
 
-/* Each table has the expected number of names, and no two values have equal names. */
+/* Each table must have this number of names, and no two values may have the same name. */
 static void value_names_are_unique(void)
 {
     static const unsigned named[ROCE_VALS_CNT] = {
@@ -144,7 +145,7 @@ static void value_names_are_unique(void)
     };
 
     for (unsigned vals = 0; vals < ROCE_VALS_CNT; vals++) {
-        /* these tables name several values "reserved" */
+        /* in these tables, several values have the name "reserved" */
         bool shared = vals == ROCE_VALS_OPCODE || vals == ROCE_VALS_SYNDROME;
         unsigned cnt = 0;
         char a[64], b[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Defects: each row of defects.def is produced alone, and the parser reports exactly this defect.
- */
+/* Defects: for each row of defects.def, a frame with only this defect is built. The parser must
+ * report exactly this defect. */
 #include <stdlib.h>
 #include "support/sample.h"
 #include "support/suite.h"
@@ -9,7 +9,7 @@
 #define CNT(a)      (sizeof(a) / sizeof((a)[0]))
 #define BIT(defect) (UINT32_C(1) << ROCE_DEFECT_##defect)
 
-/* Offsets of the headers in a small RoCEv2 packet over IPv4 without defects. */
+/* Offsets of the headers in the frame of good(): RoCEv2 over IPv4, without tags and options. */
 enum { IP = 14, UDP = 34, BTH = 42, PAYLOAD = 54 };
 
 struct bad {
@@ -36,7 +36,8 @@ static void rebuild(struct bad *b, unsigned keep)
     b->len = (size_t)len;
 }
 
-/* Parses a copy in a block of exactly `cap_len` bytes and checks error and defects. */
+/* Parses the first `cap_len` bytes of the frame, from a memory block of exactly this size. Checks
+ * the result and the defects. */
 static void expect_defects(const struct bad *b, size_t cap_len, int error, uint32_t defects,
                            struct roce_pkt *out)
 {
@@ -88,7 +89,8 @@ static void defect_fcs(void)
     roce_le32_put(b.frame + b.len, roce_crc32_portable(0, b.frame, b.len));
     b.len += 4;
     expect_only(&b, 0, BIT(FCS));
-    b.frame[b.len - 1] ^= 1; /* four bytes that are not a valid FCS are a trailer */
+    b.frame[b.len - 1] ^= 1; /* four bytes that are not a correct frame check sequence are a
+                              * trailer */
     expect_only(&b, 0, BIT(TRAILER));
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
     rebuild(&b, 0);
@@ -178,7 +180,7 @@ static void defect_ip_fragment(void)
     b.model.ip4.mf = 1;
     rebuild(&b, 0);
     expect_only(&b, 0, BIT(IP_FRAGMENT));
-    b.model.ip4.frag = 1; /* a later fragment may belong to any packet */
+    b.model.ip4.frag = 1; /* a later fragment has no BTH, so it may be of any protocol */
     rebuild(&b, 0);
     expect_only(&b, ROCE_ERR_NOT_ROCE, BIT(IP_FRAGMENT));
 }
@@ -189,7 +191,7 @@ static void defect_ip_checksum(void)
 
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.frame[IP + 8]--; /* a router may forward the packet without correcting the checksum */
+    b.frame[IP + 8]--; /* the TTL changes, but not the checksum, as with a faulty router */
     expect_only(&b, 0, BIT(IP_CHECKSUM));
     b.frame[IP + 10] = b.frame[IP + 11] = 0;
     expect_only(&b, 0, BIT(IP_CHECKSUM_0));
@@ -252,7 +254,7 @@ static void defect_udp_len(void)
         b.model.udp.len = (uint16_t)((int)b.len - UDP + off[i]);
         rebuild(&b, ROCE_BUILD_KEEP_LEN);
         b.model.ip4.ihl = 5;
-        if (off[i] < 0) { /* bytes of the IP packet after the UDP datagram are a trailer */
+        if (off[i] < 0) { /* the IP packet has bytes after the UDP datagram, which are a trailer */
             expect_only(&b, 0, BIT(UDP_LEN) | BIT(TRAILER));
             continue;
         }
@@ -266,7 +268,7 @@ static void defect_lrh_len(void)
 
     good(&b, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.len -= 2; /* drops the VCRC, so that the length in words is consistent */
+    b.len -= 2; /* without the VCRC the length is a multiple of 4, and only LRH.PktLen is wrong */
     b.frame[5]++;
     expect_only(&b, 0, BIT(LRH_LEN));
 }
@@ -359,7 +361,7 @@ static void defect_pad_count(void)
         rebuild(&b, 0);
         b.frame[BTH + 1] = (uint8_t)((b.frame[BTH + 1] & 0xCF) | pad << 4);
         expect_defects(&b, b.len, 0, BIT(PAD_COUNT), &pkt);
-        EXPECT_EQ(pkt.payload_len, 0); /* the length is 0, not 2^32 - pad (R029) */
+        EXPECT_EQ(pkt.payload_len, 0); /* the length must not become negative and wrap (R029) */
     }
 }
 
@@ -402,7 +404,7 @@ static void defect_opcode(void)
     good(&b, ROCE_ENCAP_V2_IP4, 0x15, 4);
     rebuild(&b, 0);
     expect_only(&b, 0, BIT(OPCODE));
-    good(&b, ROCE_ENCAP_V2_IP4, 0xC0, 4); /* a manufacturer's opcode is not checked */
+    good(&b, ROCE_ENCAP_V2_IP4, 0xC0, 4); /* a manufacturer-specific opcode is not a defect */
     rebuild(&b, 0);
     expect_only(&b, 0, 0);
 }

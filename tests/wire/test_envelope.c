@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The parser finds the BTH behind every kind of link and envelope, and separates frames of other
- * protocols from invalid RoCE frames.
+ * Tests that the parser finds the BTH after every kind of link and envelope, and that it
+ * distinguishes frames of other protocols from malformed RoCE frames.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -77,8 +77,8 @@ static void five_tags_are_not_roce(void)
     CU_ASSERT_PTR_NULL(pkt.op);
 }
 
-/* The parser reads the same IP packet behind an Ethernet header, a cooked header, a newer cooked
- * header, and without link header. */
+/* The same IP packet follows an Ethernet header, a Linux cooked header of version 1 or 2, or no
+ * link header. The parser must find the BTH in each case. */
 static void every_link_leads_to_the_bth(void)
 {
     static const struct {
@@ -136,7 +136,8 @@ static void native_links_and_bare_bth(void)
     }
 }
 
-/* A native packet whose VCRC is not in the capture, as some adapters deliver it. */
+/* A native InfiniBand packet without VCRC, as some adapters deliver it, must be parsed without a
+ * defect. */
 static void native_link_without_vcrc(void)
 {
     struct roce_pkt pkt;
@@ -149,8 +150,8 @@ static void native_link_without_vcrc(void)
     EXPECT_EQ(roce_pkt_icrc_check(&pkt, NULL), ROCE_ICRC_GOOD);
 }
 
-/* Returns the VCRC of ch. 7, computed one bit at a time by a shift register. The polynomial is used
- * as the standard prints it: x^16 + x^12 + x^3 + x + 1. */
+/* Returns the VCRC of chapter 7, computed one bit at a time with a shift register for the
+ * polynomial as the specification prints it: x^16 + x^12 + x^3 + x + 1. */
 static uint16_t vcrc_by_bits(const uint8_t *p, size_t len)
 {
     uint16_t reg = 0xFFFF, out = 0;
@@ -178,7 +179,7 @@ static void vcrc_is_its_polynomial(void)
         rng_fill(&rng, p, sizeof(p));
         EXPECT_EQ(roce_vcrc(p, len), vcrc_by_bits(p, len));
     }
-    /* The VCRC follows the ICRC, and is also stored least significant byte first. */
+    /* The VCRC follows the ICRC. Like the ICRC, it is stored least significant byte first. */
     build(&b, ROCE_ENCAP_IB_GLOBAL, 0);
     EXPECT_EQ(b.frame[b.len - 2] | b.frame[b.len - 1] << 8, vcrc_by_bits(b.frame, b.len - 2));
 }
@@ -212,7 +213,7 @@ static void addresses_as_gids(void)
     CU_ASSERT(memcmp(src, zero, 16) == 0 && memcmp(dst, zero, 16) == 0);
 }
 
-/* A frame of another protocol has no RoCE defect and no BTH. */
+/* A frame of another protocol must have neither a RoCE defect nor a BTH. */
 static void other_protocols_are_not_roce(void)
 {
     struct roce_pkt pkt;
@@ -233,12 +234,13 @@ static void other_protocols_are_not_roce(void)
     build(&b, ROCE_ENCAP_V2_IP4, 0);
     EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[37] ^= 1); /* another UDP port */
     build(&b, ROCE_ENCAP_V2_IP4, 0);
-    EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[21] = 1); /* a later fragment */
+    EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[21] = 1); /* a later fragment, which has no UDP
+                                                        * header */
     build(&b, ROCE_ENCAP_V2_IP6, 0);
     EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[20] = 58); /* ICMPv6 */
     build(&b, ROCE_ENCAP_V2_IP6, 0);
-    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* the first byte is part of an Ethernet address, not an IP
-                                          * version */
+    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* an Ethernet frame parsed as an IP packet: its first byte
+                                          * is no IP version */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
     EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] &= 0xFC); /* link next header: raw */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
@@ -247,8 +249,8 @@ static void other_protocols_are_not_roce(void)
 #undef EXPECT_OTHER
 }
 
-/* The parser skips IPv6 extension headers before UDP, names them, and finds the BTH behind them
- * (CA17-16, R009). */
+/* The parser must skip IPv6 extension headers before UDP, report them as a defect, and find the BTH
+ * after them (CA17-16, R009). */
 static void ipv6_extension_headers_are_walked(void)
 {
     /* next header UDP, length 0 (8 bytes), padding option */
@@ -265,8 +267,8 @@ static void ipv6_extension_headers_are_walked(void)
         memcpy(frame, b.frame, 54);
         memcpy(frame + 54, ext, 8);
         if (kinds[k] == 44) {
-            memcpy(frame + 54, "\x11\0\0\1\0\0\0\7", 8); /* first fragment with more fragments to
-                                                          * come */
+            memcpy(frame + 54, "\x11\0\0\1\0\0\0\7", 8); /* fragment header of the first of several
+                                                          * fragments */
             want |= UINT32_C(1) << ROCE_DEFECT_IP_FRAGMENT;
         }
         memcpy(frame + 62, b.frame + 54, b.len - 54);
@@ -279,7 +281,8 @@ static void ipv6_extension_headers_are_walked(void)
     }
 }
 
-/* Checks that two parses agree, where the packet of `tagged` has one VLAN tag more. */
+/* Checks that two results of the parser agree, except that the packet of `tagged` has one more VLAN
+ * tag. */
 static void expect_same(const struct roce_pkt *plain, const struct roce_pkt *tagged)
 {
     EXPECT_EQ(plain->encap, tagged->encap);
@@ -302,7 +305,8 @@ static void expect_same(const struct roce_pkt *plain, const struct roce_pkt *tag
         EXPECT_EQ(plain->icrc_off + ROCE_VLAN_LEN, tagged->icrc_off);
 }
 
-/* For packets whose BTH was read: checks that the models are equal after the tag is removed. */
+/* Checks that two packets with a BTH are equal, after the VLAN tag is removed from the model
+ * `tagged`. */
 static void expect_equal(const struct roce_pkt *plain, struct roce_pkt tagged)
 {
     ptrdiff_t moved = tagged.frame + ROCE_VLAN_LEN - plain->frame;
@@ -328,8 +332,9 @@ static void expect_equal(const struct roce_pkt *plain, struct roce_pkt tagged)
     CU_ASSERT(memcmp(plain, &tagged, sizeof(tagged)) == 0);
 }
 
-/* Parses into a struct that has the result of another packet. Checks that no value of that packet
- * remains. Returns whether the fast parser accepted the packet. */
+/* Parses the packet of `plain` with the fast parser into *again, which contains the result of an
+ * earlier packet. No value of the earlier packet may remain. Returns whether the fast parser
+ * accepted the packet. */
 static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *plain)
 {
     struct roce_pkt before = *again, now;
@@ -345,9 +350,9 @@ static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *pl
     return true;
 }
 
-/* The fast parser may read frames without tags, but never those with a tag. Both parsers must agree
- * on a packet with and without a tag, also with a wrong byte, a truncated frame, or trailing bytes.
- */
+/* The fast parser accepts only frames without a VLAN tag. So each random packet is parsed with and
+ * without a tag: the results must be the same. Some packets have a wrong byte, are truncated, or
+ * have trailing bytes. */
 static void plain_frames_are_read_as_tagged_ones(void)
 {
     struct rng rng = rng_seed();
@@ -364,8 +369,8 @@ static void plain_frames_are_read_as_tagged_ones(void)
 
         build_op(&b, (uint8_t)rng_below(&rng, 256), &rng);
         memcpy(frame, b.frame, b.len);
-        if (rng_below(&rng, 4)) /* the change is after the Ethernet header, because a tag contains
-                                 * the Ethernet type */
+        if (rng_below(&rng, 4)) /* change no byte of the Ethernet header, which moves when a tag is
+                                 * added */
             frame[14 + rng_below(&rng, 52)] ^= (uint8_t)(1u << rng_below(&rng, 8));
         if (rng_below(&rng, 2))
             roce_ip4_set_checksum(frame + 14, 20);

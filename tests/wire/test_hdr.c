@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks the table of headers by independent rules. Fields fill their header without gaps. Each
- * field changes its own bits and no others. Lengths are those of the standards. A BTH written by
- * hand is decoded correctly.
+ * Checks the tables of headers in ways that do not depend on the tables: the fields fill their
+ * header without gaps, each field changes only its own bits, and the lengths are those of the
+ * standards. A BTH written by hand must be decoded correctly.
  */
 #include <stdlib.h>
 #include "support/rng.h"
@@ -12,7 +12,8 @@
 
 #define HDR_MAX 256
 
-/* Returns the number of all descriptions: headers, MAD and CM messages. */
+/* Stores the descriptions of all headers, of the MAD header and of all CM messages in `infos`.
+ * Returns their number. */
 static unsigned all_infos(const struct roce_hdr_info **infos)
 {
     unsigned n = 0;
@@ -27,7 +28,7 @@ static unsigned all_infos(const struct roce_hdr_info **infos)
 
 #define INFOS_MAX (ROCE_HDR_CNT + 1 + ROCE_CM_CNT)
 
-/* In the order of the table, each field starts at the end of the previous field. */
+/* In the order of the table, each field must begin where the previous one ends. */
 static void fields_tile_their_header(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];
@@ -73,7 +74,8 @@ static void names_are_unique(void)
     }
 }
 
-/* A field changes only its own bits: ones among zeros, and zeros among ones. */
+/* Setting a field to ones in a header of zeros, and to zeros in a header of ones, must change only
+ * the bits of this field. */
 static void each_field_is_alone(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];
@@ -103,8 +105,8 @@ static void each_field_is_alone(void)
 }
 
 /* clang-format off */
-/* Checks the generated structs: a member set to ones yields the bits of the description, and is
- * read back as written. */
+/* For each member of a generated struct: if it is all ones, the built header must have ones exactly
+ * where the description of the field says. Parsing must give back the value. */
 #define HDR_BEGIN(id, ID, n, shrt, title, source)                                                  \
     static void members_of_##id(void)                                                              \
     {                                                                                              \
@@ -153,7 +155,7 @@ static void members_move_their_bits(void)
 #include "wire/headers.def"
 }
 
-/* Build after parse restores any bytes of a header. */
+/* Any bytes of a header, parsed and built again, must be the same. */
 static void build_is_the_inverse_of_parse(void)
 {
     struct rng rng = rng_seed();
@@ -178,7 +180,7 @@ static void build_is_the_inverse_of_parse(void)
     }
 }
 
-/* The lengths as the standards specify them, independent of the table under test. */
+/* The lengths that the standards specify, written by hand. */
 static void lengths_are_the_standards(void)
 {
     static const struct {
@@ -265,7 +267,8 @@ static void text_reads_as_people_read(void)
     CU_ASSERT_STRING_EQUAL(buf, "ab00..");
 }
 
-/* The text of each field of each header is terminated within a buffer of any small size. */
+/* With a buffer of any small size, the text of each field must end with a zero byte inside the
+ * buffer. */
 static void text_stays_in_its_buffer(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A header template yields the same bytes as the headers of the model, for every length. */
+/* Tests that packets built with a header template have the same bytes as packets built without, for
+ * every length. */
 #include "wire/header_template.h"
 
 #include "support/sample.h"
@@ -27,7 +28,8 @@ static void template_gives_same_bytes_as_model(void)
         got = roce_pkt_build(&pkt, 0, fast, sizeof(fast));
         EXPECT_EQ(got, want);
         CU_ASSERT(want > 0 && memcmp(plain, fast, (size_t)want) == 0);
-        /* Builds into a buffer of exactly this length, and into one with a byte less. */
+        /* Also build into a buffer of exactly this length, and into one that is a byte too
+         * short. */
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want), want);
         CU_ASSERT(memcmp(plain, fast, (size_t)want) == 0);
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want - 1), ROCE_ERR_NOSPACE);
@@ -46,7 +48,8 @@ static void unsupported_models_are_refused(void)
     EXPECT_EQ(roce_header_template_init(&env, &pkt), ROCE_ERR_INVALID);
 }
 
-/* The UDP source port can be changed; RoCEv1 has none (R013). */
+/* The UDP source port of a template can be changed. For RoCEv1, which has no UDP (R013), the change
+ * must have no effect. */
 static void source_port_can_be_changed(void)
 {
     struct rng rng = rng_of(7);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks the ICRC against an independent implementation (support/refcrc.h), and against
- * published frames with their ICRC.
+ * Checks the ICRC against another implementation (support/refcrc.h), and against published frames
+ * that contain their ICRC.
  */
 #include <stdlib.h>
 #include "support/refcrc.h"
@@ -42,8 +42,8 @@ static void crc_back_ends_agree_on_any_split(void)
     }
 }
 
-/* roce_crc32_copy() copies exactly the given bytes, and continues any earlier CRC. The lengths are
- * all those around the vector widths, then random ones, and the alignments are arbitrary. */
+/* roce_crc32_copy() must copy exactly the given bytes and continue any earlier CRC. Tested with all
+ * lengths around the sizes of vectors, with random lengths, and with random alignments. */
 static void crc_copies(void)
 {
     static uint8_t from[5000], to[5000], want[5000];
@@ -65,7 +65,8 @@ static void crc_copies(void)
     }
 }
 
-/* roce_crc32_ones() sets the right bytes to ones in the CRC, at any length and alignment. */
+/* roce_crc32_ones() must compute the CRC as if the given bytes were ORed with ones, for any length
+ * and alignment. */
 static void crc_with_ones(void)
 {
     static uint8_t p[5000], copy[5000];
@@ -89,10 +90,10 @@ static void crc_with_ones(void)
 }
 
 /*
- * The sample local packet of IBTA vol. 1, 7.8, table 29. The bytes are as they enter the CRC (VL
- * and BTH byte 4 already ones), and the ICRC is 0x9625B75A. Byte 52 of the packet is 0x96 and
- * byte 55 is 0x5A, as Jason Gunthorpe quoted on linux-rdma, 2025-01-29 ("handle ICRC correctly
- * on big endian").
+ * The sample packet with a local route header in IBTA vol. 1, 7.8, table 29. VL and BTH byte 4
+ * already contain ones, as for the CRC. The ICRC must be 0x9625B75A, stored so that byte 52 of the
+ * packet is 0x96 and byte 55 is 0x5A. (Quoted by Jason Gunthorpe on linux-rdma, 2025-01-29, "handle
+ * ICRC correctly on big endian".)
  */
 static void ibta_sample_packet(void)
 {
@@ -108,14 +109,14 @@ static void ibta_sample_packet(void)
     roce_le32_put(stored, roce_icrc(ROCE_ENCAP_IB_LOCAL, p, ROCE_LRH_LEN, sizeof(p)));
     CU_ASSERT(memcmp(stored, "\x96\x25\xB7\x5A", 4) == 0);
     memcpy(changed, p, sizeof(p));
-    changed[0] = 0x70; /* another VL and no FECN: a switch may change these */
+    changed[0] = 0x70; /* another VL, and no ones in BTH byte 4: both are masked in the ICRC */
     changed[12] = 0;
     EXPECT_EQ(roce_icrc(ROCE_ENCAP_IB_LOCAL, changed, ROCE_LRH_LEN, sizeof(p)),
               roce_le32_get(stored));
 }
 
-/* Makes the UC packet of scapy's test/contrib/roce.uts. `pkt` gets its transport and payload, and
- * the caller adds the network layer. */
+/* Initializes *pkt as the UC packet in test/contrib/roce.uts of scapy, except for the network
+ * layer, which the caller sets. */
 static void scapy_uc(struct roce_pkt *pkt, enum roce_encap encap)
 {
     static const uint8_t payload[] = {0x46, 0x30, 0x81, 0x8b, 0xe2, 0x89, 0x35, 0xd9, 0x0e,
@@ -140,7 +141,8 @@ static void expect_stored(const struct roce_pkt *pkt, const char *icrc)
     CU_ASSERT(memcmp(frame + len - 4, icrc, 4) == 0);
 }
 
-/* UC packet over IPv4 from scapy's test/contrib/roce.uts, "RoCE layer" (R017, R018, R022). */
+/* The UC packet over IPv4 in test/contrib/roce.uts of scapy, "RoCE layer", must have the ICRC in
+ * that file (R017, R018, R022). */
 static void scapy_ipv4_packet(void)
 {
     struct roce_pkt pkt, back;
@@ -163,7 +165,8 @@ static void scapy_ipv4_packet(void)
     EXPECT_EQ(back.defects, 0);
 }
 
-/* UC packet over IPv6 from scapy's test/contrib/roce.uts, "RoCE over IPv6" (R017, R019). */
+/* The UC packet over IPv6 in test/contrib/roce.uts of scapy, "RoCE over IPv6", must have the ICRC
+ * in that file (R017, R019). */
 static void scapy_ipv6_packet(void)
 {
     struct roce_pkt pkt;
@@ -178,7 +181,8 @@ static void scapy_ipv6_packet(void)
     expect_stored(&pkt, "\x3e\x5b\x74\x3b");
 }
 
-/* CNP of real hardware from scapy's test/contrib/roce.uts, "RoCE CNP captured on ConnectX-4 Lx". */
+/* A CNP of a real NIC in test/contrib/roce.uts of scapy, "RoCE CNP captured on ConnectX-4 Lx", must
+ * have a correct ICRC. */
 static void connectx4_cnp(void)
 {
     static const uint8_t frame[] = {
@@ -230,8 +234,8 @@ static void both_implementations_agree(void)
         }
 }
 
-/* Returns whether a receiver that checks only format and ICRC accepts the frame. A wrong IPv4
- * checksum is ignored, because a router that changes TOS or TTL corrects it. */
+/* Returns whether a receiver that checks only the format and the ICRC accepts the frame. A wrong
+ * IPv4 checksum is ignored, because a router that changes TOS or TTL also corrects the checksum. */
 static bool accepted(enum roce_link link, const uint8_t *frame, size_t len)
 {
     struct roce_pkt pkt;
@@ -242,7 +246,8 @@ static bool accepted(enum roce_link link, const uint8_t *frame, size_t len)
     return !roce_pkt_dropped(&pkt) && roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD;
 }
 
-/* Returns whether a flip of the bit turns VLAN tag type 0x8100 into 0x9100 or back. */
+/* Returns whether inverting this bit changes the type of a VLAN tag from 0x8100 to 0x9100, or
+ * back. */
 static bool tag_type(const struct roce_pkt *pkt, size_t bit)
 {
     size_t off = bit / 8;
@@ -251,9 +256,8 @@ static bool tag_type(const struct roce_pkt *pkt, size_t bit)
            (pkt->frame[off] | 0x10) == 0x91 && pkt->frame[off + 1] == 0;
 }
 
-/* Returns whether the bit is outside the bytes that the ICRC covers, and its flip does not change
- * how the frame is parsed. Such bits are in addresses and tags of the link layer before the ICRC,
- * and in the VCRC after it. */
+/* Returns whether the ICRC does not cover this bit, and the parser ignores it. Such bits are in the
+ * addresses and tags of the link layer before the covered bytes, and in the VCRC after them. */
 static bool outside(const struct roce_pkt *pkt, size_t bit)
 {
     if (bit / 8 >= pkt->icrc_off + 4)
@@ -265,7 +269,8 @@ static bool outside(const struct roce_pkt *pkt, size_t bit)
     return roce_pkt_has(pkt, ROCE_HDR_VLAN) && (bit / 8 - 14) % 4 < 2 && bit / 8 >= 14;
 }
 
-/* Asserts that exactly the bits outside the ICRC may flip without detection (R024). */
+/* Inverts each bit of a packet. A receiver must accept the packet only if outside() is true for the
+ * bit or the ICRC masks it (R024). */
 static void every_bit_flip(enum roce_encap encap, uint8_t opcode, unsigned vlan_cnt,
                            uint32_t payload_len)
 {
@@ -326,8 +331,8 @@ static void flips_native_global(void)
     every_bit_flip(ROCE_ENCAP_IB_GLOBAL, ROCE_OP_RC_READ_RESP_ONLY, 0, 16);
 }
 
-/* A router decrements the TTL, rewrites the DSCP, marks ECN, corrects the checksum and sets FECN.
- * None of these changes is a defect. */
+/* A router decrements the TTL, changes the DSCP, marks ECN and corrects the checksum; a switch sets
+ * FECN. After that, the packet must have no defect and a correct ICRC. */
 static void what_routers_do_is_no_defect(void)
 {
     struct rng rng = rng_seed();
@@ -352,8 +357,8 @@ static void what_routers_do_is_no_defect(void)
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL), ROCE_ICRC_GOOD);
 }
 
-/* roce_icrc_own() returns the same ICRC as roce_icrc() and leaves the packet unchanged, whether it
- * masks in place or in a copy. Lengths and IP options before the BTH are arbitrary. */
+/* roce_icrc_own() must return the same ICRC as roce_icrc(), and leave the packet unchanged. Tested
+ * with random lengths, and with and without IP options before the BTH. */
 static void own_packets_are_left_as_they_were(void)
 {
     static const uint8_t bth_off[] = {

@@ -33,7 +33,7 @@ static void header_by_hand(void)
     CU_ASSERT(memcmp(back, by_hand, sizeof(back)) == 0);
 }
 
-/* Parses any number of captured bytes, in a block of exactly that length. */
+/* Parses any number of captured bytes, from a memory block of exactly this size. */
 static void cut_at_every_length(void)
 {
     for (size_t len = 0; len <= ROCE_MAD_SIZE; len++) {
@@ -62,8 +62,8 @@ static void other_lengths_and_versions_are_malformed(void)
     EXPECT_EQ(roce_mad_read(&mad, NULL, 0, 256), ROCE_ERR_CUT);
     p[0] = 2;
     EXPECT_EQ(roce_mad_read(&mad, p, 256, 256), ROCE_ERR_MALFORMED);
-    EXPECT_EQ(mad.base_version,
-              2); /* the invalid base version is stored, so that it can be printed */
+    EXPECT_EQ(mad.base_version, 2); /* the header is stored although its base version is invalid, so
+                                     * that it can be printed */
 }
 
 static void description_names_class_and_method(void)

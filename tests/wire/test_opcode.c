@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks the 256 opcodes against a second, shorter description: the 27 operations of the reliable
- * connection, and one rule per service for the headers that precede theirs.
+ * Checks the 256 opcodes against a second, shorter description: a table of operations (the low five
+ * bits of the opcode), and one rule for each service: which headers it adds.
  */
 #include <stdio.h>
 #include "support/suite.h"
@@ -10,7 +10,7 @@
 /*
  * Headers by letter:  R RETH  A AETH  K AtomicAckETH  T AtomicETH  I ImmDt  V IETH  F FETH
  *                     e RDETH D DETH  X XRCETH        C CNP
- * Sizes are R032's and Annex A19's.
+ * The lengths are those of R032 and Annex A19.
  */
 static unsigned letter_len(char c)
 {
@@ -41,7 +41,7 @@ static enum roce_hdr letter_hdr(char c)
     }
 }
 
-/* Bits of the services that have an operation. */
+/* transport services as bits: those that have an operation */
 enum { RC = 1, UC = 2, RD = 4, UD = 8, XRC = 16 };
 
 /* clang-format off */
@@ -88,7 +88,7 @@ static bool answers(enum roce_kind kind)
     return kind == ROCE_KIND_READ_RESP || kind == ROCE_KIND_ACK || kind == ROCE_KIND_ATOMIC_ACK;
 }
 
-/* Returns the headers that a service inserts before those of an operation. */
+/* Returns the letters of the headers that a service inserts before the headers of an operation. */
 static const char *prefix(unsigned service, enum roce_kind kind)
 {
     switch (service) {
@@ -167,7 +167,7 @@ static void every_row_is_recomputed(void)
                        "reserved");
         }
     }
-    /* number of opcodes: RC 25, UC 12, RD 24, UD 2, XRC 25 */
+    /* number of opcodes with a name: RC 25, UC 12, RD 24, UD 2, XRC 25 */
     EXPECT_EQ(named, 88);
 }
 
@@ -188,7 +188,7 @@ static void names_are_unique(void)
                                        roce_kind_name((enum roce_kind)l));
 }
 
-/* Each opcode is either a request, a response, a CNP or unknown, never two of them. */
+/* Each opcode must be either a request, a response, a CNP, or undefined. */
 static void classes_do_not_overlap(void)
 {
     for (unsigned v = 0; v < 256; v++) {

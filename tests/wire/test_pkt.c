@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests of whole packets: every opcode in every envelope is built and parsed back, and a capture
- * may be cut anywhere. test_defect.c tests the defects.
+ * Tests whole packets. Every opcode in every envelope is built and parsed. Captures are truncated
+ * at any byte. test_defect.c tests the defects.
  */
 #include <stdlib.h>
 #include "support/sample.h"
@@ -18,7 +18,8 @@ static bool on_ethernet(enum roce_encap encap)
     return encap >= ROCE_ENCAP_V1;
 }
 
-/* Returns the offset of an envelope's network header, as the sum of the lengths before it. */
+/* Returns the offset of the IP header or GRH of an encapsulation: the sum of the lengths of the
+ * headers before it. */
 static unsigned net_off_of(enum roce_encap encap, unsigned vlan_cnt)
 {
     return on_ethernet(encap) ? 14 + 4 * vlan_cnt : 0;
@@ -49,7 +50,8 @@ static void expect_same_headers(const struct roce_pkt *got, const struct roce_pk
             continue;
         sample_hdr_build(got, hdr, a);
         sample_hdr_build(want, hdr, b);
-        switch (hdr) { /* skip the members that the builder computes */
+        switch (hdr) { /* ignore the fields that roce_pkt_build() computes: lengths, checksum and
+                        * pad count */
         case ROCE_HDR_IP4: memcpy(b + 2, a + 2, 2), memcpy(b + 10, a + 10, 2); break;
         case ROCE_HDR_IP6:
         case ROCE_HDR_GRH:
@@ -101,8 +103,8 @@ static void round_trip(struct rng *rng, enum roce_encap encap, uint8_t opcode, u
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL),
               encap == ROCE_ENCAP_NONE ? ROCE_ICRC_UNVERIFIED : ROCE_ICRC_GOOD);
     expect_same_headers(&back, &pkt);
-    /* Building from the parsed packet yields the same bytes, with computed fields and with kept
-     * ones. */
+    /* If the parsed packet is built again, the bytes must be the same, whether roce_pkt_build()
+     * computes the fields or copies them from the model. */
     EXPECT_EQ(roce_pkt_build(&back, 0, again, sizeof(again)), len);
     CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
     EXPECT_EQ(roce_pkt_build(&back,
@@ -188,7 +190,8 @@ static void build_refuses_invalid_packets(void)
     EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
 }
 
-/* The builder keeps the fields that the caller selects, even if their values are wrong. */
+/* roce_pkt_build() must copy the fields that the flags select from the model, even if they are
+ * wrong. */
 static void build_keeps_selected_fields(void)
 {
     static const uint8_t payload[2] = {'x', 'y'};
@@ -271,8 +274,8 @@ static void cut_capture_keeps_the_captured_headers(void)
     }
 }
 
-/* The bytes that a capture cut off cause no defect. The test covers every opcode, with and without
- * payload, and packets that may be reliable datagrams or DC (wire/dc.h). */
+/* Bytes that the capture does not contain must not cause a defect. Tested with every opcode, with
+ * and without payload, and with packets that may be reliable datagrams or DC (wire/dc.h). */
 static void cut_capture_has_no_additional_defects(void)
 {
     static const uint32_t lens[] = {0, 4, 92};
@@ -299,8 +302,8 @@ static void cut_capture_has_no_additional_defects(void)
     }
 }
 
-/* Frames that really end early are never accepted. The parser never reads beyond their end, and all
- * offsets lie inside. */
+/* A frame that really ends early must be an error or have a defect for which a receiver drops it.
+ * The parser must not read beyond its end, and all offsets must be inside it. */
 static void short_frame_is_never_accepted(void)
 {
     static const uint8_t payload[21] = "a payload with pad..";
@@ -322,7 +325,8 @@ static void short_frame_is_never_accepted(void)
             CU_ASSERT(error == ROCE_OK || error == ROCE_ERR_MALFORMED ||
                       (end == 0 && error == ROCE_ERR_NOT_ROCE));
             CU_ASSERT_FALSE(roce_pkt_defect(&pkt, ROCE_DEFECT_CUT));
-            /* A bare BTH has no length of its own, so only its form can be checked. */
+            /* without headers before the BTH, the packet has no length field, so the parser cannot
+             * know that it is too short */
             if (encaps[e] != ROCE_ENCAP_NONE)
                 CU_ASSERT(error || roce_pkt_dropped(&pkt));
             CU_ASSERT(pkt.end_off <= end);
@@ -333,8 +337,8 @@ static void short_frame_is_never_accepted(void)
     }
 }
 
-/* On random bytes, also with a plausible start, the parser sets all members and reads no byte
- * outside its input. */
+/* Random bytes, some with a valid start: the parser must set all members, and must not read outside
+ * its input. */
 static void random_bytes_are_read_in_bounds(void)
 {
     static const enum roce_link links[] = {ROCE_LINK_ETHERNET, ROCE_LINK_SLL, ROCE_LINK_SLL2,
@@ -411,8 +415,8 @@ static void init_sets_what_the_specification_fixes(void)
     EXPECT_EQ(pkt.grh.next, 0x1B);
 }
 
-/* A mirror port may cut frames without a record of the cut in the capture file. Then the lengths of
- * IP and UDP determine the original length. */
+/* A mirror port may truncate frames although the capture file does not say so. The original length
+ * must then be found from the lengths in the IP and UDP headers. */
 static void unrecorded_cut_is_detected_by_the_lengths(void)
 {
     static uint8_t payload[4096], frame[ROCE_FRAME_MAX];
@@ -437,12 +441,13 @@ static void unrecorded_cut_is_detected_by_the_lengths(void)
             CU_ASSERT(p.payload_cap_len <= len - p.payload_off);
             EXPECT_EQ(roce_pkt_icrc_check(&p, NULL), ROCE_ICRC_UNVERIFIED);
         }
-        /* The lengths of IP and UDP contradict each other, so one of them is wrong. */
+        /* if the IP and UDP lengths contradict each other, the frame must not count as truncated */
         frame[udp + 4] ^= 1;
         roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, full - 8, full - 8);
         CU_ASSERT(roce_pkt_defect(&p, ROCE_DEFECT_IP_LEN));
         frame[udp + 4] ^= 1;
-        /* If the last 4 bytes of the frame are a correct ICRC, the sender wrote wrong lengths. */
+        /* If the last 4 bytes are a correct ICRC, the frame is complete, and its sender wrote wrong
+         * lengths. */
         EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_ETHERNET, frame, full, full), 0);
         p.ip4.len = (uint16_t)(p.ip4.len + 8);
         p.ip6.len = (uint16_t)(p.ip6.len + 8);

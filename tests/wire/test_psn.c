@@ -5,8 +5,8 @@
 
 #define CIRCLE (INT64_C(1) << 24)
 
-/* Returns the difference of two PSNs by its definition: the d in -2^23 .. 2^23-1 for which b + d
- * equals a, modulo 2^24. */
+/* Returns the difference of two PSNs by its definition: the number d from -2^23 to 2^23-1 for which
+ * b + d = a, modulo 2^24. */
 static int64_t distance(uint32_t a, uint32_t b)
 {
     int64_t d = ((int64_t)a - b + CIRCLE) % CIRCLE;
@@ -46,8 +46,8 @@ static void psn_wraps(void)
     EXPECT_EQ(roce_psn_cmp(roce_psn_of(0), roce_psn_of(0xFFFFFF)), 1);
 }
 
-/* The 2^23 PSNs before the expected PSN are duplicates, and the 2^23 - 1 PSNs after it are out of
- * order. */
+/* Of all PSNs, the 2^23 before the expected PSN must count as duplicates, and the 2^23 - 1 after it
+ * as out of order. */
 static void half_the_psn_space_is_duplicate(void)
 {
     for (uint32_t expected = 0; expected < CIRCLE; expected += 0x10001) {

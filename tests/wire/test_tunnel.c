@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tunnels: the parser finds a RoCE packet inside each header that tunnel.def names, unchanged.
- * It separates tunnels that cannot be opened from other protocols. tshark reads the same
- * wrappings of a trace in the same way (tests/traces/capture_variants.py puts captures into
- * them).
+ * Tunnels: a RoCE packet is encapsulated in each tunnel of tunnel.def. The parser must find the
+ * packet unchanged, and must distinguish tunnels whose inner packet cannot be read from other
+ * protocols. tests/traces/capture_variants.py compares the same tunnels with tshark.
  */
 #include <stdlib.h>
 #include "support/sample.h"
@@ -17,8 +16,9 @@ struct frame {
     size_t len;
 };
 
-/* One encapsulation. It has an Ethernet type, or an IP protocol and, for UDP, a port. A header
- * follows, then the whole inner frame or only its IP packet. */
+/* One encapsulation in a tunnel. `type` is its Ethernet type; if 0, the tunnel is in an IP packet
+ * with protocol `proto` and, for UDP, destination port `port`. After the tunnel header comes the
+ * whole inner frame, or only its IP packet (`ip_inside`). */
 static const struct wrapping {
     enum roce_tunnel tunnel;
     uint16_t type;
@@ -111,8 +111,8 @@ static void put_ip(struct frame *f, bool six, uint8_t proto, size_t len)
     put(f, bytes, six ? ROCE_IP6_LEN : ROCE_IP4_LEN);
 }
 
-/* Wraps the frame `inner`. A wrapping without Ethernet type is over IPv4, or over IPv6 if `six` is
- * set. */
+/* Encapsulates the frame `inner` in a tunnel. If the tunnel is in an IP packet, this is IPv6 if
+ * `six`, otherwise IPv4. */
 static void wrap(struct frame *f, const struct wrapping *w, bool six, const struct frame *inner)
 {
     size_t skip = w->ip_inside ? ROCE_ETH_LEN : 0;
@@ -148,8 +148,8 @@ static int parse(struct roce_pkt *pkt, const struct frame *f)
     return roce_tunnel_parse(pkt, ROCE_LINK_ETHERNET, f->p, f->len, f->len);
 }
 
-/* Returns whether a wrapping can carry that encapsulation. Some wrappings name the protocol inside,
- * which is IPv4 in this test. */
+/* Returns whether the tunnel can contain a packet of that encapsulation. A tunnel header that names
+ * the inner protocol names IPv4 in this test. */
 static bool fits(const struct wrapping *w, enum roce_encap encap)
 {
     bool named = w->tunnel != ROCE_TUNNEL_IPIP && w->tunnel != ROCE_TUNNEL_MPLS &&
@@ -198,7 +198,8 @@ static void a_packet_in_no_tunnel_is_as_before(void)
     EXPECT_EQ(pkt.overlay, 0);
 }
 
-/* VLAN tags of each kind precede the tunnel, as access ports of a fabric add them. */
+/* A frame with a tunnel has VLAN tags of each kind before the tunnel header, as access ports add
+ * them. The inner packet must be found. */
 static void tags_before_the_tunnel(void)
 {
     static const uint8_t tags[] = {0x91, 0x00, 0, 7, 0x88, 0xA8, 0, 8, 0x81, 0x00, 0, 9};
@@ -235,7 +236,8 @@ static void tunnels_in_tunnels(void)
     }
 }
 
-/* For any truncation of the capture, the parser reports the values of the whole packet or none. */
+/* The capture is truncated at any byte. The parser must either report the values of the whole inner
+ * packet, or that it was not captured completely. */
 static void cut_anywhere(void)
 {
     for (size_t i = 0; i < CNT(wrappings); i++) {
@@ -266,7 +268,8 @@ static void cut_anywhere(void)
     }
 }
 
-/* A mirror port truncates the frame and sends the rest in a tunnel with consistent lengths. */
+/* A mirror port truncates a frame and then encapsulates it in a tunnel whose lengths are
+ * consistent. The parser must detect the truncation of the inner frame. */
 static void cut_before_the_tunnel(void)
 {
     struct roce_pkt model, pkt;
@@ -283,7 +286,8 @@ static void cut_before_the_tunnel(void)
     EXPECT_EQ(pkt.payload_len, 6);
 }
 
-/* The padding of a short outer frame does not belong to the inner frame. */
+/* The outer frame is short and therefore padded. The padding must not become part of the inner
+ * frame. */
 static void bytes_behind_the_tunnel(void)
 {
     static const uint8_t zero[9];
@@ -327,7 +331,8 @@ static void what_is_not_opened_is_named(void)
     EXPECT_EQ(pkt.tunnel, ROCE_TUNNEL_FRAGMENT);
 }
 
-/* Tunnels that contain another protocol, and frames with too many tags, are not RoCE. */
+/* Tunnels that contain another protocol than RoCE, and frames with too many VLAN tags, must not be
+ * RoCE. */
 static void other_protocols_stay_so(void)
 {
     struct roce_pkt model, pkt;

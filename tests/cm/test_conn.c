@@ -11,7 +11,7 @@ static const struct rnic_cm_ip ip4 = {
     .dst = {[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 2},
 };
 
-/* The ACK timeout equals the value that Linux computes from its defaults (R239). */
+/* The local ACK timeout must be the value that Linux computes from these codes (R239). */
 static void ack_timeout_is_delay_plus_two_lifetimes(void)
 {
     EXPECT_EQ(rnic_cm_ack_timeout(15, 18), 19);
@@ -20,7 +20,8 @@ static void ack_timeout_is_delay_plus_two_lifetimes(void)
     EXPECT_EQ(rnic_cm_ack_timeout(31, 31), 31);
 }
 
-/* rules R241, R242 of rnic/rules.md */
+/* The REQ must contain port space, ports and addresses in its service id and RDMA-IP header (R241,
+ * R242). */
 static void rdmaip_header_carries_addresses(void)
 {
     struct rnic_cm_param param = {.type = RNIC_QPT_RC, .qpn = 0x1234, .retry_count = 7};
@@ -48,7 +49,8 @@ static void rdmaip_header_carries_addresses(void)
     EXPECT_EQ(rnic_cm_make_req(&msg.req, &param, &path, &ip4, &addr, 5), RNIC_ERR_INVALID);
     param.type = RNIC_QPT_XRC_SEND;
     EXPECT_EQ(rnic_cm_make_req(&msg.req, &param, &path, &ip4, &addr, 5), RNIC_OK);
-    EXPECT_EQ(msg.req.transport, ROCE_CM_TRANSPORT_EXTENDED); /* rule R245 of rnic/rules.md */
+    EXPECT_EQ(msg.req.transport, ROCE_CM_TRANSPORT_EXTENDED); /* XRC uses an extended transport type
+                                                               * (R245) */
     EXPECT_EQ(msg.req.ext_transport, ROCE_CM_EXT_TRANSPORT_XRC);
 }
 

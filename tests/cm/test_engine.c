@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests two CMs with a network between them, which loses the messages that a test selects. */
+/* Tests two CM engines, A and B, connected by a simulated network. It loses the messages that a
+ * test selects. */
 #include <string.h>
 #include "cm/conn.h"
 #include "cm/engine.h"
@@ -9,7 +10,7 @@
 
 #define SERVICE   UINT64_C(0x0000000001061D2F)
 #define DELAY     UINT64_C(1000000)
-#define LONG_TIME UINT64_C(400000000000) /* time longer than all retransmissions together, ns */
+#define LONG_TIME UINT64_C(400000000000) /* longer than all retransmissions together take, ns */
 
 enum { A, B, ENDS };
 
@@ -19,20 +20,22 @@ struct end {
     struct rnic_cm_id *listen; /* listening id; B only */
     unsigned seen[RNIC_CM_SIDR_RESPONSE + 1];
     struct rnic_cm_event last;
-    bool accepts, rejects,
-        silent; /* reaction of the program to a request: accept, reject or none */
+    bool accepts, rejects, silent; /* how the program reacts to a request: accepts it, rejects it,
+                                    * or does not answer */
     bool speaks;
-    bool elsewhere; /* another engine has a listener for every service */
-    bool xrc;       /* accepts with an XRC target QP */
-    bool tidy;      /* deletes ids that it rejected or whose peer is unreachable */
+    bool elsewhere; /* another engine of the port has a listener for every service */
+    bool xrc;       /* the program accepts with an XRC target QP */
+    bool tidy;      /* the program deletes ids after it rejected them, or after their peer was
+                     * unreachable */
 };
 
 struct world {
     struct end end[ENDS];
     rnic_time now;
     struct rng rng;
-    unsigned loss;                  /* random loss in percent */
-    unsigned lose[ROCE_CM_MSG_CNT]; /* number of next messages of each kind to lose */
+    unsigned loss;                  /* probability that a message is lost, percent */
+    unsigned lose[ROCE_CM_MSG_CNT]; /* for each kind of message: how many of the next ones are
+                                     * lost */
     unsigned sent[ENDS][ROCE_CM_MSG_CNT];
 };
 
@@ -54,8 +57,8 @@ static bool elsewhere(void *user, uint64_t service_id)
     return ((struct end *)user)->elsewhere;
 }
 
-/* Starts both CMs. `patience` is the time for which B delays a request for a service without a
- * listener, ns. */
+/* Creates both engines. `patience` is the time for which B delays a request for a service without a
+ * listener (rnic_cm_attr.listen_wait), ns. */
 static void start_with(struct world *w, uint64_t patience)
 {
     memset(w, 0, sizeof(*w));
@@ -129,7 +132,7 @@ static struct roce_cm_rep xrc_reply(void)
     EXPECT_EQ(rep.local_qpn, 0);
     EXPECT_EQ(rep.local_eecn, 0x222);
     EXPECT_EQ(rep.srq, 1);
-    EXPECT_EQ(rep.initiator_depth, 0); /* an XRC target sends no READs or atomics */
+    EXPECT_EQ(rep.initiator_depth, 0); /* an XRC target sends no requests */
     return rep;
 }
 
@@ -189,7 +192,7 @@ static bool lost(struct world *w, const uint8_t *mad, unsigned from)
     return rng_below(&w->rng, 100) < w->loss;
 }
 
-/* Delivers messages and events until no message is in flight. */
+/* Delivers messages, and events to the programs, until no message is in flight. */
 static void carry(struct world *w)
 {
     for (bool moved = true; moved;) {
@@ -203,7 +206,8 @@ static void carry(struct world *w)
                 moved = true;
                 bool other = memcmp(addr.remote, addr_of[e].remote, 16) != 0;
 
-                CU_ASSERT(!other || w->end[e].tidy); /* only a flood has other addresses */
+                CU_ASSERT(!other || w->end[e].tidy); /* only the tests with a flood use other
+                                                      * addresses */
                 if (other || lost(w, mad, e))
                     continue;
                 w->now += DELAY;
@@ -214,8 +218,8 @@ static void carry(struct world *w)
     }
 }
 
-/* Advances the time by `time` ns. Expires each timer that becomes due, and delivers the messages.
- */
+/* Advances the time by `time` ns. Expires each timer at its time, and delivers the messages sent
+ * then. */
 static void pass(struct world *w, uint64_t time)
 {
     rnic_time end = w->now + time;
@@ -254,7 +258,8 @@ static void expect_connected(struct world *w)
     EXPECT_EQ(w->end[B].seen[RNIC_CM_ESTABLISHED], 1);
 }
 
-/* Each side's QP gets the values that its peer sent (R238, R239, R240). */
+/* The QP attributes of each side must follow from the values that its peer sent (R238, R239,
+ * R240). */
 static void connect_and_disconnect(void)
 {
     struct world w;
@@ -272,7 +277,7 @@ static void connect_and_disconnect(void)
     EXPECT_EQ(a.rq_psn, 111);
     EXPECT_EQ(b.sq_psn, 111);
     EXPECT_EQ(b.rq_psn, 222);
-    EXPECT_EQ(a.max_rd_atomic, 5); /* B sent 9, and A reduces the value to its own offer */
+    EXPECT_EQ(a.max_rd_atomic, 5); /* B sent 9, but A uses at most the 5 that it offered */
     EXPECT_EQ(b.max_dest_rd_atomic, 5);
     EXPECT_EQ(a.max_dest_rd_atomic, 2);
     EXPECT_EQ(b.max_rd_atomic, 2);
@@ -288,7 +293,7 @@ static void connect_and_disconnect(void)
     stop(&w);
 }
 
-/* Connects an XRC initiator and target. Both sides must have the right QPNs (R245). */
+/* Connects an XRC initiator at A to an XRC target at B. Both must have the right QPNs (R245). */
 static void connect_xrc(struct world *w)
 {
     start(w);
@@ -305,8 +310,8 @@ static void connect_xrc(struct world *w)
     EXPECT_EQ(rnic_cm_id_qpn(w->end[B].id), 0x222);
 }
 
-/* A REP has the XRC target QP in the field of the EE context. A DREQ names the target QP
- * nevertheless. */
+/* A REP contains the XRC target QP in the field of the EE context. A DREQ must contain the QPN of
+ * the target, too, so that either side can disconnect. */
 static void xrc_initiator_disconnects_target(void)
 {
     for (unsigned e = 0; e < ENDS; e++) {
@@ -320,14 +325,15 @@ static void xrc_initiator_disconnects_target(void)
         pass(&w, LONG_TIME);
         EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
         EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
-        EXPECT_EQ(w.sent[e][ROCE_CM_DREQ], 1); /* received at the first attempt */
+        EXPECT_EQ(w.sent[e][ROCE_CM_DREQ], 1); /* the peer accepted the first DREQ, so there is no
+                                                * other */
         EXPECT_EQ(w.sent[1 - e][ROCE_CM_DREP], 1);
         stop(&w);
     }
 }
 
-/* A target QP may outlive its creator. So the deletion of its id ends no connection (core/cm.c,
- * cm_destroy_id()), but the deletion of the initiator's id does. */
+/* An XRC target QP may outlive its creator. So deleting its id must not end the connection
+ * (core/cm.c, cm_destroy_id()). Deleting the id of the initiator must. */
 static void deleted_xrc_target_sends_no_dreq(void)
 {
     struct world w;
@@ -337,7 +343,7 @@ static void deleted_xrc_target_sends_no_dreq(void)
     pass(&w, LONG_TIME);
     EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 0);
     EXPECT_EQ(rnic_cm_id_state(w.end[A].id), RNIC_CM_CONNECTED);
-    /* the peer answers the DREQ for the deleted id (R233) */
+    /* a DREQ for the deleted id must be answered by a DREP (R233) */
     EXPECT_EQ(rnic_cm_disconnect(w.end[A].id, NULL, 0, w.now), RNIC_OK);
     pass(&w, UINT64_C(1000000000));
     EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
@@ -351,7 +357,8 @@ static void deleted_xrc_target_sends_no_dreq(void)
     stop(&w);
 }
 
-/* After the loss of any one message the connection is set up as without loss (R230, R237). */
+/* One message of each kind is lost. The connection must be set up and ended as without loss (R230,
+ * R237). */
 static void each_lost_message_is_retransmitted(void)
 {
     static const enum roce_cm kinds[] = {ROCE_CM_REQ, ROCE_CM_REP, ROCE_CM_RTU, ROCE_CM_DREQ,
@@ -374,8 +381,8 @@ static void each_lost_message_is_retransmitted(void)
     }
 }
 
-/* Whatever messages are lost: both sides report the end of their connection once, and no timer or
- * state is left. */
+/* Random messages are lost. Each side must still report the end of its connection once, and no
+ * timer or state may remain. */
 static void loss_and_duplicates_are_survived(void)
 {
     for (unsigned run = 0; run < 300; run++) {
@@ -386,7 +393,8 @@ static void loss_and_duplicates_are_survived(void)
         w.loss = 30;
         ask(&w, 0x111);
         pass(&w, LONG_TIME);
-        expect_connected(&w); /* all 16 tries fail with probability 0.3^16, practically never */
+        expect_connected(&w); /* the REQ is sent up to 16 times, so that all are lost practically
+                               * never happens */
         rnic_cm_disconnect(w.end[run % 2].id, NULL, 0, w.now);
         pass(&w, LONG_TIME);
         for (unsigned e = 0; e < ENDS; e++) {
@@ -399,7 +407,8 @@ static void loss_and_duplicates_are_survived(void)
     }
 }
 
-/* A REJ contains reason and private data. A retransmitted REQ gets the REJ again (R235). */
+/* A REJ must pass reason and private data to the requester. If the REJ is lost, the retransmitted
+ * REQ must be answered by the same REJ (R235). */
 static void rejection_reaches_the_requester(void)
 {
     struct world w;
@@ -417,8 +426,8 @@ static void rejection_reaches_the_requester(void)
     stop(&w);
 }
 
-/* A REQ for a service without a listener is rejected (R232). An engine that is not responsible for
- * the port sends no REJ, and the requester gives up (R237). */
+/* A REQ for a service without a listener must be rejected (R232). If the engine does not answer for
+ * the port, no REJ is sent, and the requester must give up (R237). */
 static void req_without_listener_is_rejected(void)
 {
     for (unsigned silent = 0; silent < 2; silent++) {
@@ -449,8 +458,9 @@ static void listens_again(struct world *w)
     EXPECT_EQ(rnic_cm_listen(w->end[B].listen, SERVICE, NULL), RNIC_OK);
 }
 
-/* A program that listens soon after a request arrived gets this request, once. perftest -R connects
- * when its peer is about to listen, and a REJ would end it. */
+/* A request for a service arrives shortly before the program listens. The program must get this
+ * request, once. perftest -R connects when its peer is about to listen, and a REJ would end
+ * perftest. */
 static void early_req_waits_for_listener(void)
 {
     enum { PATIENCE = 250000000 };
@@ -469,7 +479,7 @@ static void early_req_waits_for_listener(void)
     EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
     stop(&w);
 
-    start_with(&w, PATIENCE); /* an early SIDR request waits for a listener, too */
+    start_with(&w, PATIENCE); /* a SIDR_REQ must wait for a listener, too */
     stops_listening(&w);
     w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
     EXPECT_EQ(rnic_cm_sidr_request(w.end[A].id, &sidr, 18, 15, &addr_of[A], w.now), RNIC_OK);
@@ -481,8 +491,8 @@ static void early_req_waits_for_listener(void)
     stop(&w);
 }
 
-/* The REJ is sent after B's patience, which the requester's timeout limits (R232). No REJ is sent
- * if another engine may have the service. */
+/* No program listens. The request must be rejected when its wait ends, which is limited by the
+ * timeout in the REQ (R232). If another engine may have the service, no REJ must be sent. */
 static void nobody_listens_in_time(void)
 {
     struct world w;
@@ -501,7 +511,8 @@ static void nobody_listens_in_time(void)
         EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), RNIC_NEVER);
         stop(&w);
     }
-    start_with(&w, 250000000); /* only 64 requests can wait; further ones are rejected at once */
+    start_with(&w, 250000000); /* only 64 requests can wait, so the others must be rejected at
+                                * once */
     stops_listening(&w);
     for (uint32_t i = 0; i < 100; i++) {
         ask(&w, 0x1000 + i);
@@ -513,7 +524,8 @@ static void nobody_listens_in_time(void)
     stop(&w);
 }
 
-/* If the program is slow to accept, the CM sends an MRA and the peer waits longer (R236). */
+/* The program is slow to accept. If the REQ is repeated, its CM must send an MRA, and the peer must
+ * then wait longer (R236). */
 static void mra_extends_the_wait(void)
 {
     struct world w;
@@ -532,8 +544,8 @@ static void mra_extends_the_wait(void)
     stop(&w);
 }
 
-/* The peer lost the state of a connection and reuses its QPN: the REQ is rejected as stale (R231).
- */
+/* The peer lost the state of a connection, and sends a REQ with the same QPN. The REQ must be
+ * rejected as stale, and the old connection must end (R231). */
 static void reused_qpn_is_rejected_as_stale(void)
 {
     struct world w;
@@ -544,20 +556,20 @@ static void reused_qpn_is_rejected_as_stale(void)
     carry(&w);
     old = w.end[B].id;
     w.end[A].silent = true;
-    rnic_cm_del(w.end[A].cm); /* the peer loses its CM state, as after a restart of its machine */
+    rnic_cm_del(w.end[A].cm); /* A loses its CM state, as after a restart of the machine */
     w.end[A].cm = rnic_cm_new(
         &(struct rnic_cm_attr){.ca_guid = 100, .id_prefix = 7, .id_prefix_bits = 12, .seed = {99}});
     ask(&w, 0x111);
     carry(&w);
     EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 1);
     EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_STALE);
-    EXPECT_EQ(rnic_cm_id_state(old), RNIC_CM_TIMEWAIT); /* the peer answered the DREQ of this
-                                                         * connection (R233) */
+    EXPECT_EQ(rnic_cm_id_state(old), RNIC_CM_TIMEWAIT); /* B sent a DREQ for the old connection, and
+                                                         * A answered it (R233) */
     EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
     stop(&w);
 }
 
-/* A DREQ with a wrong QPN changes no state (R233). */
+/* A DREQ with a wrong QPN must not change the connection (R233). */
 static void dreq_with_wrong_qpn_is_ignored(void)
 {
     struct world w;
@@ -579,8 +591,8 @@ static void dreq_with_wrong_qpn_is_ignored(void)
     stop(&w);
 }
 
-/* The passive side may only lower the offered values, but Linux lets programs raise them. The
- * active side limits the values to the resources of its device (R238). */
+/* A passive side may only lower the values of the REQ, but Linux lets programs raise them. The
+ * active side must limit the values in the REP to what its device supports (R238). */
 static void takes_more_than_offered(void)
 {
     struct world w;
@@ -590,7 +602,7 @@ static void takes_more_than_offered(void)
 
     start(&w);
     w.end[B].accepts = false;
-    ask(&w, 0x111); /* responder resources 3, initiator depth 5 */
+    ask(&w, 0x111); /* the REQ contains responder resources 3 and initiator depth 5 */
     carry(&w);
     roce_cm_msg_init(&msg, ROCE_CM_REP, 1);
     msg.rep = reply();
@@ -607,15 +619,15 @@ static void takes_more_than_offered(void)
     stop(&w);
 }
 
-/* A LAP, which requests an alternate path, is answered "not supported", and the connection remains
- * (R197). */
+/* A LAP, which requests an alternate path, must be answered by an APR "not supported". The
+ * connection must remain (R197). */
 static void lap_is_answered_unsupported(void)
 {
     struct world w;
     struct roce_cm_msg msg;
     uint8_t mad[ROCE_MAD_SIZE];
     struct rnic_cm_addr addr;
-    enum { UNSUPPORTED = 2 }; /* "alternate paths not supported" of ROCE_VALS_CM_APR_STATUS */
+    enum { UNSUPPORTED = 2 }; /* the status "alternate paths not supported" in an APR */
 
     start(&w);
     ask(&w, 0x111);
@@ -651,7 +663,8 @@ static void crossing_dreqs_end_both_sides(void)
     stop(&w);
 }
 
-/* Service id resolution, with one lost response (R244). */
+/* A UD service is resolved by SIDR messages. The first SIDR_REP is lost, and must be sent again
+ * (R244). */
 static void sidr_resolves_ud_service(void)
 {
     struct world w;
@@ -669,7 +682,8 @@ static void sidr_resolves_ud_service(void)
     stop(&w);
 }
 
-/* The deletion of an id in any state informs the peer. */
+/* A program deletes an id: one with a received REQ, one with a sent REQ, or a connected one. Its
+ * peer must be informed. */
 static void missing_reply_reports_unreachable(void)
 {
     struct world w;
@@ -718,7 +732,8 @@ static void gid_listener_precedes_wildcard(void)
     stop(&w);
 }
 
-/* A listener of one address family takes no request of the other, and leaves room for it. */
+/* A listener for one address family must not get requests to the other family. Another id must be
+ * able to listen for the other family. */
 static void family_listener_takes_its_family(void)
 {
     struct world w;
@@ -743,7 +758,7 @@ static void family_listener_takes_its_family(void)
 /* ---- floods -----------------------------------------------------------------------------------
  */
 
-/* Number of requests of a flood: more than an engine has ids. */
+/* number of requests in a flood: more than an engine can have ids */
 #define FLOOD (RNIC_CM_IDS_MAX + 5000u)
 
 static void flood_req(struct world *w, uint32_t number, const struct rnic_cm_addr *addr)
@@ -761,7 +776,7 @@ static void flood_req(struct world *w, uint32_t number, const struct rnic_cm_add
     rnic_cm_input(w->end[B].cm, mad, sizeof(mad), addr, w->now);
 }
 
-/* Fetches events and messages of B, and discards the messages. */
+/* Fetches the events of B, and its messages, which are discarded. */
 static void take_output(struct world *w)
 {
     struct rnic_cm_addr addr;
@@ -772,7 +787,8 @@ static void take_output(struct world *w)
         w->now++;
 }
 
-/* Floods B with requests that are never finished, from one address or from ever new ones. */
+/* Sends B many requests whose connections are never completed: from one address or, if `spoofed`,
+ * each from a new one. */
 static void flood_reqs(struct world *w, bool spoofed)
 {
     struct rnic_cm_addr addr = addr_of[B];
@@ -807,25 +823,26 @@ static void a_flood_of_reqs_does_not_keep_others_from_connecting(void)
     struct world w;
 
     for (unsigned spoofed = 0; spoofed < 2; spoofed++) {
-        start(&w); /* the program answers nothing */
+        start(&w); /* the program does not answer */
         w.end[B].accepts = false;
         flood_reqs(&w, spoofed);
         CU_ASSERT(w.end[B].seen[RNIC_CM_UNREACHABLE] >= FLOOD - 8192);
         expect_connects_after_flood(&w);
 
-        start(&w); /* the program rejects all */
+        start(&w); /* the program rejects every request */
         w.end[B].accepts = false;
         w.end[B].rejects = true;
         flood_reqs(&w, spoofed);
         expect_connects_after_flood(&w);
 
-        start(&w); /* the program accepts all, and no RTU arrives */
+        start(&w); /* the program accepts every request, and no RTU arrives */
         flood_reqs(&w, spoofed);
         expect_connects_after_flood(&w);
     }
 }
 
-/* The flood of one peer does not end the half-open exchange of another. */
+/* While one peer floods B with requests, the half-open exchange of another peer must not be
+ * ended. */
 static void a_flood_of_one_peer_spares_others(void)
 {
     struct world w;

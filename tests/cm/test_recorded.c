@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Replays recorded conversations of the Linux CM (traces/captures), with our CM in the place of
- * either side. Its program makes the calls that match the recorded messages. Our CM must then
- * send messages of the same content, also if messages were lost. Communication ids and
- * transaction ids may differ.
+ * Replays recorded conversations of the Linux CM (traces/captures), with our CM in the place of one
+ * side and then of the other. The test makes the calls that a program must make for the recorded
+ * messages. Our CM must then send messages with the recorded content, also if messages were lost.
+ * Communication ids and transaction ids may differ.
  */
 #include <pcap/pcap.h>
 #include <string.h>
@@ -65,7 +65,8 @@ static void read_capture(const char *name)
     CU_ASSERT_FATAL(said_cnt > 0);
 }
 
-/* Returns pointers to the local and the remote communication id of a message, or NULL. */
+/* Sets *local and *remote to the communication ids of a message, as its sender sees them; NULL if
+ * the message has none. */
 static void ids_of(struct roce_cm_msg *msg, uint32_t **local, uint32_t **remote)
 {
     *local = *remote = NULL;
@@ -88,7 +89,8 @@ static void ids_of(struct roce_cm_msg *msg, uint32_t **local, uint32_t **remote)
     }
 }
 
-/* Builds the MAD without the communication ids and the transaction id. */
+/* Writes the MAD of a message with communication ids and transaction id set to 0, to compare its
+ * content. */
 static void content(const struct roce_cm_msg *msg, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg copy = *msg;
@@ -107,12 +109,13 @@ struct replay {
     const char *name;
     struct rnic_cm *cm;
     struct rnic_cm_id *id;
-    uint32_t theirs; /* communication id of the recorded side that our CM replaces */
+    uint32_t theirs; /* communication id that the recorded side, which our CM replaces, has in the
+                      * recording */
     struct rnic_cm_addr addr;
     rnic_time now;
 };
 
-/* Makes the program's call after which the CM sends `msg` for the first time. */
+/* Makes the call of a program that causes the CM to send `msg`. */
 static void act(struct replay *r, const struct roce_cm_msg *msg)
 {
     switch (msg->kind) {
@@ -138,8 +141,8 @@ static void act(struct replay *r, const struct roce_cm_msg *msg)
     }
 }
 
-/* Fetches the next MAD of our CM, and advances the time until there is one. Returns false if the CM
- * sends none. */
+/* Fetches the next MAD of our CM. If there is none, lets timers expire until there is one. Returns
+ * true, or false if the CM sends none. */
 static bool say(struct replay *r, struct roce_cm_msg *msg)
 {
     uint8_t mad[ROCE_MAD_SIZE];
@@ -156,7 +159,7 @@ static bool say(struct replay *r, struct roce_cm_msg *msg)
     return false;
 }
 
-/* Returns whether the recorded message repeats an earlier one. */
+/* Returns whether the recorded message is a repetition of an earlier one. */
 static bool again(unsigned frame)
 {
     for (unsigned i = 0; i < frame; i++)
@@ -167,8 +170,8 @@ static bool again(unsigned frame)
     return false;
 }
 
-/* Returns whether the recorded message was lost before it reached the peer. The next message is
- * then a retransmission, of this message or of the one that it answers. */
+/* Returns whether the recorded message did not reach the peer: the next recorded message is then a
+ * repetition, of this message or of the one that it answers. */
 static bool was_lost(unsigned frame)
 {
     return !again(frame) && frame + 1 < said_cnt && again(frame + 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Delay line tests: order and time of arrival of frames. */
+/* Tests the order and the times in which frames arrive from a delay line. */
 #include "impair/delay_line.h"
 #include "support/rng.h"
 #include "support/suite.h"
 
 static struct delay_line line;
 
-/* Removes all frames that become due, and checks their order. */
+/* Takes all frames from the line, and checks that they arrive in the order `order`. */
 static void expect_order(const struct delay_entry *entry, const unsigned *order, unsigned cnt)
 {
     for (unsigned i = 0; i < cnt; i++)
@@ -66,8 +66,8 @@ static void frames_of_another_lane_overtake_nothing(void)
     expect_order(entry, (const unsigned[]){2, 0}, 2);
 }
 
-/* Many random frames: each arrives once, none before its time, and frames without `hold` arrive in
- * order. */
+/* Many random frames. Each must arrive once and not before its time, and frames that do not wait
+ * for others must arrive in the order of their times. */
 static void random_frames_arrive_once_and_in_order(void)
 {
     enum { FRAMES = 2000 };

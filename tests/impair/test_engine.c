@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Impairment engine tests: effects of rules on the frames of a connection. */
+/* Tests the impairment engine: the effects of rules on the frames of a connection. */
 #include <string.h>
 #include "impair/impair.h"
 #include "support/pktgen.h"
@@ -22,7 +22,7 @@ static void bench_init(struct bench *b, const char *text, uint64_t seed)
     impair_init(&b->impair, &b->rules, seed);
 }
 
-/* Passes a WRITE Only of 8 bytes with this PSN through the engine. */
+/* Passes a WRITE Only with this PSN and 8 bytes of payload to the engine. */
 static void pass(struct bench *b, uint32_t psn)
 {
     struct roce_pkt pkt =
@@ -50,7 +50,8 @@ static void a_rule_with_a_psn_applies_to_its_nth_occurrence(void)
         pass(&b, psn);
         EXPECT_EQ(b.out.copies, psn == 103 || psn == 104 ? 0 : 1);
     }
-    pass(&b, 103); /* retransmission of an earlier PSN */
+    pass(&b, 103); /* a retransmission is the second occurrence of its PSN, and the rule is for the
+                    * first */
     EXPECT_EQ(b.out.copies, 1);
     EXPECT_EQ(b.impair.applied[0], 2);
     bench_free(&b);
@@ -109,7 +110,8 @@ static void a_set_field_gets_a_good_icrc(void)
     bench_free(&b);
 }
 
-/* The ICRC does not cover a CE mark, but the IPv4 checksum does. */
+/* A CE mark must not count as a forgery. It changes the IPv4 checksum, which must be correct, but
+ * not the ICRC. */
 static void a_ce_mark_is_not_a_forgery(void)
 {
     struct bench b;
@@ -136,7 +138,8 @@ static void a_corrupt_frame_is_dropped_by_a_receiver(void)
             bench_init(&b, edits[i], seed);
             pass(&b, 101);
             CU_ASSERT(b.out.changed);
-            /* The ICRC does not cover FECN, BECN and the adjacent reserved bits. */
+            /* Every inverted bit must damage the packet, except in the byte with FECN and BECN,
+             * which the ICRC does not cover. */
             CU_ASSERT(b.out.damaged || i == 1);
             CU_ASSERT(!b.out.forged);
             bench_free(&b);

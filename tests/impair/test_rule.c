@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Grammar of impairments: parsing of valid texts, and errors for invalid ones. */
+/* Tests the grammar of impairment rules: valid texts are parsed, and invalid ones cause an
+ * error. */
 #include <string.h>
 #include "impair/impair_rule.h"
 #include "support/suite.h"
 
-/* probability in units of 2^-32, for values that are not whole */
+/* probability in units of 2^-32, rounded up, for values that are not whole */
 #define CHANCE(p) ((uint64_t)((p)*4294967296.0) + 1)
 
 static struct impair_rules rules;
@@ -73,7 +74,8 @@ static void short_forms_are_read(void)
     EXPECT_EQ(read_rules("delay=2s", IMPAIR_LIVE)->delay_max, 2000000000u);
 }
 
-/* loss=3% is drop@p=0.03. dup=1 is one copy, whether 1 is read as a count or as a probability. */
+/* The short form of a rule must mean the same as its long form. dup=1 is one copy, whether 1 is
+ * read as a count or as a probability. */
 static void short_and_long_forms_mean_the_same(void)
 {
     static const char *const pairs[][2] = {
@@ -114,7 +116,7 @@ static void a_comma_ends_a_rule_where_an_action_follows(void)
     EXPECT_EQ(rule[1].kinds, IMPAIR_ANY);
 }
 
-/* An invalid text, its invalid item, and the expected syntax. */
+/* An invalid text, the item in it that is wrong, and the expected syntax in the error. */
 struct wrong {
     const char *text, *item, *expected;
 };

@@ -4,7 +4,7 @@
 
 #define CNT 1000u
 
-/* Returns the number of draws in which two sequences agree. */
+/* Returns how many of CNT numbers drawn from two sources are equal. */
 static unsigned count_equal(struct rnic_entropy *a, struct rnic_entropy *b)
 {
     unsigned equal = 0;

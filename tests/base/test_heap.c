@@ -5,7 +5,8 @@
 
 #define NODES 200
 
-/* Compares the first node with a search over all nodes. */
+/* Sets and removes nodes at random. The first node of the heap must be the earliest of all
+ * nodes. */
 static void first_is_the_earliest(void)
 {
     static struct rnic_heap_node node[NODES];

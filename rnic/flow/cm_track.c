@@ -364,8 +364,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn) /* without a captured REQ before the REP, the connection has no parameters of a REQ:
-               * do not list the REQ as seen */
+    if (conn) /* if the REQ was not captured before the REP, its parameters are unknown: do not list
+               * the REQ as seen */
         conn->facts.cm.seen =
             s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }

@@ -28,7 +28,7 @@
 #define GRAIN_MOST UINT64_C(1000000000)
 #define GRAIN_FINE 1000u /* clock resolution that is fine enough to be ignored, ns */
 #define OTHER_SERVICE_MIN                                                                          \
-    4 /* consecutive packets of another service that indicate a new use of the QPN */
+    4 /* number of consecutive packets of another service after which the QPN counts as reused */
 
 static void *heap_alloc(void *ctx, size_t size)
 {

@@ -101,10 +101,12 @@ struct roce_flow_in;
  * packets of all hosts. */
 struct roce_flow_look {
     uint64_t last_time;                /* latest time in the capture so far, ns */
-    uint64_t grain;                    /* resolution of the capture's clock so far, ns */
+    uint64_t grain;                    /* resolution of the capture's clock, inferred from the times
+                                        * so far, ns */
     uint64_t src_suspect, dst_suspect; /* the host's bit in a bit set of the hosts that sent a wrong
                                         * ICRC; 0 if the host sent none */
-    enum roce_icrc_status icrc; /* ICRC status that takes the host's other packets into account */
+    enum roce_icrc_status icrc; /* ICRC status to use; it also depends on the other packets of the
+                                 * host (base/icrc_trust.h) */
     bool undecided;             /* no packet of the sender up to now had a right ICRC */
     bool first_good;            /* the packet has the first right ICRC of a host that sent wrong
                                  * ones before */
@@ -164,7 +166,8 @@ enum roce_analysis {
     ROCE_AN_DUPLICATE_REQUEST = 1u << 3,  /* retransmitted request that was already acknowledged */
     ROCE_AN_COPY = 1u << 4,               /* second capture of one transmission, not a
                                            * retransmission */
-    ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request with an older PSN, received out of order */
+    ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request whose first transmission was captured after a
+                                           * later PSN */
     ROCE_AN_PSN_GAP = 1u << 6,            /* result.gap PSNs before this packet are missing */
     ROCE_AN_ACK_UNSEEN = 1u << 7,         /* response to a request that is not in the capture */
     ROCE_AN_DUPLICATE_ACK = 1u << 8,      /* ACK with PSN, MSN and syndrome of the previous ACK */

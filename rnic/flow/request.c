@@ -441,8 +441,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 }
 
 /* Returns whether the PSN gap before the current UC packet is the first loss in the message before
- * it. It is not if that message already lacks its First packet or another one: its offsets are then
- * unknown. */
+ * it. Returns false if that message already lacks a packet: its offsets are then unknown. */
 static bool loses_another_message(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *prev = roce_window_tail(&ctx->sender->req.win);
@@ -576,8 +575,9 @@ void roce_request(struct roce_ctx *ctx)
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
-        ctx->conn->inconsistent |= req->peer_restarted; /* this requester continued, so its peer's
-                                                         * new use was no QP reuse */
+        ctx->conn->inconsistent |= req->peer_restarted; /* this requester continued its PSNs, so the
+                                                         * QPs were not reused, although its peer
+                                                         * seemed to begin a new use */
         req->maybe_reused = req->peer_restarted = false;
         append_request(ctx, psn_cnt, guess);
     } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {

@@ -3,8 +3,8 @@
 
 #include "flow/base/counters.h"
 
-/* If fewer packets than this overtook another and were acknowledged, nothing is proven: a NAK or a
- * go-back may still follow. */
+/* minimum number of packets that arrived before an earlier one and were acknowledged, to prove that
+ * a receiver accepts any order; after fewer, a NAK or a go-back may still follow */
 #define ACCEPTED_MIN 4u
 /* A receiver accepts any order if there are at least this many accepted packets, or READs, for each
  * go-back. */

@@ -48,7 +48,7 @@ struct roce_icrc_host {
 struct roce_icrc_trust {
     struct roce_icrc_host host[ROCE_ICRC_TRUST_HOSTS];
     uint64_t good, bad; /* packets with a right ICRC; packets of tracked hosts with a wrong ICRC */
-    uint32_t deferred;  /* deferred findings of all hosts */
+    uint32_t deferred;  /* number of deferred findings of all hosts */
 };
 
 /* Counts a packet of host `src` whose ICRC is `seen`, and returns the status to use. Returns

@@ -31,9 +31,10 @@ struct roce_meter {
 /* A congestion episode that has not ended. */
 struct roce_slowdown {
     struct roce_cnp_episode sum;
-    uint64_t cnp_time; /* time of the latest CNP */
-    uint32_t windows;  /* windows measured since the latest CNP */
-    uint32_t marked;   /* CE-marked packets of the endpoint when the episode began, mod 2^32 */
+    uint64_t cnp_time; /* time of the latest CNP, ns */
+    uint32_t windows;  /* number of windows measured since the latest CNP */
+    uint32_t marked;   /* number of CE-marked packets that the endpoint had sent when the episode
+                        * began, mod 2^32 */
     bool open;
 };
 

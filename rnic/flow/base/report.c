@@ -103,7 +103,7 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
         return conn != NULL;
     if (!ctx->have_connection)
         return false;
-    /* Doubtful, too: the peer began a new use of its QP, so this requester probably will. Or an
+    /* Also doubtful: the peer began a new use of its QP, so this requester probably will. Or an
      * empty Only packet shifted the PSNs of the requester (known deviation D41). */
     return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || requester_of(ctx)->peer_restarted ||
            requester_of(ctx)->moved;

@@ -59,7 +59,7 @@ struct roce_retransmission {
                        * time of the CM message */
 };
 
-/* Event that made a reuse of the QP possible: see qp_reuse.h. */
+/* Kind of event that suggests a reuse of the QP: see qp_reuse.h. */
 enum roce_reuse_kind {
     ROCE_REUSE_NONE,
     ROCE_REUSE_GAP,         /* a request has a later PSN than expected: PSNs before it are
@@ -85,7 +85,7 @@ struct roce_reuse_candidate {
     uint32_t msn;             /* MSN_RESTART: the MSN near 0; UNSOLICITED: MSN of the unsolicited
                                * response */
     uint32_t in_flight;       /* messages of the requester that were outstanding at the event */
-    uint32_t messages;        /* messages that ended from the event on */
+    uint32_t messages;        /* number of messages that ended from the event on */
     uint32_t packets;         /* request packets from the event on */
     uint32_t same;            /* number of requests that equal the earlier request with the same
                                * PSN */
@@ -156,14 +156,15 @@ struct roce_rsp {
     bool msn_ref;
     uint8_t msn_ref_hits; /* how many responses confirmed the MSN reference msn_ref_*: see
                            * check_ack.c */
-    bool nak, rnr;        /* a sequence NAK or RNR NAK whose PSN was not retransmitted yet */
+    bool nak, rnr;        /* a sequence NAK or RNR NAK was captured, and its PSN has not been
+                           * retransmitted since */
     bool rnr_sure; /* so far, the responder answered every transmission of rnr_psn with one RNR
                     * NAK */
     uint8_t rnr_at_tries;
     bool gap_nak; /* a sequence NAK for gap_psn was captured, and no request with this PSN since */
     bool fatal;
     bool credit_seen;
-    bool read_known; /* read_nxt, read_high and read_back are valid */
+    bool read_known; /* read_nxt and read_high are valid */
     uint8_t credit_code;
     uint8_t credit_cnt; /* number of consecutive responses with valid credits, at most 255 */
     uint16_t last_id;
@@ -246,14 +247,14 @@ struct roce_cold_counters {
     /* Requests with a wrong ICRC, since the latest correct request: time and PSN, first and last
      * frame, number. */
     uint64_t bad_time;
-    uint32_t altered_frame; /* as in the summary */
+    uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;
-    uint64_t latest_wait_ns; /* wait before the latest retransmission by timeout */
+    uint64_t latest_wait_ns; /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits;    /* number of consecutive waits for one PSN of which each was longer
                               * than the previous one */
     bool adaptive;

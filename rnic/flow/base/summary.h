@@ -58,8 +58,8 @@ enum roce_end {
     ROCE_END_RETRY_EXHAUSTED, /* the requester stopped after retransmissions without a response */
     ROCE_END_UNANSWERED,      /* the requester stopped after retransmissions, and the capture has no
                                * response at all: it may be one-sided */
-    ROCE_END_RNR_WAITING, /* more RNR NAKs than a retry limit allows: the requester retries forever
-                           */
+    ROCE_END_RNR_WAITING,     /* the request got more RNR NAKs than any retry limit allows, so the
+                               * requester retries without limit */
 };
 
 const char *roce_end_name(enum roce_end end);
@@ -112,10 +112,10 @@ struct roce_retx_summary {
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and
  * requests the READ again from this PSN. */
 struct roce_read_restarts {
-    uint64_t captured; /* the response with this PSN was captured, so it was lost behind the capture
-                        * point */
-    uint64_t missing;  /* the response with this PSN was not captured */
-    uint32_t psn;      /* PSN of the first such go-back */
+    uint64_t captured; /* go-backs to the PSN of a response that was captured before: this response
+                        * was lost behind the capture point */
+    uint64_t missing;  /* go-backs to the PSN of a response that was not captured */
+    uint32_t psn;      /* PSN to which the first of these go-backs went */
     uint32_t frame;    /* frame of the first such go-back; 0: none */
 };
 
@@ -193,12 +193,13 @@ struct roce_endpoint_summary {
                                * the retransmissions were lost before the capture point, or not
                                * captured. 0 if requests are out of order, because a missing
                                * retransmission then looks like a late one */
-    uint64_t altered_frame; /* first packet of the latest retransmission that is another packet than
-                             * the original; 0 if it equals the original */
-    uint64_t unheeded_naks; /* timeouts of the endpoint although a sequence NAK of its peer was
-                             * captured before: the NAK was lost behind the capture point, or the
-                             * endpoint ignored the NAK */
-    uint64_t unseen_acked;  /* requests that the peer acknowledged but that were not captured */
+    uint64_t altered_frame;   /* frame of the first retransmission that differs from the original
+                               * packet; 0 if none, or if a later message was retransmitted
+                               * unchanged */
+    uint64_t unheeded_naks;   /* timeouts of the endpoint although a sequence NAK of its peer was
+                               * captured before: the NAK was lost behind the capture point, or the
+                               * endpoint ignored the NAK */
+    uint64_t unseen_acked;    /* requests that the peer acknowledged but that were not captured */
     uint64_t out_of_order, copies, duplicates;
     uint64_t accepted_early; /* requests of the endpoint that were captured before one with an
                               * earlier PSN, transmitted once, and acknowledged */
@@ -271,7 +272,7 @@ struct roce_conn_facts {
 
     /* Parameters from captured CM messages. active_side is an index into the sides. */
     struct {
-        uint16_t seen; /* bit set of the captured enum roce_cm */
+        uint16_t seen; /* bit set of enum roce_cm: the CM messages captured */
         uint8_t active_side;
         uint64_t service_id;
         uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ */
@@ -284,7 +285,7 @@ struct roce_conn_facts {
         uint64_t setup_ns; /* time from REQ to RTU, ns; 0 if unknown */
     } cm;
 
-    /* The end of the connection. */
+    /* How the connection ended. */
     enum roce_end end;
     uint8_t end_side;     /* side whose QP stopped */
     uint8_t end_syndrome; /* syndrome of the fatal NAK. If retries were exhausted: syndrome of the

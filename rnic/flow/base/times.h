@@ -10,7 +10,7 @@
 #include "flow/base/hist.h"
 #include "flow/base/summary.h"
 
-/* histograms of an endpoint: one for each operation, and one for round-trip times */
+/* number of histograms of an endpoint: one for each operation, and one for round-trip times */
 #define ROCE_TIMES (ROCE_OPER_CNT + 1)
 
 #define ROCE_SMALL_HIST_KINDS   3u

@@ -132,7 +132,7 @@ static inline bool roce_sent_is_unread(const struct roce_sent_packet *e)
 }
 
 /* Appends an entry without allocating memory. If the window is full, drops the oldest entry,
- * provided that more than half of the entries are acknowledged and the oldest is no unanswered
+ * provided that more than half of the entries are acknowledged and the oldest is not an unanswered
  * READ. Returns the new entry, which is not zeroed, or NULL if the window is full. */
 static inline struct roce_sent_packet *roce_window_next(struct roce_window *w)
 {

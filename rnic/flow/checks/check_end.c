@@ -56,8 +56,9 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
  * a request 7 times because of RNR NAKs retries forever. */
 #define RNR_RETRY_NONE 7
 
-#define RNR_SILENCE_NS  UINT64_C(50000000)
-#define RNR_SILENCE_CNT 10u /* multiple of the advertised wait */
+#define RNR_SILENCE_NS UINT64_C(50000000)
+/* the requester counts as silent after this multiple of the advertised wait */
+#define RNR_SILENCE_CNT 10u
 
 /* Returns whether the requester gave up after the first RNR NAK, because its RNR retry count is 0.
  * That is so if it sent nothing until long after the advertised wait, and no captured REQ shows

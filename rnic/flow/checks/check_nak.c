@@ -98,8 +98,8 @@ static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
            roce_msn_fits(rsp, e, ctx->pkt->aeth.msn);
 }
 
-/* If the responder executed a request that was sent after the fatal NAK, neither QP stopped:
- * forgets the NAK. */
+/* Forgets the fatal NAK if the responder executed a request that was sent after it: neither QP
+ * stopped. */
 static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;
@@ -159,7 +159,7 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
         /* An unsolicited ACK that grants the first credits has the PSN before the first request:
-         * this is no violation. */
+         * this is not a violation. */
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
                .weak =
                    before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);

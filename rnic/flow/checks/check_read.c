@@ -64,8 +64,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-           .weak = k == 0 && !is_whole(req, e), /* `e` may be the rest of a READ; this may be a
-                                                 * response to the whole READ */
+           .weak = k == 0 && !is_whole(req, e), /* `e` may be the restarted rest of a READ, and this
+                                                 * a response to the whole READ */
            .condition = again || !is_whole(req, e)          ? "restart"
                         : k == 0 && !roce_opcode_starts(op) ? "start"
                                                             : NULL);

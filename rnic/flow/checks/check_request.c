@@ -270,8 +270,8 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     /* Capture clocks may be inexact or coarse, or step back: allow for that. */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->conn);
-    /* A second transmission of `e` must follow the first sooner than this. Otherwise the requester
-     * may have retransmitted by timeout before the NAK arrived. */
+    /* If the retransmission follows the first transmission of `e` later than this, the ACK timer
+     * may have caused it, not the NAK. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
     uint8_t limit = ctx->conn->facts.cm.rnr_retry;
 

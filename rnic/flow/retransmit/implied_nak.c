@@ -22,8 +22,8 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
-/* A later request was answered, so a READ or atomic retransmitted for an implied NAK may still lack
- * its answer. */
+/* The current response acknowledges a later request. If a READ or atomic that was retransmitted for
+ * an implied NAK is still unanswered, it is implicitly NAKed again. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;

@@ -189,8 +189,8 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
         roce_diff(psn, req->una) > 0)
         return false;
     if (rsp->nak && rsp->nak_psn == psn)
-        rsp->nak = false; /* the go-back began before the PSN of this NAK, so the NAK causes no
-                           * other */
+        rsp->nak = false; /* the go-back began before the PSN of this NAK, so this NAK does not
+                           * cause another one */
     return true;
 }
 

@@ -11,7 +11,7 @@
 #define PSN_SMALL                                                                                  \
     4096 /* below this value, a PSN was probably set by a program, not chosen at random */
 #define CONFIRM 3
-/* confirmations needed if the source ports of the two directions differ; few devices do so */
+/* confirmations needed if the source ports of the two directions differ, which few devices do */
 #define APART 5
 /* a PSN is near the captured PSNs if it is less than NEAR before the first or after the last of
  * them */
@@ -188,10 +188,11 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one;
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* candidates that cannot have sent the captured
-                                               * request: `port`, whose source port matches the
+    struct candidates port = {0}, near = {0}; /* candidates of which no captured request fits the
+                                               * response: `port`, whose source port matches the
                                                * QPNs; `near`, whose PSNs are near */
-    unsigned scan = 0, mates = 0;             /* `mates`: candidates with the same source port */
+    unsigned scan = 0, mates = 0;             /* `mates`: number of candidates with the same source
+                                               * port */
     bool ports, alone;
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);

@@ -24,7 +24,8 @@
 #include "flow/base/state.h"
 
 /* Searches the requester that sent `psn`, the PSN of the current response. ctx->sender sent the
- * response and is not paired yet. Joins the two directions if the requester is certain enough. */
+ * response and is not paired yet. Joins the two directions if it is certain enough which direction
+ * has this requester. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 
 /* Searches the opposite direction of the UC sender ctx->sender by its UDP source port, because UC

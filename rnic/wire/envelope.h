@@ -16,7 +16,7 @@
 /* State while a frame is parsed, one header after another. */
 struct roce_walk {
     struct roce_pkt *pkt;
-    size_t off; /* next byte to read, <= limit */
+    size_t off; /* offset of the next byte to read, <= end */
     size_t end; /* offset of the end of the packet on the wire, according to the innermost length
                  * field read so far */
     int error;  /* ROCE_OK, or the reason why parsing stopped */

@@ -28,12 +28,12 @@
 
 /* clang-format off */
 #define FF        0xFF
-#define LRH(M, o) M((o) + 0, FF) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF)  /* all bytes: routers */ \
-                  M((o) + 4, FF) M((o) + 5, FF) M((o) + 6, FF) M((o) + 7, FF)  /* replace the LRH */
+#define LRH(M, o) M((o) + 0, FF) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF)  /* bytes 0..3 of the LRH */ \
+                  M((o) + 4, FF) M((o) + 5, FF) M((o) + 6, FF) M((o) + 7, FF)  /* bytes 4..7; routers replace the LRH */
 #define VL(M, o)  M((o) + 0, 0xF0)                                             /* virtual lane */
 #define IP4(M, o) M((o) + 1, FF) M((o) + 8, FF) M((o) + 10, FF) M((o) + 11, FF) /* TOS, TTL, checksum */
-#define IP6(M, o) M((o) + 0, 0x0F) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF) /* traffic class, flow */ \
-                  M((o) + 7, FF)                                               /* label, hop limit; same for a GRH */
+#define IP6(M, o) M((o) + 0, 0x0F) M((o) + 1, FF) M((o) + 2, FF) M((o) + 3, FF) /* traffic class, flow label */ \
+                  M((o) + 7, FF)                                               /* hop limit; IP6 is also used for a GRH */
 #define UDP(M, o) M((o) + 6, FF) M((o) + 7, FF)                                /* UDP checksum */
 #define BTH(M, o) M((o) + 4, FF)                                               /* FECN, BECN, reserved (C9-6) */
 

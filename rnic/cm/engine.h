@@ -104,8 +104,7 @@ struct rnic_cm {
     size_t event_cap, event_first, event_cnt; /* ring of events; event_cap is a power of two */
 };
 
-/* Changes the state of the id. Removes the id from the hash tables that the new state does not
- * need, and moves it to the list of half-open or rejected exchanges if it belongs there. */
+/* Returns the time of a code, 4.096 us * 2^code, in ns. */
 static inline uint64_t cm_code_ns(unsigned code)
 {
     return UINT64_C(4096) << (code & 31);
@@ -113,7 +112,8 @@ static inline uint64_t cm_code_ns(unsigned code)
 
 bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 
-/* Changes the state of the id, and removes the id from tables that the new state does not need. */
+/* Changes the state of the id. Removes the id from the hash tables that the new state does not
+ * need, and moves it to the list of half-open or rejected exchanges if it belongs there. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
 /* Returns the list of half-open exchanges that contains those of this peer. Other peers with the

@@ -83,7 +83,8 @@ static int set_option(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     if (in->level != RDMA_OPTION_ID)
-        return -ENOSYS; /* RoCE has no subnet manager that chooses paths */
+        return -ENOSYS; /* the other levels set paths, which a subnet manager chooses; RoCE has
+                         * none */
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
         if (in->optlen != sizeof id->tos)

@@ -245,7 +245,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
 void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
-/* Returns NULL if the file has no such id. */
+/* Returns the id with this handle, or NULL if the file has no such id. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);

@@ -42,7 +42,7 @@ enum impair_part { IMPAIR_PAYLOAD, IMPAIR_HEADER, IMPAIR_ICRC, IMPAIR_FRAME };
 /* Kinds of packets, as bits; dir= selects them. */
 enum impair_kind { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAIR_ANY = 7 };
 
-/* Directions at a live port, as bits; dir= selects them. */
+/* Directions of frames at a live port, as bits. The condition dir= of a rule selects them. */
 enum impair_side { IMPAIR_OUT = 1, IMPAIR_IN = 2 };
 
 /* Where the rules are used: at a live port, in the simulation that replays a capture, or on the

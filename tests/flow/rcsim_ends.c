@@ -244,8 +244,9 @@ static void flush_ack(struct rcsim *s, struct rcsim_end *e)
 static void read_responses(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wqe *w,
                            uint32_t from, bool fresh)
 {
-    bool late = fresh && rng_below(s->rng, 2); /* the MSN counts the READ only from its last
-                                                * response on, or already from its first (C9-148) */
+    bool late = fresh && rng_below(s->rng, 2); /* true: the MSN counts the READ only from its last
+                                                * response on; false: already from its first
+                                                * (C9-148) */
 
     for (uint32_t k = from; k < w->cnt; k++) {
         bool first = k == from, last = k + 1 == w->cnt;

@@ -2,7 +2,7 @@
 /*
  * Peers: recognises Linux Soft-RoCE (rxe) by its packets, for ROCE_PROFILE_AUTO. The checks of
  * rnic/flow call it; rocedrill replay also calls roce_linux_sport() and roce_rxe_ud_sport(). There
- * are no errors: an endpoint whose packets prove nothing is not recognised.
+ * are no errors: an endpoint whose packets do not prove that it is rxe is not recognised.
  *
  * rxe always sends MigReq 0, and derives its UDP source port from QP numbers. An endpoint that does
  * both is rxe: other devices send MigReq 1, or choose their source ports in another way. If an

@@ -34,7 +34,7 @@ static const struct roce_hdr_info infos[ROCE_CM_CNT] = {
 };
 /* clang-format on */
 
-/* Calls X for each message; used for the cases of the switches below. The RDMA-IP header is no
+/* Calls X for each message; used for the cases of the switches below. The RDMA-IP header is not a
  * message. */
 #define MESSAGES(X)                                                                                \
     X(REQ, req)                                                                                    \

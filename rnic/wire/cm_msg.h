@@ -19,7 +19,7 @@
 
 struct roce_pkt;
 
-/* CM messages in the order of their attribute ids. The last value is no message, but the RDMA-IP
+/* CM messages in the order of their attribute ids. The last value is not a message, but the RDMA-IP
  * header in private data. */
 enum roce_cm {
 #define HDR_BEGIN(id, ID, len, shrt, title, source) ROCE_CM_##ID,

@@ -133,7 +133,7 @@ static bool contains_word(const char *name, const char *word)
     return *name || len == 0;
 }
 
-/* Returns the kind of the packet (enum impair_kind), or 0 if it is no RoCE packet. */
+/* Returns the kind of the packet (enum impair_kind), or 0 if it is not a RoCE packet. */
 static unsigned kind_of(const struct roce_pkt *pkt)
 {
     if (!pkt || !pkt->op)

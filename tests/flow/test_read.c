@@ -71,7 +71,7 @@ static void wrong_read_response_opcode_is_reported(void)
             (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         read = ask(&g);
         if (rows[i].k) {
-            flowgen_wait(&g, 2000000); /* a slow response is no violation */
+            flowgen_wait(&g, 2000000); /* a slow response is not a violation */
             flowgen_read_resp(&g, 1, read.bth.psn, PSNS * g.mtu, 0, rows[i].k - 1);
         }
         answer(&g, rows[i].opcode, read.bth.psn + rows[i].k);

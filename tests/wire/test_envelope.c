@@ -239,8 +239,8 @@ static void other_protocols_are_not_roce(void)
     build(&b, ROCE_ENCAP_V2_IP6, 0);
     EXPECT_OTHER(ROCE_LINK_ETHERNET, b.frame[20] = 58); /* ICMPv6 */
     build(&b, ROCE_ENCAP_V2_IP6, 0);
-    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* an Ethernet frame parsed as an IP packet: its first byte
-                                          * is no IP version */
+    EXPECT_OTHER(ROCE_LINK_IP, (void)0); /* an Ethernet frame parsed as an IP packet: the version in
+                                          * its first byte is neither 4 nor 6 */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
     EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] &= 0xFC); /* link next header: raw */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);

@@ -312,7 +312,7 @@ static void coarse_clocks_cause_no_errors(void)
         p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         flowgen_put(&g, 0, &p);
         g.conn.msn[0]--;
-        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 14); /* RNR NAK with 1.28 ms */
+        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 14); /* RNR NAK with a wait of 1.28 ms */
         g.conn.msn[0]++;
         flowgen_wait(&g, 1300000);
         flowgen_put(&g, 0, &p);

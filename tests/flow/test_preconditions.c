@@ -161,8 +161,8 @@ static void wrapped_first_psn_is_no_error(void)
     }
 }
 
-/* An unsolicited ACK with initial credits has the PSN before the first PSN. This must be no ERROR;
- * an ACK with a still earlier PSN must be one. */
+/* An unsolicited ACK with initial credits has the PSN before the first PSN. This must not be an
+ * ERROR; an ACK with a still earlier PSN must be one. */
 static void initial_credits_are_no_error(void)
 {
     for (uint32_t back = 1; back < 3; back++) {

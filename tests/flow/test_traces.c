@@ -90,7 +90,8 @@ static void check_spoiled(const struct flowgen *g, const char *name,
     }
 }
 
-/* Calls check() for each capture in the manifest of whose peer the known deviations are listed. */
+/* Calls check() for each capture whose peer has a list of known deviations. The manifest lists the
+ * captures and their peers. */
 static void each(void (*check)(const struct flowgen *g, const char *name,
                                const struct roce_flow_opts *opts, struct rng *rng),
                  struct rng *rng)

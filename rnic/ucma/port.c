@@ -316,7 +316,6 @@ static struct uc_port *open_port(struct ibv_device *device)
     port->next = ports;
     ports = port;
     uc_worker_wake(); /* the worker then also polls the new descriptors */
-    uc_worker_wake();
     return port;
 fail:
     if (port)

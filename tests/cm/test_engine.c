@@ -684,7 +684,7 @@ static void sidr_resolves_ud_service(void)
 
 /* A program deletes an id: one with a received REQ, one with a sent REQ, or a connected one. Its
  * peer must be informed. */
-static void missing_reply_reports_unreachable(void)
+static void deleted_id_informs_the_peer(void)
 {
     struct world w;
 
@@ -866,7 +866,7 @@ SUITE("cm.engine", TEST(connect_and_disconnect), TEST(xrc_initiator_disconnects_
       TEST(reused_qpn_is_rejected_as_stale), TEST(dreq_with_wrong_qpn_is_ignored),
       TEST(lap_is_answered_unsupported), TEST(takes_more_than_offered),
       TEST(crossing_dreqs_end_both_sides), TEST(sidr_resolves_ud_service),
-      TEST(missing_reply_reports_unreachable), TEST(gid_listener_precedes_wildcard),
+      TEST(deleted_id_informs_the_peer), TEST(gid_listener_precedes_wildcard),
       TEST(family_listener_takes_its_family),
       TEST(a_flood_of_reqs_does_not_keep_others_from_connecting),
       TEST(a_flood_of_one_peer_spares_others))

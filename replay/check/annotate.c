@@ -10,8 +10,9 @@
 #include "capture/pcapng_writer.h"
 #include "util/strbuf.h"
 
-#define LATE_MAX     262144u /* limit of findings about an earlier frame, which need 25 MB */
-#define COMMENTS_MAX 16u     /* limit of comments for each frame */
+/* Limit of findings reported after their frame was checked; they need 25 MB. */
+#define LATE_MAX     262144u
+#define COMMENTS_MAX 16u /* limit of comments for each frame */
 #define COMMENT_LEN  512u
 
 int annotate_init(struct annotator *annotate, const char *path, struct error *error)
@@ -114,11 +115,12 @@ static bool next_spooled(struct annotator *a, struct roce_finding *f)
 static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     (void)big;
-    (void)pcapng_writer_copy_block(user, block, len); /* the stream keeps a write error, which is
-                                                       * checked at the end */
+    /* `out` keeps a write error; annotate_write() checks for errors at the end. */
+    (void)pcapng_writer_copy_block(user, block, len);
 }
 
-/* Writes a frame with its comments, either to a copy of its pcapng file or to a new one. */
+/* Writes a frame with its comments. `copy`: copies the frame's pcapng block; otherwise writes a new
+ * block. */
 static int write_frame(struct pcapng_writer *out, bool copy, const struct captured_frame *frame,
                        const struct frame_comments *comments)
 {
@@ -148,8 +150,8 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
         return error_set(error, "%s: no memory", a->out_name);
     if (a->late_cnt)
         qsort(a->late, a->late_cnt, sizeof(*a->late), compare_late);
-    if (fflush(a->spool) != 0 || ferror(a->spool)) { /* rewind() would clear the error indicator,
-                                                      * so check it first */
+    /* Checks ferror() before rewind(), because rewind() clears the error indicator. */
+    if (fflush(a->spool) != 0 || ferror(a->spool)) {
         free(comments);
         return error_set(error, "%s: cannot write the temporary file of findings: %s", a->out_name,
                          strerror(errno));

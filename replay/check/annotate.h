@@ -2,7 +2,7 @@
 /*
  * Annotate: writes a copy of a capture as pcapng, with the findings as comments at their frames.
  * The copy needs a second reading of the capture. Until then the findings are in a temporary file,
- * so that the memory used does not depend on their number.
+ * so that the memory used does not depend on the number of findings.
  */
 #ifndef REPLAY_CHECK_ANNOTATE_H
 #define REPLAY_CHECK_ANNOTATE_H
@@ -20,15 +20,15 @@ struct annotator {
     FILE *out; /* the annotated copy */
     const char *out_name;
     FILE *spool; /* temporary file with the findings, in the order of their frames */
-    /* findings about a frame before the one being checked */
+    /* array of findings about frames before the frame that is being checked */
     struct late_finding *late;
     uint32_t late_cnt, late_cap;
-    uint64_t lost; /* number of findings dropped because of the limit, or because memory ran out */
+    uint64_t lost; /* number of findings dropped because `late` was full or memory ran out */
 };
 
 /* Opens the file at `path` for the copy of the capture; "-" is standard output. `path` must stay
- * valid until annotate_free(). Truncates an existing file, so call this function only after the
- * capture could be opened. Returns 0, or -1 and an error. */
+ * valid until annotate_free(). Truncates an existing file, so call this function only after you
+ * opened the capture successfully. Returns 0, or -1 and an error. */
 int annotate_init(struct annotator *annotate, const char *path, struct error *error);
 void annotate_free(struct annotator *annotate); /* Frees the annotator. A zeroed annotator is
                                                  * allowed. */
@@ -36,8 +36,8 @@ void annotate_free(struct annotator *annotate); /* Frees the annotator. A zeroed
 /* Adds a finding that was reported while frame `frame` was checked. */
 void annotate_add(struct annotator *annotate, const struct roce_finding *finding, uint32_t frame);
 
-/* Reads `reader` from its start, writes all its frames with their findings, and closes the copy.
- * Returns 0, or -1 and an error. */
+/* Reads all frames of `reader`, writes each with its findings to the copy, and closes the copy.
+ * `reader` must be at the start of the capture. Returns 0, or -1 and an error. */
 int annotate_write(struct annotator *annotate, struct capture_reader *reader,
                    struct progress *progress, struct error *error);
 

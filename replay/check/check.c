@@ -13,32 +13,33 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
-/* The JSON lines of a capture are limited to JSON_ROOM bytes and JSON_RATIO bytes for each byte of
- * RoCE packets, so that a small capture cannot fill a disk. Half of that is for violations and
- * failed connections. */
+/* Limit of the JSON lines of a capture: JSON_ROOM bytes, plus JSON_RATIO bytes for each byte of
+ * RoCE packets. The limit prevents a small capture from filling a disk. Half of it is reserved for
+ * violations and failed connections. */
 #define JSON_ROOM    (UINT64_C(64) << 20)
 #define JSON_RATIO   2u
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
-/* Least memory limit of several parts, bytes for each: half of it is enough for the packets that
- * are judged after a part became crowded and before the parts are merged. */
+/* Least memory limit for several parts, bytes for each part. A part is crowded when half of this is
+ * used; the other half is for packets that are judged before the parts are merged. */
 #define SPLIT_MEM ((size_t)8 << 20)
 
 #define PART_NONE  0xFFu
-#define PART_ALONE 0x80u /* bit of the part of a packet that is judged alone */
+#define PART_ALONE 0x80u /* flag in a packet's part number: no other thread judges meanwhile */
 
 struct check;
 
-/* A part of the packets, which one thread judges. */
+/* One thread and its part of the packets, which it judges. */
 struct judge {
     struct check *check;
     struct roce_flow *flow;
     unsigned part;
     uint32_t frame; /* number of the frame that is being judged */
-    uint64_t bytes; /* bytes of the RoCE packets up to this frame, if there are several parts */
-    uint64_t rep_filter;  /* copy of unanswered_cm.filter, without what this part removed */
-    unsigned rep_changes; /* unanswered_cm.changes of the copy */
+    uint64_t bytes; /* bytes of all RoCE packets up to `frame`; 0 with a single part */
+    /* Copy of unanswered_cm.filter, without the REPs that this part removed from the list. */
+    uint64_t rep_filter;
+    unsigned rep_changes; /* unanswered_cm.changes when `rep_filter` was copied */
 };
 
 /* State of the check of one capture. */
@@ -54,9 +55,9 @@ struct check {
     uint64_t json_bytes;  /* approximate length of the JSON lines so far */
     bool watches_packets; /* a watch needs the result of each packet */
     unsigned parts;
-    uint64_t bytes; /* bytes of the RoCE packets that were looked at, if there are several parts */
+    uint64_t bytes; /* bytes of the RoCE packets assigned to parts so far; 0 with a single part */
     bool merged;    /* the parts were merged: part 0 judges all packets */
-    atomic_bool crowded; /* the parts are to be merged */
+    atomic_bool crowded; /* a part asked to merge the parts, because its memory is short */
     struct judge judge[PARALLEL_PARTS_MAX];
     struct roce_flow *part[PARALLEL_PARTS_MAX];
     uint64_t load[PARALLEL_PARTS_MAX]; /* packets of each part */
@@ -64,7 +65,7 @@ struct check {
     struct turns turns;
 };
 
-/* Calls one callback of each watch that has it. */
+/* Calls the callback `callback` of each watch; skips watches without this callback. */
 #define WATCHES(check, callback, ...)                                                              \
     do {                                                                                           \
         for (unsigned watch_ = 0; watch_ < (check)->options->watch_cnt; watch_++)                  \
@@ -84,7 +85,8 @@ static void print_error(const struct check *check, const struct roce_finding *fi
             roce_finding_text(finding, buf, sizeof(buf)));
 }
 
-/* Returns whether a JSON line is within the limit. */
+/* Returns whether a JSON line of `cost` bytes is within the limit. Unimportant lines may use only
+ * half of the limit. */
 static bool may_list(const struct judge *judge, uint32_t cost, bool important)
 {
     struct check *check = judge->check;
@@ -138,7 +140,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
         list_finding(judge, finding);
 }
 
-/* Ends the parts before connections share a slot of the history. */
+/* Requests the merge of the parts before two connections share a slot of the event history. */
 static void note_conn_number(struct check *check, uint32_t conn_index)
 {
     if (event_history_is_full(conn_index) && !atomic_load(&check->crowded))
@@ -172,8 +174,8 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
         check->json_failed = true;
 }
 
-/* Keeps the address and the reason of the REJ that rejected a connection. Such a connection has no
- * data packets. */
+/* Keeps the addresses and the reason of a REJ. The report needs them because a rejected connection
+ * has no data packets. */
 static void note_rejection(struct check_report *report, const struct roce_flow_in *in,
                            const struct roce_cm_msg *msg)
 {
@@ -210,7 +212,7 @@ static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_c
     unanswered_cm_add(&check->report->unanswered_cm, msg, in->pkt, in->frame, in->time);
 }
 
-/* Notes a data packet if a REP in the list may be for its sender. */
+/* Notes a data packet if the list contains a REP that its sender may have received. */
 static inline void note_data_packet(struct judge *judge, const struct roce_pkt *pkt)
 {
     struct unanswered_cm *list = &judge->check->report->unanswered_cm;
@@ -259,8 +261,9 @@ static inline void judge_packet(struct judge *judge, const struct parsed_frame *
         note_data_packet(judge, &item->pkt);
 }
 
-/* Prefetches the item that is judged 8 places later, and the state of the connection of the item 3
- * places later. The bytes of the frames are not prefetched: their digests suffice. */
+/* Prefetches the packet that is judged 8 places later (`late`), and the connection state of the
+ * packet 3 places later (`soon`). Does not prefetch the bytes of the frames: the digests of the
+ * packets suffice. */
 static inline void prefetch_items(const struct roce_flow *flow, const struct parsed_frame *late,
                                   const struct parsed_frame *soon)
 {
@@ -286,7 +289,7 @@ static void add_counts(struct check_report *report, const struct frame_counts *c
         report->tunnel[i] += counts->tunnel[i];
 }
 
-/* Chooses the part of a group: the one with the fewest packets so far. */
+/* Chooses the part that judges a group of hosts: the part with the fewest packets so far. */
 static unsigned choose_part(struct check *check, uint32_t group)
 {
     unsigned least = 0;
@@ -298,7 +301,7 @@ static unsigned choose_part(struct check *check, uint32_t group)
     return least;
 }
 
-/* Merges the parts if one is crowded, when no thread judges. */
+/* Merges the parts if one is crowded. Called only while no thread judges packets. */
 static void merge_if_crowded(struct check *check)
 {
     if (!atomic_load(&check->crowded) || check->merged)
@@ -356,7 +359,7 @@ static void look_at_batch(void *user, const struct frame_batch *frames)
     progress_step(&check->progress, check->reader, check->report->frames);
 }
 
-/* Waits until each earlier packet has been judged. */
+/* Waits until all packets before the current one have been judged. */
 static void wait_for_turn(void *user)
 {
     struct judge *judge = user;
@@ -365,7 +368,8 @@ static void wait_for_turn(void *user)
         turns_wait(&judge->check->turns, judge->part, judge->frame);
 }
 
-/* Judges a packet that no other part may overtake, or waits until its part has judged it. */
+/* Handles a packet marked PART_ALONE. The thread of its part `part` waits for all earlier packets,
+ * then judges it; every other thread waits until it is judged. */
 static void judge_alone(struct judge *judge, const struct parsed_frame *item, unsigned part)
 {
     struct turns *turns = &judge->check->turns;
@@ -380,7 +384,7 @@ static void judge_alone(struct judge *judge, const struct parsed_frame *item, un
     turns_reach(turns, part, (uint64_t)item->number + 1);
 }
 
-/* Judges the packets of one of several parts. */
+/* Judges the packets of a batch that belong to this thread's part. */
 static void judge_part(struct judge *judge, const struct frame_batch *frames)
 {
     struct check *check = judge->check;
@@ -435,14 +439,14 @@ static void judge_batch(void *user, unsigned part, const struct frame_batch *fra
     judge_all(&check->judge[0], frames);
     WATCHES(check, on_batch, check->flow);
     if (check->options->json && reader_is_live(check->reader))
-        fflush(check->options->json); /* the stream keeps a write error, which is reported at the
-                                       * end of the check */
+        /* The stream keeps a write error; the end of the check reports it. */
+        fflush(check->options->json);
 }
 
-/* Returns whether several parts judge the capture: the user asked for several threads, no watch
- * needs all packets in one order, and no finding must be reported before the next packet arrives.
- * It is not the default: a part that waits for another one loses its processor on a busy machine.
- */
+/* Returns whether several threads may judge the capture. True requires three conditions: the user
+ * asked for several threads, no watch needs the packets in order, and the capture is a file. One
+ * thread is the default: on a busy machine, a thread that waits for another one loses its
+ * processor. */
 static bool may_split(const struct check *check, unsigned threads)
 {
     const struct check_options *options = check->options;
@@ -498,11 +502,13 @@ static int read_all(struct check *check, struct error *error)
     check->merged = true;
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
-    stop_catching(check); /* SIGINT ends the program again, because the remaining work is short */
+    /* SIGINT terminates the program from here on, because the remaining work is short. */
+    stop_catching(check);
     return rc;
 }
 
-/* Writes an alias for each number in a finding that the final connection no longer has. */
+/* Writes an alias for each connection number that a finding contains but the final report does
+ * not. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;
@@ -519,7 +525,7 @@ static void write_aliases(struct check *check)
     }
 }
 
-/* Returns the name of the capture in messages. */
+/* Returns the name that messages use for the capture. */
 static const char *name_of(const struct check_options *options, const char *path)
 {
     if (options->name)
@@ -527,8 +533,8 @@ static const char *name_of(const struct check_options *options, const char *path
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Opens the capture once, or twice if an annotated copy needs a second pass. Returns 0, or -1 and
- * an error. */
+/* Opens the capture. Opens a second reader if an annotated copy is requested, because the copy
+ * needs a second pass. Returns 0, or -1 and an error. */
 static int open_sources(struct check *check, const char *path, struct error *error)
 {
     bool is_stdin = strcmp(path, "-") == 0;
@@ -539,7 +545,7 @@ static int open_sources(struct check *check, const char *path, struct error *err
         if (annotate_copy_stdin(&copy, error) != 0)
             return -1;
         path = copy;
-        check->report->interrupted = sigint_received(); /* a signal ends the copying */
+        check->report->interrupted = sigint_received(); /* SIGINT ends the copying */
         stop_catching(check);
     }
     check->reader = reader_open_as(path, name, error);
@@ -609,8 +615,9 @@ int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error)
 {
     struct check check = {.options = options, .report = report};
-    struct error same; /* error of the second pass, which fails at the same frame as the first
-                        * pass */
+    /* Error of the second pass. Not reported if the first pass failed: the second pass then fails
+     * at the same frame. */
+    struct error same;
     int rc;
 
     check_report_init(report, options->conn_max, options->keep_findings);

@@ -5,9 +5,10 @@
  *   1. parallel_reader parses the frames and computes ICRCs, on all processors
  *   2. look_at_frames() chooses the part of each packet by its two hosts
  *   3. each part is an observer of rnic/flow with its own thread, which judges the packets of its
- *      hosts. Before a finding or a new connection it waits until all earlier packets were judged
- *      (turns.h), so that the output is that of one thread.
- *   4. finding_groups and check_report collect them; check_json and annotate write them at once
+ *      hosts. Before it reports a finding or a new connection, the thread waits until all earlier
+ *      packets were judged (turns.h). So the output equals that of one thread.
+ *   4. finding_groups and check_report collect the findings; check_json and annotate write each
+ *      finding when it is reported
  *   5. check_text and check_junit print the report
  *
  * The memory used does not depend on the length of the capture. Errors name the file and, if known,
@@ -19,9 +20,9 @@
 #include "base/error.h"
 #include "check/check_report.h"
 
-/* Callbacks for rooms that need each packet or finding, for example to draw or to export packets.
- * Each callback may be NULL. They are called during check_capture(). The check keeps no pointer to
- * them afterwards. */
+/* Callbacks for code that needs each packet or finding, for example to draw or to export packets.
+ * Each callback may be NULL. check_capture() calls the callbacks and keeps no pointer to them after
+ * it returned. */
 struct check_watch {
     void *user; /* first argument of the callbacks */
     void (*on_begin)(void *user, const struct roce_flow *flow); /* called before the first packet */
@@ -32,11 +33,11 @@ struct check_watch {
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     void (*on_conn)(void *user, const struct roce_conn_summary *sum);
-    void (*on_batch)(void *user, const struct roce_flow *flow); /* called after all frames that
-                                                                 * had arrived were processed */
-    void (*on_end)(void *user, const struct roce_flow *flow);   /* called after the last packet;
-                                                                 * roce_flow_owner() is then
-                                                                 * final */
+    /* Called when all frames received so far were judged. */
+    void (*on_batch)(void *user, const struct roce_flow *flow);
+    void (*on_end)(void *user, const struct roce_flow *flow); /* called after the last packet;
+                                                               * roce_flow_owner() is then
+                                                               * final */
 };
 
 struct narrow;
@@ -49,25 +50,27 @@ struct check_options {
     bool progress;      /* show progress on standard error if that is a terminal */
     bool immediate;     /* print errors on standard error as soon as they are found */
     enum roce_profile profile;
-    bool any_order;              /* devices accept packets in any order; otherwise the check
-                                  * recognises such devices */
+    /* Treat all devices as accepting packets in any order; if unset, the check recognises such
+     * devices itself. */
+    bool any_order;
     const struct narrow *narrow; /* selected frames; NULL: all */
     FILE *json;                  /* file for the JSON lines of findings and connections, or NULL */
     bool json_all;               /* write all JSON lines; otherwise their length is limited */
     const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
-    const char *name;   /* name of the capture in messages; NULL: its path */
-    unsigned threads;   /* number of threads that judge; 0: one judges, and each processor parses */
-    size_t mem_max;     /* memory limit of the flow, bytes; 0: its default */
+    const char *name; /* name of the capture in messages; NULL: its path */
+    /* Number of threads that judge packets; 0: one thread judges, and one per processor parses. */
+    unsigned threads;
+    size_t mem_max;     /* memory limit of rnic/flow, bytes; 0: the default of rnic/flow */
     bool sigint_caught; /* the caller called sigint_begin() */
 };
 
 /*
- * Checks the capture at `path` ("-": standard input) and fills `report`, which the caller must
- * free in every case. Returns 0, or -1 and an error. After an error, report->name is NULL if
- * nothing could be read. Otherwise the report covers everything before the error, and
- * report->error points to the message in `error`, which must live as long as the report.
+ * Checks the capture at `path` ("-": standard input) and fills `report`, which the caller must free
+ * in every case. Returns 0, or -1 and an error. After an error, report->name is NULL if no frame
+ * could be read. Otherwise the report covers everything before the error, and report->error points
+ * to the message in `error`, which must live as long as the report.
  */
 int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error);

@@ -362,7 +362,8 @@ static void put_end(struct json_line *line, const char *key, const struct roce_c
     json_line_close(line, '}');
 }
 
-/* Writes the lines that describe what slowed a connection, without their indentation. */
+/* Writes the causes that slowed a connection, as the array `key` of text lines without
+ * indentation. */
 static void put_slow(struct json_line *line, const char *key, const struct roce_conn_summary *sum)
 {
     char *text = NULL;
@@ -381,7 +382,8 @@ static void put_slow(struct json_line *line, const char *key, const struct roce_
     json_line_close(line, ']');
 }
 
-/* Writes the waits of the side with the longer total wait, with their causes. */
+/* Writes how long the requester waited before retransmissions, one element for each cause. Of the
+ * two sides, only the side with the longer total wait is written. */
 static void put_waits(struct json_line *line, const char *key, const struct roce_conn_summary *sum)
 {
     struct slow_wait wait[SLOW_WAITS];
@@ -454,8 +456,8 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
 /* ---- summary -----------------------------------------------------------------------------------
  */
 
-/* Writes the number of frames for each tunnel type: of opened tunnels if `open` is set, otherwise
- * of tunnels that were not opened. */
+/* Writes the number of frames for each tunnel type. `open`: only tunnel types whose inner packets
+ * the check judges; otherwise only the other types. */
 static void put_tunnels(struct json_line *line, const char *key, const struct check_report *r,
                         bool open)
 {

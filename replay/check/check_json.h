@@ -10,20 +10,21 @@
 #include "check/check_report.h"
 #include "util/shard.h"
 
-/* Each function writes one line. Returns 0, or -1 if the line could not be written. */
+/* Writes a finding or a connection. Each function of this header writes one line and returns 0, or
+ * -1 if the line could not be written. */
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding);
 int check_json_conn(FILE *out, const char *file, const struct check_conn *conn);
 
 /* Writes a congestion episode that has ended. */
 int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode);
 
-/* Writes an alias: connection number `stream` in earlier findings is now part of connection
- * `is`. */
+/* Writes an alias: findings with connection number `stream` belong to connection `is`. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 
 int check_json_summary(FILE *out, const struct check_report *report, int status);
 
-/* One capture of a shard, for rocedrill merge: its place, its status and its texts. */
+/* Result of one capture in the output of a shard (a process that checks a share of the captures).
+ * `rocedrill merge` joins the results of all shards. */
 struct check_part {
     const char *file;
     size_t position; /* number of the capture among those of all shards, from 0 */
@@ -32,7 +33,8 @@ struct check_part {
     const char *text, *junit;
 };
 
-/* Print the first line of the output of a shard, and the line after the summary of a capture. */
+/* check_json_shard() writes the first line of a shard's output. check_json_part() writes the line
+ * after the summary of each capture. */
 int check_json_shard(FILE *out, const struct shard *shard);
 int check_json_part(FILE *out, const struct check_part *part);
 

@@ -22,7 +22,8 @@ static bool conn_fails(const struct finding_group *g)
     return g->first.severity == ROCE_SEV_ERROR && !g->first.known;
 }
 
-/* Prints the findings of one connection that fail the check, or those that do not. */
+/* Prints the findings of connection `stream`: those that fail the check as failures, or if there
+ * are none, the other findings as system-out. */
 static void put_findings(FILE *out, const struct check_report *r, uint32_t stream)
 {
     uint32_t cnt;

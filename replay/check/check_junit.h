@@ -12,7 +12,7 @@
 void check_junit_begin(FILE *out);
 void check_junit_add(FILE *out, const struct check_report *report);
 
-/* Prints the test suite of a capture of which nothing could be read. */
+/* Prints a test suite with an error, for a capture from which no frame could be read. */
 void check_junit_fault(FILE *out, const char *name, const char *error);
 
 void check_junit_end(FILE *out);

@@ -27,8 +27,8 @@ static void trim_conns(struct check_report *report)
         report->conn_cnt = report->conn_max;
 }
 
-/* Returns whether a connection is worse than the worst one so far: by its state, then by the time
- * that it waited. */
+/* Returns whether a connection is worse than report->worst. Compares the states; if they are equal,
+ * compares the total wait before retransmissions. */
 static bool is_worse(const struct check_report *report, const struct roce_conn_summary *sum)
 {
     enum headline_state now = headline_state(sum), before = headline_state(&report->worst);

@@ -27,17 +27,20 @@ struct check_report {
     const char *name;            /* name of the capture */
     const struct narrow *narrow; /* selected frames; NULL: all */
     uint32_t frames;
-    uint64_t foreign;                 /* number of frames of other protocols */
-    uint64_t pauses;                  /* number of those frames that are PAUSE frames, which stop
-                                       * the sender at the other end of a link */
+    uint64_t foreign; /* number of frames of other protocols */
+    /* Number of Ethernet PAUSE frames (flow control); `foreign` includes them. */
+    uint64_t pauses;
     uint64_t tunnel[ROCE_TUNNEL_CNT]; /* number of frames by tunnel type; [0] counts frames without
                                        * a tunnel */
     uint64_t unreadable;              /* number of RoCE frames that are cut or malformed before the
                                        * end of the BTH */
-    uint64_t cut;                     /* number of frames captured only in part */
-    uint64_t unverified;              /* number of packets whose ICRC could not be computed */
-    uint64_t zero_checksums;          /* number of packets with an IPv4 header checksum of 0 */
-    bool no_icrc;                     /* the user switched off the computation of ICRCs */
+    /* Number of frames shorter than on the wire, because of the snaplen. */
+    uint64_t cut;
+    uint64_t unverified; /* number of packets whose ICRC could not be computed */
+    /* Number of packets with an IPv4 header checksum of 0, because the capturing host left it to
+     * its NIC (checksum offload). */
+    uint64_t zero_checksums;
+    bool no_icrc; /* the user switched off the computation of ICRCs */
     uint64_t first_time, last_time;
     enum roce_profile profile;
     struct roce_flow_totals totals;
@@ -50,18 +53,21 @@ struct check_report {
     /* Connections that the report lists, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
-    uint64_t ended; /* number of all connections */
-    /* Number of connections that failed, got stuck, were slow, or violated a rule. */
+    uint64_t ended; /* number of all connections, listed or not */
+    /* Number of connections that failed, that got stuck, that were slow, and that violated a
+     * rule. */
     uint64_t failed, stuck, slow, violated;
-    uint64_t lossy, marked; /* number of connections that lost messages, or whose congestion marks
-                             * were answered with no CNP */
-    /* number of connections with problems, and the worst connection, whose pointers are NULL
-     * (headline.h) */
+    /* `lossy`: number of connections that lost messages. `marked`: number of connections with a
+     * side that received ECN CE marks and sent no CNP. */
+    uint64_t lossy, marked;
+    /* `troubled`: number of connections with problems. `worst`: the worst of them; its pointers are
+     * NULL. See headline.h. */
     uint64_t troubled;
     struct roce_conn_summary worst;
-    uint64_t unseen; /* number of requests that were acknowledged but not
-                      * captured */
-    /* Number of connections, and of findings and congestion episodes, without a JSON line. */
+    /* Number of requests that the capture lacks although their ACKs were captured. */
+    uint64_t unseen;
+    /* Number of connections, and number of findings and congestion episodes, for which no JSON line
+     * was written because of the size limit. */
     uint64_t conns_not_listed, findings_not_listed;
     uint64_t copies; /* number of packets that were captured twice */
 
@@ -77,20 +83,20 @@ void check_report_free(struct check_report *report); /* Frees the report. A zero
 /* Adds a connection that has ended. */
 void check_report_add(struct check_report *report, const struct roce_conn_summary *sum);
 
-/* Completes the report after the last packet. `flow` must still exist, because it records which
- * streams belong to one connection. */
+/* Completes the report after the last packet. `flow` must still exist, because it records which two
+ * directions form one connection. */
 void check_report_finish(struct check_report *report, const struct roce_flow *flow);
 
 /* Returns the verdict on a capture: VIOLATED if an ERROR finding is not a known deviation, SKIPPED
- * without a RoCE packet, else HOLDS. A QP that failed within the rules does not change the verdict.
- */
+ * if the capture has no RoCE packet, otherwise HOLDS. A QP that failed within the rules does not
+ * change the verdict. */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
 /* Returns the number of findings that are known deviations. */
 uint64_t check_report_known(const struct check_report *report);
 
-/* Returns the name of the implementation whose known deviations were excused: the one that the user
- * named, or the recognised one. Returns NULL if there is none. */
+/* Returns the name of the peer's implementation whose known deviations are not counted as errors.
+ * The user named it, or the check recognised it. Returns NULL if there is none. */
 const char *check_report_peer(const struct check_report *report);
 
 /* Prints the report: a summary, or with `verbose` everything. */

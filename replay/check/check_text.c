@@ -156,8 +156,8 @@ struct scope {
     char text[64];
 };
 
-/* Returns the scope of a filter. With the plugin, Wireshark numbers connections as the report of a
- * whole capture does. */
+/* Returns the display filter for a connection. Uses the plugin's connection number, which equals
+ * ours only if the whole capture was checked. Otherwise uses frame numbers. */
 static struct scope scope_of(const struct page *page, const struct roce_conn_facts *facts)
 {
     const struct narrow *narrow = page->r->narrow;
@@ -288,8 +288,8 @@ static void print_slow(struct page *page, const struct roce_conn_summary *sum)
     slow_causes_print(page->out, sum, scope.text);
 }
 
-/* Prints the reasons of the connections of one kind, up to a limit. `cnt` is the number of all
- * connections of this kind. */
+/* Calls `print` for each connection for which `kind` returns true, up to a limit. `cnt` is the
+ * number of all connections of this kind. */
 static void print_stories(struct page *page, bool (*kind)(const struct roce_conn_summary *),
                           void (*print)(struct page *, const struct roce_conn_summary *),
                           uint64_t cnt, const char *what)
@@ -310,7 +310,8 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
                 page->verbose ? "" : " (-v)");
 }
 
-/* Prints the sides of a connection that lost messages for good: UC does not retransmit. */
+/* Prints how many messages each side of a UC connection lost. UC does not retransmit, so they are
+ * lost for good. */
 static void print_lost(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct scope scope = scope_of(page, &sum->facts);
@@ -337,7 +338,7 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
     }
 }
 
-/* Prints the sides whose congestion marks the other side did not answer. */
+/* Prints each side whose packets had ECN CE marks although the other side sent no CNP. */
 static void print_marked(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct scope scope = scope_of(page, &sum->facts);
@@ -515,7 +516,8 @@ static void print_known(const struct page *page)
                 : "");
 }
 
-/* Returns the number of groups that the summary lists. */
+/* Returns the number of finding groups that the report may list. Without -v, groups of known
+ * deviations are not counted. */
 static uint32_t listed_cnt(const struct page *page)
 {
     const struct finding_groups *groups = &page->r->groups;

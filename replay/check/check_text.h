@@ -7,16 +7,16 @@
 #include "util/cli_opts.h"
 #include "util/strbuf.h"
 
-/* Returns the arrow that marks packets sent by a side. */
+/* Returns the arrow for packets sent by side 0 or side 1. */
 const char *check_text_arrow(unsigned side);
 
-/* Appends a count and its noun, such as "3 duplicates", after *sep, and sets *sep to a comma.
- * Appends nothing if `cnt` is 0. */
+/* Appends *sep, then a count and its noun, such as "3 duplicates". Sets *sep to a comma. Appends
+ * nothing if `cnt` is 0. */
 void check_text_list(struct strbuf *t, const char **sep, uint64_t cnt, const char *one,
                      const char *many);
 
 /* Appends the counts of findings, such as "1 error, 2 notes, 2 known deviations" or "no findings".
- * `known` is the part of `cnt` that is known deviations. */
+ * `known` counts the known deviations; `cnt` includes them. */
 void check_text_findings(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT],
                          const uint64_t known[ROCE_SEV_CNT]);
 
@@ -24,8 +24,8 @@ void check_text_findings(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT],
  * memory regions. */
 void check_text_conn(FILE *out, const struct check_conn *c, bool verbose);
 
-/* Prints the last line of the text on several captures. cnt: number of captures with each exit
- * status. */
+/* Prints the last line of the text report on several captures. cnt[s]: number of captures with exit
+ * status s. */
 void check_text_sum(FILE *out, const size_t cnt[EXIT_UNUSABLE + 1], size_t captures);
 
 #endif

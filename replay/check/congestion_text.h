@@ -8,11 +8,11 @@
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
-/* Appends, after the number of CNPs that a side sent, the times between these CNPs and their
- * relation to the ECN marks. */
+/* Appends text about the CNPs that a side sent: the times between them and their relation to the
+ * ECN marks. The caller has already appended their number. */
 void congestion_text_cnps(struct strbuf *t, const struct roce_endpoint_summary *side);
 
-/* Appends the effect of the CNPs that a side received on its sending rate. Appends nothing if the
+/* Appends how the sending rate of a side changed after it received CNPs. Appends nothing if the
  * side received no CNP. */
 void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *side);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* State of a connection at its end: failed, stuck, or neither. */
+/* Problems of a connection: it failed, got stuck, lost messages, or ignored ECN marks. */
 #ifndef REPLAY_CHECK_CONN_STATE_H
 #define REPLAY_CHECK_CONN_STATE_H
 
@@ -12,11 +12,10 @@ bool check_conn_failed(const struct roce_conn_summary *sum);
  * stopped. */
 bool check_conn_stuck(const struct roce_conn_summary *sum);
 
-/* Returns whether messages were lost that the service does not retransmit. */
+/* Returns whether a service without retransmission (UC) lost messages. */
 bool check_conn_lossy(const struct roce_conn_summary *sum);
 
-/* Returns whether packets of a side had congestion marks, and the other side answered none of them
- * with a CNP. */
+/* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
 bool check_conn_marked(const struct roce_conn_summary *sum);
 

@@ -5,7 +5,7 @@
 #include "check/slow_causes.h"
 #include "wire/codes.h"
 
-#define LARGE_LEN 1500u /* payload, bytes, for which a packet needs jumbo frames */
+#define LARGE_LEN 1500u /* payload, bytes; packets with this payload or more need jumbo frames */
 
 static struct check_latency latency_of(const struct roce_hist *hist)
 {
@@ -99,8 +99,8 @@ void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum)
     add_end(t, &sum->side[1]);
 }
 
-/* Returns the completion status that the requester's program gets, with the name and number that
- * verbs uses. Returns NULL if the status is unknown. */
+/* Returns the completion status of the failed work request, as the verbs name and its number.
+ * Returns NULL if the status is unknown. */
 static const char *status_of(const struct roce_conn_summary *sum)
 {
     switch (sum->facts.end) {
@@ -126,8 +126,8 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 
 #define RETRY_MAX 7 /* largest retry_cnt of a QP */
 
-/* Appends which QP enters the error state and the completion status that its program gets. For a QP
- * that never gives up, appends that instead. */
+/* Appends which QP enters the error state, and the completion status of its work request. If the QP
+ * retransmits more often than any retry_cnt allows, appends that it never gives up. */
 static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
@@ -155,7 +155,7 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
     add_fate(t, sum);
 }
 
-/* Consequence of a NAK with a reserved code, which depends on the requester. */
+/* What happens after a NAK with a reserved code; it depends on the requester. */
 #define WITHOUT_MEANING                                                                            \
     " if it treats the code as an error (Linux Soft-RoCE does: its program gets "                  \
     "IBV_WC_REM_OP_ERR (11)); a requester that ignores the code fails with "                       \
@@ -175,8 +175,8 @@ static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
     strbuf_addf(t, " enters the error state" WITHOUT_MEANING);
 }
 
-/* Appends the completion status after a NAK that stopped a QP, unless the NAK did not reach the
- * requester. */
+/* Appends the completion status after a fatal NAK. If the requester retransmitted the request
+ * afterwards, appends that the NAK did not reach it. */
 static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const char *status = status_of(sum);
@@ -340,8 +340,8 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, "; check also the path MTU of both QPs");
 }
 
-/* Appends a hint that large packets may be lost although small ones arrive. The cause is a switch
- * without jumbo frames, or QPs with different path MTUs. */
+/* Appends a hint if the request has large packets. They may be lost although small ones arrive,
+ * because of a switch without jumbo frames or of QPs with different path MTUs. */
 static void hint_large(struct strbuf *t, const struct history_event *request)
 {
     if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)

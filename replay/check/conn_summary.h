@@ -17,9 +17,9 @@ struct check_latency {
 };
 
 struct check_conn {
-    struct roce_conn_summary sum; /* Summary of the connection. `latency` and `region` below
-                                   * store the data of its pointers. A pointer in the summary is
-                                   * NULL if there is no data for it. */
+    /* Summary of the connection. Its pointers point to `latency`, `rtt` and `region` below, or are
+     * NULL if there is no data. */
+    struct roce_conn_summary sum;
     struct check_latency latency[2][ROCE_OPER_CNT];
     struct check_latency rtt[2];
     struct roce_region region[2][ROCE_REGIONS_MAX];

@@ -53,8 +53,8 @@ static void put_line(FILE *out, unsigned side, const char *what, const char *tex
 }
 
 /* Appends the number of completed operations and their latency, as " (9 completed; median 3 µs, p99
- * 5 µs, max 5 µs)". For a single latency appends " in 3 µs". If `known` is set, the capture would
- * show a completion, so 0 completed operations are printed too. */
+ * 5 µs, max 5 µs)". For a single operation, appends " in 3 µs". `known`: the capture would show
+ * every completion, so a count of 0 is printed too. */
 static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
                           const struct check_latency *latency, bool known)
 {
@@ -81,19 +81,19 @@ static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
     }
 }
 
-/* Returns whether each response was matched with its request as soon as it was captured. */
+/* Returns whether the check matched the responses with their requests while it read the capture. A
+ * connection whose two directions are paired only at the end (ROCE_PAIRED_ALONE) has no matched
+ * responses. */
 static bool are_matched(const struct roce_conn_summary *sum)
 {
-    return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE; /* ROCE_PAIRED_ALONE:
-                                                                          * paired only at the end
-                                                                          * of the capture */
+    return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE;
 }
 
-/* Returns whether the capture would show that operations of this kind were completed. */
+/* Returns whether the capture shows every completion of operations of this kind. */
 static bool would_show(const struct check_conn *c, enum roce_oper oper)
 {
-    bool cut = oper == ROCE_OPER_READ && c->sum.facts.truncated; /* the frame may be cut before the
-                                                                  * length of the READ */
+    /* The snaplen may cut a READ request before its length. */
+    bool cut = oper == ROCE_OPER_READ && c->sum.facts.truncated;
 
     return c->sum.facts.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
 }
@@ -170,7 +170,8 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
     check_text_list(&t, &sep, s->copies, "copy", "copies");
     check_text_list(&t, &sep, s->out_of_order, "out of order", "out of order");
     check_text_list(&t, &sep, s->late_responses, "response out of order", "responses out of order");
-    if (s->missing_psns > s->out_of_order) /* late packets are not missing */
+    /* The out-of-order packets arrived late, so they are not missing. */
+    if (s->missing_psns > s->out_of_order)
         check_text_list(&t, &sep, s->missing_psns - s->out_of_order, "PSN missing", "PSNs missing");
     check_text_list(&t, &sep, s->missing_repeats, "retransmission missing",
                     "retransmissions missing");
@@ -201,7 +202,8 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
         put_line(out, i, "", buf);
 }
 
-/* Prints that the receiver of this direction accepts packets in any order, and the evidence. */
+/* Prints that the receiver of the packets of side `i` accepts them in any order, and the packets
+ * that show it. */
 static void print_order(FILE *out, const struct roce_endpoint_summary *s,
                         const struct roce_endpoint_summary *peer, unsigned i)
 {

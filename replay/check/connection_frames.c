@@ -9,8 +9,10 @@
 /* A packet, with the connection number that the engine reported for it. */
 struct numbered_packet {
     uint32_t frame, conn_index;
-    uint32_t cm_conn_index; /* connection that a CM message sets up or ends, or ROCE_NO_CONN */
-    uint64_t tid;           /* CM message: transaction id, equal for all messages of an exchange */
+    /* Connection that this CM message sets up or ends; ROCE_NO_CONN for other packets. */
+    uint32_t cm_conn_index;
+    /* Transaction ID, equal for all messages that set up one connection; 0 for other packets. */
+    uint64_t tid;
 };
 
 #define TIDS_MAX 16u
@@ -63,7 +65,8 @@ static bool is_wanted(const struct first_pass *pass, const struct roce_flow *flo
     return conn != ROCE_NO_CONN && roce_flow_conn_index(flow, conn) == pass->narrow->connection;
 }
 
-/* Adds a packet of the connection. Keeps the transaction id of its CM message. */
+/* Adds the packet if it belongs to the wanted connection. Keeps the transaction ID if it is a CM
+ * message. */
 static void add_packet(struct first_pass *pass, const struct roce_flow *flow,
                        const struct numbered_packet *packet)
 {
@@ -80,8 +83,8 @@ static void add_packet(struct first_pass *pass, const struct roce_flow *flow,
         pass->tid[pass->tid_cnt++] = packet->tid;
 }
 
-/* Adds the CM messages that have the transaction id of a message of the connection. This includes
- * the REQ, which precedes the number of its connection. */
+/* Adds the CM messages that have the transaction ID of a CM message of the connection. So the REQ
+ * is added too, although the connection had no number yet when the REQ was read. */
 static void add_exchanges(struct first_pass *pass)
 {
     for (size_t i = 0; i < pass->cnt; i++)

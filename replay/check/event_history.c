@@ -7,10 +7,11 @@
 #include "capture/packet_text.h"
 #include "wire/codes.h"
 
-#define PLACES 65536u /* number of slots, a power of two; a full table needs 47 MB */
+/* Number of slots, a power of two; if all are used, the table needs 47 MB. */
+#define PLACES 65536u
 
-/* Flags that separate events: a packet whose flags differ from those of the current event begins a
- * new event. */
+/* Flags that separate events. A packet begins a new event if one of these flags differs from the
+ * preceding packet. */
 #define TELLING                                                                                    \
     (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST | ROCE_AN_OUT_OF_ORDER | ROCE_AN_PSN_GAP | \
      ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \
@@ -28,8 +29,8 @@ struct event_history {
 
 struct event_history *event_history_new(void)
 {
-    return calloc(1, sizeof(struct event_history)); /* the kernel allocates a page when it is first
-                                                     * used */
+    /* Untouched slots cost no memory: the kernel allocates a page when it is first used. */
+    return calloc(1, sizeof(struct event_history));
 }
 
 void event_history_del(struct event_history *history)
@@ -78,8 +79,8 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
         return;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
-        /* Ignore the syndrome of ACKs: its credits change often, and a new credit value must not
-         * begin a new event. */
+        /* Ignore the syndrome of ACKs: it contains the credit count, which changes often, and must
+         * not begin a new event. */
         if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
             e.syndrome = pkt->aeth.syndrome;
     }

@@ -2,7 +2,8 @@
 /*
  * History of the last events of each connection, printed if the connection fails. Consecutive
  * packets of one kind are one event. The memory used is fixed: connections whose numbers are equal
- * modulo the number of slots share a slot, and the latest of them uses it.
+ * modulo the number of slots share one slot. The connection with the latest packet overwrites the
+ * events of the others.
  */
 #ifndef REPLAY_CHECK_EVENT_HISTORY_H
 #define REPLAY_CHECK_EVENT_HISTORY_H
@@ -20,8 +21,9 @@ struct history_event {
     uint32_t flags; /* enum roce_analysis of the last packet of the event */
     uint32_t msn, rkey, dma_len, payload;
     uint64_t time, last_time, va;
-    uint64_t wait; /* retransmission: time since the latest transmission, ns; RNR NAK: advertised
-                    * wait, ns */
+    /* Ns; for a retransmission: time since the preceding transmission; for an RNR NAK: the wait
+     * that it demands. */
+    uint64_t wait;
     uint8_t opcode, syndrome, side;
     uint8_t cause; /* enum roce_cause of the retransmission */
     bool has_key, bad_icrc;
@@ -33,8 +35,8 @@ struct event_history;
 struct event_history *event_history_new(void);
 void event_history_del(struct event_history *history);
 
-/* Returns whether connections with higher numbers may soon share slots. Until then, several threads
- * may add the packets of different connections. */
+/* Returns whether connections with numbers above `stream` share slots with others. While it returns
+ * false, several threads may add packets of different connections. */
 bool event_history_is_full(uint32_t stream);
 
 /* Adds a packet with the observer's analysis of it. */
@@ -45,12 +47,12 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
 unsigned event_history_of(const struct event_history *history, uint32_t stream,
                           struct history_event out[HISTORY_EVENTS]);
 
-/* Returns the latest of `cnt` events whose requests are from this side and include the PSN, or NULL
- * if there is none. */
+/* Returns the latest of `cnt` events that consists of requests sent by `side` and includes the
+ * request with `psn`. Returns NULL if there is none. */
 const struct history_event *event_history_request(const struct history_event *events, unsigned cnt,
                                                   unsigned side, uint32_t psn);
 
-/* Adds one event as text, without frame numbers and times. */
+/* Appends one event as text, without frame numbers and times. */
 void history_event_text(struct strbuf *t, const struct history_event *event);
 
 #endif

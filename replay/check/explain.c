@@ -56,8 +56,8 @@ void explain_list_rules(FILE *out)
     }
 }
 
-/* Returns the rule whose number equals the number at the end of `id`. The numbers are unique, but
- * users often confuse the prefixes. */
+/* Returns the rule whose number equals the number at the end of `id`, whatever its prefix: users
+ * often confuse the prefixes. Returns ROCE_RULE_CNT if there is none. */
 static enum roce_rule find_by_number(const char *id)
 {
     const char *dash = strrchr(id, '-'), *number = dash ? dash + 1 : id;
@@ -124,7 +124,7 @@ int explain_rule(FILE *out, const char *id)
         rule = find_by_number(upper);
         if (rule == ROCE_RULE_CNT)
             return -1;
-        if (strchr(upper, '-')) { /* the user wrote another prefix, not only the number */
+        if (strchr(upper, '-')) { /* the user wrote a wrong prefix; a number alone is allowed */
             fprintf(out, "There is no ");
             put_escaped(out, upper);
             fprintf(out, "; this number is %s:\n\n", roce_rule_info(rule)->id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The display filters of Wireshark in the text report. They use the fields of the plugin. */
+/* Prints display filters of Wireshark in the text report. The filters use */
 #ifndef REPLAY_CHECK_FILTER_TEXT_H
 #define REPLAY_CHECK_FILTER_TEXT_H
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_MAX 65536u  /* 10 MB; use --json for more groups */
-#define KEPT_MAX   262144u /* 25 MB */
+#define GROUPS_MAX 65536u  /* limit of groups, 10 MB; the option --json lists every finding */
+#define KEPT_MAX   262144u /* limit of kept findings, 25 MB */
 
 struct group_key {
     uint32_t conn, rule, severity, side;
@@ -110,7 +110,7 @@ static int compare_groups(const void *a, const void *b)
     return 0;
 }
 
-/* Merges the groups of a rule into one group. */
+/* Merges the groups of all connections for `rule` into one group. */
 static void merge_groups(struct finding_groups *groups, enum roce_rule rule)
 {
     uint32_t cnt = 0;
@@ -144,8 +144,8 @@ void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *
         uint32_t stream = f->conn_index == ROCE_NO_CONN ? f->conn_index
                                                         : roce_flow_conn_index(flow, f->conn_index);
 
-        /* In its own connection number, such a direction was side 0. In the connection that it
-         * joined, it is side 1. */
+        /* This direction had a connection number of its own, where it was side 0. It now belongs to
+         * the connection `stream`, where it is side 1. */
         if (stream != f->conn_index)
             f->side ^= 1;
         f->conn_index = stream;

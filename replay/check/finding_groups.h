@@ -16,12 +16,13 @@
 struct finding_group {
     struct roce_finding first;
     uint64_t cnt;
-    uint32_t conns; /* number of connections if findings of several connections were merged
-                     * (`first` then has no connection number); 0 if they belong to one
-                     * connection or none */
+    /* Number of connections whose findings were merged into this group (`first` then has no
+     * connection number); 0 if the findings belong to one connection or to none. */
+    uint32_t conns;
     uint32_t frame[FINDING_GROUP_FRAMES]; /* frame numbers of the first findings */
-    uint32_t kept, kept_last;             /* first and last of these findings: index + 1 into
-                                           * finding_groups.kept; 0 if there is none */
+    /* First and last finding of this group: index + 1 into finding_groups.kept; 0 if there is
+     * none. */
+    uint32_t kept, kept_last;
 };
 
 struct kept_finding {
@@ -36,9 +37,9 @@ struct finding_groups {
     struct kept_finding *kept; /* every finding, if `keep` is set */
     uint32_t kept_cnt, kept_cap;
     bool keep;
-    uint64_t not_kept; /* number of findings without a group, because of the limit or because memory
-                        * ran out */
-    struct keymap index; /* assigns a number to each group */
+    /* Number of findings without a group, because of GROUPS_MAX or because memory ran out. */
+    uint64_t not_kept;
+    struct keymap index; /* maps connection, rule, severity and side to a group */
 };
 
 /* Initializes the groups. `keep`: keep every finding, not only the first frames of each group. */
@@ -49,10 +50,10 @@ void finding_groups_free(struct finding_groups *groups); /* Frees the groups. Ze
 void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 
 /* Sorts the groups after the last finding was added: by connection, then severity, then frame.
- * Groups of no connection or of several connections are last. Before that, replaces each connection
- * number by the final one. Merges equal findings of many connections into one group, because the
- * capture is their common cause; does not merge if every finding is kept. No finding can be added
- * afterwards. */
+ * Groups of no connection or of several connections are last. Before sorting, replaces each
+ * connection number by the final one. Unless `keep` is set, also merges the findings PAIR_UNKNOWN
+ * of all connections into one group, because the capture is their common cause. No finding can be
+ * added afterwards. */
 void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow);
 
 /* Returns the first group of a connection. The groups of a connection are consecutive; *cnt

@@ -31,7 +31,7 @@ const char *headline_state_name(enum headline_state state)
 /* ---- numbers -----------------------------------------------------------------------------------
  */
 
-/* Appends a number and its noun, with an "s" unless it is 1. */
+/* Appends a number and its noun. The noun has an "s" unless the number is 1. */
 static void add_count(struct strbuf *t, uint64_t cnt, const char *noun)
 {
     strbuf_addf(t, "%" PRIu64 " %s%s", cnt, noun, cnt == 1 ? "" : "s");

@@ -8,8 +8,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Limits in percent of the packets and of the time. A cause of slowness below both limits is not
- * reported. */
+/* Limits in percent of the packets and of the duration of a connection. A connection below both
+ * limits is not reported as slow. */
 #define PACKETS_PERCENT 1u
 #define TIME_PERCENT    5u
 
@@ -21,8 +21,9 @@ struct direction {
     const struct roce_conn_facts *facts;
     uint64_t ns;   /* duration of the connection, ns */
     uint64_t naks; /* number of go-back-N retransmissions after a sequence NAK */
-    uint64_t gone; /* number of packets that never reached the capture point, retransmissions
-                    * excluded */
+    /* Number of packets that were lost before the capture point; retransmissions are not
+     * counted. */
+    uint64_t gone;
 };
 
 static uint64_t go_back_cnt(const struct direction *w, enum roce_cause cause)
@@ -60,8 +61,8 @@ static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 /* ---- the causes --------------------------------------------------------------------------------
  */
 
-/* Returns whether packets were reordered, not lost: at least every second sequence NAK belongs to
- * an out-of-order packet. */
+/* Returns whether packets were reordered, not lost. True if out-of-order packets explain at least
+ * half of the sequence NAKs. */
 static bool is_overtaken(const struct direction *w)
 {
     return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
@@ -103,7 +104,8 @@ static void look_damaged(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to the capture point");
 }
 
-/* Returns whether packets were lost. Returns false if damaged packets explain all sequence NAKs. */
+/* Returns whether packets were lost: there were sequence NAKs, and neither reordered nor damaged
+ * packets explain them all. */
 static bool is_lost(const struct direction *w)
 {
     return w->naks > 0 && !is_overtaken(w) && w->mine->bad_icrc < w->naks;
@@ -142,8 +144,8 @@ static void look_lost(struct strbuf *t, const struct direction *w)
     }
 }
 
-/* Returns whether READs were retransmitted although all their responses arrived, but out of order
- * or too late. */
+/* Returns whether READs were retransmitted although all their responses arrived. The responses
+ * arrived out of order or too late. */
 static bool is_answer_overtaken(const struct direction *w)
 {
     return w->its->late_responses >= 2 && !w->its->any_order &&
@@ -192,8 +194,8 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
 
-/* Appends which READ responses the requester lacked, and where to search for their loss. `all` is
- * the number of all go-backs of this kind. */
+/* Appends which READ responses the requester did not receive, and where to search for their loss.
+ * `all` is the number of all retransmissions of READs because of missing responses. */
 static void add_missing_response(struct strbuf *t, const struct direction *w,
                                  const struct roce_read_restarts *r, uint64_t all)
 {
@@ -282,7 +284,8 @@ static void look_late(struct strbuf *t, const struct direction *w)
                     sep, *sep ? "otherwise " : "");
 }
 
-/* Returns whether the requester chooses the wait before a retransmission itself. */
+/* Returns whether the requester uses adaptive retransmission: it chooses the wait before a
+ * retransmission itself, not by the local ACK timeout. */
 static bool is_adaptive(const struct direction *w)
 {
     return w->mine->adaptive && is_late(w);
@@ -340,7 +343,8 @@ static void look_unready(struct strbuf *t, const struct direction *w)
                 ", post receives earlier, or post more; each RNR NAK costs at least min_rnr_timer");
 }
 
-/* Returns whether requests that need no receive WQE were answered with RNR NAKs. */
+/* Returns whether the responder answered requests that need no receive WQE with RNR NAKs. Usually
+ * it then pages in memory (ODP). */
 static bool is_paged(const struct direction *w)
 {
     return w->its->rnr_paged > 0;
@@ -355,7 +359,7 @@ static void say_paged(struct strbuf *t, const struct direction *w)
                 w->its->rnr_paged,
                 w->its->may_be_rxe ? ", or it is Linux Soft-RoCE and its transmit queue was full"
                                    : "");
-    if (!is_unready(w)) /* say_unready() has already printed both times */
+    if (!is_unready(w)) /* if is_unready(), say_unready() has already appended the waits */
         add_waited(t, w);
 }
 
@@ -392,7 +396,8 @@ static void look_congested(struct strbuf *t, const struct direction *w)
                     w->mine->ce_marked, w->mine->ce_marked == 1 ? " is marked" : "s are marked");
 }
 
-/* Returns whether some retransmissions have none of the other causes. */
+/* Returns whether there were retransmissions of unknown cause and none of the other causes
+ * applies. */
 static bool is_unexplained(const struct direction *w)
 {
     return go_back_cnt(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) &&
@@ -451,13 +456,14 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     struct direction a = direction_of(sum, 0), b = direction_of(sum, 1);
 
     if (sum->facts.svc != ROCE_SVC_RC &&
-        sum->facts.svc != ROCE_SVC_XRC) /* for other services, the requester does not wait for
-                                         * lost packets */
+        /* With other services, the requester does not wait for lost packets. */
+        sum->facts.svc != ROCE_SVC_XRC)
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }
 
-/* Waits, in the order of the report. An implied NAK is a kind of READ gap. */
+/* Names of the waits, in the order of the report. Retransmissions after an implied NAK count as
+ * waits for READ data. */
 static const struct {
     enum roce_cause cause;
     const char *id, *what, *label;
@@ -484,7 +490,7 @@ static uint64_t all_waited_ns(const struct roce_endpoint_summary *side)
     return all;
 }
 
-/* Prints the time that the go-backs cost, by their cause. */
+/* Prints how long the requester waited before retransmissions, for each cause. */
 static void print_waits(FILE *out, const struct direction *w, const char *arrow)
 {
     uint64_t all = all_waited_ns(w->mine);
@@ -512,7 +518,7 @@ static void print_waits(FILE *out, const struct direction *w, const char *arrow)
     fprintf(out, "%s\n", buf);
 }
 
-/* Prints the part of the packets and of the payload that the requester retransmitted. */
+/* Prints which percentage of the packets and of the payload the requester retransmitted. */
 static void print_retransmitted(FILE *out, const struct direction *w, const char *arrow)
 {
     uint64_t again = retransmitted_cnt(w->mine), bytes = 0;

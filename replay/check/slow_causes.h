@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Slow causes: describes why a connection was slow that did not fail. Examples are lost, reordered
+ * Slow causes: describes why a connection that did not fail was slow. Examples are lost, reordered
  * or damaged packets, missing responses, receive queues without WQEs, and congestion.
  */
 #ifndef REPLAY_CHECK_SLOW_CAUSES_H
@@ -10,14 +10,15 @@
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
-/* Returns whether the slow causes cost enough to be reported: in packets retransmitted or damaged,
- * or in time. Returns false for a connection that failed or got stuck, because the report describes
- * it elsewhere. Also returns false if no requester waits for lost packets. */
+/* Returns whether a connection was slow: retransmitted or damaged packets, or the time that they
+ * cost, exceed a limit. Returns false for a connection that failed or got stuck, because the report
+ * describes it elsewhere. Also returns false for UC and UD, where no requester waits for lost
+ * packets. */
 bool check_conn_slow(const struct roce_conn_summary *sum);
 
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
  * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
- * the connection; each cause then has the filter for its packets. NULL: no filters. */
+ * the connection; a filter for its packets is printed after each cause. NULL prints no filters. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope);
 
 /* A part of the time that a connection spent waiting. */
@@ -30,8 +31,8 @@ struct slow_wait {
 
 #define SLOW_WAITS 5u
 
-/* Sets the waits of the side with the longer total wait, longest first, and the number of that
- * side. Returns the number of waits; 0 if no side waited. */
+/* Fills `wait` with the waits of the side that waited longer in total, longest first. Sets *side to
+ * the number of that side. Returns the number of waits; 0 if no side waited. */
 unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait wait[SLOW_WAITS],
                            unsigned *side);
 

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-/* Looks before the thread yields its processor: about 1 us. */
+/* Number of polls, about 1 us in total, before the waiting thread yields its processor. */
 #define LOOKS 50u
 
 void turns_wait_for(struct turns *turns, unsigned of, uint64_t frame)

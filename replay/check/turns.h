@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Turns: the order of frames that several threads judge. Each thread judges its own frames in
- * ascending order. turns_wait() waits until no other thread has an earlier frame left. Used by
- * check.
+ * Turns: keeps the order of frames that several threads judge. Each thread judges its own frames in
+ * ascending order. turns_wait() blocks a thread until the other threads have judged all earlier
+ * frames. Used by check.
  */
 #ifndef REPLAY_CHECK_TURNS_H
 #define REPLAY_CHECK_TURNS_H
@@ -15,7 +15,8 @@
 struct turns {
     unsigned cnt; /* number of threads */
     struct turn {
-        _Alignas(128) _Atomic uint64_t next; /* the thread has judged its frames before this one */
+        /* Number of a frame; the thread has judged all its earlier frames. */
+        _Alignas(128) _Atomic uint64_t next;
     } of[TURNS_MAX];
 };
 

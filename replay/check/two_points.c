@@ -12,8 +12,9 @@
 #define DIRECTIONS_MAX 64u /* maximum number of directions that are compared */
 #define LINE_LEN       512
 #define FRAMES_LISTED  6u
-#define GRAIN_MOST     UINT64_C(1000000000) /* resolution of the coarsest clock considered, ns */
-#define NO_MATE        UINT32_MAX
+/* Upper limit of the clock resolution that clock_grain() returns, ns. */
+#define GRAIN_MOST UINT64_C(1000000000)
+#define NO_MATE    UINT32_MAX
 
 struct point_packet {
     uint64_t key;  /* hash of addresses, QP, PSN and opcode */
@@ -25,10 +26,12 @@ struct point_packet {
     bool damaged;
 };
 
-/* Losses of one direction that a single capture shows. */
+/* Losses of one direction, inferred from one capture alone. */
 struct point_losses {
     uint64_t before; /* packets that never reached the capture point */
-    uint64_t behind; /* captured packets for which the receiver sent a sequence NAK, or went back */
+    /* Packets captured, but lost after the capture point: the receiver sent a sequence NAK, or the
+     * requester retransmitted. */
+    uint64_t behind;
 };
 
 struct point_capture {
@@ -36,14 +39,14 @@ struct point_capture {
     unsigned which;
     struct point_packet *packet;
     uint32_t cnt, cap;
-    bool unverified; /* packets without a readable ICRC */
+    bool unverified; /* the capture has packets whose ICRC is cut off */
     struct point_losses losses[DIRECTIONS_MAX];
 };
 
 struct point_direction {
     uint8_t src[16], dst[16];
-    bool from_b;    /* the packets pass capture b first */
-    bool matched;   /* a packet of this direction is in both captures */
+    bool from_b;    /* packets of this direction pass the capture point of b before that of a */
+    bool matched;   /* at least one packet of this direction is in both captures */
     int64_t median; /* median of the time at b minus the time at a, ns */
 };
 
@@ -51,10 +54,11 @@ struct two_points {
     struct point_capture at[2];
     struct point_direction dir[DIRECTIONS_MAX];
     uint32_t dir_cnt;
-    bool failed;    /* out of memory */
-    int64_t ahead;  /* clock of b minus clock of a, ns */
-    int64_t spread; /* accuracy of `ahead`, ns: half of the range that the packets allow, at
-                     * least the resolution of the times. Below 0 if the packets allow no value */
+    bool failed;   /* out of memory */
+    int64_t ahead; /* time of clock b minus time of clock a, ns */
+    /* Accuracy of `ahead`, ns: half of the range that the packets allow, and at least the clock
+     * resolution. Negative if the times of the packets contradict each other. */
+    int64_t spread;
     bool both_ways;
     int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
@@ -204,7 +208,9 @@ static int compare_packets(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the packets of a capture, sorted so that equal ones are adjacent, in capture order. */
+/* Returns pointers to the packets of a capture, sorted so that equal packets are adjacent and
+ * remain in capture order. `icrc`: equal packets must have equal ICRCs. Returns NULL if out of
+ * memory. */
 static struct point_packet **sort_packets(struct point_capture *at, bool icrc)
 {
     struct point_packet **sorted = malloc((at->cnt + 1u) * sizeof(struct point_packet *));
@@ -239,9 +245,9 @@ static void join_packets(struct two_points *all, struct point_packet *a, struct 
     b->mate = (uint32_t)(a - all->at[0].packet);
 }
 
-/* Matches the equal packets few[0..few_cnt) with packets of many[0..many_cnt), in order, so that
- * the time differences are as small as possible. `ahead` is the clock of `many` minus that of
- * `few`. */
+/* Matches packets that are all equal: each packet of `few` with one of `many`, in capture order, so
+ * that their time differences are small. `ahead` is the clock of `many` minus the clock of `few`,
+ * ns. `swap`: `few` is from capture b. */
 static void match_repeated(struct two_points *all, struct point_packet **few, uint32_t few_cnt,
                            struct point_packet **many, uint32_t many_cnt, int64_t ahead, bool swap)
 {
@@ -270,8 +276,8 @@ static void match_repeated(struct two_points *all, struct point_packet **few, ui
     }
 }
 
-/* Matches packets that occur once in each capture. With `repeated`, matches packets that occur
- * several times. */
+/* Matches equal packets of both captures. Without `repeated`, matches only packets that occur once
+ * in each capture; with `repeated`, the others. */
 static void match_packets(struct two_points *all, struct point_packet **a, struct point_packet **b,
                           bool repeated)
 {
@@ -308,13 +314,14 @@ static int compare_ns(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Returns the time of a packet at b minus its time at a, ns. */
+/* Returns the time of a matched packet in capture b minus its time in capture a, ns. `a` is the
+ * packet in capture a. */
 static int64_t difference(const struct two_points *all, const struct point_packet *a)
 {
     return (int64_t)(all->at[1].packet[a->mate].time - a->time);
 }
 
-/* Returns the resolution of the times of both captures, ns. */
+/* Returns the resolution of the timestamps, ns: that of the coarser of the two captures. */
 static int64_t clock_grain(const struct two_points *all)
 {
     int64_t most = 0;
@@ -330,8 +337,8 @@ static int64_t clock_grain(const struct two_points *all)
     return most;
 }
 
-/* Fills `ns` with the differences of a direction's matched packets, sorted. Returns their number.
- */
+/* Fills `ns` with the time differences of the matched packets of direction `dir`, sorted. Returns
+ * their number. */
 static uint32_t sort_differences(const struct two_points *all, uint32_t dir, int64_t *ns)
 {
     uint32_t cnt = 0;
@@ -354,8 +361,9 @@ static struct point_direction *reverse_of(struct two_points *all, const struct p
     return NULL;
 }
 
-/* Finds which capture point each direction passes first, and the difference of the clocks. Packets
- * from a to b give an upper bound of the difference, packets from b to a a lower bound. */
+/* Finds which capture point the packets of each direction pass first, and the difference between
+ * the two clocks. Packets from a to b give an upper bound of this difference, packets from b to a a
+ * lower bound. */
 static void align_clocks(struct two_points *all)
 {
     int64_t *ns = all->ns;
@@ -394,11 +402,13 @@ struct point_delay {
 };
 
 struct point_result {
-    bool timed;               /* both captures have a packet of the direction */
+    /* At least one packet of the direction is in both captures, so `delay` is known. */
+    bool timed;
     struct point_delay delay; /* valid if `timed` */
     uint64_t packets[2];      /* number of packets at the first and the second point */
-    uint64_t lost, outside;   /* number of packets seen only at the first point; `outside`: while
-                               * the second capture was not running */
+    /* `lost`: packets seen only at the first point. `outside`: such packets that passed while the
+     * second capture was not running; they are not in `lost`. */
+    uint64_t lost, outside;
     uint64_t only_second;
     uint64_t damaged, reordered;
     uint32_t frame[FRAMES_LISTED]; /* first lost packets */
@@ -415,8 +425,8 @@ static bool is_during(const struct two_points *all, const struct point_packet *p
            time <= (int64_t)other->packet[other->cnt - 1].time;
 }
 
-/* Returns the time that a packet takes between the points. `ns` is the difference of its time
- * stamps. */
+/* Returns the delay of a packet between the two points, ns. `ns` is its time in capture b minus its
+ * time in capture a. */
 static uint64_t delay_of(const struct two_points *all, uint32_t dir, int64_t ns)
 {
     int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;

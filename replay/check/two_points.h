@@ -9,9 +9,10 @@
  *   4. two_points_del()
  *
  * A packet at one point equals a packet at the other point if their addresses, QP, PSN, opcode and
- * ICRC are equal. Retransmissions are equal too, and are matched by their times. The packets also
- * align the clocks: in both directions, no packet can arrive before it was sent. The memory used is
- * 56 bytes for each packet.
+ * ICRC are equal. Retransmissions of a packet are equal to it as well, so they are matched by their
+ * times. The times of the packets also show the difference between the two clocks: in both
+ * directions, a packet cannot arrive before it was sent. The memory used is 56 bytes for each
+ * packet.
  */
 #ifndef REPLAY_CHECK_TWO_POINTS_H
 #define REPLAY_CHECK_TWO_POINTS_H

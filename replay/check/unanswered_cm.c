@@ -8,7 +8,9 @@
 #include "wire/pkt.h"
 
 #define LINE_LEN 512
-#define COPY_NS  1000000u /* maximum time between two captures of one message, ns */
+/* If a CM message is captured twice within this time (ns), the second is a copy, not a
+ * retransmission. */
+#define COPY_NS 1000000u
 
 static bool is_entry(const struct unanswered_cm_entry *one, enum roce_cm kind, uint32_t id,
                      const uint8_t from[16], const uint8_t to[16])
@@ -17,8 +19,8 @@ static bool is_entry(const struct unanswered_cm_entry *one, enum roce_cm kind, u
            memcmp(one->to, to, 16) == 0;
 }
 
-/* Returns the entry of a message. A new message replaces the oldest message that was sent once, or
- * else the oldest of all. */
+/* Returns the entry of a CM message. If the message has none yet, returns the entry to overwrite:
+ * the oldest message that was sent once, or if there is none, the oldest entry. */
 static struct unanswered_cm_entry *slot_for(struct unanswered_cm *list, enum roce_cm kind,
                                             uint32_t id, const uint8_t from[16],
                                             const uint8_t to[16])

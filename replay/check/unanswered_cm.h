@@ -14,7 +14,7 @@
 
 struct unanswered_cm_entry {
     uint32_t tries; /* number of transmissions; 0 for an unused entry */
-    uint32_t id;    /* communication ID or request ID of the sender */
+    uint32_t id;    /* local communication ID of the sender; for SIDR_REQ, its request ID */
     uint32_t qpn;   /* REP: QPN of the sender */
     enum roce_cm kind;
     bool v1; /* sent as RoCEv1 */
@@ -28,7 +28,7 @@ struct unanswered_cm {
     struct unanswered_cm_entry one[UNANSWERED_CM_MAX];
     unsigned reps;    /* number of entries that are REPs */
     unsigned changes; /* number of calls of unanswered_cm_add() */
-    uint64_t filter;  /* unanswered_cm_filter() after the latest of them */
+    uint64_t filter;  /* unanswered_cm_filter() after the latest call of unanswered_cm_add() */
 };
 
 /* Adds a CM message, or removes the entry that the message answers. Call it only for packets that a
@@ -36,12 +36,12 @@ struct unanswered_cm {
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
-/* Records a data packet. Its sender has an established connection, so the REP that it received
- * needs no RTU. */
+/* Records a data packet: its sender has an established connection. Removes the REP that this sender
+ * received, although no RTU was captured. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
-/* Returns a bit set of the QPs of the REPs in the list. unanswered_cm_note_packet() does nothing if
- * unanswered_cm_has() returns false. */
+/* Returns a bit set of the QPNs in the listed REPs, modulo 64. If unanswered_cm_has() returns false
+ * for the destination QP of a packet, unanswered_cm_note_packet() need not be called. */
 uint64_t unanswered_cm_filter(const struct unanswered_cm *list);
 static inline bool unanswered_cm_has(uint64_t filter, uint32_t qpn)
 {

@@ -13,13 +13,15 @@
 #include "capture/decompress.h"
 #include "util/sigint.h"
 
-#define LONG_MIN_LEN (UINT64_C(1) << 20) /* minimum length of a file for read-ahead, bytes */
+/* Minimum file length for read-ahead and mapping, bytes. */
+#define LONG_MIN_LEN (UINT64_C(1) << 20)
 
-/* Not every version of pcap.h has names for these two numbers of tcpdump.org. */
+/* Link types of tcpdump.org. Defined here because not every version of pcap.h has all these
+ * names. */
 #define LINKTYPE_NULL       0 /* BSD loopback: 4 bytes address family, then IP */
 #define LINKTYPE_ETHERNET   1
 #define LINKTYPE_RAW        101
-#define LINKTYPE_LOOP       108 /* OpenBSD loopback: as NULL, in network byte order */
+#define LINKTYPE_LOOP       108 /* the address family is in network byte order */
 #define LINKTYPE_SLL        113
 #define LINKTYPE_ERF        197
 #define LINKTYPE_IPV4       228
@@ -32,7 +34,7 @@
 
 struct capture_reader {
     char *name;
-    FILE *file;   /* file as opened */
+    FILE *file;   /* the opened file, perhaps compressed */
     FILE *stream; /* `file`, or its decompressed content */
     bool is_stdin;
     struct decompress *decompress; /* NULL for a plain file; freed with `stream` */
@@ -41,16 +43,19 @@ struct capture_reader {
     uint32_t last;  /* number of the last frame to read; UINT32_MAX: no limit */
     uint64_t start; /* time of the first frame, ns since 1970 */
     const struct narrow *narrow;
-    bool straight; /* all frames have the link layer `link` and no record header */
+    /* Every frame has link layer `link` and no record header, so the fast path is allowed. */
+    bool straight;
     enum roce_link link;
     struct pcap_parser cap;
-    /* Used only if libpcap reads the file: the handle, and copies of its latest frames. */
+    /* Used only if libpcap reads the file: its handle, and a ring of copies of its latest
+     * frames. */
     pcap_t *pcap; /* owns `stream` */
     struct chunk kept[READ_BUFFER_KEEP + 1];
     unsigned kept_at;
 };
 
-/* Maps a LINKTYPE_ number. 12 and 14 are DLT_RAW in files of some systems. */
+/* Converts a LINKTYPE_ number to enum roce_link. The numbers 12 and 14 are raw IP in files that
+ * some systems wrote. Returns 0, or -1 if the link layer cannot carry RoCE. */
 static int link_of(uint32_t linktype, enum roce_link *out)
 {
     switch (linktype) {
@@ -58,15 +63,17 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     case LINKTYPE_SLL: *out = ROCE_LINK_SLL; return 0;
     case LINKTYPE_SLL2: *out = ROCE_LINK_SLL2; return 0;
     case LINKTYPE_NULL:
-    case LINKTYPE_LOOP: /* Ignore the address family, because its numbers differ between systems;
-                         * the IP header has a version. */
+    /* The address family is ignored, because its numbers differ between systems; the IP header
+     * contains the version. */
+    case LINKTYPE_LOOP:
     case 12:
     case 14:
     case LINKTYPE_RAW:
     case LINKTYPE_IPV4:
     case LINKTYPE_IPV6: *out = ROCE_LINK_IP; return 0;
     case LINKTYPE_INFINIBAND: *out = ROCE_LINK_IB; return 0;
-    case LINKTYPE_ERF: *out = ROCE_LINK_IP; return 0; /* each record has its own link type */
+    /* IP is a placeholder: each ERF record names its own link layer. */
+    case LINKTYPE_ERF: *out = ROCE_LINK_IP; return 0;
     default: return -1;
     }
 }
@@ -104,8 +111,8 @@ static int open_libpcap(struct capture_reader *reader, struct error *error)
     return error_set(error, "%s: not a capture file: %s", reader->name, reason ? reason : errbuf);
 }
 
-/* Reads the first 8 bytes of the stream and puts them back. ungetc() of the usual C libraries
- * accepts 8 bytes. */
+/* Reads the first 8 bytes of the stream and puts them back. Relies on ungetc() accepting 8 bytes,
+ * which the usual C libraries do. */
 static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
 {
     size_t len = fread(head, 1, HEAD_LEN, reader->stream);
@@ -116,8 +123,8 @@ static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
     return len == HEAD_LEN;
 }
 
-/* Checks that the link layer of an interface or of the file can carry RoCE. Returns 0, or -1 and an
- * error. */
+/* Checks that the link layer of the file, or for pcapng of at least its first interface, can carry
+ * RoCE. Returns 0, or -1 and an error. */
 static int check_link(const struct capture_reader *reader, struct error *error)
 {
     const struct pcap_parser *cap = &reader->cap;
@@ -192,7 +199,7 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* Replaces an ERF record by the frame inside. */
+/* Sets link, data and lengths of `frame` to those of the frame inside the ERF record. */
 static void unwrap_erf(struct captured_frame *frame)
 {
     struct erf_frame inner;
@@ -205,8 +212,8 @@ static void unwrap_erf(struct captured_frame *frame)
     frame->wire_len = inner.wire_len;
 }
 
-/* Reads a record with libpcap and copies it, so that the record stays valid. Returns 1, 0 at the
- * end, or -1 and an error. */
+/* Reads a record with libpcap. Copies it, because libpcap reuses its buffer at the next call.
+ * Returns 1, 0 at the end, or -1 and an error. */
 static int next_libpcap(struct capture_reader *reader, struct pcap_record *out, struct error *why)
 {
     struct pcap_pkthdr *hdr;
@@ -250,7 +257,7 @@ static int next_record(struct capture_reader *reader, struct pcap_record *out, s
     return pcap_parser_next(&reader->cap, out, why);
 }
 
-/* Makes the next frame from a record. */
+/* Fills `out` from a record and gives it the next frame number. */
 static void set_frame(struct capture_reader *reader, const struct pcap_record *record,
                       struct captured_frame *out)
 {
@@ -302,7 +309,9 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
         const char *reason = decompress_error(reader->decompress);
 
         if (sigint_received())
-            return 0; /* the writer of the pipe ended inside a frame */
+            /* SIGINT also ended the program that writes the pipe, so the last frame is
+             * incomplete. */
+            return 0;
         return error_set(error, "%s: frame %u: %s", reader->name, reader->number + 1,
                          reason ? reason : why.text);
     }
@@ -374,7 +383,7 @@ uint32_t reader_linktype(const struct capture_reader *reader)
     if (!reader->pcap)
         return cap->pcapng && cap->iface_cnt ? cap->iface[0].linktype : cap->linktype;
     datalink = pcap_datalink(reader->pcap);
-    /* DLT_RAW is the only link type whose number in files differs from the number of libpcap. */
+    /* libpcap's DLT_ numbers equal the LINKTYPE_ numbers in files, except DLT_RAW. */
     return datalink == DLT_RAW ? LINKTYPE_RAW : (uint32_t)datalink;
 }
 
@@ -383,8 +392,8 @@ uint32_t reader_snaplen(const struct capture_reader *reader)
     return reader->pcap ? (uint32_t)pcap_snapshot(reader->pcap) : reader->cap.snaplen;
 }
 
-/* Returns whether the input is a plain file that is large enough for mapping, and only its first
- * piece was read. */
+/* Returns whether the input is an uncompressed file of at least LONG_MIN_LEN bytes, of which only
+ * the first piece was read so far. */
 static bool is_long_file(const struct capture_reader *reader)
 {
     return !reader->pcap && !reader->decompress && reader->total >= LONG_MIN_LEN &&
@@ -452,9 +461,9 @@ void reader_close(struct capture_reader *reader)
         return;
     pcap_parser_close(&reader->cap);
     if (reader->pcap)
-        pcap_close(reader->pcap); /* closes the stream, unless the stream is stdin */
+        pcap_close(reader->pcap); /* also closes `stream`, unless it is stdin */
     else if (reader->stream && reader->stream != stdin)
-        fclose(reader->stream); /* closes `file` too, if `file` is another stream */
+        fclose(reader->stream); /* for a compressed file, also closes `file` */
     else if (!reader->stream && reader->file && !reader->is_stdin)
         fclose(reader->file);
     for (unsigned i = 0; i <= READ_BUFFER_KEEP; i++)

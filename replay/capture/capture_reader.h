@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Capture reader: the frames of a capture file or pipe, one after another. This is the main header
- * of the room; check, replay, decode and import all read captures through it.
+ * of replay/capture; check, replay, decode and import read all captures with it.
  *
  * Reads pcap and pcapng with pcap_parse.h, and other formats of libpcap with libpcap. Reads a file
  * or standard input ("-"), which may be compressed (decompress.h). The link layer must be one that
  * can carry RoCE. ERF record headers are removed. The interfaces of a pcapng file may have
- * different link layers: frames of a link layer that cannot carry RoCE have no bytes.
+ * different link layers. Frames of a link layer that cannot carry RoCE are returned with cap_len 0.
  *
  *   1. reader_open().
- *   2. Optional, before the first frame, one of:
- *      reader_blocks() to see the pcapng blocks that are not packets (check --annotate),
- *      reader_map() to keep all frames in memory (replay),
- *      reader_begin_ahead() to read with several threads (parallel_reader.h),
- *      reader_narrow() to select frames.
+ *   2. Optional, before the first frame, one of: reader_blocks() to see the pcapng blocks that are
+ *      not packets (check --annotate), reader_map() to keep all frames in memory (replay),
+ *      reader_begin_ahead() to read with several threads (parallel_reader.h), reader_narrow() to
+ *      select frames.
  *   3. reader_next(), or reader_next_here() in a tight loop, until the end.
  *   4. reader_close().
  *
  * Ownership: a frame points into the reader's memory; reader_ready() and reader_map() describe how
  * long it is valid. Errors: functions that have a `struct error` parameter set it when they fail.
- * The text names the file, and the frame if there is one.
+ * The text names the file, and the frame if the error is in a frame.
  */
 #ifndef REPLAY_CAPTURE_CAPTURE_READER_H
 #define REPLAY_CAPTURE_CAPTURE_READER_H
@@ -40,52 +39,54 @@ struct captured_frame {
     uint32_t wire_len;   /* length on the wire, bytes; at least cap_len */
     const uint8_t *data; /* the captured bytes */
 
-    /* Record as stored in the file. Differs from `data` only for ERF and BSD loopback. */
+    /* The record as stored in the file. Equals `data`, except for ERF and BSD loopback, where a
+     * record header precedes the frame. */
     const uint8_t *record;
     uint32_t record_cap_len;
     uint32_t record_wire_len; /* length of the record on the wire, bytes; at least record_cap_len */
 
-    /* pcapng only: the block of the packet, the offset of its options (0 if it cannot have any) and
-     * its byte order. */
+    /* pcapng only, otherwise NULL and 0: the packet block that contains the frame, its length, the
+     * offset of its options (0 if it cannot have options), and whether it is big-endian. */
     const uint8_t *block;
     uint32_t block_len, block_options_off;
     bool block_big;
 };
 
 /* Opens a capture. Returns NULL and sets the error if the file cannot be opened, is not a capture,
- * or has another link layer. */
+ * or has a link layer that cannot carry RoCE. */
 struct capture_reader *reader_open(const char *path, struct error *error);
 
 /* Opens a capture. Messages contain `name` instead of the path. */
 struct capture_reader *reader_open_as(const char *path, const char *name, struct error *error);
 
-/* Reads the next frame. Returns 1 and *out, 0 at the end, or -1 and an error if the file is
- * malformed. */
+/* Reads the next frame. Returns 1 and fills *out, returns 0 at the end, or -1 and an error if the
+ * file is malformed. */
 int reader_next(struct capture_reader *reader, struct captured_frame *out, struct error *error);
 
 /*
- * Reads the next frame without checks for unusual frames. Returns false for an unusual frame and
- * for the first frame of a file; reader_next() then returns this frame. Does not set the record
- * and the block of *out. Call it only after reader_ready() returned true.
+ * Fast path of reader_next(): reads the next frame if it is an ordinary one. Returns false for an
+ * unusual frame and for the first frame of a file; reader_next() then returns this frame. Does not
+ * set the record and the block of *out. Call it only after reader_ready() returned true.
  */
 bool reader_next_here(struct capture_reader *reader, struct captured_frame *out);
 
-/* Returns whether the input is a pipe whose frames are returned as soon as they arrive. */
+/* Returns whether the input is a pipe from which reader_next() returns each frame as soon as it
+ * arrives. */
 bool reader_is_live(const struct capture_reader *reader);
 
 /*
- * Returns whether the next frame is already in memory; otherwise a batch of frames ends. Frames are
- * valid until the end of their batch and of the next READ_BUFFER_KEEP - 1 batches, so that a batch
- * can wait for another thread.
+ * Returns whether the next frame is already in memory. If not, reader_next() reads more of the
+ * file, which ends the current batch of frames. Frames stay valid until their batch and the next
+ * READ_BUFFER_KEEP - 1 batches have ended, so that another thread can process a batch later.
  */
 bool reader_ready(const struct capture_reader *reader);
 
 /*
  * Read-ahead of a plain file, in pieces (read_buffer.h has the same functions). After
- * reader_begin_ahead(), threads 1 to READ_AHEAD_THREADS - 1 may call reader_read_ahead(), also
- * while another one is in reader_next(). A frame then stays until reader_release() names a piece
- * after the one that reader_piece() returned when the frame came. Does nothing for pipes,
- * compressed and short files.
+ * reader_begin_ahead(), threads 1 to READ_AHEAD_THREADS - 1 may call reader_read_ahead(), even
+ * while another thread is in reader_next(). reader_piece() returns the number of the piece that
+ * contains the latest frame. reader_release() names the oldest piece still needed: frames of
+ * earlier pieces become invalid. Does nothing for pipes, compressed and short files.
  */
 void reader_begin_ahead(struct capture_reader *reader);
 bool reader_may_read_ahead(const struct capture_reader *reader, unsigned who);
@@ -93,13 +94,13 @@ bool reader_read_ahead(struct capture_reader *reader, unsigned who);
 uint64_t reader_piece(const struct capture_reader *reader);
 void reader_release(struct capture_reader *reader, uint64_t oldest);
 
-/* Returns whether thread `who` should call reader_next(): the next frame is in the buffer, or in a
- * piece that this thread has read. Without read-ahead always returns true. Must not be called while
- * the other thread is in reader_next(). */
+/* Returns whether thread `who` should call reader_next(): the next frame is in the current piece,
+ * or in a piece that this thread has read. Always returns true without read-ahead. Must not be
+ * called while another thread is in reader_next(). */
 bool reader_has_turn(const struct capture_reader *reader, unsigned who);
 
-/* Sets a callback for the pcapng blocks that are not packets. Returns false if the file is not
- * pcapng. */
+/* Sets a callback that is called with each pcapng block that is not a packet. Returns false if the
+ * file is not pcapng. */
 bool reader_blocks(struct capture_reader *reader,
                    void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big),
                    void *user);
@@ -107,27 +108,28 @@ bool reader_blocks(struct capture_reader *reader,
 /*
  * Maps the whole file. All frames then stay valid, also after reader_close(), until the caller
  * calls mmap_file_close(). For pipes, compressed files, short files and files longer than `max`
- * bytes returns NULL, and the reader reads as before.
+ * bytes returns NULL, and the reader reads the file in pieces as without this call.
  */
 struct mmap_file *reader_map(struct capture_reader *reader, uint64_t max);
 
-/* Selects frames (narrow.h), before the first frame. The reader ends after --first frames.
- * `narrow` must live as long as the reader; NULL selects all frames. */
+/* Selects frames (narrow.h). Call it before the first frame is read. If the option --first N was
+ * given, the reader ends after N frames. `narrow` must live as long as the reader; NULL selects all
+ * frames. */
 void reader_narrow(struct capture_reader *reader, const struct narrow *narrow);
 
-/* Returns whether the frame is selected. The reader returns all frames, so that they keep their
- * numbers; its callers ignore the others. */
+/* Returns whether reader_narrow() selected the frame. The reader returns all frames, so that frames
+ * keep their numbers; its callers skip the frames that are not selected. */
 bool reader_takes(const struct capture_reader *reader, const struct captured_frame *frame);
 
 /* Returns the name for messages: the path, or "standard input". */
 const char *reader_name(const struct capture_reader *reader);
 
-/* Return the LINKTYPE_ number of tcpdump.org and the snaplen for a file header with the same
- * frames. */
+/* Return the LINKTYPE_ number of tcpdump.org and the snaplen, as needed for the header of a file
+ * that will contain the same frames. */
 uint32_t reader_linktype(const struct capture_reader *reader);
 uint32_t reader_snaplen(const struct capture_reader *reader);
 
-/* Returns the number of bytes read and the size of the file. Both are 0 if unknown (pipes). */
+/* Sets *done to the number of bytes read and *total to the size of the file. Both */
 void reader_progress(const struct capture_reader *reader, uint64_t *done, uint64_t *total);
 
 void reader_close(struct capture_reader *reader); /* `reader` may be NULL */

@@ -23,11 +23,14 @@ struct decompress {
     FILE *file;
     bool keep;
     const struct format *format;
-    bool more;   /* a gzip member has begun but not ended */
-    bool done;   /* the whole content was read */
-    bool in_end; /* end of the input reached */
-    bool pipe; /* input is not a regular file: `file` is unbuffered, and reads use its descriptor */
-    bool live; /* a read returns the bytes that have arrived */
+    /* A gzip member has begun but not ended; libarchive formats: the archive is open. */
+    bool more;
+    bool done;   /* all decompressed bytes were returned */
+    bool in_end; /* the end of the compressed file was reached */
+    /* The input is not a regular file: `file` is unbuffered, and read() on its descriptor replaces
+     * fread(). */
+    bool pipe;
+    bool live;  /* decompress_set_live() was called: a read returns the bytes that have arrived */
     bool given; /* a read has returned bytes since the last pause of the input */
     const char *error;
     char message[64]; /* text of `error`, unless `error` points to a constant */
@@ -41,7 +44,7 @@ struct decompress {
 #endif
 };
 
-/* One compression format. */
+/* One compression format, or `plain` for an uncompressed pipe. */
 struct format {
     const char *name;
     uint8_t len;
@@ -59,8 +62,9 @@ static bool fill_input(struct decompress *s)
     if (s->in_off < s->in_len)
         return true;
     s->in_off = s->in_len = 0;
-    if (s->pipe) { /* reads the bytes that have arrived; fread() would wait until the buffer is full
-                    */
+    /* For a pipe, read() returns the bytes that have arrived; fread() would wait until the buffer
+     * is full. */
+    if (s->pipe) {
         do
             if (!sigint_wait_readable(fileno(s->file)))
                 break;
@@ -78,8 +82,8 @@ static bool fill_input(struct decompress *s)
     return s->in_len > 0;
 }
 
-/* Returns whether a further read of the input would wait. The decompressor then returns the bytes
- * that it has. */
+/* Returns whether the compressed input pauses: a further read would block. The decompressor then
+ * returns the bytes that it has so far. */
 static bool input_pauses(struct decompress *s)
 {
     struct pollfd fd = {.fd = fileno(s->file), .events = POLLIN};
@@ -94,10 +98,11 @@ static ssize_t fail_read(struct decompress *s, const char *error)
     return -1;
 }
 
-/* Sets the error for corrupt or truncated data. */
+/* Sets the error after the decompressor failed: the failed read of the input if there was one,
+ * otherwise truncated or corrupt data. */
 static ssize_t fail_format(struct decompress *s)
 {
-    if (s->error) /* `errno` of a failed read has priority */
+    if (s->error) /* a failed read of the input is the real cause */
         return fail_read(s, s->error);
     if (s->in_end)
         return fail_read(s, "the compressed data is truncated");
@@ -131,8 +136,8 @@ static ssize_t read_plain(struct decompress *s, char *buf, size_t len)
 #ifdef HAVE_ZLIB
 static bool begin_gzip(struct decompress *s)
 {
-    return inflateInit2(&s->gzip, 15 + 16) == Z_OK; /* 15 is the largest window; 16 selects a
-                                                     * gzip header */
+    /* 15 is the largest window (32 KiB); adding 16 makes zlib expect a gzip header. */
+    return inflateInit2(&s->gzip, 15 + 16) == Z_OK;
 }
 
 static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
@@ -148,8 +153,8 @@ static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
         if (!fill_input(s))
             return end_input(s);
         if (!s->more) {
-            /* Bytes after the last gzip member that do not begin another member are padding, as in
-             * gzip -d. */
+            /* The input goes on after a gzip member. If no further member begins here, the rest is
+             * padding, which gzip -d ignores, too. */
             if (s->in[s->in_off] != s->format->magic[0])
                 return end_input(s);
             inflateReset(z);
@@ -275,7 +280,8 @@ static int cookie_close(void *cookie)
     return rc;
 }
 
-/* Creates the state and its stream. Returns NULL if out of memory. */
+/* Creates a decompressor (*state) and the stream that reads from it. Returns the stream, or NULL if
+ * out of memory. */
 static FILE *open_cookie(struct decompress **state, const struct format *format)
 {
     static const cookie_io_functions_t io = {.read = cookie_read, .close = cookie_close};
@@ -284,7 +290,7 @@ static FILE *open_cookie(struct decompress **state, const struct format *format)
 
     if (!s)
         return NULL;
-    s->format = &plain; /* until the format is known */
+    s->format = &plain; /* so that cookie_close() has no decompressor to free if begin() fails */
     s->keep = true;
     s->in = malloc(IN_LEN);
     if (s->in && format->begin(s)) {
@@ -312,7 +318,9 @@ FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct e
         (void)setvbuf(file, NULL, _IONBF, 0);
     len = fread(head, 1, sizeof(head), file);
     format = format_of(head, len);
-    /* Seek only a regular file: some pipes and devices report a successful seek without seeking. */
+    /* Goes back to the start of an uncompressed regular file and uses it directly. Does not try
+     * this with other inputs: some pipes and devices report a successful seek although they did not
+     * seek. */
     if (format == &plain && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
         return file;
     if (!format->begin) {

@@ -4,9 +4,11 @@
 #include "wire/bytes.h"
 
 /* Record header: time stamp 8, type 1, flags 1, record length 2, loss or color 2, wire length 2. */
-#define ERF_LEN      16u
-#define ERF_EXT_LEN  8u
-#define ERF_EXT_MORE 0x80u /* of the type, and of the first byte of an extension header */
+#define ERF_LEN     16u
+#define ERF_EXT_LEN 8u
+/* Bit of the type, and of the first byte of an extension header: another extension header
+ * follows. */
+#define ERF_EXT_MORE 0x80u
 #define ERF_ETH_PAD  2u
 
 enum erf_type {
@@ -52,7 +54,7 @@ bool erf_frame(struct erf_frame *out, const uint8_t *record, uint32_t len)
     if (off > len)
         return false;
     out->data = record + off;
-    /* Records are padded to eight bytes. */
+    /* ERF pads records to a multiple of eight bytes, so the frame may end before the record. */
     out->cap_len = len - off < wire_len ? len - off : wire_len;
     out->wire_len = wire_len;
     return true;

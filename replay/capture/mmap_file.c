@@ -16,7 +16,7 @@ struct mmap_file {
     size_t len;
     _Atomic(struct mmap_file *) next;
     size_t text_len;
-    char text[]; /* message of the SIGBUS handler, formatted in advance */
+    char text[]; /* message that the SIGBUS handler prints, formatted in advance */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -72,8 +72,9 @@ uint8_t *mmap_file_bytes(const struct mmap_file *mapped)
     return mapped->p;
 }
 
-/* Only write() and _exit() are allowed in a signal handler. A SIGBUS at another address is a bug:
- * restore the default action, and the instruction raises the signal again. */
+/* Prints the message of the file and exits, with write() and _exit() because a signal handler must
+ * not call stdio. A SIGBUS outside the mapped files is a bug: the handler restores the default
+ * action, and the same instruction raises SIGBUS again. */
 static void on_sigbus(int sig, siginfo_t *info, void *context)
 {
     const uint8_t *p = info->si_addr;

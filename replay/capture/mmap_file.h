@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Mmap file: a file mapped into memory. If another process truncates the file, access to the
- * removed pages raises SIGBUS. The program then prints one line that names the file, and exits as
- * for any unusable input. capture_reader.c uses it for replay, which keeps all frames.
+ * removed pages raises SIGBUS. The program then prints one line that names the file, and exits with
+ * the status of unusable input. capture_reader.c uses it for replay, which keeps all frames.
  */
 #ifndef REPLAY_CAPTURE_MMAP_FILE_H
 #define REPLAY_CAPTURE_MMAP_FILE_H

@@ -8,9 +8,9 @@
 #include "capture/capture_reader.h"
 #include "wire/tunnel.h"
 
-#define SECONDS_MAX 1e9 /* longest time, s: 30 years, which fit 64 bits in ns */
+#define SECONDS_MAX 1e9 /* longest time, s (about 30 years); in ns it still fits into 64 bits */
 
-/* Parses a number from 0 or 1 to 2^32 - 2. Returns false for other text. */
+/* Parses a number from `min` to 2^32 - 2. Returns true and sets *out, or false for other text. */
 static bool number_of(const char *text, unsigned long min, uint32_t *out)
 {
     char *end;
@@ -22,7 +22,8 @@ static bool number_of(const char *text, unsigned long min, uint32_t *out)
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && n >= min && n < UINT32_MAX;
 }
 
-/* Parses a time with ns, us, ms or s, or a number of seconds. Returns false for other text. */
+/* Parses a time with the unit ns, us, ms or s; without a unit, in seconds. Returns true and sets
+ * *out in ns, or false for other text. */
 static bool time_of(const char *text, uint64_t *out)
 {
     static const struct {

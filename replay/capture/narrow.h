@@ -3,8 +3,8 @@
  * Narrowing: selects the frames of a capture that a command uses. The options --first, --from,
  * --to, --host and --connection have the same meaning in check, decode, replay and plot: the
  * command works as if the capture contained only the selected frames, but the frames keep their
- * numbers. In plot, --connection selects what is drawn, so it can be repeated
- * (NARROW_OTHER_OPTIONS).
+ * numbers. Only plot has another --connection: it selects what to draw and can be repeated, so plot
+ * uses NARROW_OTHER_OPTIONS.
  *
  * A command adds NARROW_OPTIONS to its table of options, passes each of these options to
  * narrow_option(), and passes the result to the reader (reader_narrow()). check/connection_frames.h
@@ -19,7 +19,7 @@
 
 struct captured_frame;
 
-/* Keys of the options. */
+/* Keys that the option parser (util/cli_opts.h) returns for these options. */
 enum {
     NARROW_FIRST = CLI_LONG + 1000,
     NARROW_FROM,
@@ -49,7 +49,8 @@ struct narrow {
     uint8_t host[16]; /* IPv4 addresses as ::ffff:a.b.c.d */
     bool has_connection;
     uint32_t connection;
-    uint8_t *frames; /* bit set by frame number: the frames of `connection`; NULL: not yet known */
+    /* Bit set of the frames of `connection`, indexed by frame number; NULL: not yet known. */
+    uint8_t *frames;
     uint32_t frame_end; /* number of bits in `frames` */
 };
 
@@ -59,8 +60,8 @@ struct narrow {
         .to = UINT64_MAX                                                                           \
     }
 
-/* Reads an option with a key from NARROW_FIRST to NARROW_END - 1. Returns 0, or the exit status
- * after an error, which is printed. */
+/* Stores one option with a key from NARROW_FIRST to NARROW_END - 1 and its value `text`. Returns 0.
+ * After an invalid value, prints an error and returns the exit status. */
 int narrow_option(struct narrow *narrow, const char *command, int key, const char *text);
 
 /* Returns whether the frame is selected. `start` is the time of the first frame, ns since 1970. */

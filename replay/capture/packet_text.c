@@ -138,7 +138,8 @@ const char *packet_text_encap(enum roce_encap encap)
     }
 }
 
-/* The codec parses DC packets as reliable datagrams, so its headers are wrong. */
+/* Describes a DC packet. `pkt` has the wrong headers for it, because roce_pkt_parse() parses DC
+ * packets as Reliable Datagram; the functions roce_dc_ read the right ones. */
 static void add_dc(struct strbuf *t, const struct roce_pkt *pkt)
 {
     strbuf_addf(t, "DC %s to ", packet_text_opcode(pkt->bth.opcode));

@@ -14,15 +14,16 @@ const char *packet_text_opcode(uint8_t opcode);
 /* Returns the name of an encapsulation: "RoCEv2 over IPv4", "native InfiniBand". */
 const char *packet_text_encap(enum roce_encap encap);
 
-/* Adds the operation and the main header fields, without addresses: "RC WRITE First → QP 0x000011
- * PSN 1024 va 0x7f00 rkey 0x123 len 65536"; CM messages by name. */
+/* Appends the operation and the main header fields, without addresses: "RC WRITE First → QP
+ * 0x000011 PSN 1024 va 0x7f00 rkey 0x123 len 65536". For a CM message, appends its name. */
 void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt);
 
-/* Adds a shorter text for a ladder, without service and QP. The PSN is `rel`, the distance from the
- * first PSN. */
+/* Appends a shorter text for a ladder diagram, without service and QP. `rel` is printed as the PSN:
+ * its distance from the first PSN of the connection. */
 void packet_text_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel);
 
-/* Adds "; pad count ..., ICRC wrong ..." with each defect of the packet. */
+/* Appends "; pad count ..., ICRC wrong ..." with each defect of the packet. Appends nothing for a
+ * packet without defects. */
 void packet_text_defects(struct strbuf *t, const struct roce_pkt *pkt);
 
 #endif

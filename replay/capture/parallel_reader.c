@@ -9,18 +9,18 @@
 #include <unistd.h>
 #include "base/error.h"
 
-#define MAC_CONTROL 0x8808u /* Ethernet type */
+#define MAC_CONTROL 0x8808u /* EtherType of MAC Control frames (PAUSE, PFC) */
 
-/* Batches that were read and not yet judged by all parts: at most BATCHES, or BATCHES_EACH for
- * each part. */
+/* Limit of the batches that were read but that not all parts have judged yet. With several parts
+ * the limit is BATCHES_EACH for each part, but at most BATCHES. */
 #define BATCHES      8u
 #define BATCHES_EACH 4u
 _Static_assert(BATCHES <= READ_BUFFER_KEEP, "each batch has frames of a chunk of the file");
 
-/* Frames whose headers are prefetched while one is parsed. */
+/* While one frame is parsed, the headers of the frame this many places later are prefetched. */
 #define FRAMES_AHEAD 8u
 
-/* Number of checks for work before an idle thread sleeps, about 20 us. */
+/* Number of times that an idle thread checks for work before it sleeps, about 20 us in total. */
 #define LOOKS 64
 
 struct batch {
@@ -28,40 +28,49 @@ struct batch {
     uint8_t part[FRAME_BATCH_MAX];
     unsigned cnt;
     struct frame_counts counts;
-    uint64_t piece; /* number of the piece of the file that the frames are in, or after it while the
-                       batch is filled */
-    bool used;      /* under the lock, as `parsed` is */
-    bool parsed;    /* the consumer may look at it */
-    unsigned left;  /* number of parts that have not judged it */
-    int end;        /* after the items: 1 more may follow; 0 and -1 as of reader_next() */
+    /* Number of the piece of the file (read_buffer.h) that contains the frames. While the batch is
+     * being filled, the number of an earlier piece. */
+    uint64_t piece;
+    bool used;     /* the batch is in use; protected by the lock, like `parsed` */
+    bool parsed;   /* all its frames are parsed, so look() may be called with the batch */
+    unsigned left; /* number of parts that have not judged the batch yet */
+    int end;       /* what follows the batch: 1: perhaps more frames; 0: the end; -1: an error */
     struct error error;
 };
 
 struct parallel_reader {
     struct capture_reader *reader;
     const struct frame_consumer *consumer;
-    unsigned threads, parts, window; /* `window`: most batches in memory */
+    unsigned threads, parts, window; /* `window`: limit of the batches in memory */
     pthread_mutex_t lock;
     pthread_cond_t cond;
-    /* Under the lock. */
-    bool reading, looking;               /* a thread reads the file; calls look() */
-    bool judging;                        /* a thread is in judge(), if there is one part */
-    bool over;                           /* the end was read */
-    uint64_t read, looked, given;        /* batches; `given`: judged by all parts */
-    uint64_t judged[PARALLEL_PARTS_MAX]; /* batches that each part has judged */
-    atomic_uint
-        generation; /* grows with each change that a thread may wait for; read without the lock */
+    /* The members from here to `end` are protected by the lock, except `generation`. */
+    /* `reading`: a thread reads the file; `looking`: a thread is in look(). */
+    bool reading, looking;
+    bool judging; /* a thread is in judge(); used only with a single part */
+    bool over;    /* the end of the file was reached */
+    /* Number of batches that were read, passed to look(), and judged by all parts. */
+    uint64_t read, looked, given;
+    uint64_t judged[PARALLEL_PARTS_MAX]; /* number of batches that each part has judged */
+    /* Incremented at each change for which a thread may wait; read without the lock. */
+    atomic_uint generation;
     struct error *error;
     int end;
-    struct batch *batch[BATCHES]; /* batch n has index n % BATCHES */
+    struct batch *batch[BATCHES]; /* the batches in memory; batch number n has index n % BATCHES */
 };
 
-/* A thread, and the memory that only this thread writes, so that it stays in the thread's cache. */
+/* A thread with its memory. Only this thread writes the memory, so it stays in the cache of the
+ * thread's core. */
 struct worker {
     struct parallel_reader *pr;
-    unsigned who; /* for reader_read_ahead(); the worker judges part who - 1 if there are several */
-    bool read_any; /* it could not read ahead: it reads the next piece, whichever thread has it */
-    struct captured_frame frame[FRAME_BATCH_MAX]; /* of the batch that it fills or parses */
+    /* Number of the thread for reader_read_ahead(), from 1. With several parts, the thread judges
+     * part `who` - 1. */
+    unsigned who;
+    /* The thread could not read ahead, so it may process the next piece, whichever thread has read
+     * it. */
+    bool read_any;
+    /* Frames of the batch that the thread fills or parses. */
+    struct captured_frame frame[FRAME_BATCH_MAX];
     struct batch batch[BATCHES];
 };
 
@@ -79,8 +88,8 @@ static void fill_batch(struct worker *worker, struct batch *batch)
     } while (batch->end == 1 && batch->cnt < FRAME_BATCH_MAX && reader_ready(reader));
 }
 
-/* Returns whether the frame stops a sender: PAUSE (IEEE 802.3, annex 31B) or priority flow control
- * (31D), with a time other than 0, for PFC for any of the eight priorities. */
+/* Returns whether the frame stops a sender: a PAUSE frame (IEEE 802.3, annex 31B) with a time other
+ * than 0, or a PFC frame (annex 31D) with a time other than 0 for at least one priority. */
 static bool is_pause(const struct captured_frame *frame)
 {
     const uint8_t *p = frame->data;
@@ -109,7 +118,7 @@ static void count_frame(struct frame_counts *counts, const struct parsed_frame *
         counts->tunnel[pkt->tunnel]++;
         return;
     }
-    if (pkt->frame != frame->data) /* the packet was in a tunnel */
+    if (pkt->frame != frame->data) /* true only if the packet was in a tunnel */
         counts->tunnel[pkt->tunnel]++;
     counts->cut += pkt->cap_len < pkt->wire_len;
     if (item->parsed != 0)
@@ -162,8 +171,8 @@ static void signal_change(struct parallel_reader *pr)
     pthread_cond_broadcast(&pr->cond);
 }
 
-/* Checks for a change several times before it sleeps. A wake-up takes longer than the other thread
- * needs for a batch of large frames. */
+/* Waits until `generation` changes. Checks several times before it sleeps, because a wake-up takes
+ * longer than another thread needs for a batch of large frames. */
 static void wait_for_change(struct parallel_reader *pr)
 {
     unsigned generation = atomic_load_explicit(&pr->generation, memory_order_relaxed), i = 0;
@@ -212,7 +221,8 @@ static void read_batch(struct worker *worker)
     signal_change(pr);
 }
 
-/* Frees the batches that all parts have judged. */
+/* Frees a batch that all parts have judged, and the pieces of the file that no batch needs any
+ * longer. */
 static void release_batch(struct parallel_reader *pr, struct batch *batch)
 {
     batch->parsed = batch->used = false;
@@ -271,7 +281,8 @@ static void read_piece_ahead(struct worker *worker)
 /* ---- the threads -------------------------------------------------------------------------------
  */
 
-/* Several parts are judged by one thread each, one part by any thread. */
+/* Returns whether the thread can judge a batch now, and sets *part. With several parts, each thread
+ * judges its own part; with a single part, any thread may judge. */
 static bool can_judge(const struct worker *worker, unsigned *part)
 {
     const struct parallel_reader *pr = worker->pr;
@@ -301,8 +312,8 @@ static bool can_read_ahead(const struct worker *worker)
     return !pr->over && !worker->read_any && reader_may_read_ahead(pr->reader, worker->who);
 }
 
-/* Judging comes first, as each part can be judged by one thread at a time; then the look, which
- * only one thread can do; then reading. */
+/* Main loop of a thread. Judging has priority, because only one thread at a time can judge a part.
+ * Next is look(), which only one thread at a time can call, then reading. */
 static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
@@ -326,7 +337,8 @@ static void *run_worker(void *arg)
     return NULL;
 }
 
-/* Returns the first aligned worker in the memory; calloc() does not align to cache lines. */
+/* Returns the first address in `memory` that is aligned for a struct worker. calloc() does not
+ * align to cache lines. */
 static struct worker *align_workers(void *memory)
 {
     uintptr_t at = (uintptr_t)memory, by = _Alignof(struct worker);
@@ -334,8 +346,8 @@ static struct worker *align_workers(void *memory)
     return (struct worker *)((at + by - 1) / by * by);
 }
 
-/* Starts the other threads. Returns the number of threads, including the caller's. The new threads
- * wait for the lock, which the caller holds. */
+/* Starts `cnt` - 1 threads. Returns the number of running threads, including the caller's. The new
+ * threads wait for the lock, which the caller holds. */
 static unsigned start_workers(struct worker *workers, pthread_t *thread, unsigned cnt)
 {
     unsigned started = 1;
@@ -355,7 +367,8 @@ int parallel_read(struct capture_reader *reader, const struct frame_consumer *co
                     : processors > 0  ? (unsigned)processors
                                       : 1;
     unsigned cnt = want < PARALLEL_PARTS_MAX ? want : PARALLEL_PARTS_MAX;
-    void *memory = calloc(cnt + 1, sizeof(struct worker)); /* zeroed, without touching it */
+    /* calloc() zeroes without touching the pages, so each thread is the first to touch its own. */
+    void *memory = calloc(cnt + 1, sizeof(struct worker));
     pthread_t thread[PARALLEL_PARTS_MAX];
     struct worker *workers;
     int end;

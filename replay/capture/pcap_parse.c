@@ -34,14 +34,15 @@ bool pcap_parser_knows(const uint8_t head[8])
 
     if (roce_le32_get(head) == PCAPNG_SECTION)
         return true;
-    /* Only version 2.4: in earlier versions the order of the two lengths varied. */
+    /* Accepts only version 2.4: in earlier versions, the order of captured and original length
+     * varied. */
     return pcap_magic(head, &big, &unit_ns) && pcapng_u16(big, head + 4) == 2 &&
            pcapng_u16(big, head + 6) == 4;
 }
 
-/* Returns whether another file begins here instead of a record or block, as after `cat A B`. Read
- * as a record, its magic number would be an empty packet of the year 2055. Read as a block, its
- * length would be invalid. */
+/* Returns whether another capture file begins at `p`, as after `cat A B`. Such files are rejected:
+ * the header would be read as an empty packet of the year 2055 (pcap), or as a block of invalid
+ * length (pcapng). */
 static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
 {
     bool big;
@@ -53,7 +54,7 @@ static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
     return true;
 }
 
-/* Sets the error for read_buffer_peek() that returned NULL for `len` bytes of `what`. */
+/* Sets the error after read_buffer_peek() returned NULL for `len` bytes of `what`. Returns -1. */
 static int set_truncated(struct pcap_parser *cap, const char *what, size_t len, struct error *error)
 {
     if (cap->buf.no_memory)
@@ -103,7 +104,7 @@ void pcap_parser_close(struct pcap_parser *cap)
 /* ---- pcap --------------------------------------------------------------------------------------
  */
 
-/* Converts the second part of a time stamp to ns. Ignores whole seconds in this part, which are
+/* Converts the fraction of a time stamp to ns. Drops whole seconds from the fraction, which are
  * invalid. */
 static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
@@ -112,7 +113,8 @@ static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
     return ns < NS ? ns : ns % NS;
 }
 
-/* Returns whether another file may begin with this word; is_joined() then decides. */
+/* Returns whether this word may be the magic number of another capture file; is_joined() then
+ * decides. */
 static bool may_be_joined(uint32_t word)
 {
     switch (word) {
@@ -123,7 +125,7 @@ static bool may_be_joined(uint32_t word)
     }
 }
 
-/* Fast path for packets without unusual fields. */
+/* Fast path for packets whose header has no unusual values. */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
 {
     struct read_buffer *buf = &cap->buf;
@@ -211,8 +213,8 @@ static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len
     return 0;
 }
 
-/* Peeks at the next block, checks both lengths, and takes the byte order from a section header.
- * Returns 1, 0 at the end, or -1 and an error. */
+/* Peeks at the next block and checks that the lengths at its start and end are equal. Sets the byte
+ * order if the block is a section header. Returns 1, 0 at the end, or -1 and an error. */
 static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *len,
                       struct error *error)
 {
@@ -240,7 +242,7 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
     p = read_buffer_peek(buf, *len);
     if (!p)
         return set_truncated(cap, "block", *len, error);
-    /* libpcap does not check the second length of a section header. */
+    /* Like libpcap, does not check the second length of a section header. */
     if (roce_le32_get(p) != PCAPNG_SECTION && pcapng_u32(cap->big, p + *len - 4) != *len)
         return error_set(error, "a block has the length %u at its start and %u at its end", *len,
                          pcapng_u32(cap->big, p + *len - 4));

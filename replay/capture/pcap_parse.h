@@ -5,8 +5,8 @@
  *
  * libpcap is not used for these two formats, for three reasons. It copies every packet (72 ns, more
  * than half of the time that check needs for a packet). It refuses a pcapng file whose interfaces
- * have different link layers. It does not show the other blocks. libpcap reads all other formats. A
- * test reads every capture with both.
+ * have different link layers. It does not return the blocks that are not packets. libpcap reads all
+ * other formats. A test reads every capture with this parser and with libpcap, and compares.
  *
  *   1. pcap_parser_knows() decides by the first bytes;
  *   2. pcap_parser_open();
@@ -26,8 +26,9 @@
 #include "base/error.h"
 
 /* Maximum length of a block, bytes; libpcap has the same limit. */
-#define PCAPNG_BLOCK_MAX  (16u << 20)
-#define PCAPNG_IFACES_MAX 65536u /* in a section; an interface number may have 32 bits */
+#define PCAPNG_BLOCK_MAX (16u << 20)
+/* Limit of interfaces in a section; the file format allows 2^32. */
+#define PCAPNG_IFACES_MAX 65536u
 
 /* One packet. */
 struct pcap_record {
@@ -36,8 +37,8 @@ struct pcap_record {
     uint32_t cap_len;
     uint32_t wire_len; /* length on the wire as stored in the file, bytes */
     const uint8_t *data;
-    /* pcapng only (otherwise NULL): the whole block, and the offset of its options (0 if it cannot
-     * have any). */
+    /* pcapng only (otherwise NULL): the whole packet block, its length, and the offset of its
+     * options (0 if it cannot have options). */
     const uint8_t *block;
     uint32_t block_len, options_off;
 };
@@ -47,11 +48,12 @@ struct pcap_parser {
     bool pcapng;
     bool plain;       /* the format is pcap, little-endian */
     bool big;         /* the file, or the current section, is big-endian */
-    uint64_t unit_ns; /* pcap: ns per unit of the second part of its time stamps */
+    uint64_t unit_ns; /* pcap: unit of the fraction of a time stamp, ns: 1 or 1000 */
     uint32_t linktype, snaplen;
     struct pcapng_iface *iface; /* interfaces of the current section */
     uint32_t iface_cnt, iface_cap;
-    /* Called with each block that is not a packet, valid during the call. May be NULL. */
+    /* Called with each pcapng block that is not a packet. `block` is valid during the call. May be
+     * NULL. */
     void (*on_block)(void *user, const uint8_t *block, uint32_t len, bool big);
     void *user;
 };
@@ -65,12 +67,12 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
                      struct error *error);
 void pcap_parser_close(struct pcap_parser *cap); /* Frees the parser. A zeroed parser is allowed. */
 
-/* Reads the next packet. Returns 1 and *out, 0 at the end, or -1 and an error. read_buffer_keep()
- * describes how long the packet is valid. */
+/* Reads the next packet. Returns 1 and fills *out, returns 0 at the end, or -1 and an error.
+ * read_buffer_keep() describes how long the packet is valid. */
 int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error);
 
-/* Reads the next packet if the packet is completely in the buffer and has no unusual field.
- * Otherwise returns false, and pcap_parser_next() reads the packet. */
+/* Reads the next packet if the packet is completely in the buffer and has no unusual field. Returns
+ * true and fills *out. Returns false if not; the caller then calls pcap_parser_next(). */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out);
 
 /* Returns whether the next packet is completely in the buffer. */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for a block with `len` bytes and `comments` comments. */
+/* Enlarges the buffer for a block with `len` bytes and `comments` comments. Returns false if out of
+ * memory. */
 static bool reserve_block(struct pcapng_writer *out, size_t len, size_t comments)
 {
     size_t cap = len + PCAPNG_OVERHEAD(comments);
@@ -22,7 +23,7 @@ static bool reserve_block(struct pcapng_writer *out, size_t len, size_t comments
 
 static int write_bytes(struct pcapng_writer *out, const uint8_t *p, size_t len)
 {
-    fwrite(p, 1, len, out->file); /* the stream keeps a write error, which the caller checks */
+    fwrite(p, 1, len, out->file); /* ferror() below detects a write error */
     return len == 0 || ferror(out->file) ? -1 : 0;
 }
 

@@ -4,13 +4,13 @@
  * writes either a new file with one interface, or a copy of a pcapng file with all its blocks.
  * pcapng/pcapng.h builds the blocks.
  *
- * Used by check --annotate (check/annotate.c) and for the packets of a closed loop
- * (sim/sim_pcap.c).
+ * Used by check --annotate (check/annotate.c) and for the packets of a simulation with our RNIC at
+ * both ends (sim/sim_pcap.c).
  *
  *   New file: 1. pcapng_writer_begin(), 2. pcapng_writer_frame() for each frame.
- *   Copy: 1. a writer in which only `file` is set, 2. pcapng_writer_copy_block() and
+ *   Copy: 1. set only `file` of a zeroed writer, 2. pcapng_writer_copy_block() and
  *   pcapng_writer_copy_packet() in the order of the original.
- *   Then pcapng_writer_free().
+ *   At the end: pcapng_writer_free().
  *
  * The file belongs to the caller. Each function returns 0, or -1 if the file cannot be written or
  * if out of memory.
@@ -33,8 +33,8 @@ int pcapng_writer_begin(struct pcapng_writer *out, FILE *file, uint32_t linktype
                         const char *application);
 int pcapng_writer_frame(struct pcapng_writer *out, const struct pcapng_frame *frame);
 
-/* Copies a block that is not a packet. In a section header, the length of the section becomes
- * unknown, because comments change it. */
+/* Copies a block that is not a packet. In a section header, sets the length of the section to
+ * "unknown", because added comments change the length. */
 int pcapng_writer_copy_block(struct pcapng_writer *out, const uint8_t *block, uint32_t len);
 
 /* Copies the block of a frame and adds comments. Without comments the block is not changed. */

@@ -6,7 +6,8 @@
 #include <unistd.h>
 #include "util/strbuf.h"
 
-/* No line is printed in the first second. */
+/* FIRST_NS: time before the first progress line is printed. PERIOD_NS: minimum time between two
+ * lines. */
 #define FIRST_NS  UINT64_C(1000000000)
 #define PERIOD_NS UINT64_C(200000000)
 

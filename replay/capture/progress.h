@@ -17,8 +17,8 @@ struct progress {
 /* Starts the progress line on `out` if `out` is a terminal and `wanted` is true. */
 void progress_begin(struct progress *progress, FILE *out, bool wanted, const char *what);
 
-/* Prints the line at most five times per second, but not in the first second. The caller calls it
- * regularly. */
+/* Prints the line at most five times per second, but not in the first second. Call it regularly,
+ * for example after each batch of frames. */
 void progress_step(struct progress *progress, const struct capture_reader *reader, uint32_t frames);
 
 /* Erases the progress line. */

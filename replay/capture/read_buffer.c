@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Free space before each piece of the file that was read ahead. A record may begin in one piece and
- * end in the next one: its first part is copied to this space. After a longer first part, the rest
- * of the file is read in order, without read-ahead. */
+/* Free space before each piece of the file that was read ahead. If a record begins in one piece and
+ * ends in the next, its first part is copied into the space before the next piece. If the first
+ * part is longer than this space, read-ahead ends and the rest of the file is read in order. */
 #define HEADROOM ((size_t)64 << 10)
 #define PAGE     ((size_t)4 << 10)
 
@@ -38,7 +38,8 @@ void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len)
     buf->end = true;
 }
 
-/* Makes a chunk of `cap` bytes and discards its content. A very large chunk is not reused. */
+/* Ensures that a chunk has at least `cap` bytes; its content is lost. Replaces a chunk larger than
+ * READ_CHUNK_LEN if a small one suffices. Returns false if out of memory. */
 static bool make_chunk(struct chunk *chunk, size_t cap)
 {
     uint8_t *p;
@@ -68,7 +69,8 @@ void read_buffer_begin_ahead(struct read_buffer *c)
     ahead->on = true;
 }
 
-/* Reads `len` bytes from offset `off`, or less at the end. */
+/* Reads `len` bytes from file offset `off`. Returns the number of bytes read, which is less than
+ * `len` at the end of the file or after an error. */
 static size_t read_file_at(int fd, uint8_t *p, size_t len, uint64_t off)
 {
     size_t got = 0;
@@ -91,9 +93,9 @@ static struct ahead_piece *piece_of(struct read_ahead *ahead, uint64_t number)
     return &ahead->piece[number % (READ_AHEAD_PIECES + 1)];
 }
 
-/* Finds a free buffer of the thread. Of the buffers whose piece is no longer needed, returns the
- * one with the newest piece, because it is in the cache. Returns READ_AHEAD_BUFFERS if no buffer is
- * free. */
+/* Finds a buffer of the thread whose piece is no longer needed. If there are several, returns the
+ * one that was filled last, because it is still in the cache. Returns READ_AHEAD_BUFFERS if no
+ * buffer is free. */
 static unsigned find_free_buffer(struct read_ahead *ahead, struct ahead_memory *reader)
 {
     uint64_t oldest = atomic_load(&ahead->oldest), used = atomic_load(&ahead->used);
@@ -114,7 +116,8 @@ static unsigned find_free_buffer(struct read_ahead *ahead, struct ahead_memory *
     return found < READ_AHEAD_BUFFERS && reader->room[found] ? found : READ_AHEAD_BUFFERS;
 }
 
-/* Reads a piece if no thread has claimed it and a buffer is free. */
+/* Claims and reads piece `number`, unless another thread has claimed it or no buffer is free.
+ * Returns whether this thread read it. */
 static bool claim_piece(struct read_buffer *c, unsigned who, uint64_t number)
 {
     struct read_ahead *ahead = &c->ahead;
@@ -171,23 +174,25 @@ static void wait_for_piece(const struct ahead_piece *piece, uint64_t number)
         sched_yield();
 }
 
-/* Ends the read-ahead: continues in order with the first unused piece. */
+/* Ends the read-ahead: from now on, the file is read in order, beginning with the piece after the
+ * current one. */
 static void end_read_ahead(struct read_buffer *c)
 {
     struct read_ahead *ahead = &c->ahead;
     uint64_t next = atomic_load(&ahead->used) + 1, claimed;
 
     fseeko(c->file, (off_t)offset_of(ahead, next), SEEK_SET);
-    claimed = atomic_exchange(&ahead->claimed, 0); /* prevents threads from claiming another piece
-                                                    * ... */
+    /* 0 prevents all threads from claiming another piece. */
+    claimed = atomic_exchange(&ahead->claimed, 0);
     for (; next < claimed; next++)
-        wait_for_piece(piece_of(ahead, next), next); /* ... and waits until the claimed pieces are
-                                                      * read */
+        /* Waits until the pieces claimed before are read. */
+        wait_for_piece(piece_of(ahead, next), next);
     ahead->on = false;
 }
 
-/* Continues with the next piece and copies the rest of the current one before it. Returns false if
- * no buffer is free, a record is too long, or the file cannot be read. */
+/* Makes the next piece the current one, and copies the rest of the old piece before it. Returns
+ * false if no thread reads the next piece ahead, if the record of `len` bytes is too long, or if
+ * the piece is short because of the file's end or a read error. */
 static bool advance_piece(struct read_buffer *c, size_t len)
 {
     struct read_ahead *ahead = &c->ahead;
@@ -201,7 +206,8 @@ static bool advance_piece(struct read_buffer *c, size_t len)
         return false;
     wait_for_piece(piece, next);
     if (piece->len < READ_CHUNK_LEN || len > left + READ_CHUNK_LEN)
-        return false; /* the in-order read distinguishes an error from the end */
+        /* The caller then reads in order, which distinguishes a read error from the end. */
+        return false;
     memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
     c->p = piece->p;
     c->off = HEADROOM - left;
@@ -243,8 +249,8 @@ const uint8_t *read_buffer_refill(struct read_buffer *c, size_t len)
             return c->p + c->off;
         end_read_ahead(c);
     }
-    if (next == c->at && cap > from->cap) { /* enlarges the chunk in place, because its content is
-                                             * still needed */
+    /* Enlarges the current chunk with realloc(), because its content is still needed. */
+    if (next == c->at && cap > from->cap) {
         uint8_t *p = realloc(from->p, cap);
 
         c->no_memory = !p;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Read buffer: a stream read in large pieces, without copying each record. pcap_parse.c parses the
+ * Read buffer: reads a stream in large pieces, without copying each record. pcap_parse.c parses the
  * records in the buffer.
  *
- * A record that was handed out stays until READ_BUFFER_KEEP more pieces were used, so that frames
- * can wait for another thread. A pipe that pauses shows what has arrived. Of a plain file,
- * several threads may read the next pieces ahead, each into its own memory: the thread that read a
- * piece then finds it in the cache of its core.
+ * A record returned to the caller stays valid until READ_BUFFER_KEEP more pieces were used, so that
+ * another thread can process it later. If a pipe pauses, the bytes that have arrived can be read.
+ * If the file is not compressed, several threads may read the next pieces ahead, each into its own
+ * memory. The thread that read a piece then finds it in the cache of its core.
  *
- * There are two ways without a copy. `check` uses each frame once and reads ahead on all threads:
- * mapping the file was no faster (tests/bench/README.md). `replay` keeps all frames, so it maps the
- * file (mmap_file.h); reading would need as much memory as the file has bytes.
+ * Two methods avoid a copy. `check` uses each frame once, and all its threads read ahead; mapping
+ * the file was not faster (tests/bench/README.md). `replay` keeps all frames, so it maps the file
+ * (mmap_file.h); reading would need as much memory as the file has bytes.
  *
- *   1. read_buffer_open(); then optionally read_buffer_map() or read_buffer_begin_ahead(), when
- *      only the first piece was read.
+ *   1. read_buffer_open(); then optionally, after the first piece was read, read_buffer_map() or
+ *      read_buffer_begin_ahead().
  *   2. read_buffer_peek() returns the next bytes, read_buffer_take() skips them, and
  *      read_buffer_keep() keeps them.
  *   3. read_buffer_close().
@@ -33,32 +33,32 @@
 
 #define READ_BUFFER_KEEP 8u
 
-/* Length of a piece, bytes. It fits into the second level cache: reading with a CRC over the bytes
- * is fastest from 64 to 512 KiB (measured). */
+/* Length of a piece, bytes. It fits into the second level cache: measurements show that reading the
+ * file and computing a CRC over its bytes is fastest with 64 to 512 KiB. */
 #define READ_CHUNK_LEN ((size_t)256 << 10)
 
 #define READ_BUFFER_RING (READ_BUFFER_KEEP + 1u)
 
-/* Pieces that may be read ahead: one by each thread. */
+/* Limit of the pieces that are read ahead: one for each thread. */
 #define READ_AHEAD_PIECES 16u
 #define READ_AHEAD_THREADS                                                                         \
-    17u /* from 1 on; 0 is a thread that needs a piece that was not read ahead */
-#define READ_AHEAD_BUFFERS 12u /* READ_BUFFER_KEEP pieces, the current one, those ahead */
+    17u /* threads that read ahead are 1 to 16; 0 needs a piece that was not read ahead */
+#define READ_AHEAD_BUFFERS 12u /* for READ_BUFFER_KEEP old pieces, the current one, and 3 ahead */
 
 struct chunk {
     uint8_t *p;
     size_t cap;
 };
 
-/* The buffers of a thread, and the numbers of the pieces in them. */
+/* The buffers of a thread that reads ahead, and the number of the piece in each. */
 struct ahead_memory {
     uint8_t *room[READ_AHEAD_BUFFERS];
     uint64_t piece[READ_AHEAD_BUFFERS];
-    uint64_t last; /* number of the newest piece */
+    uint64_t last; /* number of the newest piece in the buffers */
 };
 
-/* A piece that was read ahead. The memory before it has room for the beginning of a record that
- * ends in the piece. */
+/* A piece that was read ahead. Before it is free memory for the first part of a record that ends in
+ * this piece. */
 struct ahead_piece {
     uint8_t *p;
     size_t len; /* length, bytes; less than READ_CHUNK_LEN at the end of the file or after a read
@@ -68,31 +68,32 @@ struct ahead_piece {
 
 struct read_ahead {
     bool on;
-    uint64_t off;             /* file offset of piece 1; piece 0 was read in order */
-    _Atomic uint64_t claimed; /* number of the first piece that no thread reads yet; 0: no read-
-                               * ahead */
-    _Atomic uint64_t used;    /* number of the current piece */
-    _Atomic uint64_t oldest;  /* number of the oldest piece that is still needed */
+    uint64_t off; /* file offset of piece 1; piece 0 was read in order */
+    /* Number of the first piece that no thread has claimed yet; 0: no read-ahead. */
+    _Atomic uint64_t claimed;
+    _Atomic uint64_t used;   /* number of the current piece */
+    _Atomic uint64_t oldest; /* number of the oldest piece whose frames are still needed */
     struct ahead_piece
         piece[READ_AHEAD_PIECES + 1]; /* piece n has index n % (READ_AHEAD_PIECES + 1) */
     struct ahead_memory reader[READ_AHEAD_THREADS];
 };
 
 struct read_buffer {
-    FILE *file;                          /* input stream, owned by the caller */
-    const struct decompress *decompress; /* source of `file`; NULL: a short read is the end */
+    FILE *file; /* input stream, owned by the caller */
+    /* Decompressor behind `file`; NULL: not compressed, so a short read means the end. */
+    const struct decompress *decompress;
     struct chunk ring[READ_BUFFER_RING];
     unsigned at;
     struct read_ahead ahead;
-    uint8_t *p;      /* current piece: in the ring of chunks, in ahead_memory, or in the mapped
-                      * file */
-    size_t off, len; /* consumed bytes and length of the piece */
+    /* The current piece. It is in the ring of chunks, in ahead_memory, or in the mapped file. */
+    uint8_t *p;
+    size_t off, len; /* number of consumed bytes, and length, of the current piece */
     bool kept;       /* a record of the current piece must stay valid */
     bool end;        /* no data follows the current piece */
     bool no_memory;
 };
 
-/* Opens the buffer. read_buffer_close() also accepts a zeroed buffer. */
+/* Initializes the buffer. read_buffer_close() frees it; it also accepts a zeroed buffer. */
 void read_buffer_open(struct read_buffer *buf, FILE *file, const struct decompress *decompress);
 void read_buffer_close(struct read_buffer *buf);
 
@@ -102,7 +103,7 @@ void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len);
 /*
  * Begins to read ahead. Threads may then call read_buffer_read_ahead() at any time except during
  * read_buffer_close(). Pieces are numbered. Records of a piece are valid until
- * read_buffer_release() is called with a later number.
+ * read_buffer_release() is called with the number of a later piece.
  */
 void read_buffer_begin_ahead(struct read_buffer *buf);
 
@@ -110,8 +111,9 @@ void read_buffer_begin_ahead(struct read_buffer *buf);
 uint64_t read_buffer_piece(const struct read_buffer *buf);
 void read_buffer_release(struct read_buffer *buf, uint64_t oldest);
 
-/* Returns whether thread `who` may read a piece ahead. read_buffer_read_ahead() reads it, and
- * returns false if another thread was faster or no buffer is free. */
+/* read_buffer_may_read_ahead() returns whether thread `who` may read a piece ahead.
+ * read_buffer_read_ahead() reads it and returns true. It returns false if another thread was faster
+ * or no buffer is free. */
 bool read_buffer_may_read_ahead(const struct read_buffer *buf, unsigned who);
 bool read_buffer_read_ahead(struct read_buffer *buf, unsigned who);
 
@@ -121,24 +123,25 @@ bool read_buffer_has_next(const struct read_buffer *buf, unsigned who);
 /* Returns the file offset of the end of the bytes read so far. Any thread may call it. */
 uint64_t read_buffer_position(const struct read_buffer *buf);
 
-/* Reads from the file: the slow path of read_buffer_peek(). */
+/* Slow path of read_buffer_peek(): reads the next piece of the file. Returns what
+ * read_buffer_peek() returns. */
 const uint8_t *read_buffer_refill(struct read_buffer *buf, size_t len);
 
-/* Returns whether the current piece has the next `len` bytes. */
+/* Returns whether the next `len` bytes are in the current piece. */
 static inline bool read_buffer_has(const struct read_buffer *buf, size_t len)
 {
     return len <= buf->len - buf->off;
 }
 
-/* Returns the position of the next byte; read_buffer_has() returns how many bytes follow. */
+/* Returns a pointer to the next byte. Use read_buffer_has() to learn how many bytes follow. */
 static inline const uint8_t *read_buffer_here(const struct read_buffer *buf)
 {
     return buf->p + buf->off;
 }
 
 /*
- * Returns the next `len` bytes, or NULL if the stream ends before; read_buffer_left() is then the
- * number of bytes left. The bytes are valid until the next call, or longer after
+ * Returns the next `len` bytes, or NULL if fewer bytes are left in the stream; read_buffer_left()
+ * then returns their number. The bytes are valid until the next call, or longer after
  * read_buffer_keep().
  */
 static inline const uint8_t *read_buffer_peek(struct read_buffer *buf, size_t len)
@@ -154,7 +157,8 @@ static inline void read_buffer_take(struct read_buffer *buf, size_t len)
     buf->off += len;
 }
 
-/* Keeps the bytes returned last until READ_BUFFER_KEEP later pieces contain kept bytes. */
+/* Keeps the bytes that read_buffer_peek() returned last. They stay valid until READ_BUFFER_KEEP
+ * later pieces contain kept bytes. */
 static inline void read_buffer_keep(struct read_buffer *buf)
 {
     buf->kept = true;

@@ -30,10 +30,10 @@ struct check_report {
     uint64_t foreign; /* number of frames of other protocols */
     /* Number of Ethernet PAUSE frames (flow control); `foreign` includes them. */
     uint64_t pauses;
-    uint64_t tunnel[ROCE_TUNNEL_CNT]; /* number of frames by tunnel type; [0] counts frames without
-                                       * a tunnel */
-    uint64_t unreadable;              /* number of RoCE frames that are cut or malformed before the
-                                       * end of the BTH */
+    /* Number of frames by tunnel type; [0]: frames of other protocols without a tunnel. */
+    uint64_t tunnel[ROCE_TUNNEL_CNT];
+    uint64_t unreadable; /* number of RoCE frames that are cut or malformed before the
+                          * end of the BTH */
     /* Number of frames shorter than on the wire, because of the snaplen. */
     uint64_t cut;
     uint64_t unverified; /* number of packets whose ICRC could not be computed */

@@ -18,10 +18,11 @@
 
 /* Link types of tcpdump.org. Defined here because not every version of pcap.h has all these
  * names. */
-#define LINKTYPE_NULL       0 /* BSD loopback: 4 bytes address family, then IP */
-#define LINKTYPE_ETHERNET   1
-#define LINKTYPE_RAW        101
-#define LINKTYPE_LOOP       108 /* the address family is in network byte order */
+#define LINKTYPE_NULL     0 /* BSD loopback: 4 bytes address family, then IP */
+#define LINKTYPE_ETHERNET 1
+#define LINKTYPE_RAW      101
+/* OpenBSD loopback: address family in network byte order, then IP. */
+#define LINKTYPE_LOOP       108
 #define LINKTYPE_SLL        113
 #define LINKTYPE_ERF        197
 #define LINKTYPE_IPV4       228

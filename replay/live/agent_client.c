@@ -131,7 +131,8 @@ static int read_hello(struct agent_client *agent, const json_t *hello, const uin
                            agent->device);
 }
 
-/* Sends the token of the file that the environment names, if it names one. */
+/* Sends the agent's access token if ROCEDRILL_TOKEN_FILE names a file that contains it. Returns 0,
+ * or -1 and an error. */
 static int send_token(struct agent_client *agent, struct error *error)
 {
     const char *path = getenv("ROCEDRILL_TOKEN_FILE");
@@ -192,7 +193,7 @@ static int send_request(struct agent_client *agent, json_t *request, struct erro
     json_decref(request);
     if (!text)
         return error_set(error, "no memory");
-    text[len++] = '\n'; /* replaces the terminating zero */
+    text[len++] = '\n'; /* overwrites the terminating zero */
     while (off < len) {
         ssize_t n = send(agent->fd, text + off, len - off, MSG_NOSIGNAL);
 
@@ -206,7 +207,7 @@ static int send_request(struct agent_client *agent, json_t *request, struct erro
     return off == len ? 0 : error_set(error, "agent %s: %s", agent->name, strerror(errno));
 }
 
-/* Receives one reply line into the buffer of `agent`. Returns its length, or -1 and an error. */
+/* Receives one reply line into agent->buf. Returns the length of the line */
 static ssize_t receive_reply(struct agent_client *agent, struct error *error)
 {
     int waited = 0;

@@ -20,24 +20,24 @@ struct agent_client {
     int fd;    /* socket, or -1 if not connected */
     char *buf; /* bytes received after the last complete line */
     size_t len, cap;
-    char name[128];          /* address of the agent, HOST:PORT */
-    void (*idle)(void *ctx); /* called every few milliseconds while the client waits for a reply,
-                              * or NULL */
+    char name[128]; /* address of the agent, HOST:PORT */
+    /* Called every few milliseconds while the client waits for a reply; NULL: not called. */
+    void (*idle)(void *ctx);
     void *idle_ctx;
     /* Properties of the target's device, from the agent's reply to "hello". */
     char device[64];
     uint32_t mtu;
     uint32_t rd_atomic;
     bool atomic;
-    bool uc, ud;   /* the device can create UC QPs, UD QPs */
-    bool drills;   /* the agent has the operations that drills need */
-    int code;      /* errno in the latest refusal; 0: none */
+    bool uc, ud;   /* the device can create UC QPs and UD QPs, respectively */
+    bool drills;   /* the agent supports the requests that drills (replay/drill) need */
+    int code;      /* errno in the agent's latest refusal of a request; 0: none */
     int gid_index; /* GID index of the target's address */
 };
 
-/* Connects to the agent at HOST:PORT or unix:PATH, and sends the token of the file that the
- * environment variable ROCEDRILL_TOKEN_FILE names. Its device must have a RoCEv2 GID for `target`.
- * Returns 0, or -1 and an error. Call agent_client_close() in both cases. */
+/* Connects to the agent at HOST:PORT or unix:PATH, and sends the access token, if the environment
+ * variable ROCEDRILL_TOKEN_FILE names its file. The agent's device must have a RoCEv2 GID for the
+ * address `target`. Returns 0, or -1 and an error. Call agent_client_close() in both cases. */
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
                       struct error *error);
 void agent_client_close(struct agent_client *agent);
@@ -48,8 +48,9 @@ void agent_client_close(struct agent_client *agent);
 json_t *agent_client_call(struct agent_client *agent, json_t *request, bool *refused,
                           struct error *error);
 
-/* Polls completions and passes each to `take`, which returns 0, or -1 and an error. Stores their
- * number in *cnt, unless `cnt` is NULL. Returns 0, or -1 and an error. */
+/* Polls the target's CQ once and passes each completion to `take`, which returns 0, or -1 and an
+ * error. Sets *cnt to the number of completions, unless `cnt` is NULL. Returns 0, or -1 and an
+ * error. */
 int agent_client_poll(struct agent_client *agent,
                       int (*take)(void *ctx, const json_t *completion, struct error *error),
                       void *ctx, size_t *cnt, struct error *error);

@@ -10,8 +10,8 @@
 
 #define RECV_DEPTH 512u
 
-/* Code of the local ACK timeout of a live requester: 4.096 us * 2^16 = 268 ms. It is long enough
- * for a loaded machine to send our responses, and short enough for tests that wait for a
+/* Local ACK timeout of the target when it is the requester: 4.096 us * 2^16 = 268 ms. It is long
+ * enough for a loaded machine to send our responses, and short enough for tests that wait for a
  * retransmission. */
 #define TIMEOUT_CODE 16
 
@@ -82,7 +82,7 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
     return 0;
 }
 
-/* Returns the reason why the agent's device cannot play the direction, or NULL. */
+/* Returns the reason why the target cannot play the requests of `s`, or NULL if it can. */
 static const char *unsupported_run(const struct live *live, const struct inferred_setup *s)
 {
     if (s->mtu > live->port.iface.path_mtu)
@@ -240,7 +240,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* The device accepted the same setup before, so a refusal is an error. */
+/* The target accepted the same region or QP before, so a refusal now is an error, not a reason to
+ * skip the connection. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

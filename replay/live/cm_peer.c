@@ -12,7 +12,8 @@
 /* Time to wait until the target's program connects to us, ns. */
 #define LISTEN_NS UINT64_C(30000000000)
 
-/* Number of missing requests of a connection after which the replay waits for no more of them. */
+/* After this number of missing requests of a connection, the replay no longer waits for its
+ * requests. */
 #define MISSES_MAX 4u
 
 enum cm_peer_turn_kind { TURN_CM, TURN_EVENT, TURN_STEP };
@@ -21,8 +22,9 @@ struct cm_peer_turn {
     uint32_t pkt;
     enum cm_peer_turn_kind kind;
     uint32_t exch;
-    uint32_t idx; /* index of a message of the exchange, of an event of the script, or of an
-                   * event of direction `in` */
+    /* Index of what happens: TURN_CM: message of the exchange; TURN_EVENT: event of the live
+     * script; TURN_STEP: event of the direction in which the target sends requests. */
+    uint32_t idx;
     uint32_t seq;
 };
 
@@ -34,13 +36,15 @@ struct cm_peer {
     size_t turn_cnt, turn_cap;
     bool connected; /* the target's program has connected to us */
     bool no_memory;
-    uint64_t at, recorded; /* live and recorded time of the previous event, ns */
+    /* Time at which the previous event was played, and its time in the capture, ns. */
+    uint64_t at, recorded;
 };
 
 /* ---- received packets -------------------------------------------------------------------------
  */
 
-/* Returns the recorded request with the PSN and the payload length of a live request, or NULL. */
+/* Returns the recorded request with the same PSN and payload length as the live request `pkt`.
+ * Returns NULL if there is none or its payload was not captured completely. */
 static const struct trace_packet *recorded_request(const struct inferred_setup *s,
                                                    const struct roce_pkt *pkt)
 {
@@ -177,7 +181,7 @@ static bool list_turns(struct cm_peer *peer)
     return true;
 }
 
-/* Waits for the live time that corresponds to recorded time `time`. Returns 0, or -1 and an
+/* Waits for the live time that corresponds to time `time` of the capture. Returns 0, or -1 and an
  * error. */
 static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
 {
@@ -188,15 +192,16 @@ static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
     return live_wait_until(peer->live, peer->at, error);
 }
 
-/* Makes the current live time correspond to recorded time `time`. */
+/* Lets the current live time correspond to time `time` of the capture. */
 static void set_clock(struct cm_peer *peer, uint64_t time)
 {
     peer->at = live_now();
     peer->recorded = time;
 }
 
-/* Waits until the target has sent the requests that our endpoint had received at this point of the
- * capture. With an event, waits until that event may happen. Returns 0, or -1 and an error. */
+/* If `event` is EVENT_NONE, waits until the target has sent the requests that our endpoint had
+ * received at this point of the capture. Otherwise waits until `event` may happen
+ * (request_tracker.h). Waits at most the tolerance. Returns 0, or -1 and an error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {
@@ -255,7 +260,8 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
             set_clock(peer, time);
         return 0;
     }
-    /* In the capture, our endpoint sent this frame after it received the peer's requests. */
+    /* In the capture, our endpoint sent this frame after it had received requests of the target. So
+     * wait for the same requests of the live target. */
     if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, EVENT_NONE, error) != 0)
         return -1;
     if (wait_due(peer, time, error) != 0 || live_send_frame(peer->live, e, error) != 0)

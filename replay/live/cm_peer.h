@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM peer: our RNIC is one recorded endpoint, and a program on the target's host is the other
- * (--cm). The mode serves appliances on which no agent can be installed.
+ * CM peer (option --cm): our RNIC replaces one recorded endpoint, and a program on the target's
+ * host replaces the other. This mode is for appliances on which no agent can be installed.
  *
  * The recorded CM messages set up the connections with live numbers (live_cm.h). Then we send the
- * frames of our endpoint, requests and responses, each after the packet that it followed in the
- * capture. The target's packets are judged as those of a responder and a requester.
+ * frames of our endpoint, requests and responses, each after the packet of the target that preceded
+ * it in the capture. The replay compares the target's responses and its requests with the recorded
+ * ones.
  *
- * The completions and the memory of the target's program cannot be seen.
+ * Without an agent, the replay cannot compare the completions and the memory of the target's
+ * program.
  */
 #ifndef REPLAY_LIVE_CM_PEER_H
 #define REPLAY_LIVE_CM_PEER_H
@@ -17,9 +19,9 @@
 #include "live/live.h"
 #include "engine/rc_requester.h"
 
-/* Plays the capture. Call after rc_responder_play() with the script's watch, rc_requester_play()
- * and live_open(). Call rc_compare_responses(), rc_compare_requests() and live_compare() next.
- * Returns 0, or -1 and an error. Call cm_exchanges_free() in both cases. */
+/* Plays the capture. Call after rc_responder_play() with the watch of live_script.h,
+ * rc_requester_play() and live_open(). Call rc_compare_responses(), rc_compare_requests() and
+ * live_compare() next. Returns 0, or -1 and an error. Call cm_exchanges_free() in both cases. */
 int cm_peer_play(struct live *live, struct rc_requester *requester, struct cm_exchanges *xs,
                  struct error *error);
 

@@ -60,7 +60,7 @@ void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch)
         set_rewrite(conns, exch, conn->in, false);
 }
 
-/* Marks the R_Keys that occur in `len` bytes at `p` as known. */
+/* Marks the R_Keys of `memory` that occur in the `len` bytes at `p` as known. */
 static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *p, size_t len,
                              bool *rkey_known)
 {
@@ -71,8 +71,8 @@ static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *
         rkey_known[mention[i].region] = true;
 }
 
-/* Returns the first region whose R_Key our requests use before the capture shows that the peer
- * announced it. Returns NULL if there is none. */
+/* Returns the first region whose R_Key our requests use although the peer has not sent this R_Key
+ * in an earlier packet of the capture. Returns NULL if there is none. */
 static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
                                                      bool *rkey_known)
 {
@@ -124,7 +124,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
 /* ---- selecting runs ---------------------------------------------------------------------------
  */
 
-/* Copies a reason into the session, which owns the copy. Returns the copy, or "no memory". */
+/* Copies the skip reason `text`; the session owns the copy. Returns the copy, or "no memory". */
 static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 {
     struct session *d = conns->live->drive;
@@ -138,8 +138,8 @@ static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
     return copy;
 }
 
-/* Returns the exchange that set up the connection of direction `idx`, or LIVE_RUN_NONE. Sets
- * *we_request to whether our endpoint is the requester. */
+/* Returns the index of the CM exchange that set up the connection of direction `idx`, or
+ * LIVE_RUN_NONE. Sets *we_request to whether our endpoint sends the requests of this direction. */
 static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t idx,
                                    bool *we_request)
 {
@@ -157,15 +157,15 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* the last match: the latest exchange before these packets */
+                found = i; /* keep the last match: the latest exchange before the packets */
                 *we_request = asks == conns->cm->ours;
             }
     }
     return found;
 }
 
-/* Returns the reason why the direction is skipped, or NULL. `exch` and `we_request` are results
- * of cm_exchange_of_run(). */
+/* Returns the reason why direction `idx` cannot be played, or NULL if it can. `exch` and
+ * `we_request` are results of cm_exchange_of_run(). */
 static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t idx, uint32_t exch,
                                   bool we_request)
 {
@@ -184,14 +184,15 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
         return a->wrs.skip ? a->wrs.skip : a->failed;
     if (s->cut)
         return "the capture is truncated: packets of our endpoint are incomplete";
-    /* The CM message of the responder contains the first PSN of the requester (R240). */
+    /* The CM message that the responder sent contains the first PSN that the requester must use
+     * (R240). */
     start = conns->cm->exch[exch].rec_psn[we_request ? !conns->cm->ours : conns->cm->ours];
     if (s->recorded->after_gap || roce_psn_add(s->psn, (int32_t)s->first).v != start)
         return "the capture does not contain the first requests of the connection";
     return NULL;
 }
 
-/* Returns whether a message of the direction has more than one packet, so that both ends must use
+/* Returns whether a message of the direction consists of several packets. Both ends must then use
  * the recorded path MTU. */
 static bool is_cut_by_mtu(const struct inferred_setup *s)
 {
@@ -238,7 +239,8 @@ static int choose_runs(struct cm_peer_conns *conns)
     return 0;
 }
 
-/* Skips each direction that uses an unknown R_Key, and the opposite direction of its connection. */
+/* Skips both directions of each connection in which a request uses an R_Key that the capture does
+ * not announce. */
 static void choose_by_keys(struct cm_peer_conns *conns)
 {
     struct session *d = conns->live->drive;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Plays datagram streams whose sender is the target. The agent posts one message after the other.
- * The live numbers of the received packets are replaced by those of the capture.
+ * Plays datagram streams whose sender is the target. The agent posts the recorded messages one
+ * after the other. In the packets that we receive, the numbers of the capture replace the live ones
+ * before the comparison.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "util/hex.h"
 
 #define SEND_DEPTH 4u
-#define DATA_MAX   (256u * 1024) /* message bytes that an agent accepts in a line */
+#define DATA_MAX   (256u * 1024) /* limit of the message bytes in one request to the agent */
 #define POLL_NS    500000u
 #define FAULTY     "the connection to the agent or the interface was lost"
 
@@ -24,11 +25,11 @@ struct dgram_from_target {
     struct error *error;
     bool broken;      /* the agent or the interface failed; *error has the reason */
     uint32_t qp, qpn; /* agent's number of the target's QP, and its QPN */
-    uint32_t ours;    /* our QPN, the destination of the target's packets */
+    uint32_t ours;    /* our QPN to which the target sends the current stream */
     uint32_t opened;
     int32_t psn_add; /* recorded PSN minus live PSN */
     uint64_t at, recorded;
-    /* Message that the target is sending. */
+    /* Message that the target is sending; NULL between two messages. */
     const struct dgram_sender_message *message;
     dgram_sender_take_fn *take;
     void *user;
@@ -38,7 +39,7 @@ struct dgram_from_target {
 /* ---- received packets -------------------------------------------------------------------------
  */
 
-/* Replaces the live numbers of a packet by those of the capture. */
+/* Replaces the live addresses, QPNs, PSN and P_Key of a packet by those of the capture. */
 static void rewrite_packet(const struct dgram_from_target *tx, struct roce_pkt *pkt)
 {
     const struct roce_pkt *first = tx->message->first;
@@ -85,9 +86,9 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- the device -------------------------------------------------------------------------------
  */
 
-/* Opens a QP at the target for a stream. Returns NULL, or the reason why the stream is skipped.
- * Each QP of the target sends to another of our QPNs, so that a late packet of one QP does not
- * count for the next QP. */
+/* Opens a QP at the target for a stream. Returns NULL on success, or the reason why the stream is
+ * skipped. For each stream we use a different QPN as destination, so that a late packet of the
+ * previous stream is not counted for this one. */
 static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {
     struct dgram_from_target *tx = ctx;
@@ -135,8 +136,8 @@ static json_t *request_of(const struct dgram_from_target *tx, const struct dgram
     return out;
 }
 
-/* Returns the completion status of the current message, -1 if it has not completed, or -2 after
- * an error. */
+/* Polls once. Returns the completion status of the current message, -1 if it has not completed yet,
+ * or -2 after an error. */
 static int poll_status(struct dgram_from_target *tx)
 {
     bool refused;

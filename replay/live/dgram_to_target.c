@@ -11,7 +11,8 @@
 #include "live/live_dgram.h"
 #include "wire/crc32.h"
 
-/* Number of receives outstanding for a stream, and number of bytes read from a region at a time. */
+/* RECV_DEPTH: limit of the receive WQEs posted for a stream and not completed. LOAD_MAX: bytes of a
+ * memory region read with one request to the agent. */
 #define RECV_DEPTH 256u
 #define LOAD_MAX   65536u
 
@@ -22,20 +23,20 @@ struct expected_recv {
     uint32_t pkt; /* index into trace.pkt of the message's last packet */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
-    struct delivery_case after; /* UC: packet losses before the message */
+    struct delivery_case after; /* UC: packets lost in the capture before the message */
 };
 
 struct dgram_target {
     struct dgram_stream *stream;
     uint32_t idx;
-    uint32_t qp; /* agent's number of the target's QP */
+    uint32_t qp; /* number by which the agent knows the target's QP */
     bool made;
     struct rewrite_dgram rewrite;
     struct expected_delivery delivery;
-    struct delivery_case after; /* packet losses before the current message */
+    struct delivery_case after; /* packets lost in the capture before the current message */
     bool broken;                /* a packet of the latest message was lost */
-    bool write_broken;          /* a packet of an earlier WRITE was lost */
-    uint32_t crc32;             /* CRC-32 of the bytes of the current SEND so far */
+    bool write_broken;          /* UC: a packet of an earlier WRITE was lost */
+    uint32_t crc32;             /* CRC-32 of the payload of the current SEND so far */
     uint32_t recv_len;
     uint32_t latest; /* index of the latest packet sent */
     size_t total;    /* number of completions expected for the whole stream */
@@ -48,12 +49,13 @@ struct dgram_target {
 struct dgram_to_target {
     struct live *live;
     struct dgram_streams *streams;
-    const char *peer;              /* name of a profile of known deviations, or NULL */
+    const char *peer;              /* name of the target's profile of known deviations, or NULL */
     struct dgram_target *receiver; /* one element for each stream */
-    struct shadow_memory memory;   /* memory regions of all recorded receivers, by R_Key, with the
-                                    * data of the   WRITEs */
+    /* Memory regions of all recorded receivers, by R_Key, with the data that the recorded WRITEs
+     * stored. */
+    struct shadow_memory memory;
     struct rewrite_region *region;
-    uint32_t *mr;          /* agent's numbers of the regions */
+    uint32_t *mr;          /* for each region: number by which the agent knows it */
     uint32_t *last_writer; /* for each region: index of the packet that last wrote to it */
     bool no_memory;
     uint32_t *last_stream; /* for each region: index of the stream that last wrote to it */
@@ -67,8 +69,8 @@ static bool is_played(const struct dgram_stream *s)
 /* ---- setting up --------------------------------------------------------------------------------
  */
 
-/* Finds the memory of a stream, its longest message, and the number of messages that consume a
- * receive WQE. Returns 0, or -1 if out of memory. */
+/* Finds the memory that the WRITEs of a stream use, its longest message, and the number of messages
+ * that consume a receive WQE. Returns 0, or -1 if out of memory. */
 static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
 {
     const struct trace *trace = rx->streams->trace;
@@ -129,8 +131,8 @@ static int make_regions(struct dgram_to_target *rx, const char **why, struct err
     return 0;
 }
 
-/* Posts receives for the remaining messages, up to RECV_DEPTH outstanding ones. Returns 0, or -1
- * and an error. */
+/* Posts receive WQEs for the remaining messages, so that at most RECV_DEPTH are outstanding.
+ * Returns 0, or -1 and an error. */
 static int post_receives(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     while (r->posted < r->total && r->posted - r->done < RECV_DEPTH) {
@@ -159,7 +161,7 @@ static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, str
     r->rewrite = (struct rewrite_dgram){
         .path = &rx->live->path, .memory = &rx->memory, .region = rx->region, .pkey = s->pkey};
     while (trace->pkt[s->pkt[i]].dropped)
-        i++; /* skip damaged packets: each played stream has an undamaged one */
+        i++; /* skips damaged packets; each stream that is played has an undamaged packet */
     first = trace->pkt[s->pkt[i]].psn;
     (void)!getrandom(&psn, sizeof(psn), 0);
     psn &= ROCE_PSN_MASK;
@@ -182,7 +184,8 @@ static uint32_t json_u32(const json_t *c, const char *name)
     return (uint32_t)json_integer_value(json_object_get(c, name));
 }
 
-/* Compares completion `c` with the expected one. `c` is NULL if there is no completion. */
+/* Compares completion `c` with the expected completion `w` and sets *d to the differences. `c` is
+ * NULL if the receive did not complete. */
 static void compare_wanted(const struct dgram_target *r, const struct expected_recv *w,
                            const json_t *c, struct field_diffs *d)
 {
@@ -204,9 +207,9 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", FIELD_HEX, w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* Compares the next completion of a receiver. `c` is NULL if there is no completion. A target of
- * profile `rx->peer` may lose a message, which then has no completion. In that case `c` is
- * compared with the next message. */
+/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. By its known
+ * deviations, the target may have lost the message, which then has no completion: reports that, and
+ * compares `c` with the next expected completion. Returns 0, or -1 if out of memory. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;
@@ -216,7 +219,7 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         const struct expected_recv *w = &r->wanted[r->done];
 
         if (r->done >= r->wanted_cnt)
-            return 0; /* completion of a receive WQE that was flushed at the end */
+            return 0; /* a receive WQE that was flushed at the end completed */
         compare_wanted(r, w, c, &d);
         known = d.cnt ? peer_quirk_of_delivery(rx->peer, &w->after) : NULL;
         r->done++;
@@ -260,8 +263,8 @@ static int report_memory(struct dgram_to_target *rx, uint32_t idx, const struct 
                : error_set(error, "no memory");
 }
 
-/* Compares a region of the target with the data of the WRITEs to it. Reports the first
- * difference. Returns 0, or -1 and an error. */
+/* Compares the content of a memory region of the target with the data that the recorded WRITEs
+ * stored. Reports the first difference. Returns 0, or -1 and an error. */
 static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error *error)
 {
     const struct shadow_region *region = &rx->memory.region[idx];
@@ -289,7 +292,8 @@ static int compare_region(struct dgram_to_target *rx, uint32_t idx, struct error
     return 0;
 }
 
-/* Reports a packet of the target: a receiver of UC or UD must not send any (R162, R178). */
+/* Reports each packet of the target as a difference: a receiver of UC or UD must not send packets
+ * (R162, R178). */
 static void take_frame(void *user, const struct rnic_frame *frame)
 {
     struct dgram_to_target *rx = user;
@@ -309,8 +313,8 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- playing ----------------------------------------------------------------------------------
  */
 
-/* Records whether UC packets were lost just before the message that `pkt` belongs to. `was` is the
- * state of the receiver before `pkt`. */
+/* Records whether UC packets were lost in the capture just before the message of `pkt`. `was` is
+ * the state of the receiver before `pkt`, `fate` is what the receiver did with `pkt`. */
 static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
                       const struct expected_delivery *was, enum rx_outcome fate)
 {
@@ -327,8 +331,8 @@ static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
     r->broken = false;
 }
 
-/* Updates the expected completions and memory with the effect of a packet on a conformant
- * receiver. Returns 0, or -1 if out of memory. */
+/* Updates the expected completions and the expected memory: adds the effect of a packet on a
+ * conformant receiver. Returns 0, or -1 if out of memory. */
 static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uint32_t pkt_idx)
 {
     const struct trace_packet *p = &rx->streams->trace->pkt[pkt_idx];
@@ -382,7 +386,7 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
     return 0;
 }
 
-/* Waits until a receive WQE is posted for the next message. Returns 0, or -1 and an error. */
+/* Waits, at most the tolerance, until the target has a receive WQE for the next message. Returns */
 static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;

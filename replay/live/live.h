@@ -9,16 +9,16 @@
  *      the responder's program.
  *   2. live_open() opens the interface and connects to the agent.
  *   3. live_play() sets the target up, sends the recorded requests with live numbers (rewrite.h),
- *      and replaces the responses of our RNIC by those of the target.
+ *      and replaces the responses of our RNIC, from step 1, by those of the target.
  *   4. rc_compare_responses() compares the responses; live_compare() finds late responses, and
  *      compares completions and memory of the target.
  *   5. live_close()
  *
  * If the target is the requester, live_requester_play() replaces step 3.
  *
- * We send frames with the delays of the capture. If the capture has a response of the target
- * between two requests, the second request waits for the live response, up to the tolerance. A
- * later response is a difference.
+ * We send frames with the delays of the capture. If the capture has a response between two
+ * requests, we wait for the target's response before we send the second request, at most the
+ * tolerance. A response after the tolerance is a difference.
  */
 #ifndef REPLAY_LIVE_LIVE_H
 #define REPLAY_LIVE_LIVE_H
@@ -31,7 +31,8 @@
 #include "engine/rc_requester.h"
 #include "live/rewrite.h"
 
-/* Endpoint of the CM exchanges that we replace (option --cm). */
+/* Recorded endpoint that our RNIC replaces (option --cm): the one that connected, or the one that
+ * listened. */
 enum live_cm_end { LIVE_CM_NONE, LIVE_CM_CONNECT, LIVE_CM_LISTEN };
 
 struct live_options {
@@ -40,19 +41,20 @@ struct live_options {
     const char *address; /* our address, or NULL for an address of the interface */
     const char *agent;   /* HOST:PORT of the agent; NULL if `cm` is set */
     enum live_cm_end cm; /* LIVE_CM_NONE if `agent` is set */
-    uint16_t port; /* port of the target's program, or our port to which the target connects; 0 for
-                    * the recorded port */
+    /* Port of the target's program, or if the target connects to us, our port. 0: the recorded
+     * port. */
+    uint16_t port;
     bool any_payload; /* do not compare the data that the target's program sends; only with `cm` */
     bool really;      /* transmit although a default route leads through the interface */
     uint64_t tolerance_ns;
-    double speed; /* multiple of the capture's speed; 0 to send without pauses */
+    double speed; /* multiple of the capture's speed; 0: send without pauses */
 };
 
 /* Live options of the command line. */
 struct live_args {
     struct live_options options; /* options of a live replay; .iface is NULL without --live */
     bool load;                   /* --load: only transmit the requests, without a verdict */
-    double pps, mbps;            /* --load: packets a second, million bits a second; 0 if not set */
+    double pps, mbps;            /* --load: rate in packets/s or in Mbit/s; 0: not set */
     bool topspeed, looped;       /* options --topspeed and --loop were set */
     uint64_t loop;               /* --load: number of rounds; 0 to transmit until interrupted */
 };
@@ -61,23 +63,24 @@ struct live_args {
 struct live_run {
     struct rewrite rewrite;
     bool made;
-    uint32_t qp;       /* agent's number of the target's QP */
-    uint32_t last;     /* latest event whose frame was sent */
+    uint32_t qp;       /* number by which the agent knows the target's QP */
+    uint32_t last;     /* index of the latest event whose frame was sent */
     uint64_t *sent_at; /* time at which each event was sent, ns */
-    int64_t acked;     /* highest PSN acknowledged */
-    int64_t owed;      /* highest PSN of a request that demands a response */
-    int64_t executed;  /* PSN that our RNIC expected at the end of rc_responder_play() */
+    int64_t acked;     /* highest relative PSN that the target acknowledged */
+    int64_t owed;      /* highest relative PSN of the sent requests that demand a response */
+    int64_t executed;  /* ePSN (relative) of our RNIC at the end of rc_responder_play() */
     unsigned misses;   /* number of responses that did not arrive in time */
     uint32_t recv_cnt;
 };
 
 /* Memory region of the target. */
 struct live_region {
-    uint32_t mr; /* agent's number of the region */
+    uint32_t mr; /* number by which the agent knows the region */
     bool made;
 };
 
-/* Response that did not arrive within the tolerance. */
+/* Recorded response, whose live response did not arrive within the tolerance: its direction and its
+ * event. */
 struct live_late {
     uint32_t run, step;
 };
@@ -90,18 +93,19 @@ struct live {
     struct agent_client agent;
     struct rewrite_path path;
     struct live_run *run;            /* one element for each direction of the session */
-    struct live_region **region;     /* regions of the target, for each host and region */
-    struct rewrite_region **rewrite; /* live numbers of the regions, for each host and region */
+    struct live_region **region;     /* region[host][i]: region of the target */
+    struct rewrite_region **rewrite; /* rewrite[host][i]: live address and R_Key of the region */
     struct live_late *late;
     size_t late_cnt, late_cap;
     rnic_frame_fn *take; /* handler of received frames, called with take_ctx */
     void *take_ctx;
-    uint64_t (*tick)(
-        void *take_ctx); /* runs due timers and returns the time of the next one, ns; may be NULL */
+    /* Runs due timers and returns the time of the next timer, ns. NULL: no timers. */
+    uint64_t (*tick)(void *take_ctx);
     bool no_memory;
     uint64_t sent, received;
-    uint64_t damaged, foreign; /* number of received frames that were ignored: wrong ICRC or form,
-                                * or not for our QPNs */
+    /* Numbers of received frames that were ignored: `damaged`: wrong ICRC or malformed; `foreign`:
+     * not for our QPNs. */
+    uint64_t damaged, foreign;
 };
 
 /* Opens the interface and connects to the agent. Returns 0, or -1 and an error. Call
@@ -122,37 +126,40 @@ void live_close(struct live *live);
  * RNIC and live_open(). Call rc_compare_requests() next. Returns 0, or -1 and an error. */
 int live_requester_play(struct live *live, struct rc_requester *requester, struct error *error);
 
-/* Parses a received frame. Sets *idx to the distance of its DestQP from the first of our QPNs.
- * Returns false if the frame has no valid RoCE packet. */
+/* Parses a received frame. Sets *idx to its DestQP minus the first of our QPNs. Returns true for a
+ * RoCE packet, or false if the frame has no valid one. */
 bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_pkt *pkt,
                 uint32_t *idx);
-/* Counts a received packet. Returns false if the packet has a wrong ICRC or form. */
+/* Counts a received packet as received or damaged. Returns true if its ICRC and form are right,
+ * otherwise false. */
 bool live_check_icrc(struct live *live, const struct roce_pkt *pkt);
-/* Records a response that the target sent in direction `idx`. */
+/* Records a response of the target to the requests of direction `idx`. */
 void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt);
-/* Wait until time `until`. live_poll() also returns when frames have arrived. Both return 0, or
- * -1 and an error. */
+/* Wait until time `until` (ns, live_now()) and handle received frames. live_poll() returns earlier
+ * if frames have arrived. Both return 0, or -1 and an error. */
 int live_poll(struct live *live, uint64_t until, struct error *error);
 int live_wait_until(struct live *live, uint64_t until, struct error *error);
-/* Waits for the live response that corresponds to a recorded response. Sets *waited if the
- * response was not there yet. Returns 0, or -1 and an error. */
+/* Waits for the live response that corresponds to a recorded response. Does not wait if the target
+ * owes no ACK, or if it missed too many responses before. Sets *waited to whether the function
+ * waited. Returns 0, or -1 and an error. */
 int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
                        struct error *error);
-/* Sends the rewritten frame of packet `p`, `len` bytes. A negative `len` means that the packet
- * could not be rewritten. Returns 0, or -1 and an error. */
+/* Sends the frame in `buf` (`len` bytes), which was made from recorded packet `p` (rewrite.h). A
+ * negative `len` means that the packet could not be rewritten. Returns 0, or -1 and an error. */
 int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int len,
               struct error *error);
 /* Sends the frame of a script event. Returns 0, or -1 and an error. */
 int live_send_frame(struct live *live, const struct live_event *e, struct error *error);
-/* Removes the responses of our RNIC, to be replaced by those of the target. Returns false if out
- * of memory. */
+/* Removes the responses of our RNIC from the session. The target's responses will replace them.
+ * Returns false if out of memory. */
 bool live_drop_simulated(struct live *live);
 
-/* Returns whether a live response is of the same kind as a recorded response. */
+/* Returns whether live response `answer` is of the same kind (ACK, NAK, READ response, atomic
+ * response) as a recorded response. */
 bool live_same_kind(const struct trace_packet *recorded, const struct tx_response *answer);
 
-/* Returns whether the target has sent the responses that the recorded responder had sent up to
- * `event`. */
+/* Returns whether the target has sent the response that corresponds to recorded event `event`, or
+ * has acknowledged its PSN. */
 bool live_has_responded(const struct live *live, uint32_t dir, uint32_t event);
 
 #endif

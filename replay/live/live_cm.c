@@ -24,8 +24,8 @@ static struct cm_exchange_end *peer_result(const struct live_cm *cm, uint32_t ex
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Returns the service ID of a live message. The user may choose another port than the recorded
- * one. */
+/* Returns the live service ID for the recorded service ID `service`. The live port number differs
+ * if the user chose one. */
 static uint64_t live_service(const struct live_cm *cm, uint64_t service)
 {
     uint16_t port = cm->live->options->port;
@@ -35,7 +35,8 @@ static uint64_t live_service(const struct live_cm *cm, uint64_t service)
     return (service & ~UINT64_C(0xFFFF)) | port;
 }
 
-/* Reads QPNs, PSNs and the REP of an exchange from its recorded messages. */
+/* Reads the QPNs and PSNs of both endpoints, and the position of the REP, from the recorded
+ * messages of an exchange. */
 static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
 {
     const struct cm_exchange *x = &cm->exchanges->at[exch->idx];
@@ -99,7 +100,7 @@ int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
     attr.seed[0] = random[0];
     attr.seed[1] = random[1];
     attr.ca_guid =
-        /* Bit that marks a locally administered MAC address. */
+        /* the bit that marks a locally administered MAC address */
         UINT64_C(0x0200000000000000) | ((uint64_t)random[2] << 16);
     cm->psn = random[3] & ROCE_PSN_MASK;
     cm->cm = rnic_cm_new(&attr);
@@ -170,8 +171,8 @@ static void send_mad(struct live_cm *cm, const uint8_t *mad)
         return;
     frame.len = (uint32_t)len;
     cm->live->sent++;
-    live_port_send(&cm->live->port, &frame, 1, &error); /* ignore the error: our CM retransmits a
-                                                         * lost message */
+    /* The error is ignored: our CM retransmits a message that was not sent. */
+    live_port_send(&cm->live->port, &frame, 1, &error);
 }
 
 void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
@@ -194,7 +195,8 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
 /* ---- events of our CM --------------------------------------------------------------------------
  */
 
-/* Returns the first exchange for the service of `event` that has no live REQ yet, or NULL. */
+/* Returns the first recorded exchange for the service in the received REQ `event` that has no live
+ * REQ yet, or NULL. */
 static struct live_cm_exchange *exchange_of_req(struct live_cm *cm,
                                                 const struct rnic_cm_event *event)
 {
@@ -220,8 +222,8 @@ static void handle_event(struct live_cm *cm, const struct rnic_cm_event *event)
         exch = exchange_of_req(cm, event);
     if (!exch) {
         if (event->type == RNIC_CM_REQUEST)
-            rnic_cm_id_del(event->id, live_now()); /* the target opens more connections than were
-                                                    * recorded */
+            /* The target opens more connections than were recorded. */
+            rnic_cm_id_del(event->id, live_now());
         return;
     }
     if (msg->kind < ROCE_CM_MSG_CNT && !exch->received[msg->kind]) {
@@ -271,7 +273,8 @@ static void connect_to(struct live_cm *cm, struct live_cm_exchange *exch, struct
     struct roce_cm_rdmaip ip;
     struct rnic_cm_addr addr;
 
-    /* Replace the addresses in the IP CM header of the private data (R242). */
+    /* Replace the addresses in the private data: it may begin with the IP CM header, which contains
+     * them (R242). */
     if (roce_cm_rdmaip_read(&ip, msg) == 0) {
         bool ip4 = roce_gid_is_ip4(port->target);
 
@@ -305,7 +308,8 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
     size_t len;
 
     cm_exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
-    /* Call our CM once for each message kind, because our CM retransmits by itself. */
+    /* Call our CM once for each kind of message. Recorded retransmissions are skipped, because our
+     * CM decides itself when to retransmit. */
     if (exch->sent[msg.kind] || (!exch->id && msg.kind != ROCE_CM_REQ))
         return;
     exch->sent[msg.kind] = true;
@@ -347,8 +351,8 @@ int live_cm_leave(struct live_cm *cm, struct error *error)
 /* ---- messages of the target -------------------------------------------------------------------
  */
 
-/* Fields that the target's program chooses. All other fields are numbers of the endpoint or
- * properties of its device. */
+/* Fields that the target's program chooses, so they must equal the recorded ones. All other fields
+ * are IDs, QPNs and PSNs of the endpoint, or properties of its device. */
 static const char *const compared_fields[] = {"service_id",
                                               "responder_resources",
                                               "initiator_depth",
@@ -382,12 +386,13 @@ static void compare_fields(const struct live_cm *cm, const struct live_cm_exchan
         field_diff_add_num(d, field->name, field->name[0] == 's' ? FIELD_HEX : FIELD_NUMBER,
                            expected, roce_field_get(field, live + ROCE_MAD_LEN));
     }
-    /* Our packets have the recorded path MTU, so the target must accept it. */
+    /* Our packets have the recorded path MTU, so the target must request the same path MTU. */
     if (want->kind == ROCE_CM_REQ && exch->mtu_matters)
         field_diff_add_num(d, "mtu", FIELD_NUMBER, want->req.mtu, is->req.mtu);
 }
 
-/* Learns R_Keys from the private data and compares the other bytes. */
+/* Learns the live R_Keys from the private data of the target's message and compares the other bytes
+ * with the recorded message `want`. */
 static void learn_private(const struct live_cm *cm, uint32_t idx, const struct roce_cm_msg *want,
                           live_private_fn *learn, void *ctx, struct field_diffs *d)
 {
@@ -400,7 +405,8 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
 
     memcpy(live, roce_cm_private_data(is, &len), len);
     if (roce_cm_rdmaip_read(&a, want) == 0 && roce_cm_rdmaip_read(&b, is) == 0)
-        from = ROCE_CM_RDMAIP_LEN; /* skip the header with live ports and addresses */
+        /* Skip the IP CM header, which contains live ports and addresses. */
+        from = ROCE_CM_RDMAIP_LEN;
     learn(ctx, idx, recorded + from, live + from, len - from);
     while (from < len && recorded[from] == live[from])
         from++;
@@ -411,14 +417,14 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
     field_diff_add(d, "private_data", e, o);
 }
 
-/* Returns the alternative answer to the same message: REJ instead of REP, or REP instead of REJ.
- * An endpoint sends only one of the two. */
+/* Returns the alternative to an answer: REJ for REP, REP for REJ. An endpoint sends only one of the
+ * two. Returns any other kind unchanged. */
 static enum roce_cm other_answer(enum roce_cm kind)
 {
     return kind == ROCE_CM_REP ? ROCE_CM_REJ : kind == ROCE_CM_REJ ? ROCE_CM_REP : kind;
 }
 
-/* Describes the message that arrived instead of the expected one. */
+/* Describes the message that arrived instead of the expected message of kind `want`. */
 static void describe_received(const struct live_cm_exchange *exch, enum roce_cm want, char *out,
                               size_t cap)
 {
@@ -448,14 +454,15 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         return 0;
     }
     if (exch->compared[want.kind] || end->stopped)
-        return 0; /* Compare only the first message of a kind: timers decide how often it is
-                   * retransmitted. */
+        /* Only the first message of each kind is compared: timers decide how often it is
+         * retransmitted. */
+        return 0;
     while (!exch->received[want.kind] && !exch->received[other_answer(want.kind)] && !exch->gone &&
            live_now() < limit)
         if (live_poll(cm->live, limit, error) != 0)
             return -1;
-    /* Two endpoints that disconnect simultaneously may miss each other's DREQ, or accept it as a
-     * DREP. */
+    /* If both endpoints disconnect simultaneously, either may miss the DREQ of the other, or accept
+     * this DREQ as a DREP. So a missing DREQ or DREP is not a difference then. */
     if (!exch->received[want.kind] && exch->gone && exch->sent[ROCE_CM_DREQ])
         return 0;
     exch->compared[want.kind] = true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Live CM: plays recorded CM exchanges with a program on the target's host. Our CM (rnic/cm) sends
- * the messages of one recorded endpoint with live addresses, ids, QPNs, PSNs and ports. It decides
- * itself when to retransmit. The target's messages are compared with those of the other recorded
- * endpoint.
+ * the messages of one recorded endpoint with live addresses, ids, QPNs, PSNs and ports. Our CM
+ * decides itself when to retransmit. The messages of the target are compared with those of the
+ * other recorded endpoint.
  *
  * cm_peer.c calls these functions:
  *
@@ -13,8 +13,9 @@
  *   4. live_cm_leave() disconnects, live_cm_judge() sets the verdicts, live_cm_close() frees.
  *
  * The comparison covers the messages, their order, and the fields that the target's program
- * chooses: resources, retry counts, reasons and private data except R_Keys and addresses. It omits
- * numbers that each endpoint chooses, properties of the device, and the count of retransmissions.
+ * chooses: resources, retry counts, reasons and private data except R_Keys and addresses. The
+ * comparison omits IDs, QPNs and PSNs, which each endpoint chooses, properties of the device, and
+ * the number of retransmissions.
  */
 #ifndef REPLAY_LIVE_LIVE_CM_H
 #define REPLAY_LIVE_LIVE_CM_H
@@ -30,8 +31,8 @@ struct live_cm_exchange {
     const char *skip; /* reason why the exchange is skipped, or NULL */
     struct rnic_cm_id *id;
     uint32_t our_qpn, their_qpn; /* live QPNs of our endpoint and of the target */
-    uint32_t psn_in,
-        psn_out; /* live first PSN of the requests that we receive, and of those that we send */
+    /* Live first PSN of the requests that we receive (`psn_in`) and that we send (`psn_out`). */
+    uint32_t psn_in, psn_out;
     uint32_t rec_qpn[2], rec_psn[2]; /* recorded QPN and first PSN of each endpoint, indexed by enum
                                       * cm_role */
     uint32_t connected;         /* index into trace.pkt of the recorded REP; 0 if there is none */
@@ -57,13 +58,14 @@ struct live_cm {
     bool no_memory;
 };
 
-/* Callback that learns R_Keys from private data. It also overwrites them in `live` with the
- * recorded ones, so that the bytes can be compared. */
+/* Callback that learns the live R_Keys from private data `live`, which corresponds to `recorded`.
+ * Also overwrites the R_Keys in `live` with the recorded ones, so that the bytes can be
+ * compared. */
 typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, uint8_t *live,
                              size_t len);
 
-/* Finds the exchanges of the trace. Listens for REQs if our endpoint is the passive one. Returns
- * 0, or -1 and an error. Call live_cm_close() in both cases. */
+/* Finds the CM exchanges of the trace. Listens for REQs if our endpoint is the passive end of the
+ * connections. Returns 0, or -1 and an error. Call live_cm_close() in both cases. */
 int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
                  struct error *error);
 
@@ -75,18 +77,19 @@ void live_cm_close(struct live_cm *cm);
 /* Passes a received packet for QP 1 to our CM. */
 void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt);
 
-/* Handles events, runs due timers and sends messages. Returns the time of the next call, ns. */
+/* Handles events, runs due timers and sends messages. Returns the time at which it must be called
+ * again, ns. */
 uint64_t live_cm_tick(struct live_cm *cm);
 
-/* Sends message `i` of the exchange. It must be one of our endpoint. */
+/* Sends message `i` of the exchange, which our endpoint sent in the capture. */
 void live_cm_act(struct live_cm *cm, uint32_t exch, size_t i);
 
-/* Waits up to `ns` for message `i` of the exchange, which the target sends, and compares it.
- * Returns 0, or -1 and an error. */
+/* Waits up to `ns` for message `i` of the exchange, which the target sends, and compares the live
+ * message with the recorded one. Returns 0, or -1 and an error. */
 int live_cm_expect(struct live_cm *cm, uint32_t exch, size_t i, uint64_t ns, live_private_fn *learn,
                    void *ctx, struct error *error);
 
-/* Sets the verdicts of the target's ends of all exchanges. */
+/* Sets the verdict on the target's end of each exchange. */
 void live_cm_judge(struct live_cm *cm);
 
 #endif

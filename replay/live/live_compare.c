@@ -25,8 +25,9 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
 /* ---- time -------------------------------------------------------------------------------------
  */
 
-/* Returns whether a response arrived after the tolerance. A response that never arrived is another
- * difference, unless a later response acknowledges its request. */
+/* Returns whether the live response arrived, but after the tolerance. A response that never arrived
+ * is a difference that rc_compare_responses() reports, unless a later response acknowledges the
+ * request. */
 static bool arrived_late(const struct live *live, const struct live_late *late)
 {
     const struct rc_direction *dir = &live->drive->dir[late->run];
@@ -70,16 +71,17 @@ static int compare_late(struct live *live, struct response_comparison *all)
 /* ---- completions ------------------------------------------------------------------------------
  */
 
-/* Expected completion of the next receive WQE of a direction. */
+/* Expected completion of the next receive WQE of the target in one direction. */
 struct expected_completion {
-    size_t entry; /* index of the first request not examined yet */
+    size_t entry; /* index of the next request packet to examine */
     bool any;
     bool imm_present;
     bool unknown; /* the capture lacks some bytes of the message */
     uint32_t len, crc32, imm, pkt;
 };
 
-/* Finds the next message that consumes a receive WQE. */
+/* Finds the next message that consumes a receive WQE of the target. Sets x->any to whether there is
+ * one. */
 static void next_expected(const struct live_run *lr, struct expected_completion *x)
 {
     const struct inferred_setup *s = lr->rewrite.setup;
@@ -125,8 +127,9 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
-        return 0; /* the receive WQE was flushed at the end, or after an error that the NAK
-                   * reports */
+        /* The receive WQE was flushed: at the end, or because the QP failed, which the comparison
+         * of the responses reports. */
+        return 0;
     if (success && len == x->len && (x->unknown || crc == x->crc32) &&
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))
         return 0;
@@ -144,7 +147,7 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     return add_diff(all, dir, &diff);
 }
 
-/* Comparison of the completions of all directions. */
+/* Argument of take_completion(): comparison of the completions of all directions. */
 struct live_comparison {
     struct live *live;
     struct response_comparison *cmp;
@@ -197,8 +200,9 @@ static int compare_completions(struct live *live, struct response_comparison *al
 /* ---- memory -----------------------------------------------------------------------------------
  */
 
-/* Compares `len` bytes at offset `off` of a region with those of the target. Adds the first
- * difference of the region. Returns 0, or -1 and an error. */
+/* Compares `bytes`, read from the target at offset `off` of a region, with the expected content of
+ * the region. Adds a difference for the first wrong byte of the region and then sets *found.
+ * Returns 0, or -1 and an error. */
 static int compare_bytes(struct live *live, struct response_comparison *all, uint32_t device,
                          uint32_t idx, uint64_t off, const uint8_t *bytes, size_t len, bool *found)
 {

@@ -15,8 +15,8 @@ static const char *unplayable_stream(const struct live *live, const struct dgram
     return NULL;
 }
 
-/* Returns whether any stream has a QP other than QP 1. Streams to QP 1 belong to the target's
- * CM. */
+/* Returns whether any stream is to a QP other than QP 1. The packets to QP 1 are CM messages, which
+ * the target's CM handles. */
 static bool any_but_gsi(const struct dgram_streams *streams)
 {
     for (size_t i = 0; i < streams->cnt; i++)
@@ -25,7 +25,7 @@ static bool any_but_gsi(const struct dgram_streams *streams)
     return false;
 }
 
-/* Receives frames during a wait for the agent, to count them and to answer ARP. */
+/* Receives frames while the client waits for the agent: counts them and answers ARP requests. */
 static void poll_while_waiting(void *ctx)
 {
     struct live *live = ctx;

@@ -18,13 +18,14 @@
 #include "infer/roles.h"
 #include "engine/dgram_stream.h"
 
-/* Finds the streams of the trace and plays those in which the target has a role of `sides` (enum
- * replay_side). `peer` is the name of a profile of known deviations, or NULL. Returns 0, or -1
- * and an error. Call dgram_streams_free() in both cases. */
+/* Finds the streams of the trace and plays those in which the role of the target, sender or
+ * receiver, is in `sides` (bits of enum replay_side). `peer` is the name of a profile of known
+ * deviations, or NULL. Returns 0, or -1 and an error. Call dgram_streams_free() in both cases. */
 int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
                     const char *peer, struct error *error);
 
-/* Play all streams of one role that have no skip reason. Return 0, or -1 and an error. */
+/* Play all streams that have no skip reason and in which the target receives
+ * (dgram_to_target_play()) or sends (dgram_from_target_play()). Return 0, or -1 and an error. */
 int dgram_to_target_play(struct live *live, struct dgram_streams *streams, const char *peer,
                          struct error *error);
 int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error);

@@ -9,7 +9,8 @@
 
 static const struct cli_option names[] = {LIVE_OPTION_ROWS(0)};
 
-/* Returns the positive number in `text`, or -1 after an error message. */
+/* Returns the number in `text`, which must be positive. Otherwise prints an error message and
+ * returns -1. */
 static double parse_positive(int which, const char *text)
 {
     char *end;

@@ -34,12 +34,12 @@
         {"really", (base) + 14, NULL,                                                              \
          "live: transmit although a default route leads through IFACE"},
 
-/* Stores the value of option number `which` of LIVE_OPTION_ROWS. Returns 0, or -1 after an error
- * message. */
+/* Stores `value` as the value of option number `which` of LIVE_OPTION_ROWS. Returns 0, or -1 after
+ * printing an error. */
 int live_option(struct live_args *args, int which, const char *value);
 
-/* Checks the combination of options and sets the defaults. `sides` has bits of enum replay_side.
- * Returns 0, or -1 after an error message. */
+/* Checks the combination of options and sets the defaults. `sides` has the bits of enum replay_side
+ * that the user selected. Returns 0, or -1 after printing an error. */
 int live_options_check(struct live_args *args, unsigned sides);
 
 #endif

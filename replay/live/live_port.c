@@ -51,7 +51,7 @@ struct frame_taker {
     struct live_port *port;
     rnic_frame_fn *fn;
     void *user;
-    const uint8_t *hop; /* IP address whose MAC address the port resolves, or NULL */
+    const uint8_t *hop; /* IP address whose MAC address is being resolved, or NULL */
     bool found;
 };
 
@@ -120,8 +120,8 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
 
         fd_cnt = rnic_port_fds(port->io, fds);
         for (unsigned i = 0; i < fd_cnt; i++)
-            fds[i].events &= (short)~POLLIN; /* received frames must not end the wait for the
-                                              * transmit ring */
+            /* Wait only for the transmit ring: received frames must not end the wait. */
+            fds[i].events &= (short)~POLLIN;
         ppoll(fds, fd_cnt, &ts, NULL);
         now = live_now();
     }
@@ -131,8 +131,8 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Chooses our address if the user did not: an address of the interface in the target's family,
- * preferably not link-local. Returns false if there is none. */
+/* Chooses our address if the user did not: an address of the interface in the address family of the
+ * target, preferably not link-local. Returns true if there is one, otherwise false. */
 static bool choose_address(struct live_port *port)
 {
     const struct rnic_gid *best = NULL;
@@ -195,7 +195,7 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
         return error_set(error, "--live %s: %s", iface, why.text);
     if (!port->iface.up)
         return error_set(error, "--live %s: the interface is down", iface);
-    /* A list that cannot be read counts as a default route. */
+    /* If the routes cannot be read, assume a default route. */
     if (!really && rnic_route_is_default(port->iface.index) != 0)
         return error_set(error,
                          "--live %s: a default route leads through this interface, so other hosts "
@@ -220,14 +220,14 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
         return error_set(error, "--live %s: %s", iface, why.text);
     if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
         random = (uint32_t)live_now();
-    block = random % 0xFFF + 1; /* QPNs 0 and 1 are special, so use no QPN below 4096 */
+    block = random % 0xFFF + 1; /* block 0 is not used: its QPNs 0 and 1 are special */
     port->qpn = block << 12;
     if (rnic_port_pcap_filter(port->io,
                               &(struct rnic_port_filter){.block = &block, .block_cnt = 1}) != 0)
         return error_set(error, "--live %s: cannot set the capture filter for our QPNs", iface);
-    /* Reserve the UDP port, because the kernel answers a datagram to a port without a program with
-     * an ICMP message. If rdma_rxe is loaded, it uses the port, and the kernel sends no ICMP
-     * message either. */
+    /* Reserve the UDP port of RoCEv2. Otherwise the kernel answers each datagram to this port with
+     * an ICMP error, because no program uses the port. If rdma_rxe is loaded, rdma_rxe uses the
+     * port, and the kernel sends no ICMP error either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
     return resolve_target(port, error);
 }

@@ -16,7 +16,8 @@
 #include "port/net/iface.h"
 #include "base/error.h"
 
-#define LIVE_QPNS 4096u /* number of QPNs that we receive for, from live_port.qpn on */
+/* Number of our QPNs, from live_port.qpn on; packets to other QPNs are not received. */
+#define LIVE_QPNS 4096u
 
 struct live_port {
     struct rnic_iface iface;
@@ -30,16 +31,16 @@ struct live_port {
     uint64_t unsent;
 };
 
-/* Returns the monotonic time, ns. */
+/* Returns the time of CLOCK_MONOTONIC, ns. */
 uint64_t live_now(void);
 
-/* Reads an address such as "192.0.2.1" or "2001:db8::1" in the form of roce_pkt_addr(). Returns
- * false if the text is no address. */
+/* Converts an address such as "192.0.2.1" or "2001:db8::1" to 16 bytes in the form of
+ * roce_pkt_addr(). Returns true, or false if the text is not an address. */
 bool live_address(const char *text, uint8_t out[16]);
 
-/* Opens the interface. If `addr` is NULL, uses an address of the interface in the target's
- * family. Unless `really` is set, refuses an interface through which a default route leads. Returns
- * 0, or -1 and an error. Call live_port_close() in both cases. */
+/* Opens the interface. If `addr` is NULL, uses an address of the interface in the target's family.
+ * If a default route leads through the interface, fails unless `really` is set. Returns 0, or -1
+ * and an error. Call live_port_close() in both cases. */
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
                    const uint8_t *addr, bool really, struct error *error);
 

@@ -35,7 +35,8 @@ static int replay_requester(struct replay *replay, const struct replay_options *
     return rc;
 }
 
-/* Replays to a program that we connect to, or that connects to us (--cm). */
+/* Replays against a program without an agent (--cm). We connect to the program, or the program
+ * connects to us. */
 static int replay_cm_peer(struct replay *replay, const struct replay_options *options,
                           const struct live_options *target, struct live *live, struct error *error)
 {
@@ -50,8 +51,8 @@ static int replay_cm_peer(struct replay *replay, const struct replay_options *op
     return live_compare(live, &replay->responses, error);
 }
 
-/* Replays UC and UD streams. Call after the connections, because an agent serves one session at
- * a time. */
+/* Replays UC and UD streams. Called after the connections were replayed and closed, because an
+ * agent serves one session at a time. */
 static int replay_dgrams(struct replay *replay, const struct replay_options *options,
                          const struct live_options *target, struct error *error)
 {
@@ -81,7 +82,7 @@ int live_replay(struct replay *replay, const char *path, const struct replay_opt
     if (rc == 0)
         rc = session_infer(&replay->session, &replay->trace, &replay->connections,
                            &(struct session_options){.watch = &watch}, error);
-    any = replay->session.dir_cnt > 0; /* without a direction to play, the agent is not needed */
+    any = replay->session.dir_cnt > 0; /* if no direction can be played, no agent is needed */
     if (rc == 0)
         rc = rc_responder_play(&replay->session, error);
     replay->session.watch = NULL;
@@ -90,8 +91,8 @@ int live_replay(struct replay *replay, const char *path, const struct replay_opt
         live_close(&live);
         return rc;
     }
-    /* Replay the requesters first, because a replay of responders replaces the responses of our
-     * RNIC by those of the target. */
+    /* First replay with the target as requester, because the replay with the target as responder
+     * replaces the responses of our RNIC in the session. */
     if (rc == 0 && any && replay->roles & REPLAY_REQUESTER)
         rc = replay_requester(replay, options, target, error);
     if (rc == 0 && any && replay->roles & REPLAY_RESPONDER)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Plays a target that is the requester. The agent posts the work requests that the recorded
- * requester must have posted. We send the recorded responses with live numbers, each with its
- * recorded delay after the live request that it answers. The target's requests and completions
- * replace those of our RNIC, and rc_compare_requests() judges them.
+ * Plays a capture when the target is the requester. The agent posts the work requests that the
+ * recorded requester must have posted. We send the recorded responses with live numbers. Each is
+ * sent with its recorded delay after the live request that it answers. The target's requests and
+ * completions replace those of our RNIC, and rc_compare_requests() compares them with the capture.
  *
- * The target's requests use the memory addresses and R_Keys of the capture, because only our RNIC
- * receives them.
+ * The target's requests use the memory addresses and R_Keys of the capture. No other device checks
+ * them, because only our RNIC receives the requests.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +18,18 @@
 #include "util/hex.h"
 
 #define SEND_DEPTH 1024u
-/* Limit of the bytes of one work request, which is the limit of a request line of the agent. */
+/* Limit of the data bytes of one work request. The agent accepts no more in one request line. */
 #define DATA_MAX (256u * 1024)
 #define POLL_NS  500000u /* time between two polls for completions, ns */
 #define QUIET_NS UINT64_C(30000000)
 
-/* State of one connection while it is played. */
+/* State of one direction while it is played. */
 struct requester_conn {
     struct request_tracker tracker;
     size_t posted;
 };
 
-/* Recorded event to play. */
+/* Recorded event to play, with the index of its packet in the trace. */
 struct requester_turn {
     uint32_t pkt, conn, step;
 };
@@ -105,7 +105,7 @@ static bool is_fetch(enum roce_kind kind)
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_CMP_SWAP || kind == ROCE_KIND_FETCH_ADD;
 }
 
-/* Returns the reason why the agent cannot post these work requests, or NULL. */
+/* Returns the reason why the target cannot play these work requests, or NULL if it can. */
 static const char *unsupported_work(const struct live *live, const struct work_requests *w)
 {
     if (w->setup->mtu > live->port.iface.path_mtu)
@@ -147,8 +147,8 @@ static json_t *data_json(const struct work_requests *w, const struct work_reques
     return out;
 }
 
-/* Posts a work request at the target. Skips the direction if the target's device refuses it.
- * Returns 0, or -1 and an error. */
+/* Posts a work request at the target. Skips the direction if the target's device refuses the work
+ * request. Returns 0, or -1 and an error. */
 static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct error *error)
 {
     struct requester_run *a = req->conn[idx].tracker.asker;
@@ -190,8 +190,8 @@ static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct
 /* ---- completions ------------------------------------------------------------------------------
  */
 
-/* Computes the CRC-32 of the data that a READ fetched in the capture. Returns false if the
- * capture lacks some of the data. */
+/* Computes the CRC-32 of the data that READ `wr` fetched in the capture. Returns true and sets
+ * *crc, or false if the capture lacks some of the data. */
 static bool read_crc(const struct requester_run *a, const struct work_request *wr, uint32_t *crc)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -212,7 +212,8 @@ static bool read_crc(const struct requester_run *a, const struct work_request *w
     return true;
 }
 
-/* Returns whether the result of an atomic equals that of a recorded response to it. */
+/* Returns whether the result `hex` of an atomic equals the result in one of the recorded responses
+ * to this atomic. */
 static bool atomic_right(const struct requester_run *a, const struct work_request *wr,
                          const char *hex)
 {
@@ -226,7 +227,8 @@ static bool atomic_right(const struct requester_run *a, const struct work_reques
         if (!s->event[k].response || s->event[k].rel != wr->rel || a->outcome[k] != RESP_ACCEPTED)
             continue;
         trace_parse(event_packet(s, k), &pkt);
-        memcpy(value, &pkt.atomicacketh.orig, 8); /* the result is a number in host byte order */
+        /* The agent reports the bytes of the number in host byte order. */
+        memcpy(value, &pkt.atomicacketh.orig, 8);
         hex_format(text, value, 8);
         if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && strcmp(text, hex) == 0)
             return true;
@@ -266,8 +268,8 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     return 0;
 }
 
-/* Waits for the completions that a response causes, up to the tolerance. Returns 0, or -1 and an
- * error. */
+/* Waits for the completions that the responses sent so far must cause, at most the tolerance.
+ * Returns 0, or -1 and an error. */
 static int wait_completions(struct live_requester *req, struct requester_conn *conn,
                             struct error *error)
 {
@@ -293,7 +295,7 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     struct requester_conn *conn = &req->conn[idx];
     const struct work_requests *w = &conn->tracker.asker->wrs;
 
-    /* Post no work requests to a requester that has failed: the recorded requester had none
+    /* Post no work requests to a QP that is in the error state: the recorded program posted none
      * either. */
     while (conn->posted < w->cnt && w->wr[conn->posted].posted_by <= conn->tracker.step &&
            conn->posted - conn->tracker.asker->completion_cnt < SEND_DEPTH &&
@@ -303,7 +305,8 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     return 0;
 }
 
-/* Waits until the event may happen, up to the tolerance. Returns 0, or -1 and an error. */
+/* Waits until the event may happen (request_tracker.h), at most the tolerance. Returns 0, or -1 and
+ * an error. */
 static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t event,
                      struct error *error)
 {
@@ -338,8 +341,9 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         if (idx < 0 || a->retransmit[turn->step] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
-        /* A requester may send requests earlier than the recorded one, but must go back at the
-         * event at which the recorded one went back. */
+        /* The target is allowed to send requests earlier than the recorded requester. But where the
+         * recorded requester retransmitted from an earlier PSN (go-back-N), wait until the target
+         * does, too. */
         return wait_step(req, conn, turn->step, error);
     }
     if (a->outcome[turn->step] != RESP_ACCEPTED)
@@ -388,8 +392,8 @@ static int list_turns(struct live_requester *req, struct error *error)
     return 0;
 }
 
-/* Connects the QPs of all directions that can be played and removes the requests of our RNIC.
- * Returns 0, or -1 and an error. */
+/* Connects the QPs of all directions that can be played. Removes the requests of our RNIC from the
+ * session, because the target's requests will replace them. Returns 0, or -1 and an error. */
 static int connect_qps(struct live_requester *req, struct rc_requester *requester,
                        struct error *error)
 {

@@ -8,10 +8,12 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* Number of events searched backwards for the request of a response, and for equal responses. */
+/* How many events are searched backwards: for the request of a response, and for similar
+ * responses. */
 #define LOOK_BACK 512u
 
-/* Number of missing responses of a connection after which the replay waits for no more of them. */
+/* After this number of missing responses of a connection, the replay no longer waits for its
+ * responses. */
 #define MISSES_MAX 4u
 
 /* Time to wait for unexpected packets after the last frame, ns. */
@@ -26,7 +28,8 @@ static bool is_ack(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) == ROCE_SYN_ACK;
 }
 
-/* Returns the number of PSNs of a request. */
+/* Returns the number of PSNs that a request uses; 1 if `event` is not the first packet with its
+ * PSN. */
 static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, s->event[event].rel);
@@ -34,8 +37,8 @@ static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
     return e && e->rel == s->event[event].rel ? e->cnt : 1;
 }
 
-/* Returns the latest sent request that a response with PSN `rel` can answer, or the latest of
- * all requests if there is none. */
+/* Returns the event of the latest sent request that a response with PSN `rel` can answer. If there
+ * is none, returns the event of the latest sent request. */
 static uint32_t request_of_response(const struct live_run *lr, int64_t rel)
 {
     const struct inferred_setup *s = lr->rewrite.setup;
@@ -58,7 +61,7 @@ static const uint8_t *keep_payload(struct session *d, const struct roce_pkt *pkt
     return p;
 }
 
-/* Records that the responder has executed all messages up to the acknowledged PSN. Returns false
+/* Records that the target has executed all messages that response `a` acknowledges. Returns false
  * if out of memory. */
 static bool note_progress(struct live_run *lr, struct rc_direction *dir,
                           const struct tx_response *a)
@@ -69,8 +72,8 @@ static bool note_progress(struct live_run *lr, struct rc_direction *dir,
     int64_t to = acks ? a->rel + 1 : a->rel;
     const struct request_pkt *last = request_at(s, to - 1);
 
-    /* A READ response before the last packet may have the MSN from before the READ (R103), so it
-     * shows no progress. */
+    /* READ response packets other than the last one may contain the MSN from before the READ
+     * (R103), so they do not show progress. */
     if (roce_opcode(a->opcode)->kind == ROCE_KIND_READ_RESP &&
         !roce_opcode_ends(roce_opcode(a->opcode)))
         return true;
@@ -78,7 +81,8 @@ static bool note_progress(struct live_run *lr, struct rc_direction *dir,
          e && e < s->req + s->req_cnt && e->rel + e->cnt <= to; e++) {
         const struct epsn_advance *before =
             dir->advance_cnt ? &dir->advance[dir->advance_cnt - 1] : NULL;
-        /* The responder executed the message when it arrived, not when it was acknowledged. */
+        /* Record the event at which the message arrived: the responder executed it then, not at the
+         * time of the ACK. */
         uint32_t event = s->event[e->event].lost ? request_of_response(lr, e->rel) : e->event;
 
         if (before && before->event > event)
@@ -141,7 +145,8 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
           roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(event_packet(&dir->setup, lr->last)->psn));
     event = request_of_response(lr, rel);
     if (dir->response_cnt && dir->response[dir->response_cnt - 1].event > event)
-        event = dir->response[dir->response_cnt - 1].event; /* keep the responses in order */
+        /* Keep the responses in the order of their requests. */
+        event = dir->response[dir->response_cnt - 1].event;
     a = session_add_response(dir, pkt, event, live_now(), rel);
     if (!a) {
         live->no_memory = true;
@@ -302,7 +307,7 @@ static int play_event(struct live *live, struct error *error)
             return -1;
         recorded = time;
         at = live_now();
-        /* Handle received frames before the next event, which may depend on them. */
+        /* Handle frames received meanwhile, because the next event may depend on them. */
         if (live_poll(live, 0, error) != 0)
             return -1;
     }
@@ -348,8 +353,8 @@ static bool allocate_tables(struct live *live)
     return fine;
 }
 
-/* Answers ARP requests during a wait for the agent: the agent waits until the target has
- * resolved our address. */
+/* Answers ARP requests while the client waits for a reply of the agent. Needed because the agent
+ * replies only after the target has resolved our address. */
 static void serve_neighbours(void *ctx)
 {
     live_port_wait(ctx, 0, NULL, NULL);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of the bytes stored by one event: an agent accepts no more in one request. */
+/* Limit of the bytes that one LIVE_STORE event stores: the agent accepts no more in one request. */
 #define STORE_MAX (64u * 1024)
 
 static struct live_event *add_event(struct live_script *script, enum live_event_kind kind)
@@ -41,8 +41,8 @@ static int on_key(void *ctx, uint32_t device, uint32_t rkey, bool valid)
     return 0;
 }
 
-/* Adds a stored byte to the script. Bytes of the initial contents belong to packet 0, before all
- * other events. Returns 0, or -1 if out of memory. */
+/* Adds a byte that the responder's program stores in a region. Bytes of the initial contents
+ * (`initial`) are stored before all other events. Returns 0, or -1 if out of memory. */
 static int on_store(void *ctx, uint32_t device, uint32_t rkey, uint64_t va, uint8_t byte,
                     bool initial)
 {
@@ -108,7 +108,8 @@ static int event_cmp(const void *a, const void *b)
 
 int live_script_finish(struct live_script *script, const struct session *session)
 {
-    script->cnt = script->pending; /* remove events after the last frame, which have no effect */
+    /* Drop the events after the last frame: no frame can show their effect. */
+    script->cnt = script->pending;
     for (uint32_t dir = 0; dir < session->dir_cnt; dir++) {
         const struct inferred_setup *s = &session->dir[dir].setup;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Live script: the events of a replay against a live responder, in the order of the capture. A
- * replay against our own RNIC writes the script. The agent repeats on the target the actions of the
- * responder's program in that replay.
+ * replay against our own RNIC (rc_responder_play()) finds what the responder's program had to do,
+ * and writes the script. The agent then does the same on the target.
  *
  *   1. live_script_watch() returns a watch for rc_responder_play(), which fills the script.
  *   2. live_script_finish() adds the recorded responses and sorts the events.
@@ -14,12 +14,14 @@
 #include "engine/rc_responder.h"
 
 enum live_event_kind {
-    LIVE_RECV,     /* the agent posts a receive WQE of `len` bytes on the QP of `run` */
-    LIVE_STORE,    /* the agent stores `len` bytes at `va` of the region of `rkey` */
-    LIVE_WITHDRAW, /* the agent deregisters the region of `rkey` */
-    LIVE_REGISTER, /* the agent registers the region of `rkey` again */
-    LIVE_FRAME,    /* we send the frame of event `step`, at the place of event `when` */
-    LIVE_ANSWER    /* the capture has a response at this place */
+    LIVE_RECV, /* the agent posts a receive WQE of `len` bytes on the QP of `run` */
+    /* The agent stores `len` bytes at address `va` of the region with R_Key `rkey`. */
+    LIVE_STORE,
+    LIVE_WITHDRAW, /* the agent deregisters the region with R_Key `rkey` */
+    LIVE_REGISTER, /* the agent registers the region with R_Key `rkey` again */
+    /* We send the frame of event `step` of direction `run`, in the order of event `when`. */
+    LIVE_FRAME,
+    LIVE_ANSWER /* the capture has a response here, so we wait for the target's response */
 };
 
 struct live_event {
@@ -38,7 +40,7 @@ struct live_event {
 struct live_script {
     struct live_event *event;
     size_t cnt, cap;
-    size_t pending; /* index of the first event whose packet is not known yet */
+    size_t pending; /* index of the first event whose `pkt` is not known yet */
     size_t initial; /* number of events that store the initial contents of memory */
     uint8_t *byte;
     size_t byte_cnt, byte_cap;

@@ -11,7 +11,8 @@
 /* Number of frames passed to the port at a time if no rate is set. */
 #define BATCH 64u
 
-/* Frames due within this time are sent together, because a wait is not more precise, ns. */
+/* Frames that are due within this time (ns) are sent together, because the wait is not more
+ * precise. */
 #define SLACK_NS 20000u
 
 struct load_gen {
@@ -90,8 +91,8 @@ static int read_capture(struct load_gen *load, const char *name, struct error *e
 /* ---- sending ----------------------------------------------------------------------------------
  */
 
-/* Returns the time at which frame `i` is sent. Since `begin`, `sent` frames with `bytes` bytes were
- * sent before it. `start` is the start of the current round. */
+/* Returns the time at which frame `i` must be sent, ns. `begin`: start of the whole run, since
+ * which `sent` frames with `bytes` bytes were sent. `start`: start of the current round. */
 static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t start,
                           uint64_t sent, uint64_t bytes, size_t i)
 {
@@ -127,7 +128,7 @@ static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, s
             uint64_t now = live_now(), at = frame_due(load, begin, start, *sent, *bytes, i);
             unsigned cnt = 0;
 
-            /* Runs the port, which answers ARP requests for our address. */
+            /* Let the port receive frames, so that it answers ARP requests for our address. */
             if (at > now + SLACK_NS || now - looked > 10000000) {
                 if (drain_port(load, at > now ? at : now, error) != 0)
                     return -1;

@@ -42,8 +42,9 @@ int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *
         tracker->restarts += !tracker->refused;
         tracker->refused = false;
     }
-    if (!tracker->refused) /* a request after the NAKed one was already in flight when the NAK
-                            * was sent */
+    /* While `refused`, requests after the NAKed PSN were already in flight when the NAK was sent,
+     * so they do not count. */
+    if (!tracker->refused)
         tracker->reached = last;
     tracker->last = last;
     if (last > tracker->high)
@@ -64,7 +65,8 @@ void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t even
         tracker->recorded_restarts++;
 }
 
-/* Returns whether the response of an event is a NAK that requests retransmission of its PSN. */
+/* Returns whether the recorded response of an event is an RNR NAK or a PSN sequence error NAK.
+ * After both, the requester retransmits from the PSN of the NAK. */
 static bool is_retransmit_nak(const struct request_tracker *tracker, uint32_t event)
 {
     const struct inferred_setup *s = tracker->asker->wrs.setup;
@@ -104,7 +106,8 @@ bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t
         return at->rel > tracker->expect.acked
                    ? !tracker->refused && tracker->restarts >= tracker->recorded_restarts
                    : tracker->arrived[idx] >= tracker->recorded[idx];
-    /* A second NAK of a PSN is the answer to packets that were in flight at the first one. */
+    /* We may send a second NAK for the same PSN: it answers packets that were in flight when we
+     * sent the first one. */
     return at->rel <= tracker->expect.acked || at->rel <= tracker->reached ||
            (tracker->refused && at->rel == tracker->reached + 1 &&
             is_retransmit_nak(tracker, event));

@@ -16,8 +16,9 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     bool ip4 = roce_gid_is_ip4(path->target);
     struct roce_pkt fresh;
 
-    /* Create new IP and UDP headers. They keep DSCP, ECN, TTL, identification, flow label and
-     * source port, because a recorded packet may test how the target treats these fields. */
+    /* Create new IP and UDP headers with live addresses. Copy DSCP, ECN, TTL, identification, flow
+     * label and source port from the recorded headers, because a recorded packet may test how the
+     * target handles these fields. */
     roce_pkt_init(&fresh, ip4 ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, recorded->bth.opcode);
     *out = *recorded;
     out->frame = NULL;
@@ -58,8 +59,8 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     }
 }
 
-/* Builds the frame of *out. `recorded` is the packet from which *out was made. Returns the
- * length, or -1 on failure. */
+/* Builds the frame of packet *out in `buf`. *out was made from `recorded`: if the ICRC of
+ * `recorded` was wrong, writes a wrong ICRC. Returns the length, or -1 on failure. */
 static int build_frame(const struct roce_pkt *out, const struct roce_pkt *recorded, uint8_t *buf,
                        size_t cap)
 {
@@ -97,12 +98,12 @@ static void set_remote_memory(const struct shadow_memory *memory,
             *va = *va - region->low + live->addr;
         return;
     }
-    /* The recorded responder did not have this R_Key. If the live responder has the same R_Key, use
-     * another one. */
+    /* The recorded responder had no region with this R_Key, and the request must fail live, too. If
+     * a live region has this R_Key, choose an unused one. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;
-            i = UINT32_MAX; /* the new R_Key may exist too: check again */
+            i = UINT32_MAX; /* another region may have the new R_Key: check all from the start */
         }
 }
 

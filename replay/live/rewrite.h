@@ -2,8 +2,9 @@
 /*
  * Rewriting between the numbers of a capture and those of a live connection, as tcprewrite does:
  * addresses, QPNs, PSNs, MSNs, P_Keys, R_Keys and virtual addresses. Frames are sent with live
- * numbers. In received packets the numbers of the capture replace the live ones before the
- * comparison, so that reports show the numbers of the capture. Errors in a recorded frame are kept.
+ * numbers. In received packets, the numbers of the capture replace the live numbers before the
+ * comparison, so that reports show the numbers of the capture. If a recorded frame contains an
+ * error, the live frame contains the same error.
  *
  *   1. rewrite_to_live(), rewrite_datagram() and rewrite_addresses() build a frame to send.
  *   2. rewrite_to_recorded() changes a received packet.
@@ -18,11 +19,11 @@
 /* Addresses of the path from our RNIC to the target. */
 struct rewrite_path {
     uint8_t mac[6], dmac[6];
-    uint8_t addr[16], target[16]; /* addresses of the same family */
+    uint8_t addr[16], target[16]; /* both IPv4 or both IPv6 */
 };
 
-/* Live numbers of a memory region of the target. An array of them is in the order of the
- * capture's regions. */
+/* Live address and R_Key of a memory region of the target. Arrays of this struct have the order of
+ * shadow_memory.region. */
 struct rewrite_region {
     uint64_t addr; /* live address of the byte at shadow_region.low */
     uint32_t rkey;
@@ -30,7 +31,8 @@ struct rewrite_region {
 
 #define REWRITE_PKEY 0xFFFFu
 
-/* Live numbers of one direction. Relative PSNs (`rel`) are equal in the capture and live. */
+/* Live QPNs and PSN of one direction. A relative PSN (`rel`) is counted from a start PSN and is
+ * equal in the capture and live. */
 struct rewrite {
     const struct rewrite_path *path;
     const struct inferred_setup *setup;
@@ -42,17 +44,19 @@ struct rewrite {
     roce_psn psn;       /* live PSN that corresponds to relative PSN 0 */
 };
 
-/* Writes the frame of a recorded packet with live numbers and a new ICRC. A wrong ICRC stays
- * wrong. Returns the length of the frame, or -1 if the capture lacks a part of the packet. */
+/* Writes the frame of a recorded packet with live numbers and a new ICRC. If the recorded ICRC is
+ * wrong, the new one is wrong, too. Returns the length of the frame, or -1 if the capture lacks a
+ * part of the packet. */
 int rewrite_to_live(const struct rewrite *rw, const struct trace_packet *packet, uint8_t *buf,
                     size_t cap);
 
 /* Live numbers of a datagram stream to the target. */
 struct rewrite_dgram {
     const struct rewrite_path *path;
-    const struct shadow_memory *memory; /* regions of the WRITEs, in the order of `region` */
+    /* Regions that the recorded WRITEs use, in the order of `region`. */
+    const struct shadow_memory *memory;
     const struct rewrite_region *region;
-    uint16_t pkey;      /* P_Key in the captured packets */
+    uint16_t pkey;      /* P_Key in the captured packets; sent as REWRITE_PKEY */
     uint32_t their_qpn; /* live QPN of the target */
     int32_t psn_add;    /* live PSN minus recorded PSN, modulo 2^24 */
 };

@@ -5,11 +5,11 @@
 #include "wire/bytes.h"
 #include "infer/shadow_memory.h"
 
-/* Maximum distance of a used address from the announced one, bytes. A program announces the start
- * of its memory, and the peer may use any part of it. */
+/* How far below the announced address a used address may be, bytes. A program usually announces the
+ * start of its memory, and the peer then uses any part of it. */
 #define BEFORE_MAX (UINT64_C(1) << 30)
 
-/* Lowest address of a program's memory: programs do not map the first page. */
+/* Lowest valid address in a program's memory: programs do not map the first page. */
 #define ADDR_MIN 4096u
 
 static uint64_t read_number(const uint8_t *p, unsigned bytes, bool big)
@@ -29,8 +29,9 @@ static bool is_address_in(const struct shadow_region *region, uint64_t value)
            (value >= region->low || region->low - value <= BEFORE_MAX);
 }
 
-/* Finds the address of `region` that is nearest to the R_Key at offset mention->key_off. Returns
- * false if there is none. */
+/* Searches the message for 8 bytes that can be an address of `region`. If there are several,
+ * chooses the one nearest to the R_Key at offset mention->key_off. Returns false if there is
+ * none. */
 static bool find_address_near(const struct shadow_region *region, const uint8_t *p, size_t len,
                               struct rkey_mention *mention)
 {
@@ -70,7 +71,7 @@ unsigned find_rkeys(const struct shadow_memory *memory, const uint8_t *recorded,
                 continue;
             mention.region = (uint32_t)(region - memory->region);
             out[cnt++] = mention;
-            at += 3; /* skip the bytes of this R_Key: they are not part of another one */
+            at += 3; /* skip the bytes of this R_Key: an R_Key does not overlap another */
             break;
         }
     return cnt;

@@ -43,7 +43,7 @@ bool agent_read_number(const json_t *in, const char *name, uint64_t max, uint64_
         return true;
     if (!json_is_integer(value))
         return false;
-    /* Clients send numbers above 2^63 as negative numbers (two's complement). */
+    /* Clients send numbers of 2^63 and more as negative numbers (two's complement). */
     *out = (uint64_t)json_integer_value(value);
     return *out <= max;
 }
@@ -99,7 +99,8 @@ uint8_t *agent_bytes_of(const json_t *value, uint32_t *len)
     return p;
 }
 
-/* Reads a number below `cnt` from the member `name`. */
+/* Reads the member `name`, a number below `cnt`. Returns true and sets *out, or false if the member
+ * is absent or out of range. */
 static bool read_index(const json_t *in, const char *name, uint32_t cnt, uint32_t *out)
 {
     uint64_t number;

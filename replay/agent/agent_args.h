@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Agent arguments: reads the members of a request and makes replies. agent_rpc.c and
- * agent_rpc_objects.c call these functions. Clients are not trusted: each reader checks its range.
+ * agent_rpc_objects.c call these functions. Clients are not trusted, so each of these functions
+ * checks that the member is in its range.
  */
 #ifndef REPLAY_AGENT_AGENT_ARGS_H
 #define REPLAY_AGENT_AGENT_ARGS_H
@@ -9,7 +10,7 @@
 #include <jansson.h>
 #include "agent/agent_verbs.h"
 
-/* Access rights that a request may contain as a number. */
+/* Access rights that a request is allowed to contain. */
 #define AGENT_ACCESS_BITS                                                                          \
     (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                   \
      IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED)
@@ -17,23 +18,25 @@
 /* Returns a reply with "ok": false and this error text. */
 json_t *agent_error_reply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns the reply to a call that returned `rc`. The reply to a failed verb has its errno. */
+/* Returns the reply to a request whose function returned `rc`: "ok": true if `rc` is 0. Otherwise
+ * an error, with the errno if a verb failed. */
 json_t *agent_ok_or_error(struct agent_device *dev, int rc);
 
-/* Reads the whole number `name`, at most `max`. Uses `fallback` if the member is absent. Returns
- * false if the member has another type or value. */
+/* Reads the member `name`, an integer of at most `max`, into *out. Uses `fallback` if the member is
+ * absent. Returns true, or false if the member has another type or value. */
 bool agent_read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,
                        uint64_t *out);
 
-/* Returns the enum ibv_access_flags of the member "access", a list of words or a number. Returns -1
- * if a right is unknown. */
+/* Returns the bits of enum ibv_access_flags in the member "access", which is a list of words or a
+ * number. Returns -1 if a right is unknown. */
 int agent_access_of(const json_t *in);
 
-/* Converts hexadecimal digits to bytes. Returns memory for free(), or NULL if the text is not
- * hexadecimal or too long. */
+/* Converts a string of hexadecimal digits to *len bytes. The caller frees the result. Returns NULL
+ * if the text is not hexadecimal or too long. */
 uint8_t *agent_bytes_of(const json_t *value, uint32_t *len);
 
-/* Reads the number of an existing object. Returns false if no such object has the number. */
+/* Read the member that names an existing object ("qp", "srq", ...) by its number. Return true and
+ * set *out, or false if no object has this number. */
 bool agent_which_qp(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_srq(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_mw(struct agent_device *dev, const json_t *in, uint32_t *out);
@@ -41,11 +44,11 @@ bool agent_which_pd(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_cq(struct agent_device *dev, const json_t *in, uint32_t *out);
 
 /* Sets *out to the protection domain that a request names, or to NULL if it names none. Returns
- * false if there is no such domain. */
+ * true, or false if there is no such protection domain. */
 bool agent_read_pd(struct agent_device *dev, const json_t *in, struct ibv_pd **out);
 
-/* Reads the local buffer of a work request: `addr`, `lkey`, `len`. Returns false if a member is out
- * of range. */
+/* Reads the members that name the local buffer of a work request: "addr", "lkey" and "len". Returns
+ * true, or false if a member is out of range. */
 bool agent_read_place(const json_t *in, struct agent_place *out);
 
 #endif

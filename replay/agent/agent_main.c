@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * rocedrill-agent: allows `rocedrill replay --live` on another host to use an RDMA device of this
- * host. It creates QPs, registers memory, posts work requests and reports QPNs, keys and
- * completions. It serves one session at a time over TCP; docs/agent.md describes the protocol.
+ * host. The agent creates QPs, registers memory, posts work requests and reports QPNs, keys and
+ * completions. The agent serves one session at a time over TCP; docs/agent.md describes the
+ * protocol.
  *
  * Without --token, every program that can connect to the port can use the device and the agent's
  * own memory, but no other memory. Therefore the agent listens on the loopback address unless
@@ -28,7 +29,7 @@
 #include "wire/crc32.h"
 
 #define AGENT_TCP_PORT "18516"
-#define UNIX           "unix:" /* begins the name of a unix socket */
+#define UNIX           "unix:" /* prefix of a unix socket's path in --listen */
 #define SECONDS        60u     /* default of --timeout */
 
 static const char usage[] =
@@ -63,8 +64,9 @@ static int complain(const char *what, const char *why)
 /* ---- a session --------------------------------------------------------------------------------
  */
 
-/* Serves a session in a child process. When the child ends, the kernel frees all its memory, and a
- * crash ends only the session. Returns 0, or an exit status after an error. */
+/* Serves a session in a child process, which ends with the session. The kernel then frees all
+ * memory and RDMA objects of the session, and a crash of the child does not end the agent. Returns
+ * 0, or an exit status after an error. */
 static int run_session(const struct agent_session *session, int peer, int listener)
 {
     pid_t self = getpid(), pid = fork();
@@ -94,7 +96,8 @@ static int run_session(const struct agent_session *session, int peer, int listen
 
 static const char not_a_port[] = "not [HOST:]PORT with a port of 1 to 65535 (see --help)";
 
-/* Returns whether the port is empty or a number out of range, which the resolver would accept. */
+/* Returns whether the port is empty or a number out of range: getaddrinfo() would accept such a
+ * port. */
 static bool port_is_wrong(const char *port)
 {
     char *end;
@@ -104,7 +107,7 @@ static bool port_is_wrong(const char *port)
 }
 
 /* Returns a socket that listens at `path` and to which only this user can connect, or -1 after an
- * error message. Replaces a socket whose process has ended. */
+ * error message. Replaces the socket of an agent that has ended. */
 static int listen_at_path(const char *path)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -198,7 +201,7 @@ static int parse_options(int argc, char **argv, struct options *options)
     static char name[] = "rocedrill-agent";
     int c;
 
-    argv[0] = name; /* getopt begins its messages with this name */
+    argv[0] = name; /* getopt_long() begins its messages with argv[0] */
     while ((c = getopt_long(argc, argv, "l:d:t:1hV", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;

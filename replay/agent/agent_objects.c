@@ -92,7 +92,8 @@ bool agent_notified(struct agent_device *dev, uint32_t *cq)
 
 /* ---- shared receive queues ------------------------------------------------------------------- */
 
-/* ibv_create_srq() ignores the limit. */
+/* Creates an SRQ. Sets its limit with ibv_modify_srq(), because ibv_create_srq() ignores the
+ * limit. */
 int agent_srq_new(struct agent_device *dev, const struct agent_srq_attr *attr, uint32_t *out)
 {
     struct ibv_srq_init_attr init = {.attr = {.max_wr = attr->depth, .max_sge = 1}};
@@ -208,7 +209,8 @@ int agent_qp_state(struct agent_device *dev, uint32_t qp, enum ibv_qp_state *out
     return 0;
 }
 
-/* Returns the attributes that a transition of this service requires. */
+/* Returns the attributes (enum ibv_qp_attr_mask) that ibv_modify_qp() requires for this state
+ * transition of a QP of this type. */
 static int transition_mask(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
 {
     bool rc = type == IBV_QPT_RC, ud = type == IBV_QPT_UD;

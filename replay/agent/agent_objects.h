@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent objects: the verbs that drills need beyond those of a replay. These are protection domains,
- * CQs with their notifications, SRQs, memory windows, the state and the attributes of QPs, and
- * asynchronous events. agent_rpc_objects.c and
- * agent_rpc.c call these functions. They return 0, or -1 and agent_device.error.
+ * Agent objects: libibverbs objects that only drills use, not replays. These are protection
+ * domains, CQs with notifications, SRQs, memory windows, states and attributes of QPs, and
+ * asynchronous events. agent_rpc_objects.c and agent_rpc.c call these functions. Functions that
+ * return int return 0, or -1 and set agent_device.error. Objects are numbered from 0 in the order
+ * of creation; the functions with a parameter `out` set *out to the new number.
  */
 #ifndef REPLAY_AGENT_AGENT_OBJECTS_H
 #define REPLAY_AGENT_AGENT_OBJECTS_H
@@ -16,19 +17,21 @@ int agent_pd_del(struct agent_device *dev, uint32_t pd);
 int agent_cq_new(struct agent_device *dev, uint32_t depth, uint32_t *out);
 int agent_cq_del(struct agent_device *dev, uint32_t cq);
 int agent_cq_resize(struct agent_device *dev, uint32_t cq, uint32_t depth);
-/* Requests a notification of the next completion, or of the next solicited one. */
+/* Requests a notification of the next completion, or if `solicited`, of the next solicited
+ * completion. */
 int agent_cq_arm(struct agent_device *dev, uint32_t cq, bool solicited);
-/* Returns whether a CQ notified since the last call, and sets *cq to it. Never blocks. */
+/* Returns whether a notification of a CQ is waiting. If so, removes it and sets *cq to the number
+ * of the CQ. Never blocks. */
 bool agent_notified(struct agent_device *dev, uint32_t *cq);
 
 struct agent_srq_attr {
     uint32_t depth, limit;
-    struct ibv_pd *pd; /* NULL: that of the session */
+    struct ibv_pd *pd; /* NULL: the session's protection domain */
 };
 int agent_srq_new(struct agent_device *dev, const struct agent_srq_attr *attr, uint32_t *out);
 int agent_srq_del(struct agent_device *dev, uint32_t srq);
 
-/* Sets the limit of an SRQ, or its depth, or both. NULL does not change the value. */
+/* Sets the depth and the limit of an SRQ. NULL leaves the value unchanged. */
 int agent_srq_modify(struct agent_device *dev, uint32_t srq, const uint32_t *depth,
                      const uint32_t *limit);
 
@@ -39,10 +42,11 @@ struct agent_bind {
     uint32_t qp, mw;
     uint64_t id;
     struct ibv_mw_bind_info info;
-    uint32_t rkey; /* type 2: new key */
+    uint32_t rkey; /* type 2 window: its new R_Key */
     bool unsignaled;
 };
-/* Posts a bind of a memory window. On return, a type 2 window has its new key. */
+/* Posts the bind of a memory window. After success, a window of type 2 already has its new
+ * R_Key. */
 int agent_mw_bind(struct agent_device *dev, const struct agent_bind *bind);
 
 int agent_qp_state(struct agent_device *dev, uint32_t qp, enum ibv_qp_state *out);
@@ -57,7 +61,8 @@ struct agent_event {
     bool has_qp, has_srq, has_cq;
     uint32_t qp, srq, cq;
 };
-/* Removes the oldest asynchronous event. Returns false if there is none. Never blocks. */
+/* Removes the oldest asynchronous event. Returns true and fills *out, or false if there is no
+ * event. Never blocks. */
 bool agent_event_get(struct agent_device *dev, struct agent_event *out);
 
 #endif

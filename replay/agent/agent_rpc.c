@@ -71,8 +71,8 @@ static json_t *op_mr(struct agent_device *dev, const json_t *in)
     return agent_mr_new(dev, &attr, &mr) == 0 ? mr_reply(dev, mr) : agent_ok_or_error(dev, -1);
 }
 
-/* Finds the region that a request names and checks the range. Returns NULL if the region or the
- * range is invalid. */
+/* Finds the memory region that a request names, and reads the range of bytes "off" and "len" in it.
+ * Returns NULL if the region does not exist or does not contain the range. */
 static struct agent_mr *find_range(struct agent_device *dev, const json_t *in, uint64_t *off,
                                    uint64_t *len)
 {

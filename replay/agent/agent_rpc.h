@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent RPC: turns one line of the agent protocol (docs/agent.md), a JSON object, into a call of
- * agent_verbs.h and its result into the reply. Clients are not trusted: every field is checked.
+ * Agent RPC: converts one line of the agent protocol (docs/agent.md), which is a JSON object, to a
+ * call of a function in agent_verbs.h or agent_objects.h. Converts the result of the call to the
+ * reply. Clients are not trusted: every field is checked.
  *
  * agent_main.c calls agent_rpc_answer() for each line of a session.
  */

@@ -8,7 +8,7 @@
 
 #define EVENTS_MAX 256u /* maximum number of events in one reply */
 
-/* Names of the states, by enum ibv_qp_state. */
+/* Names of the QP states, indexed by enum ibv_qp_state. */
 static const char *const states[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 
 /* ---- attributes ------------------------------------------------------------------------------ */
@@ -20,7 +20,8 @@ bool agent_read_gid(const json_t *in, union ibv_gid *out)
     return dgid && inet_pton(AF_INET6, dgid, out) == 1;
 }
 
-/* Reads the name of a state. Uses `fallback` if the member is absent. */
+/* Reads the member "state", the name of a QP state. Uses `fallback` if the member is absent.
+ * Returns false if the name is unknown. */
 static bool read_state(const json_t *in, enum ibv_qp_state fallback, enum ibv_qp_state *out)
 {
     const json_t *value = json_object_get(in, "state");

@@ -18,13 +18,14 @@ json_t *agent_op_pd(struct agent_device *dev, const json_t *in);
 json_t *agent_op_cq(struct agent_device *dev, const json_t *in);
 json_t *agent_op_arm(struct agent_device *dev, const json_t *in);
 
-/* Return the lists of the asynchronous events, and of the CQs that notified, since the last call.
- */
+/* agent_rpc_events() returns the list of the asynchronous events since the last call.
+ * agent_rpc_notified() returns the list of the CQs whose notifications arrived since the last
+ * call. */
 json_t *agent_rpc_events(struct agent_device *dev);
 json_t *agent_rpc_notified(struct agent_device *dev);
 
-/* Read the attributes of a connection. Return false if a member is out of range. agent_read_gid()
- * reads the GID, the other function the other attributes. */
+/* Read the attributes of a QP's connection: agent_read_gid() the destination GID,
+ * agent_read_connect() all others. Return true, or false if a member is out of range. */
 bool agent_read_gid(const json_t *in, union ibv_gid *out);
 bool agent_read_connect(const json_t *in, struct agent_connect *to);
 

@@ -13,16 +13,18 @@
 #include <unistd.h>
 
 #define LINGER_MS                                                                                  \
-    UINT64_C(1000) /* time for the client to close the connection after the last reply, ms */
-#define IDLE_MS (UINT64_C(10) * 60 * 1000) /* timeout of a session without a request, ms */
+    UINT64_C(1000) /* time that the client has to close the connection after the last reply, ms */
+/* A session without a request ends after this time, ms. */
+#define IDLE_MS (UINT64_C(10) * 60 * 1000)
 
-/* Connection of a session, and what it received. */
+/* TCP connection of a session, and the bytes received over it. */
 struct agent_client_conn {
     const struct agent_session *session;
     int fd;
     struct agent_device *dev;
-    bool open; /* the device is open: the session needs no token, or the client has sent the
-                * right token */
+    /* The device is open. It is opened at once if no token is required, otherwise after the client
+     * has sent the right token. */
+    bool open;
     char *buf; /* received bytes after the last complete line */
     size_t len;
 };
@@ -57,7 +59,8 @@ int agent_session_token(struct agent_session *session, const char *path, struct 
     return rc;
 }
 
-/* Compares the token in a time that depends only on the length of `text`. */
+/* Returns whether `text` is the token. The time of the comparison depends only on the length of
+ * `text`, so it does not show how many characters are right. */
 static bool is_token(const struct agent_session *session, const char *text, size_t len)
 {
     unsigned char differs = len != session->token_len;
@@ -72,7 +75,8 @@ static json_t *last_reply(const char *error)
     return json_pack("{s:b, s:s, s:b}", "ok", 0, "error", error, "end", 1);
 }
 
-/* Opens the device. Returns NULL, or the last reply of the session. */
+/* Opens the device. Returns NULL on success. After an error, returns the reply that ends the
+ * session. */
 static json_t *open_device(struct agent_client_conn *conn)
 {
     conn->open = agent_device_open(conn->dev, conn->session->device) == 0;
@@ -82,7 +86,8 @@ static json_t *open_device(struct agent_client_conn *conn)
     return last_reply(conn->dev->error.text);
 }
 
-/* Answers the first request of a session with a token. Returns the reply. */
+/* Checks the first request of a session that requires a token, which must contain it, and opens the
+ * device. Returns the reply. */
 static json_t *admit(struct agent_client_conn *conn, const char *line, size_t len)
 {
     json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL), *refusal;
@@ -98,7 +103,8 @@ static json_t *admit(struct agent_client_conn *conn, const char *line, size_t le
 /* ---- requests and replies ---------------------------------------------------------------------
  */
 
-/* Waits until the socket is ready. Returns false if `deadline` passes first. */
+/* Waits until the socket is ready for `events`. Returns true, or false if `deadline` (ms) passes
+ * first. */
 static bool wait_for(int fd, short events, uint64_t deadline)
 {
     for (;;) {
@@ -131,7 +137,8 @@ static bool send_bytes(const struct agent_client_conn *conn, const char *p, size
     return true;
 }
 
-/* Sends a reply. Returns false if this reply ends the session. */
+/* Sends a reply and frees it. Returns false if the session must end: the reply is the last one, or
+ * could not be sent. */
 static bool send_reply(const struct agent_client_conn *conn, json_t *answer)
 {
     char *text = json_dumps(answer, JSON_COMPACT);
@@ -147,8 +154,8 @@ static bool send_reply(const struct agent_client_conn *conn, json_t *answer)
     return fine;
 }
 
-/* Executes the complete lines of the buffer, sends the replies and keeps the incomplete rest.
- * Returns false to end the session. */
+/* Answers all complete lines in the buffer and keeps the incomplete rest. Returns false if the
+ * session must end. */
 static bool serve_lines(struct agent_client_conn *conn)
 {
     char *line = conn->buf, *end;
@@ -166,8 +173,8 @@ static bool serve_lines(struct agent_client_conn *conn)
     return fine;
 }
 
-/* Serves requests until the session ends. The time limit of a request starts with its first byte,
- * so a client that sends single bytes slowly cannot keep the session. */
+/* Serves requests until the session ends. The time limit of a request starts at its first byte. So
+ * a client cannot keep the session by sending a few bytes now and then. */
 static void serve_requests(struct agent_client_conn *conn)
 {
     uint64_t patience = conn->session->seconds * UINT64_C(1000);
@@ -200,8 +207,9 @@ static void serve_requests(struct agent_client_conn *conn)
     }
 }
 
-/* Ends the connection so that the client can read the last reply. If the agent closed the socket
- * with unread bytes, the kernel would discard the reply. */
+/* Closes the sending direction, then discards bytes until the client closes the connection. If the
+ * agent closed a socket with unread bytes, the kernel would reset the connection and the client
+ * might lose the last reply. */
 static void end_connection(struct agent_client_conn *conn)
 {
     uint64_t deadline = now_ms() + LINGER_MS;

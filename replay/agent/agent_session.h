@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Agent session: serves one client of rocedrill-agent. agent_main.c runs each session in a separate
- * process, so the memory of a session is free when it ends. The client is not trusted.
+ * process, so all memory of a session is freed when the process ends. The client is not trusted.
  *
  * A session ends when the client closes the connection, after a line that is not a JSON object, a
  * wrong token, or a line that is too long. It also ends when the client takes too long to send a
@@ -16,7 +16,8 @@
 
 struct agent_session {
     const char *device; /* name of the RDMA device; NULL: the first one */
-    unsigned seconds;   /* time for a request to arrive, and time for its reply to be read, s */
+    /* Time limit for a request to arrive completely, and for its reply to be read, s. */
+    unsigned seconds;
     char token[AGENT_TOKEN_MAX];
     size_t token_len; /* length of the token; 0: no token required */
 };

@@ -13,8 +13,8 @@
 /* ---- opening and closing ----------------------------------------------------------------------
  */
 
-/* Returns the device of that name, or the first one if `name` is NULL. If there is none, returns
- * NULL and an error that lists the others. */
+/* Returns the device named `name`, or the first device if `name` is NULL. If there is none, returns
+ * NULL and an error that lists the existing devices. */
 static struct ibv_device *find_device(struct ibv_device **list, int cnt, const char *name,
                                       struct error *error)
 {
@@ -101,8 +101,8 @@ int agent_failed(struct agent_device *dev, const char *what, int code)
     return error_set(&dev->error, "cannot %s: %s", what, strerror(code));
 }
 
-/* Destroy windows first: a QP with a bound window of type 2A cannot be destroyed, and rxe waits 50
- * s for a window of type 2B. */
+/* Destroys all objects. Memory windows are first: a QP with a bound window of type 2A cannot be
+ * destroyed, and for a window of type 2B rxe waits 50 s. */
 void agent_device_close(struct agent_device *dev)
 {
     for (uint32_t i = 0; i < dev->mw_cnt; i++)
@@ -160,7 +160,8 @@ int agent_mr_register(struct agent_device *dev, uint32_t mr)
                      (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
 }
 
-/* Devices need an address with the offset inside a page that the memory has. */
+/* Allocates and registers a memory region. If the client chooses the IOVA, the memory is placed so
+ * that its address and the IOVA have the same offset inside a page, as devices require. */
 int agent_mr_new(struct agent_device *dev, const struct agent_mr_attr *attr, uint32_t *out)
 {
     uint64_t len = attr->len;
@@ -244,7 +245,7 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct a
     return 0;
 }
 
-/* Returns 0, which is no enum ibv_mtu, for a number that is not a path MTU. */
+/* Returns the enum ibv_mtu of a path MTU, or 0 if `bytes` is not a path MTU. */
 static enum ibv_mtu mtu_code(uint32_t bytes)
 {
     unsigned code = IBV_MTU_256;
@@ -254,7 +255,8 @@ static enum ibv_mtu mtu_code(uint32_t bytes)
     return (enum ibv_mtu)(code <= IBV_MTU_4096 ? code : 0);
 }
 
-/* Returns the index of a P_Key of the port, or -1. */
+/* Returns the index of P_Key `pkey` in the P_Key table of the port, or -1 if the table does not
+ * contain it. */
 static int pkey_index(struct agent_device *dev, uint16_t pkey)
 {
     __be16 value;
@@ -304,7 +306,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
     struct ibv_qp_attr attr;
     static const struct {
         enum ibv_qp_state state;
-        int rc, uc, ud; /* attributes that each service needs */
+        int rc, uc, ud; /* enum ibv_qp_attr_mask that a QP of each service needs */
     } steps[] = {
         {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
          IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
@@ -397,8 +399,8 @@ static bool is_ud(const struct agent_device *dev, uint32_t qp)
     return qp < dev->qp_cnt && dev->qp[qp].qp && dev->qp[qp].qp->qp_type == IBV_QPT_UD;
 }
 
-/* Returns an entry for a receive and fills the work request. Returns NULL and an error if there is
- * no entry. */
+/* Allocates an entry for a receive (struct agent_wr), and fills the work request *recv and its
+ * element *sge. Returns NULL and sets dev->error if no entry is free. */
 static struct agent_wr *new_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
                                  const struct agent_place *place, struct ibv_sge *sge,
                                  struct ibv_recv_wr *recv)
@@ -456,8 +458,8 @@ int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t
     return agent_failed(dev, "post the receive", rc);
 }
 
-/* Returns whether a buffer is inside one region of the session. For an inline send, the device
- * copies from the address without checking a key. */
+/* Returns whether a buffer is inside one memory region of the session. Needed for inline sends, for
+ * which the device copies the bytes without checking an L_Key. */
 static bool is_own_memory(const struct agent_device *dev, uint64_t addr, uint64_t len)
 {
     for (uint32_t i = 0; i < dev->mr_cnt; i++) {
@@ -557,7 +559,7 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
             return error_set(&dev->error, "cannot poll the completion queue");
         if (cnt == 0)
             return 0;
-        /* Completions of a deleted QP are dropped. */
+        /* Completions of a deleted QP are skipped: their entries are free. */
     } while (wc.wr_id >= AGENT_CQ_LEN || !dev->wr[wc.wr_id].bytes);
     wr = &dev->wr[wc.wr_id];
     *out = (struct agent_completion){
@@ -570,7 +572,7 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
         const uint8_t *bytes = wr->bytes;
 
         if (wr->recv && wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM)
-            len = 0; /* the receive buffer does not contain the data */
+            len = 0; /* a WRITE with immediate writes no data into the receive buffer */
         if (len > wr->len)
             len = wr->len;
         out->byte_len = wc.byte_len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Conn set: a set of connection numbers, one bit for each number. Used by the exports that must
- * list each number that they wrote. */
+/* Conn set: a set of connection numbers, one bit for each number. Used by exports that must know
+ * which connection numbers they wrote. */
 #ifndef REPLAY_EXPORT_CONN_SET_H
 #define REPLAY_EXPORT_CONN_SET_H
 
@@ -10,10 +10,10 @@
 struct conn_set {
     uint64_t *word;
     uint32_t words;
-    bool failed; /* out of memory, so that a number is missing */
+    bool failed; /* memory ran out, so at least one number is missing */
 };
 
-/* Adds a number. Returns true if the set did not have it. */
+/* Adds a number. Returns true if it is new in the set. */
 bool conn_set_add(struct conn_set *set, uint32_t number);
 bool conn_set_has(const struct conn_set *set, uint32_t number);
 uint32_t conn_set_end(const struct conn_set *set); /* Returns a number that is greater than all

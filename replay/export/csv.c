@@ -35,7 +35,7 @@ static const char *const side_columns[] = {"address",
 /* ---- text --------------------------------------------------------------------------------------
  */
 
-/* Writes a text as one quoted field (RFC 4180). */
+/* Writes a text as one quoted field of CSV (RFC 4180). */
 static void put_text(FILE *out, const char *text)
 {
     fputc('"', out);
@@ -91,7 +91,7 @@ static void put_side(FILE *out, const struct check_conn *conn, unsigned i)
         if (rtt->cnt)
             put_number(out, times[k]);
         else
-            fputc(',', out); /* the field is empty if there is no sample */
+            fputc(',', out); /* there is no sample: the field is empty */
 }
 
 static void on_conn(void *user, const struct roce_conn_summary *sum)

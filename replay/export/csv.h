@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * CSV: the tables connections.csv, operations.csv and findings.csv in one folder. Their first line
- * names the columns. The connection numbers are final, as in the connection lines of check --json.
+ * names the columns. The tables have the final connection numbers, as the connection lines of check
+ * --json have.
  */
 #ifndef REPLAY_EXPORT_CSV_H
 #define REPLAY_EXPORT_CSV_H
@@ -15,8 +16,9 @@ enum csv_table { CSV_CONNECTIONS, CSV_OPERATIONS, CSV_FINDINGS, CSV_TABLES };
 
 struct csv {
     FILE *table[CSV_TABLES];
-    struct spool done, finding; /* rows that wait until the connection numbers are final */
-    const char *name;           /* name of the capture */
+    /* Rows of operations and findings, kept until the connection numbers are final. */
+    struct spool done, finding;
+    const char *name; /* name of the capture */
 };
 
 /* Opens the tables in an existing folder and writes their first lines. Returns 0, or -1 and an

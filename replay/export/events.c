@@ -29,7 +29,7 @@ static void put_count(json_t *o, const char *key, uint64_t v)
     json_object_set_new(o, key, json_integer((json_int_t)v));
 }
 
-/* Sets "connection" and "side", which are null if the event belongs to no connection. */
+/* Sets the members "connection" and "side". Both are null if the event belongs to no connection. */
 static void put_place(struct events *e, json_t *o, uint32_t conn_index, unsigned side)
 {
     bool none = conn_index == ROCE_NO_CONN;
@@ -54,7 +54,8 @@ void events_begin(struct events *e, const char *name)
 /* ---- packets -----------------------------------------------------------------------------------
  */
 
-/* Prints the object without the JSON library, because it has only numbers and fixed words. */
+/* Prints the member "flags". Does not use the JSON library, because the list contains only fixed
+ * words. */
 static void print_flags(FILE *out, uint32_t flags)
 {
     const char *sep = "";
@@ -240,8 +241,9 @@ static void on_batch(void *user, const struct roce_flow *flow)
 
     (void)flow;
     if (e->out == stdout)
-        fflush(e->out); /* flushes the output, so that a program behind a pipe sees the events
-                         * immediately */
+        /* Flush, so that a program that reads our output from a pipe receives the events
+         * immediately. */
+        fflush(e->out);
 }
 
 static void on_end(void *user, const struct roce_flow *flow)

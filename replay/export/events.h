@@ -15,7 +15,8 @@
 
 struct events {
     FILE *out;
-    struct conn_set conns;   /* numbers of the connections written for the capture */
+    /* Numbers of the connections in the lines written so far for the capture. */
+    struct conn_set conns;
     struct frame_list acked; /* request frames that the current frame acknowledges */
     bool failed;
 };

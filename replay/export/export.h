@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Export: writes a checked capture in the formats of other tools. This is the main header of the
- * room; check_run calls it:
+ * Export: writes the results of a check in the formats of other tools. This is the main header of
+ * replay/export; check_run calls its functions:
  *
  *   1. export_open() opens the outputs.
  *   2. For each capture: export_begin(), then check_capture() with the watches of export_watches(),
@@ -9,8 +9,9 @@
  *   3. export_close() closes the outputs and reports a failed write.
  *
  * events.c writes JSON lines while the capture is read. csv.c, perfetto.c and psn_graph.c need the
- * final number of each connection. They keep their rows in temporary files (spool.h) and write
- * them at the end of a capture, so that memory does not grow with the length of the capture.
+ * final number of each connection. So they keep their data in temporary files (spool.h,
+ * perfetto.c), and write the outputs at the end of a capture. Memory does not grow with the length
+ * of the capture.
  *
  * Ownership: the paths must live until export_close(). Errors: functions that take a `struct error`
  * set it; a failed write is reported once, by export_close().
@@ -21,7 +22,7 @@
 #include "base/error.h"
 #include "check/check.h"
 
-/* Path of each output, or NULL. */
+/* Path of each output; NULL: this output is not wanted. */
 struct export_paths {
     const char *events;   /* file of JSON lines; "-" is standard output */
     const char *csv;      /* folder of the tables */
@@ -34,10 +35,10 @@ struct export_paths {
 
 struct export;
 
-/* Opens the outputs; creates folders. Returns NULL and an error. */
+/* Opens the outputs and creates missing folders. Returns the export, or NULL and an error. */
 struct export *export_open(const struct export_paths *paths, struct error *error);
 
-/* Starts a capture; `name` must live until the next call. */
+/* Starts a capture. `name` is its name in the outputs, and must live until export_end(). */
 void export_begin(struct export *export, const char *name);
 
 /* Fills in the watches of the outputs and returns their number. */
@@ -46,7 +47,8 @@ unsigned export_watches(struct export *export, struct check_watch out[EXPORT_WAT
 /* Ends a capture. `report` is the complete report of check_capture(). */
 void export_end(struct export *export, const struct check_report *report);
 
-/* Closes the outputs and frees the export, which may be NULL. Returns 0, or -1 and an error. */
+/* Closes the outputs and frees the export; NULL is allowed. Returns 0, or -1 and an error if an
+ * output could not be written. */
 int export_close(struct export *export, struct error *error);
 
 #endif

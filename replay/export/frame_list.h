@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Frame list: the request frames that the current frame acknowledges. */
+/* Frame list: a list of frame numbers. The exports collect in it the request frames that the
+ * current frame acknowledges. */
 #ifndef REPLAY_EXPORT_FRAME_LIST_H
 #define REPLAY_EXPORT_FRAME_LIST_H
 
@@ -9,7 +10,7 @@
 struct frame_list {
     uint32_t *frame;
     uint32_t cnt, cap;
-    bool failed; /* out of memory, so that a frame is missing */
+    bool failed; /* memory ran out, so at least one frame is missing */
 };
 
 void frame_list_add(struct frame_list *list, uint32_t frame);

@@ -71,7 +71,8 @@ struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_
 {
     struct roce_flow_owner owner = roce_flow_owner(flow, conn_index, (uint8_t)side);
 
-    /* side 0 of a direction that was joined to a connection is side 1 of that connection */
+    /* The direction was joined to another connection: its side 0 is side 1 of that connection, and
+     * its side 1 is side 0. */
     if (owner.conn_index != conn_index)
         owner.side = !side;
     return owner;

@@ -14,7 +14,7 @@ const char *export_side(unsigned side);
 const char *export_oper(enum roce_oper oper);
 enum roce_oper export_oper_of(enum roce_kind kind);
 
-/* Returns "sequence_nak", "timeout" and so on. */
+/* Returns the word for a cause of retransmissions: "sequence_nak", "timeout" and so on. */
 const char *export_cause(enum roce_cause cause);
 
 /* Returns "note", "warning" or "error". */
@@ -24,12 +24,13 @@ const char *export_severity(enum roce_severity severity);
 #define EXPORT_FLAGS 24u
 extern const char *const export_flags[EXPORT_FLAGS];
 
-/* Returns the final number of a connection, and the final index of its side `side`. The side need
- * not have sent a packet. Called in on_end(). */
+/* Returns the final number of a connection and the final index of its side `side`. Works also for a
+ * side that sent no packets. Called in on_end(). */
 struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_index,
                                     unsigned side);
 
-/* Returns the sum of the goodput of a side, and the packets and bytes that it retransmitted. */
+/* export_goodput() returns the payload bytes of all operations of a side, without retransmissions.
+ * export_retransmitted() returns the packets and bytes that the side retransmitted. */
 uint64_t export_goodput(const struct roce_endpoint_summary *side);
 struct roce_retx_summary export_retransmitted(const struct roce_endpoint_summary *side);
 

@@ -60,7 +60,7 @@ enum track_kind {
 
 static const struct {
     const char *name;
-    unsigned unit; /* unit of a counter; 0: the track is not a counter */
+    unsigned unit; /* Perfetto's unit of the counter; 0: the track is not a counter */
 } kinds[TRACK_KINDS] = {
     [TRACK_MESSAGES] = {"messages", 0},
     [TRACK_REQUESTS] = {"requests", 0},
@@ -72,7 +72,7 @@ static const struct {
     [TRACK_RTT] = {"ACK RTT", UNIT_TIME_NS},
 };
 
-/* State of the tracks of one side as a requester. */
+/* State of the tracks for the requests of one side. */
 struct perfetto_track_state {
     uint32_t used; /* bit set of enum track_kind */
     uint64_t in_flight, goodput, retransmitted;
@@ -93,7 +93,7 @@ static uint64_t flow_of(const struct perfetto *p, uint32_t frame)
     return (uint64_t)(p->capture + 1) << 32 | frame;
 }
 
-/* Returns the state of a side, or NULL if out of memory. */
+/* Returns the track state of a side; creates it if needed. Returns NULL if out of memory. */
 static struct perfetto_track_state *find_track(struct perfetto *p, uint32_t conn, unsigned side)
 {
     size_t at = (size_t)conn * 2 + (side & 1);
@@ -265,8 +265,9 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
 /* ---- messages and findings ---------------------------------------------------------------------
  */
 
-/* Returns a lane in which no message is open at `start`, or a new lane. If LANES_MAX messages are
- * open, uses the last lane and moves *start to the end of its message. */
+/* Returns a lane for a message that begins at *start. (Perfetto cannot draw overlapping messages in
+ * one lane.) Uses a lane whose last message has ended, or a new lane. If all LANES_MAX lanes are
+ * occupied, uses the last lane and sets *start to the end of its last message. */
 static uint32_t choose_lane(struct perfetto *p, struct perfetto_track_state *track, uint64_t *start)
 {
     for (uint32_t i = 0; i < track->lane_cnt; i++)
@@ -354,7 +355,8 @@ static size_t begin_track(struct perfetto *p, size_t *packet, uint64_t uuid, con
     return place;
 }
 
-/* Writes the track of a connection, as a process: the title is its name. */
+/* Writes the track of a connection as a process of the trace. The name of the process is the title
+ * of the connection. */
 static void on_conn(void *user, const struct roce_conn_summary *sum)
 {
     struct perfetto *p = user;

@@ -2,11 +2,11 @@
 /*
  * Perfetto: writes a trace for ui.perfetto.dev (TrackEvent packets of perfetto.protos.Trace).
  *
- * Each connection is a process of the trace. For each side as the requester, the process has tracks
- * for messages, request packets, responses and findings, and counters. A flow arrow points from a
- * request packet to the packet that acknowledges it. Perfetto needs the description of a counter
- * before its values, and the final connections are known only at the end of the capture. So the
- * events wait in a temporary file.
+ * Each connection is a process of the trace. For the requests of each side, the process has tracks
+ * for messages, request packets, responses and findings, and tracks for counters. A flow arrow
+ * points from a request packet to the packet that acknowledges it. Perfetto needs the description
+ * of a counter before its values, and the final connections are known only at the end of the
+ * capture. So the events are kept in a temporary file until the end of the capture.
  */
 #ifndef REPLAY_EXPORT_PERFETTO_H
 #define REPLAY_EXPORT_PERFETTO_H
@@ -24,7 +24,7 @@ struct perfetto {
     FILE *body; /* temporary file of the encoded events */
     struct protobuf packet;
     unsigned capture;                    /* index of the capture in the trace */
-    struct perfetto_track_state **track; /* tracks by connection number and side */
+    struct perfetto_track_state **track; /* track states; index: connection number * 2 + side */
     size_t track_cnt;
     struct frame_list acked; /* request frames that the current frame acknowledges */
     bool begun;              /* the first packet of the trace was written */
@@ -35,7 +35,7 @@ struct perfetto {
 int perfetto_open(struct perfetto *perfetto, FILE *out, struct error *error);
 struct check_watch perfetto_watch(struct perfetto *perfetto);
 
-/* Frees all memory except `out`. Returns 0, or -1 if an event could not be written. */
+/* Frees the trace; the caller closes `out`. Returns 0 */
 int perfetto_close(struct perfetto *perfetto);
 
 #endif

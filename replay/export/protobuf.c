@@ -6,7 +6,8 @@
 
 enum { WIRE_VARINT = 0, WIRE_64_BIT = 1, WIRE_BYTES = 2 };
 
-#define LENGTH_BYTES 4u /* length of a submessage: a varint of fixed size, filled in at its end */
+/* Bytes of the length of a submessage, a varint that protobuf_end() fills in. */
+#define LENGTH_BYTES 4u
 
 void protobuf_reset(struct protobuf *pb)
 {
@@ -19,7 +20,8 @@ void protobuf_free(struct protobuf *pb)
     *pb = (struct protobuf){0};
 }
 
-/* Returns a place for `len` further bytes, or NULL if memory is exhausted. */
+/* Appends `len` bytes for the caller to fill. Returns a pointer to these bytes, or NULL if memory
+ * is exhausted. */
 static uint8_t *add_room(struct protobuf *pb, size_t len)
 {
     if (pb->cap - pb->len < len) {

@@ -10,8 +10,9 @@
 #define PATH_LEN 4096u
 
 static const struct {
-    const char *name;   /* name of the gnuplot data block, and legend */
-    const char *style;  /* gnuplot style of a point; NULL: a bar over the PSNs */
+    const char *name; /* name of the gnuplot data block, and legend */
+    /* Gnuplot style of a point; NULL: a vertical bar over the PSNs of the packet. */
+    const char *style;
     const char *colour; /* gnuplot colour */
     const char *xplot;  /* xplot colour and mark */
     const char *mark;
@@ -28,8 +29,8 @@ static const struct {
     [PSN_DAMAGED] = {"damaged", "points pointtype 4 pointsize 1.5", "#8c564b", "pink", "box"},
 };
 
-/* Returns the distance of a PSN from the first one. Continues beyond 2^24, starting from the
- * distance of the previous point. */
+/* Returns the distance of `psn` from the first PSN of the graph. `before` is the PSN of the
+ * previous point, `at` its distance. The distance continues beyond 2^24 when PSNs wrap. */
 static int64_t unwrap_psn(uint32_t psn, uint32_t before, int64_t at)
 {
     return at + roce_psn_diff(roce_psn_of(psn), roce_psn_of(before));
@@ -60,7 +61,7 @@ static int close_graph(FILE *out, const char *path, struct error *error)
 /* ---- gnuplot -----------------------------------------------------------------------------------
  */
 
-/* Writes the points of one kind as a named block. Returns their number. */
+/* Writes the points of one kind as a named data block of gnuplot. Returns the number of points. */
 static size_t write_block(FILE *out, const struct psn_point *point, size_t cnt, enum psn_kind kind)
 {
     int64_t at = 0;

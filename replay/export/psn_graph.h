@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * PSN graph: for each requester, its request packets, the responses and the acknowledgements over
- * time, as files for gnuplot or xplot. The points wait in a temporary file until the final
- * connections are known; psn_files.c writes the files.
+ * PSN graph: for each requester, a graph of the PSNs of its requests, of the responses and of the
+ * ACKs over time, as a file for gnuplot or xplot. The points are kept in a temporary file until the
+ * final connection numbers are known. psn_files.c writes the graphs.
  */
 #ifndef REPLAY_EXPORT_PSN_GRAPH_H
 #define REPLAY_EXPORT_PSN_GRAPH_H
@@ -26,19 +26,20 @@ enum psn_kind {
 };
 
 struct psn_point {
-    uint64_t time;  /* ns since 1970 */
-    uint64_t place; /* frame number, and position among the points of the frame */
-    uint32_t conn;  /* connection number */
-    uint32_t psn;   /* first PSN of the packet */
-    uint32_t cnt;   /* number of PSNs: the PSNs that a READ request consumes, else 1 */
-    uint8_t side;   /* side that is the requester */
-    uint8_t kind;   /* enum psn_kind */
+    uint64_t time; /* ns since 1970 */
+    /* Order of the points: frame number, then position among the points of the frame. */
+    uint64_t place;
+    uint32_t conn; /* connection number */
+    uint32_t psn;  /* first PSN of the packet */
+    uint32_t cnt;  /* number of PSNs: for a READ request, the PSNs of its response; otherwise 1 */
+    uint8_t side;  /* side of the requester in whose graph the point is */
+    uint8_t kind;  /* enum psn_kind */
 };
 
 /* Format of the files. */
 enum psn_format { PSN_GNUPLOT, PSN_XPLOT };
 
-#define PSN_GRAPHS_MAX 1000u /* graphs per capture; the others are only counted */
+#define PSN_GRAPHS_MAX 1000u /* limit of graphs for a capture; further graphs are only counted */
 
 struct psn_graph {
     const char *folder;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Spool: a temporary file of rows that wait for the end of the capture. csv.c, perfetto.c and
- * psn_graph.c use it. All rows of a spool have one size.
+ * Spool: a temporary file of rows that are needed only at the end of the capture. csv.c and
+ * psn_graph.c use it. All rows of a spool have the same size.
  *
  *   1. spool_init(),
  *   2. spool_put() for each row,
@@ -21,7 +21,7 @@ struct spool {
     FILE *file;
     size_t size; /* size of a row, bytes */
     uint64_t cnt;
-    bool failed; /* a row could not be stored or read back; set until spool_free() */
+    bool failed; /* a row could not be stored or read back; stays set until spool_free() */
 };
 
 /* Creates the temporary file. Returns 0, or -1 and an error. */

@@ -10,9 +10,10 @@ struct asset {
     size_t len;
 };
 
-extern const struct asset asset_dygraph_js, asset_dygraph_css; /* files of Debian's package
-                                                                * libjs-dygraphs */
-extern const struct asset asset_page_html, asset_page_css;     /* files of the folder browser/ */
+/* Files of Debian's package libjs-dygraphs. */
+extern const struct asset asset_dygraph_js, asset_dygraph_css;
+/* These and the next: files of the folder browser/. */
+extern const struct asset asset_page_html, asset_page_css;
 extern const struct asset asset_data_js, asset_words_js, asset_graph_js, asset_page_js;
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Difference: the part of a page that shows the differences of a replay or a drill: a table of
- * results, and for each result a section with a table of differences and ladders (ladder_svg.h). It
- * is HTML without scripts. Called between page_begin_results() and page_end():
+ * results, and for each result a section. A section has a table of differences and ladder diagrams
+ * (ladder_svg.h). This part is HTML without scripts. Called between page_begin_results() and
+ * page_end():
  *
  *   1. results_begin(), results_row()..., results_end()
  *   2. for each section: section_begin(), differences_begin(), differences_row()...,
  *      differences_end(), any HTML, section_end()
  *
- * All texts are escaped. The stream keeps write errors.
+ * All texts are escaped. The caller checks the stream for write errors at the end.
  */
 #ifndef REPLAY_PAGE_DIFFERENCE_H
 #define REPLAY_PAGE_DIFFERENCE_H
@@ -18,15 +19,16 @@
 #include <stdio.h>
 
 struct difference_row {
-    const char *place; /* "frame 12", "line 7" */
+    const char *place; /* where the difference is: "frame 12", "line 7" */
     const char *field;
     const char *expected, *actual;
     const char *reason;
-    const char *rule; /* id of the violated rule, or NULL; the row also shows the text of the
-                       * rule */
+    /* Id of the violated rule, or NULL. The row also shows the text of the rule. */
+    const char *rule;
 };
 
-void results_begin(FILE *out, const char *object_word); /* "Capture", "Drill" */
+/* `object_word`: title of the column of names: "Capture" or "Drill". */
+void results_begin(FILE *out, const char *object_word);
 
 /* Adds a result. `section`: number of its section, or 0 for none. */
 void results_row(FILE *out, const char *verdict, bool good, const char *name, const char *about,

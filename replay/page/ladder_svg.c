@@ -10,8 +10,8 @@
 #define WIDTH  1200.0
 #define NUMBER 50.0   /* right end of the column of numbers */
 #define TIME   130.0  /* right end of the column of times */
-#define LEFT   150.0  /* x of the line of the left end */
-#define RIGHT  1160.0 /* x of the line of the right end */
+#define LEFT   150.0  /* x of the vertical line of the left end */
+#define RIGHT  1160.0 /* x of the vertical line of the right end */
 #define HEAD   40.0   /* height of the titles */
 #define ROW    30.0   /* height of the row of a packet */
 #define DETAIL 22.0   /* height of the row of a difference or of a text */
@@ -23,7 +23,7 @@ struct ladder_line {
     enum ladder_mark mark;
     unsigned number;
     double time;
-    char *text; /* text of the packet, event or field */
+    char *text; /* text of the packet or event, or name of the field that differs */
     char *expected, *actual;
 };
 
@@ -149,7 +149,7 @@ static void write_difference(FILE *out, const struct ladder_drawing *d,
     fprintf(out, "</tspan></text>\n");
 }
 
-/* Writes the background of a packet that differs, with its differences. */
+/* Writes a coloured background behind a packet that differs and the rows of its differences. */
 static void write_background(FILE *out, const struct ladder_drawing *d, size_t i, double y)
 {
     double height = line_height(&d->line[i]);

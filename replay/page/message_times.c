@@ -26,7 +26,8 @@ void message_times_packet(struct message_times *times, unsigned side, uint64_t t
     }
 }
 
-/* Sets `last` and `number` of a message whose first packet was sent at `message->first`. */
+/* Searches `sent` for the message whose first packet was sent at message->first. Sets the message's
+ * members `last` and `number`. */
 static void find_sent(const struct message_times *times, struct message_time *message)
 {
     unsigned side = message->side & 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Message times: the completed operations of one stream, for the graphs of latency and of messages.
- * When a stream reaches its limit, the faster of two neighbouring operations is removed. Used by
- * page_capture.c.
+ * Message times: the completed operations of one stream (page_capture.h), for the graphs of latency
+ * and of messages. When a stream reaches its limit, it drops half of its operations: of two
+ * neighbouring ones, the faster. Used by page_capture.c.
  */
 #ifndef REPLAY_PAGE_MESSAGE_TIMES_H
 #define REPLAY_PAGE_MESSAGE_TIMES_H
@@ -12,20 +12,21 @@
 #define MESSAGE_LAST_PACKETS 64u
 
 struct message_time {
-    uint64_t first, last, done; /* times of the first packet of the request, of its last packet, and
-                                 * of its completion, ns */
+    /* Time of the first packet of the request, of its last packet, and of the completion, ns. */
+    uint64_t first, last, done;
     uint64_t bytes;
-    uint32_t frame;  /* packet that completes the message */
-    uint32_t number; /* index among the messages that the side sent; UINT32_MAX if not known */
+    uint32_t frame;  /* frame number of the packet that completes the message */
+    uint32_t number; /* index among the messages that the side sent; UINT32_MAX if unknown */
     uint8_t side;    /* side of the requester */
     uint8_t kind;    /* enum roce_kind of the request */
 };
 
 struct message_times {
-    struct message_time *message; /* in the order of completion */
+    struct message_time *message; /* array, in the order of completion */
     uint32_t cnt, cap;
-    uint64_t left_out; /* number of operations that are not drawn */
-    /* The last packets of the latest messages, to find `last`. */
+    uint64_t left_out; /* number of operations that were dropped and are not drawn */
+    /* For each side, the latest messages sent: ring of their first and last packet (times, ns) and
+     * index. Used to find message_time.last when a message completes. */
     struct {
         uint64_t first, last;
         uint32_t number;

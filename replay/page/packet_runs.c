@@ -5,8 +5,8 @@
 #include <string.h>
 #include "wire/codes.h"
 
-/* Maximum number of PSNs in a merged run: with more, the distance of two PSNs would be
- * ambiguous. */
+/* Maximum number of PSNs in a merged run. With more PSNs, the distance of two PSNs modulo 2^24
+ * would be ambiguous. */
 #define SPAN_MAX (1u << 21)
 
 void packet_runs_free(struct packet_runs *runs)
@@ -134,7 +134,7 @@ static bool is_plain(const struct packet_run *run)
            (run->class <= RUN_ACK || run->class == RUN_OTHER);
 }
 
-/* Which runs a merge may change. Each level includes the previous one. */
+/* Which runs may be merged: only runs without marks, also runs with equal marks, or all. */
 enum merge_level { MERGE_PLAIN, MERGE_EQUAL_MARKS, MERGE_ALL };
 
 static bool can_merge(const struct packet_run *a, const struct packet_run *b,
@@ -181,7 +181,7 @@ static void merge_into(struct packet_run *a, const struct packet_run *b)
     a->marks |= b->marks;
 }
 
-/* Merges a run into an earlier one, and counts the packets that are no longer drawn
+/* Merges `run` into the earlier run `into`. Counts the packets that are no longer drawn
  * individually. */
 static void join(struct packet_runs *runs, struct packet_run *into, const struct packet_run *run)
 {
@@ -189,11 +189,11 @@ static void join(struct packet_runs *runs, struct packet_run *into, const struct
     merge_into(into, run);
 }
 
-/* Merges each run with the next run of its side and class, in pairs. */
+/* Merges runs in pairs: each run with the next run of the same side and class. */
 static void merge_pairs(struct packet_runs *runs, enum merge_level level)
 {
-    uint32_t open[2][RUN_CLASS_CNT]; /* index plus 1 of a run that has no partner to merge with
-                                      * yet */
+    /* Index plus 1 of a run that still waits for a second run to merge with; 0: none. */
+    uint32_t open[2][RUN_CLASS_CNT];
     uint32_t kept = 0;
 
     memset(open, 0, sizeof(open));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Packet runs: the packets of one stream, for a graph. At first each packet is one run. When a
- * stream reaches its limit, neighbouring packets of the same class are merged to one run. Packets
- * with a mark (NAK, gap, finding ...) are merged last. Later packets are added to runs of the same
- * length immediately. So memory and page size do not depend on the length of the capture, and
+ * Packet runs: the packets of one stream (page_capture.h), for a graph. A run is one or several
+ * consecutive packets that are drawn together. At first each packet is one run. When a stream
+ * reaches its limit of runs, neighbouring runs of the same class are merged. Packets with a mark
+ * (gap, finding ...) are merged last. Packets that arrive later are merged immediately, into runs
+ * with as many packets. So memory and page size do not depend on the length of the capture, and
  * packets with a mark stay visible. Used by page_capture.c.
  */
 #ifndef REPLAY_PAGE_PACKET_RUNS_H
@@ -11,11 +12,11 @@
 
 #include "flow/flow.h"
 
-/* Minimum limit of a stream. It exceeds the number of runs that cannot be merged: one for each side
- * and class. */
+/* Smallest limit for the runs of a stream. It exceeds the number of runs that can never be merged:
+ * one for each side and class. */
 #define PACKET_RUNS_MIN 32u
 
-/* Class of a packet. The names in packet_runs.c are those of the page's data. */
+/* Class of a packet. packet_runs.c has the names that page_data.h writes for these classes. */
 enum run_class {
     RUN_REQUEST,
     RUN_REPEATED_REQUEST,
@@ -33,25 +34,26 @@ enum run_class {
 
 /* Bits of packet_run.marks. */
 enum run_mark {
-    RUN_MARK_GAP = 1u << 0,         /* packets before the packet are missing */
-    RUN_MARK_IMPLIED_NAK = 1u << 1, /* READ data or an atomic response was skipped: an implied
-                                     * NAK */
+    RUN_MARK_GAP = 1u << 0, /* the capture lacks packets before this packet */
+    /* The packet skips READ data or an atomic response, which is an implied NAK. */
+    RUN_MARK_IMPLIED_NAK = 1u << 1,
     RUN_MARK_OUT_OF_ORDER = 1u << 2,
     RUN_MARK_DUPLICATE_ACK = 1u << 3,
-    RUN_MARK_ACKED_BEFORE = 1u << 4, /* retransmitted although it was already acknowledged */
-    RUN_MARK_REUSED = 1u << 5,       /* first packet of a new use of the QP pair */
+    RUN_MARK_ACKED_BEFORE = 1u << 4, /* request retransmitted although the capture has its ACK */
+    RUN_MARK_REUSED = 1u << 5,       /* first packet after the QP numbers were reused */
     RUN_MARK_FINDING = 1u << 6,
-    RUN_MARK_OF_RESPONSE = 1u << 7, /* dropped packet or copy: it is a response */
+    RUN_MARK_OF_RESPONSE = 1u << 7, /* RUN_DROPPED and RUN_COPY: the packet is a response */
 };
 
 struct packet_run {
     uint64_t first_time, last_time; /* times of the first and last packet, ns */
     uint64_t payload, wire;         /* bytes of all packets */
-    uint64_t flight;                /* highest number of payload bytes in flight */
+    uint64_t flight;                /* maximum of the payload bytes in flight */
     uint64_t rtt;                   /* longest round-trip time of an ACK, ns; 0 if none */
-    uint64_t wait; /* wait before a retransmission, or wait that an RNR NAK advertises, ns */
+    /* Retransmission: wait before it; RNR NAK: wait that it demands; ns. */
+    uint64_t wait;
     uint32_t first_frame, last_frame, cnt;
-    uint32_t psn, span; /* lowest PSN, and number of PSNs up to the highest one */
+    uint32_t psn, span; /* lowest PSN, and number of PSNs from the lowest to the highest */
     uint32_t gap;       /* number of PSNs missing before the first packet */
     uint32_t ce;        /* packets with a CE mark */
     uint16_t sport;     /* UDP source port */
@@ -64,15 +66,15 @@ struct packet_run {
 };
 
 struct packet_runs {
-    struct packet_run *run; /* ascending by first_frame */
+    struct packet_run *run; /* array, in ascending order of first_frame */
     uint32_t cnt, cap;
     uint64_t merged; /* number of packets that are no longer drawn individually */
-    uint32_t length; /* maximum number of packets of a run that has no mark; 0 counts as 1 */
+    uint32_t length; /* maximum number of packets in a run without a mark; 0 means 1 */
     uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
 };
 
-/* Returns the side whose requests use the PSNs of the run: that of the sender, or for responses the
- * other one. */
+/* Returns the side to whose requests the PSNs of the run belong: for requests the sender, for
+ * responses the other side. */
 unsigned packet_run_direction(const struct packet_run *run);
 
 /* Prefetches the memory that the next packet_runs_add() reads. */
@@ -90,7 +92,7 @@ static inline void packet_runs_prefetch(const struct packet_runs *runs)
 
 void packet_runs_free(struct packet_runs *runs);
 
-/* Returns a run of one packet. */
+/* Makes a run of one packet from the packet and its analysis. */
 struct packet_run packet_run_of(const struct roce_flow_in *in,
                                 const struct roce_flow_result *result);
 
@@ -98,7 +100,7 @@ struct packet_run packet_run_of(const struct roce_flow_in *in,
  * Returns false if out of memory. */
 bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max);
 
-/* Merges runs until at most `max` remain. More remain if they cannot be merged. */
+/* Merges runs until at most `max` remain. If no more can be merged, more than `max` remain. */
 void packet_runs_limit(struct packet_runs *runs, uint32_t max);
 
 const char *run_class_name(enum run_class class);

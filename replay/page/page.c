@@ -10,11 +10,12 @@ static void put_asset(FILE *out, const struct asset *asset)
     fwrite(asset->bytes, 1, asset->len, out);
 }
 
-/* Places in page.html where text is inserted. */
+/* Marks in page.html at which the page inserts text. */
 #define LEAD    "<!-- lead -->"
 #define RESULTS "<!-- results -->"
 
-/* Writes page.html up to the text `to`, or to its end. */
+/* Writes the next part of page.html, up to the mark `to`, which is skipped. NULL: writes the
+ * rest. */
 static void put_html(struct page *page, const char *to)
 {
     const char *begin = (const char *)asset_page_html.bytes + page->html_at;
@@ -29,7 +30,8 @@ static void begin_page(struct page *page, FILE *out, const char *title, const ch
                        const char *lead_class)
 {
     *page = (struct page){.out = out};
-    /* The policy forbids every request, in case the page contains an unexpected reference. */
+    /* The content security policy forbids every network request, in case the page contains an
+     * unexpected reference. */
     fprintf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                  "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"

@@ -9,7 +9,7 @@
  *   2. page_add() for each capture with graphs
  *   3. page_end()
  *
- * Write errors stay in the stream: see outfile_close().
+ * The functions do not report write errors: the caller checks the stream with outfile_close().
  */
 #ifndef REPLAY_PAGE_PAGE_H
 #define REPLAY_PAGE_PAGE_H
@@ -19,18 +19,19 @@
 struct page {
     FILE *out;
     unsigned captures;
-    bool has_results; /* begun with page_begin_results() */
-    size_t html_at;   /* number of bytes of page.html that are written */
+    bool has_results; /* the page was begun with page_begin_results() */
+    size_t html_at;   /* number of bytes of page.html written so far */
 };
 
 void page_begin(struct page *page, FILE *out, const char *title);
 
-/* Begins a page of results. `lead` is its first sentence; `good` is true if the sentence reports
+/* Begins a page of results. `lead` is the first sentence of the page. `good`: this sentence reports
  * success. */
 void page_begin_results(struct page *page, FILE *out, const char *title, const char *lead,
                         bool good);
 
-/* Adds a capture after its check. Returns 0, or -1 if memory is exhausted. */
+/* Adds the graphs of a capture, after check_capture() returned. `status`: exit status of the check.
+ * Returns 0, or -1 if memory is exhausted. */
 int page_add(struct page *page, const struct page_capture *capture,
              const struct check_report *report, int status, const struct page_selection *selection);
 

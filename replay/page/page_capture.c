@@ -61,7 +61,8 @@ static struct page_stream *stream_of(struct page_capture *capture, uint32_t conn
     return *at;
 }
 
-/* Returns the part of the limit of all streams that one stream may use. */
+/* Returns the limit of one stream: its equal share of `all`, which is the limit of all streams
+ * together. */
 static uint32_t share_of(const struct page_capture *capture, uint32_t all)
 {
     uint32_t share = all / (capture->stream_cnt ? capture->stream_cnt : 1);
@@ -88,8 +89,9 @@ static void add_pending(struct page_capture *capture, struct page_stream *stream
         capture->no_memory = true;
 }
 
-/* Prefetches the memory that flush_pending() will read: the data of the stream at `near`, whose
- * header was prefetched earlier, and the header of the stream at `far`. */
+/* Prefetches memory that flush_pending() needs soon. `near`: the stream after the next one, whose
+ * struct page_stream was prefetched before; prefetches its arrays. `far`: a later stream;
+ * prefetches its struct. */
 static void prefetch_streams(const struct page_capture *capture, uint32_t near, uint32_t far)
 {
     const struct page_stream *stream = near < capture->stream_end ? capture->stream[near] : NULL;
@@ -102,7 +104,7 @@ static void prefetch_streams(const struct page_capture *capture, uint32_t near, 
         __builtin_prefetch(capture->stream[far]);
 }
 
-/* Adds all waiting packets and completions to their streams. */
+/* Adds all pending packets and completions to their streams. */
 static void flush_pending(struct page_capture *capture)
 {
     for (uint32_t i = 0; i < capture->stream_end; i++) {
@@ -114,8 +116,8 @@ static void flush_pending(struct page_capture *capture)
     capture->pending_cnt = 0;
 }
 
-/* Returns an entry for a packet or completion that waits for its stream, or NULL if the stream is
- * not kept. */
+/* Returns a pending entry for a packet or completion of connection `conn_index`. Returns NULL if
+ * the packets of this connection are not kept. */
 static struct page_pending *pending_of(struct page_capture *capture, uint32_t conn_index)
 {
     uint16_t index;
@@ -223,8 +225,9 @@ static void add_conn(void *user, const struct roce_conn_summary *sum)
         capture->no_memory = true;
 }
 
-/* The engine numbers connections while it reads and pairs directions later. Replaces the first
- * numbers by the final ones, in the packets and in the findings. */
+/* At the end of the capture, sets the final connection and side of the packets and findings.
+ * Necessary because rnic/flow numbers directions while it reads, and pairs two directions to one
+ * connection later. */
 static void find_owners(void *user, const struct roce_flow *flow)
 {
     struct page_capture *capture = user;

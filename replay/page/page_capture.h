@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Page capture: during a check, collects the packets, operations, findings and connections of one
- * capture that a page draws. check_run.c calls it in this order:
+ * Page capture: collects, during a check, what a page draws of one capture: its packets,
+ * operations, findings and connections. check_run.c calls it in this order:
  *
  *   1. page_capture_new()
  *   2. check_capture() with page_capture_watch() among its watches
  *   3. page_add() (page.h) or psn_svg_write() (psn_svg.h)
  *   4. page_capture_del()
  *
- * All limits are below. Data beyond a limit is counted, and the page shows the count.
+ * The constants below limit the data that is kept. Data beyond a limit is only counted, and the
+ * page shows the count.
  */
 #ifndef REPLAY_PAGE_PAGE_CAPTURE_H
 #define REPLAY_PAGE_PAGE_CAPTURE_H
@@ -18,38 +19,45 @@
 #include "page/packet_runs.h"
 #include "page/work_times.h"
 
-#define PAGE_CONNS    4096u   /* connections of the table, and streams whose packets are kept */
+/* Limit of the connections in the table, and of the streams whose packets are kept. */
+#define PAGE_CONNS    4096u
 #define PAGE_RUNS     100000u /* maximum number of packet runs of all streams */
 #define PAGE_MESSAGES 30000u  /* maximum number of operations of all streams */
-#define PAGE_SHARE    10000u /* runs, and operations, of one stream; a browser draws them quickly */
-#define PAGE_FINDINGS 1000u  /* maximum number of findings of each severity */
+/* Limit of runs, and of operations, of one stream; a browser still draws that many quickly. */
+#define PAGE_SHARE    10000u
+#define PAGE_FINDINGS 1000u /* maximum number of findings of each severity */
 
-/* The packets and operations of one stream: a connection, or a direction that is paired later. */
+/* The packets and operations of one stream: a connection, or one direction of a connection that is
+ * paired later. */
 struct page_stream {
     struct packet_runs runs;
     struct message_times messages;
-    struct roce_flow_owner owner[2]; /* final connection and side of each sender */
+    /* For each side of the stream: the final connection, and the side in it. */
+    struct roce_flow_owner owner[2];
 };
 
-/* A packet, or the completion of an operation, that waits until it is added to its stream. */
+/* A packet, or the completion of an operation, that is not yet added to its stream. */
 struct page_pending {
     union {
         struct packet_run run;
         struct roce_flow_done done; /* completed operation, if is_done is set */
     };
-    bool is_done, starts, ends; /* starts, ends: first or last packet of a new message */
-    uint16_t next;              /* index plus 1 of the next one of the stream; 0: none */
+    /* `starts`, `ends`: the packet is the first, or the last, of a message sent for the first
+     * time. */
+    bool is_done, starts, ends;
+    /* Index plus 1 of the next pending entry of the same stream; 0: none. */
+    uint16_t next;
 };
 
-/* Packets are added to their streams in batches, stream by stream. Added one by one, they would
- * replace the state of the analysis in the processor's cache, which costs more than the rest of the
- * page. */
+/* Number of packets that are collected before they are added to their streams, stream by stream.
+ * Adding each packet at once would evict the state of the analysis from the processor's cache,
+ * which costs more time than the rest of the page. */
 #define PAGE_BATCH 8192u
 
 struct page_conn {
     uint32_t conn_index;
     uint32_t qpn[2]; /* QPN of each side, or ROCE_QPN_UNKNOWN */
-    char *json;      /* object without its closing brace */
+    char *json;      /* JSON object (page_conn_json()) without its closing brace */
 };
 
 struct page_findings {
@@ -59,22 +67,23 @@ struct page_findings {
 };
 
 struct page_capture {
-    struct page_stream *stream[PAGE_CONNS]; /* streams by connection number; NULL if the
-                                             * connection has no packets */
-    uint32_t stream_cnt, stream_end;        /* number of streams, and highest index plus 1 */
-    struct page_pending *pending;           /* array of PAGE_BATCH waiting packets and
-                                             * completions */
+    /* Streams, indexed by connection number; NULL: the connection has no packets. */
+    struct page_stream *stream[PAGE_CONNS];
+    uint32_t stream_cnt, stream_end; /* number of streams, and highest index plus 1 */
+    /* Array of PAGE_BATCH entries: packets and completions that are not yet added to their
+     * streams. */
+    struct page_pending *pending;
     uint32_t pending_cnt;
-    uint16_t first_pending[PAGE_CONNS], last_pending[PAGE_CONNS]; /* first and last waiting
-                                                                   * element of each stream:
-                                                                   * index plus 1 */
+    /* First and last pending entry of each stream: index plus 1; 0: none. */
+    uint16_t first_pending[PAGE_CONNS], last_pending[PAGE_CONNS];
     uint64_t undrawn; /* number of packets of streams that are not kept */
     struct page_conn *conn;
     uint32_t conn_cnt, conn_cap;
     uint64_t conns_left_out;
     struct page_findings findings[ROCE_SEV_CNT];
-    const char *name;                  /* name of the capture */
-    const struct work_times *timeline; /* work requests of the same run, or NULL */
+    const char *name; /* name of the capture */
+    /* Times of the work requests of the same run (--timeline), or NULL. */
+    const struct work_times *timeline;
     bool no_memory;
 };
 

@@ -34,8 +34,8 @@ static void copy_string(struct copy *c)
 
 static bool copy_value(struct copy *c);
 
-/* Copies the members of an object or an array, from after its opening bracket. Returns whether the
- * copy is empty. */
+/* Copies the members of an object, or the elements of an array, from after the opening bracket up
+ * to the closing one. Returns whether the copy is empty. */
 static bool copy_members(struct copy *c, bool object)
 {
     bool empty = true;
@@ -50,7 +50,7 @@ static bool copy_members(struct copy *c, bool object)
             *c->out++ = ',';
         if (object) {
             copy_string(c);
-            *c->out++ = *c->in++; /* copies the colon */
+            *c->out++ = *c->in++; /* the colon */
         }
         drop = copy_value(c) && object;
         if (drop)
@@ -62,7 +62,7 @@ static bool copy_members(struct copy *c, bool object)
     return empty;
 }
 
-/* Copies a value. Returns whether it is 0, false, null or empty. */
+/* Copies a JSON value. Returns whether the value is 0, false, null or empty. */
 static bool copy_value(struct copy *c)
 {
     const char *begin = c->out;
@@ -81,7 +81,7 @@ static bool copy_value(struct copy *c)
 /* ---- lines of check_json.h ---------------------------------------------------------------------
  */
 
-/* Buffer for one line of JSON. */
+/* Memory stream for one line that check_json.h writes. */
 struct line {
     FILE *file;
     char *text;
@@ -95,8 +95,9 @@ static FILE *open_line(struct line *line)
     return line->file;
 }
 
-/* Returns the object of a line without its empty members and its closing brace, or NULL. `rc`:
- * result of the writer. */
+/* Returns the JSON object of the line, without its empty members and without its closing brace.
+ * `rc` is the result of the function that wrote the line. Returns NULL after an error. The caller
+ * frees the result. */
 static char *close_line(struct line *line, int rc)
 {
     struct copy c;
@@ -122,7 +123,7 @@ void page_conn_put_json(FILE *out, const char *json)
     fputs(json, out);
 }
 
-/* Writes an object and frees it. */
+/* Writes a JSON value and releases it. Returns 0, or -1 if out of memory. */
 static int put_object(FILE *out, json_t *o)
 {
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
@@ -140,7 +141,8 @@ int page_conn_put_string(FILE *out, const char *text)
     return put_object(out, json_lossy_string(text));
 }
 
-/* Writes an object that lacks its closing brace, and frees it. */
+/* Writes the text of a JSON object without its closing brace, then the brace. Frees the text.
+ * Returns 0, or -1 if `text` is NULL. */
 static int put_open_object(FILE *out, char *text)
 {
     if (text)

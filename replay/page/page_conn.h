@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Page conn: the JSON of one connection, finding or summary, as a page contains it: the object of
- * check_json.h without members that are 0, false, null or empty. */
+/* Page conn: the JSON of one connection, finding or summary, in the form that a page contains. It
+ * is the object that check_json.h writes, without members that are 0, false, null or empty. */
 #ifndef REPLAY_PAGE_PAGE_CONN_H
 #define REPLAY_PAGE_PAGE_CONN_H
 
@@ -11,7 +11,7 @@
  * members. It has the members of check_json_conn(), and:
  *   "title"     the two endpoints
  *   "state"     array of "failed", "stuck", "slow", "lossy", "marked"
- *   "why"       text of the report: why the connection failed or was slow
+ *   "why"       text of the report: why the connection failed or got stuck; otherwise null
  *   "histogram" for each side and operation, and "rtt": bucket (hist.h), number of samples, ...
  *
  * The caller frees the result. Returns NULL if out of memory.
@@ -22,7 +22,8 @@ char *page_conn_json(const char *file, const struct roce_conn_summary *sum);
 int page_conn_write_finding(FILE *out, const char *file, const struct roce_finding *finding);
 int page_conn_write_summary(FILE *out, const struct check_report *report, int status);
 
-/* Writes JSON text, with "<" as an escape sequence: the text cannot end a script element. */
+/* Writes JSON text that is inside an HTML script element. Writes "<" as an escape sequence, so that
+ * the text cannot end the element. */
 void page_conn_put_json(FILE *out, const char *json);
 
 /* Writes a JSON string. */

@@ -10,18 +10,18 @@
 /* ---- numbers -----------------------------------------------------------------------------------
  */
 
-/* Buffer for numbers before they are written to the file. Most of a large page is numbers, and
- * stdio is several times slower. */
+/* Buffer of numbers, as text, that are not yet written to the file. Most of a large page is
+ * numbers, and writing each with stdio is several times slower. */
 struct numbers {
     FILE *out;
     size_t len;
     char buf[1 << 14];
 };
 
-#define NUMBER_LEN 24u /* longest number and its separator */
+#define NUMBER_LEN 24u /* maximum length of a number with its separator */
 
-/* Initializes the buffer but not `buf`, because a page of many connections would spend most of its
- * time on that. */
+/* Initializes the buffer. Does not clear `buf`: for a page of many connections, that would take
+ * most of the time. */
 static void begin_numbers(struct numbers *numbers, FILE *out)
 {
     numbers->out = out;
@@ -40,7 +40,7 @@ static const char pairs[] =
     "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
     "8081828384858687888990919293949596979899";
 
-/* Writes the separator, unless it is 0, and a number. */
+/* Appends the separator `sep` (0: none) and a number to the buffer. */
 static void put_number(struct numbers *numbers, char sep, int64_t v)
 {
     char digits[NUMBER_LEN], *p = digits + sizeof(digits), *to;
@@ -67,7 +67,7 @@ static void put_number(struct numbers *numbers, char sep, int64_t v)
     numbers->len = (size_t)(to - numbers->buf);
 }
 
-/* Writes a short text between numbers. */
+/* Appends a short text to the buffer. */
 static void put_short_text(struct numbers *numbers, const char *text)
 {
     size_t len = strlen(text);
@@ -125,8 +125,8 @@ struct packet_run *page_data_runs(const struct page_capture *capture, uint32_t c
     return all;
 }
 
-/* Returns whether two runs have one style: the members that many runs share. A run names its style
- * by index. */
+/* Returns whether two runs have the same style. A style is the set of the members compared here,
+ * which many runs share; the data contains each style once, and a run refers to it by its index. */
 static bool style_equals(const struct packet_run *a, const struct packet_run *b)
 {
     return a->side == b->side && a->class == b->class && a->kind == b->kind &&
@@ -171,7 +171,8 @@ static void write_styles(FILE *out, const struct styles *styles)
     fputc(']', out);
 }
 
-/* Unwrapped PSNs of each direction: its requests and their responses use one sequence. */
+/* Latest PSN of each direction, unwrapped: it continues beyond 2^24. Requests and their responses
+ * use one sequence of PSNs. */
 struct psn_axis {
     bool known[2];
     int64_t last[2];
@@ -191,7 +192,7 @@ static int64_t unwrap_psn(struct psn_axis *axis, unsigned direction, uint32_t ps
 enum column {
     COLUMN_TIME,     /* time since the previous run, ns */
     COLUMN_DURATION, /* ns */
-    COLUMN_FRAME,    /* difference to the frame of the previous run */
+    COLUMN_FRAME,    /* first frame minus first frame of the previous run */
     COLUMN_FRAMES,   /* last frame minus first frame */
     COLUMN_CNT,
     COLUMN_PSN,
@@ -200,7 +201,9 @@ enum column {
     COLUMN_WIRE,
     COLUMN_FLIGHT,
     COLUMN_STYLE,
-    COLUMN_RTT, /* columns from here on are sparse: index and value of each number that is not 0 */
+    /* The columns from here on are sparse: they contain only the numbers that are not 0, each after
+     * its index. */
+    COLUMN_RTT,
     COLUMN_WAIT,
     COLUMN_GAP,
     COLUMN_CE,
@@ -294,7 +297,8 @@ static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, ui
 /* ---- messages ----------------------------------------------------------------------------------
  */
 
-/* Writes the steps of a work request, after the first packet of its message, ns. */
+/* Writes the times of the steps of a work request, in ns relative to the first packet of its
+ * message. */
 static void put_steps(struct numbers *numbers, const struct work_time *work,
                       const struct message_time *m)
 {
@@ -308,7 +312,8 @@ static void put_steps(struct numbers *numbers, const struct work_time *work,
 }
 
 /* Writes the operations of a connection as rows of [side, kind, first, last - first, done - first,
- * bytes, frame]; times in ns. A message whose work request is known also has its steps. */
+ * bytes, frame]; times in ns. If the work request of a message is known, its row also has the times
+ * of the work request's steps. */
 static void write_messages(FILE *out, const struct page_capture *capture,
                            const struct page_conn *conn, uint64_t base)
 {

@@ -27,8 +27,8 @@ struct psn_graph {
     unsigned direction;
     double top; /* y of the graph in the drawing */
     uint64_t first_time, last_time;
-    uint32_t base;     /* PSN at the origin of the graph */
-    int64_t low, high; /* PSNs that the graph shows, relative to base */
+    uint32_t base;     /* PSN to which `low` and `high` are relative */
+    int64_t low, high; /* lowest and highest PSN that the graph shows, relative to `base` */
 };
 
 static bool run_is_in(const struct psn_graph *g, const struct packet_run *run)
@@ -37,8 +37,8 @@ static bool run_is_in(const struct psn_graph *g, const struct packet_run *run)
            packet_run_direction(run) == g->direction;
 }
 
-/* Returns the PSN relative to the base. Continues from `*last`, so that the graph may be longer
- * than the PSN space. */
+/* Returns the PSN of a run relative to g->base, and stores it in *last. The result continues beyond
+ * 2^24 when PSNs wrap: it is the one nearest to the previous *last. */
 static int64_t relative_psn(const struct psn_graph *g, const struct packet_run *run, int64_t *last)
 {
     *last += roce_psn_diff(roce_psn_of(run->psn), roce_psn_of((uint32_t)(g->base + *last)));
@@ -53,7 +53,8 @@ static double x_of(const struct psn_graph *g, uint64_t time)
     return LEFT + (WIDTH - LEFT - RIGHT) * (all > 0 ? at / all : 0.5);
 }
 
-/* Returns the height of a PSN. A PSN outside of the range, of a dropped packet, is at the edge. */
+/* Returns the y coordinate of a PSN. A PSN outside the graph, as a damaged packet may have, is
+ * drawn at the edge. */
 static double y_of(const struct psn_graph *g, double psn)
 {
     double share = (psn - (double)g->low) / (double)(g->high - g->low);
@@ -62,7 +63,8 @@ static double y_of(const struct psn_graph *g, double psn)
     return g->top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share;
 }
 
-/* Finds the range of times and PSNs that the graph shows. Returns false if there is none. */
+/* Sets the ranges of times and PSNs that the graph shows. Returns true, or false if the direction
+ * has no packets to draw. */
 static bool find_ranges(struct psn_graph *g)
 {
     bool any = false;
@@ -87,7 +89,7 @@ static bool find_ranges(struct psn_graph *g)
         psn = relative_psn(g, run, &last);
         if (run->last_time > g->last_time)
             g->last_time = run->last_time;
-        if (run->class == RUN_DROPPED) /* its PSN may be damaged */
+        if (run->class == RUN_DROPPED) /* the PSN of a damaged packet may be wrong */
             continue;
         if (psn - run->gap < g->low)
             g->low = psn - run->gap;
@@ -95,14 +97,15 @@ static bool find_ranges(struct psn_graph *g)
             g->high = psn + run->span;
     }
     if (g->high == g->low)
-        g->high++; /* all packets were dropped */
+        g->high++; /* without any valid PSN, show a range of 1 */
     return any;
 }
 
 /* ---- axes and legend ---------------------------------------------------------------------------
  */
 
-/* Returns a step of 1, 2 or 5 times a power of ten, so that `range` has at most `ticks` steps. */
+/* Returns the distance of two ticks on an axis: 1, 2 or 5 times a power of ten, so that `range` has
+ * at most `ticks` ticks. */
 static double tick_step(double range, unsigned ticks)
 {
     double power = pow(10, floor(log10(range / ticks))), step = power;
@@ -138,7 +141,8 @@ static void write_axes(const struct psn_graph *g)
     }
 }
 
-/* The texts are those of the page (page/browser/page.js). */
+/* Style class and legend text of each class of packets. The texts are the same as in
+ * browser/page.js. */
 static const struct svg_class {
     const char *name, *text;
     uint8_t class; /* enum run_class */

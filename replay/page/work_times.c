@@ -8,13 +8,15 @@
 #include <string.h>
 #include "util/keymap.h"
 
-/* Maximum time from the building of a packet to its capture, ns. */
+/* Maximum time between the moment at which the RNIC builds a packet and the capture of the packet,
+ * ns. */
 #define CAPTURE_DELAY UINT64_C(1000000000)
 
 /* ---- the file ----------------------------------------------------------------------------------
  */
 
-/* Parses a time in microseconds with at most one digit after the point. Returns ns. */
+/* Parses a time in microseconds, which may have a fraction. Sets *ns. Returns false for other
+ * text. */
 static bool parse_us(const char *text, uint64_t *ns)
 {
     char *end;
@@ -26,7 +28,8 @@ static bool parse_us(const char *text, uint64_t *ns)
     return true;
 }
 
-/* Parses a row. `start` is the time of the first posting, ns since 1970. */
+/* Parses one row of the file, which describes one work request. `start`: time of the first posting
+ * in the file, ns since 1970. Returns false for a malformed row. */
 static bool parse_row(char *line, uint64_t start, struct work_time *work)
 {
     enum { QPN = 1, BYTES = 4, POSTED = 7, COLUMNS = POSTED + STEP_CNT };
@@ -71,7 +74,7 @@ static int read_rows(struct work_times *timeline, FILE *in, const char *path, st
                &ns) != 2)
         return error_set(error, "%s: not a file of rnic-run --timeline", path);
     for (unsigned number = 2; fgets(line, sizeof(line), in); number++) {
-        if (number == 2) /* titles of the columns */
+        if (number == 2) /* line 2 has the titles of the columns */
             continue;
         if (!parse_row(line, seconds * UINT64_C(1000000000) + ns, &work))
             return error_set(error, "%s: line %u: not a row of rnic-run --timeline", path, number);
@@ -116,7 +119,7 @@ static bool work_fits(const struct work_time *work, const struct message_time *m
            (!work->at[STEP_ACKED] || work->at[STEP_ACKED] >= message->first);
 }
 
-/* Returns the first work request of the QP that was sent after `time`. */
+/* Returns the index of the first work request of QP `qpn` that was sent after `time`. */
 static size_t first_after(const struct work_times *timeline, uint32_t qpn, uint64_t time)
 {
     size_t low = 0, high = timeline->cnt;
@@ -133,8 +136,8 @@ static size_t first_after(const struct work_times *timeline, uint32_t qpn, uint6
     return low;
 }
 
-/* The n-th message belongs to the n-th work request of the QP. If the capture lacks messages, or if
- * the QPN was used before, the two do not match; then the time decides. */
+/* Usually the n-th message of a QP belongs to its n-th work request. If the capture lacks messages,
+ * or if the QPN was reused, they do not match; then searches by time. */
 const struct work_time *work_times_find(const struct work_times *timeline, uint32_t qpn,
                                         const struct message_time *message)
 {

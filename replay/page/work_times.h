@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "page/message_times.h"
 
-/* Steps of a work request, in the order of the columns. */
+/* Steps of a work request, in the order of the file's columns. */
 enum work_step {
     STEP_POSTED,
-    STEP_SEEN, /* the RNIC has the request */
+    STEP_SEEN, /* the RNIC has read the work request from the send queue */
     STEP_FIRST,
     STEP_LAST,
     STEP_ACKED,
@@ -29,7 +29,7 @@ struct work_time {
 };
 
 struct work_times {
-    struct work_time *work; /* ascending by QPN, then by STEP_FIRST */
+    struct work_time *work; /* array, sorted by QPN, then by the time of STEP_FIRST */
     size_t cnt, cap;
 };
 

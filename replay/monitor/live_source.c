@@ -13,15 +13,17 @@
 #include <unistd.h>
 #include "util/sigint.h"
 
-#define SNAPLEN      65535
-#define WAIT_MS      100                /* longest delay of a packet, and of the end */
+#define SNAPLEN 65535
+/* A captured packet, or a request to stop, is handled after this time at the latest, ms. */
+#define WAIT_MS      100
 #define BUFFER_BYTES (64 * 1024 * 1024) /* size of the kernel's capture buffer, bytes */
 #define ROCE         "udp dst port 4791 or ether proto 0x8915"
 
 struct live_source {
     pcap_t *pcap;
     pcap_dumper_t *dumper; /* writes to the pipe */
-    int fd;                /* reading end of the pipe; closed by live_source_stop() */
+    /* Read end of the pipe, opened again by its path; closed by live_source_stop(). */
+    int fd;
     char path[32];
     pthread_t thread;
     atomic_bool stop;
@@ -38,9 +40,9 @@ static void *copy_packets(void *user)
         (void)poll(&wanted, 1, WAIT_MS);
         rc = pcap_dispatch(source->pcap, -1, pcap_dump, (u_char *)source->dumper);
         if (pcap_dump_flush(source->dumper) != 0)
-            break; /* the reader has closed the pipe */
+            break; /* the read end of the pipe is closed */
     }
-    pcap_dump_close(source->dumper); /* the reader receives the end of the capture */
+    pcap_dump_close(source->dumper); /* closes the pipe, so check sees the end of the capture */
     return NULL;
 }
 
@@ -68,9 +70,11 @@ static pcap_t *open_interface(const char *interface, struct error *error)
         pcap_close(pcap);
         return NULL;
     }
-    /* A read of libpcap may take longer than its timeout, so the thread waits with poll(). */
+    /* Non-blocking: a blocking read of libpcap may take longer than its timeout. The thread waits
+     * with poll() instead. */
     (void)pcap_setnonblock(pcap, 1, buf);
-    /* A link layer without Ethernet types has no such filter. check then skips the other frames. */
+    /* For a link layer without EtherTypes, pcap_compile() fails. Then all frames are captured, and
+     * check skips those without RoCE. */
     if (pcap_compile(pcap, &filter, ROCE " or (vlan and (" ROCE "))", 1, PCAP_NETMASK_UNKNOWN) ==
         0) {
         (void)pcap_setfilter(pcap, &filter);
@@ -79,7 +83,8 @@ static pcap_t *open_interface(const char *interface, struct error *error)
     return pcap;
 }
 
-/* Starts the thread with SIGPIPE blocked: a write to the closed pipe then returns an error. */
+/* Starts the thread with SIGPIPE blocked. So a write to the pipe after its read end was closed
+ * returns an error and does not kill the program. */
 static int start_thread(struct live_source *source)
 {
     sigset_t pipe_signal, old;
@@ -93,7 +98,7 @@ static int start_thread(struct live_source *source)
     return rc;
 }
 
-/* Opens the pipe and the dumper. Returns 0, or an error number. */
+/* Opens the pipe, and the libpcap dumper that writes to it. Returns 0, or an errno. */
 static int open_pipe(struct live_source *source)
 {
     int fds[2];
@@ -130,7 +135,7 @@ struct live_source *live_source_start(const char *interface, struct error *error
         free(source);
         return NULL;
     }
-    sigint_begin(); /* from now on Ctrl-C ends the capture, not the program */
+    sigint_begin(); /* from here on, Ctrl-C ends the capture, not the program */
     rc = open_pipe(source);
     if (rc == 0 && (rc = start_thread(source)) != 0) {
         pcap_dump_close(source->dumper);

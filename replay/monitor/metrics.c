@@ -19,7 +19,7 @@ struct metrics {
     struct monitor *monitor;
     pthread_t thread;
     int listener;
-    int wake[2]; /* pipe whose end tells the thread to stop */
+    int wake[2]; /* pipe; closing its write end wakes the thread and makes it stop */
 };
 
 /* ---- text --------------------------------------------------------------------------------------
@@ -52,7 +52,9 @@ static const struct {
 
 struct print {
     FILE *out;
-    unsigned which; /* index in `counters`; values from COUNTERS on select the other metrics */
+    /* Index of the metric in `counters`; values from COUNTERS on are the metrics that are not
+     * counters. */
+    unsigned which;
     uint32_t rows;
 };
 
@@ -134,7 +136,8 @@ void metrics_print(FILE *out, struct monitor *monitor)
 /* ---- HTTP --------------------------------------------------------------------------------------
  */
 
-/* Reads the head of a request. Returns false if the client is silent or sends too much. */
+/* Reads an HTTP request up to its empty line. Returns true, or false if the client is silent too
+ * long or sends too much. */
 static bool read_request(int fd, char request[REQUEST_LEN])
 {
     size_t len = 0;
@@ -304,7 +307,7 @@ void metrics_stop(struct metrics *metrics)
 {
     if (!metrics)
         return;
-    close(metrics->wake[1]); /* the thread sees the end of the pipe */
+    close(metrics->wake[1]); /* wakes the thread, which then stops */
     pthread_join(metrics->thread, NULL);
     close(metrics->wake[0]);
     close(metrics->listener);

@@ -15,7 +15,7 @@ struct metrics;
 
 /* Listens on "ADDR:PORT", ":PORT" or "PORT", by default on 127.0.0.1, and starts the thread. Port 0
  * selects a free port. Writes the address to `where` (e.g. "127.0.0.1:9095"). Returns NULL and an
- * error if the address is invalid or used. */
+ * error if the address is invalid or already in use. */
 struct metrics *metrics_serve(struct monitor *monitor, const char *address, char where[64],
                               struct error *error);
 void metrics_stop(struct metrics *metrics); /* Stops the thread and frees the metrics. `metrics`

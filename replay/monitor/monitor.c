@@ -10,7 +10,7 @@
 #include "monitor/table.h"
 #include "wire/codes.h"
 
-#define SLOTS    8192u /* hash table of row numbers; a power of two above MONITOR_ROWS */
+#define SLOTS    8192u /* size of the hash table `slot`; a power of two above MONITOR_ROWS */
 #define NO_ROW   UINT32_MAX
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -22,7 +22,8 @@ struct monitor {
     bool ticker_runs, stop;
     uint64_t last_tick; /* capture time of the latest tick; 0 before the first packet */
     const struct roce_flow *flow;
-    uint32_t slot[SLOTS]; /* row number by connection number, linear probing; NO_ROW: empty */
+    /* Hash table: connection number to row number, with linear probing; NO_ROW: empty. */
+    uint32_t slot[SLOTS];
     uint32_t row_cnt;
     struct monitor_row row[MONITOR_ROWS];
     const struct monitor_row *sorted[MONITOR_ROWS];
@@ -33,8 +34,8 @@ struct monitor {
 
 static uint32_t slot_of(uint32_t conn_index)
 {
-    return conn_index * UINT32_C(0x9E3779B1) >> 19; /* the upper 13 bits select one of the 8192
-                                                     * slots */
+    /* The upper 13 bits of the product are an index of the 8192 slots. */
+    return conn_index * UINT32_C(0x9E3779B1) >> 19;
 }
 
 static void index_rows(struct monitor *m)
@@ -59,8 +60,8 @@ static struct monitor_row *find_row(struct monitor *m, uint32_t conn_index)
     return NULL;
 }
 
-/* Returns the number of a free row. If none is free, frees the eighth of all rows with the longest
- * idle times, so that many short connections need few searches. */
+/* Returns the index of a free row. If none is free, frees one eighth of the rows, those with the
+ * longest idle times, so that the search is not repeated for each new connection. */
 static uint32_t free_row(struct monitor *m)
 {
     uint64_t oldest = UINT64_MAX, newest = 0, limit;
@@ -106,8 +107,8 @@ static void add_counts(struct monitor_counts *to, const struct monitor_counts *f
         t[i] = sign < 0 ? t[i] - f[i] : t[i] + f[i];
 }
 
-/* If a direction was joined to another connection, adds its counters to the row of that
- * connection. */
+/* When the analysis joins a direction to another connection, the direction's row is merged into the
+ * row of that connection. */
 static void join_rows(struct monitor *m)
 {
     bool joined = false;
@@ -130,7 +131,7 @@ static void join_rows(struct monitor *m)
 /* ---- ticks -------------------------------------------------------------------------------------
  */
 
-/* Ends the step of all rows and prints them. */
+/* Ends the current interval (a step) of all rows, and prints the table. */
 static void tick(struct monitor *m, uint64_t time)
 {
     uint64_t ns = time - m->last_tick;
@@ -151,7 +152,8 @@ static void tick(struct monitor *m, uint64_t time)
         table_print(m->options.out, m->options.terminal, m->sorted, cnt, time, ns);
 }
 
-/* Ticks if an interval ended before `time`. A long pause causes only one tick. */
+/* Calls tick() if an interval ended before `time`. After a long pause without packets, calls it
+ * only once. */
 static void tick_until(struct monitor *m, uint64_t time)
 {
     uint64_t interval = m->options.interval;
@@ -312,7 +314,7 @@ static void on_begin(void *user, const struct roce_flow *flow)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Ends the last step, which may be shorter than an interval, and prints the table. */
+/* Ends the last step, which can be shorter than an interval, and prints the table. */
 static void on_end(void *user, const struct roce_flow *flow)
 {
     struct monitor *m = user;

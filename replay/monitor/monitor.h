@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Monitor: the state of each QP pair while a capture is read, as a table that is printed at
- * intervals, and as counters for Prometheus. This is the main header of the room; check_run calls
- * it:
+ * Monitor: shows the state of each QP pair while a capture is read. It prints a table at intervals,
+ * and provides counters for Prometheus. This is the main header of replay/monitor; check_run calls
+ * its functions:
  *
  *   1. monitor_new(),
  *   2. monitor_watch(), then check_capture() with the watch; metrics_serve() (metrics.h) meanwhile,
  *   3. monitor_del().
  *
- * Intervals are intervals of capture time: a tick occurs when the first packet after the interval
- * arrives. With `wall_clock`, a thread ticks also while no packet arrives; the capture must then be
- * live.
+ * Intervals are intervals of capture time: a tick ends an interval and prints the table when the
+ * first packet after the interval arrives. With `wall_clock`, a thread also ticks while no packet
+ * arrives; the capture must then be live.
  *
- * The memory used is fixed: the monitor has at most MONITOR_ROWS rows. A new connection replaces
- * the one with the longest idle time. Counters of a replaced row are lost.
+ * The memory used is fixed: the monitor has at most MONITOR_ROWS rows. If no row is free, a new
+ * connection replaces the connections with the longest idle times. Their counters are lost.
  */
 #ifndef REPLAY_MONITOR_MONITOR_H
 #define REPLAY_MONITOR_MONITOR_H
@@ -27,7 +27,7 @@
 
 struct monitor_options {
     FILE *out;         /* file for the table, or NULL */
-    bool terminal;     /* `out` is a terminal, on which each table replaces the previous one */
+    bool terminal;     /* `out` is a terminal: each table overwrites the previous one */
     uint64_t interval; /* ns */
     bool wall_clock;
 };
@@ -39,7 +39,8 @@ struct monitor *monitor_new(const struct monitor_options *options, struct error 
 void monitor_del(struct monitor *monitor); /* Frees the monitor. `monitor` may be NULL. */
 struct check_watch monitor_watch(struct monitor *monitor);
 
-/* Calls `fn` for each row, in no order, while no packet is added. Any thread may call it. */
+/* Calls `fn` for each row, in any order. Meanwhile the monitor counts no packets. Any thread may
+ * call this function. */
 void monitor_each(struct monitor *monitor, void (*fn)(void *user, const struct monitor_row *row),
                   void *user);
 

@@ -7,13 +7,17 @@
 
 /* Counters of one QP pair. */
 struct monitor_counts {
-    uint64_t packets, payload; /* packets, and payload bytes without retransmissions */
-    uint64_t retransmitted;    /* requests and READ responses sent again */
-    uint64_t timeouts;         /* retransmitted requests caused by a timeout */
-    uint64_t missing;          /* number of PSNs missing before a request or a READ response */
+    /* Number of packets; payload bytes without those of retransmissions. */
+    uint64_t packets, payload;
+    uint64_t retransmitted; /* number of retransmitted requests and READ responses */
+    uint64_t timeouts;      /* number of requests retransmitted after a timeout */
+    /* Number of PSNs that the capture lacks before requests and READ responses. */
+    uint64_t missing;
     uint64_t rnr_naks, naks, damaged, ce, cnps;
-    uint64_t rtt_cnt, rtt_ns;         /* ACK round trips and their sum */
-    uint64_t latency_cnt, latency_ns; /* completed operations with a known time, and their sum */
+    /* Number of measured ACK round trips, and the sum of their times. */
+    uint64_t rtt_cnt, rtt_ns;
+    /* Number of completed operations with a known latency, and the sum of their latencies. */
+    uint64_t latency_cnt, latency_ns;
 };
 
 enum monitor_state { MONITOR_OK, MONITOR_IDLE, MONITOR_TROUBLE, MONITOR_CLOSED, MONITOR_FAILED };
@@ -25,13 +29,15 @@ struct monitor_row {
     uint8_t addr[2][16];
     uint32_t qpn[2];
     uint64_t last_time;
-    enum monitor_state end; /* CLOSED or FAILED after the end of the connection, else OK */
+    /* MONITOR_CLOSED or MONITOR_FAILED after the connection ended, otherwise MONITOR_OK. */
+    enum monitor_state end;
     uint64_t bytes_in_flight[2];
-    struct monitor_counts sum, at_tick; /* counts since the start, and up to the latest tick */
-    struct monitor_counts step;         /* counts between the two latest ticks */
+    /* Counts since the start until now (`sum`), and until the latest tick (`at_tick`). */
+    struct monitor_counts sum, at_tick;
+    struct monitor_counts step; /* counts between the two latest ticks */
 };
 
-/* Returns the state of a row in its latest step. */
+/* Returns the state of a QP pair, according to its counts in the latest step. */
 enum monitor_state monitor_state(const struct monitor_row *row);
 const char *monitor_state_name(enum monitor_state state);
 

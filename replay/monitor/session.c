@@ -12,7 +12,7 @@
 #define MS            UINT64_C(1000000) /* ns */
 #define INTERVAL_MIN  (10 * MS)
 #define INTERVAL_MAX  (24 * 3600 * 1000 * MS)
-#define INTERVAL_NONE UINT64_MAX /* interval if no table is printed: the monitor never ticks */
+#define INTERVAL_NONE UINT64_MAX /* no table is printed: the monitor never ticks */
 
 struct session {
     const char *interface;
@@ -67,7 +67,7 @@ static int start_parts(struct session *session, const struct session_options *op
             fprintf(stderr, "rocedrill: capturing on %s; Ctrl-C ends\n", options->interface);
     }
     if (monitor.terminal && (!options->interface || session->source))
-        fputs("\x1b[2J", table); /* the first table clears the terminal */
+        fputs("\x1b[2J", table); /* clears the terminal before the first table */
     return options->interface && !session->source ? -1 : 0;
 }
 

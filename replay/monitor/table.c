@@ -23,7 +23,8 @@ static uint64_t trouble_of(const struct monitor_counts *c)
     return c->retransmitted + c->missing + c->rnr_naks + c->naks + c->damaged + c->cnps;
 }
 
-/* Order of rows: by state, problems in the step, problems since the start, payload of the step. */
+/* Order of the rows: by state, then problems in the latest step, then problems since the start,
+ * then payload in the latest step. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct monitor_row *x = *(const struct monitor_row *const *)a;
@@ -51,7 +52,7 @@ static void add_end(struct strbuf *t, const struct monitor_row *row, unsigned si
         strbuf_addf(t, " QP 0x%" PRIx32, row->qpn[side]);
 }
 
-/* Prints a UTF-8 text and fills it to a width in characters. */
+/* Prints a UTF-8 text right-aligned in a field of `width` characters. */
 static void print_field(FILE *out, const char *text, int width)
 {
     int len = 0;
@@ -91,7 +92,7 @@ static void print_row(FILE *out, const struct monitor_row *row, uint64_t ns)
     print_mean(out, s->latency_ns, s->latency_cnt);
 }
 
-/* Returns the number of rows that the terminal shows. */
+/* Returns how many rows of the table fit on the terminal. */
 static uint32_t terminal_rows(FILE *out)
 {
     struct winsize size = {0};
@@ -104,7 +105,8 @@ static uint32_t terminal_rows(FILE *out)
 void table_print(FILE *out, bool terminal, const struct monitor_row **row, uint32_t cnt,
                  uint64_t time, uint64_t ns)
 {
-    const char *end = terminal ? "\x1b[K\n" : "\n"; /* clears the rest of the line */
+    /* The escape sequence clears the rest of the line. */
+    const char *end = terminal ? "\x1b[K\n" : "\n";
     uint32_t max = terminal ? terminal_rows(out) : PLAIN_LINES, shown = cnt < max ? cnt : max;
     time_t seconds = (time_t)(time / 1000000000u);
     char stamp[32] = "";
@@ -114,7 +116,7 @@ void table_print(FILE *out, bool terminal, const struct monitor_row **row, uint3
     if (gmtime_r(&seconds, &tm))
         strftime(stamp, sizeof(stamp), "%H:%M:%S", &tm);
     if (terminal)
-        fputs("\x1b[H", out); /* to the upper left corner */
+        fputs("\x1b[H", out); /* moves the cursor to the upper left corner */
     fprintf(out, "%s.%03u UTC, %" PRIu32 " connection%s%s", stamp,
             (unsigned)(time / 1000000u % 1000u), cnt, cnt == 1 ? "" : "s", end);
     fprintf(out, "%-54s %7s %9s %7s %7s %5s %5s %5s %9s %9s%s", "connection", "state", "Gbit/s",
@@ -126,6 +128,6 @@ void table_print(FILE *out, bool terminal, const struct monitor_row **row, uint3
     if (shown < cnt)
         fprintf(out, "and %" PRIu32 " more%s", cnt - shown, end);
     if (terminal)
-        fputs("\x1b[J", out); /* clears the lines below */
+        fputs("\x1b[J", out); /* clears the rest of the screen */
     fflush(out);
 }

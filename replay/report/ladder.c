@@ -5,10 +5,11 @@
 #include "capture/packet_text.h"
 #include "util/strbuf.h"
 
-/* Number of columns between the two ends of a ladder. */
+/* Number of characters between the two vertical lines of a ladder diagram. */
 #define WIDTH 84u
 
-/* Returns the number of columns of a UTF-8 text of narrow characters. */
+/* Returns the number of terminal columns of a UTF-8 text. Assumes that each character takes one
+ * column. */
 static size_t text_columns(const char *text)
 {
     size_t cnt = 0;
@@ -51,7 +52,7 @@ static void print_arrow(FILE *out, const char *text, bool to_responder, const ch
     }
 }
 
-/* Prints the differences of one recorded packet below its arrow. */
+/* Prints the differences of recorded packet `pkt`, below its arrow. */
 static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
 {
     char text[DIFF_TEXT_MAX];
@@ -66,7 +67,8 @@ static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
         }
 }
 
-/* Returns the more important of the two marks of an event. */
+/* Returns the mark of an event. Of its marks as seen by our responder and by our requester, returns
+ * the more important one. */
 static enum event_mark mark_of(const struct ladder *l, uint32_t event)
 {
     static const uint8_t weight[] = {
@@ -79,7 +81,7 @@ static enum event_mark mark_of(const struct ladder *l, uint32_t event)
     return mark;
 }
 
-/* Writes the names of the requester and the responder. */
+/* Appends the names of the two ends: `left` is the requester, `right` the responder. */
 static void add_end_names(const struct ladder *ladder, struct strbuf *left, struct strbuf *right)
 {
     const struct inferred_setup *s = ladder->setup;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Ladder: prints or draws a conversation as arrows between its two ends, with the result for each
- * packet that was compared.
+ * Ladder: prints or draws the packets of one direction as arrows between requester and responder.
+ * Each packet that was compared has a mark with the result.
  */
 #ifndef REPLAY_REPORT_LADDER_H
 #define REPLAY_REPORT_LADDER_H
@@ -10,30 +10,30 @@
 #include "engine/replay.h"
 #include "page/ladder_svg.h"
 
-/* Number of steps shown before and after the first difference. */
+/* Number of events shown before and after the first difference. */
 #define LADDER_AROUND 6u
 
-/* Results for the packets of one direction. */
+/* Results of one comparison for the packets of a direction. */
 struct ladder_view {
-    const uint8_t *mark; /* enum event_mark of each step, or NULL */
+    const uint8_t *mark; /* enum event_mark of each event; NULL: not compared */
     const struct diff *diff;
     size_t diff_cnt;
 };
 
 struct ladder {
     const struct inferred_setup *setup;
-    uint32_t run;               /* direction whose differences are shown */
-    struct ladder_view view[2]; /* results with our RNIC as responder [0] and as requester [1] */
+    uint32_t run;               /* index of the direction that is shown */
+    struct ladder_view view[2]; /* results of our RNIC as responder ([0]) and as requester ([1]) */
 };
 
-/* Steps of a conversation from `from` to `to` - 1. */
+/* Events of a direction that are shown: from `from` to `to` - 1. */
 struct ladder_part {
     uint32_t from, to;
 };
 
-/* Selects which steps of direction `dir` to show: all if `whole`, else those around the first
- * difference of our responder and of our requester. Sets `ladder` and `part`. Returns the number of
- * parts, at most 2. */
+/* Selects which events of direction `dir` to show: all if `whole`, otherwise those around the first
+ * difference of our responder and around the first of our requester. Fills `ladder` and `part`.
+ * Returns the number of parts, at most 2. */
 unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2],
                        const struct replay *replay, uint32_t dir, bool whole);
 

@@ -10,7 +10,7 @@
 
 static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = "passive"};
 
-/* Returns whether the user chose to replay this end. */
+/* Returns whether this end was to be replayed, even if it was then skipped for a reason. */
 static bool was_played(const struct cm_exchange_end *end)
 {
     return end->verdict != VERDICT_SKIPPED || end->skip;

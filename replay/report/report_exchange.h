@@ -11,8 +11,8 @@
 
 void report_exchange_text(FILE *out, const struct cm_exchanges *xs, uint32_t idx);
 
-/* Adds an object to `out` for each replayed end. Adds the differences of these ends to `diffs`,
- * each with a member `exchange`: the number of its object, from 1. */
+/* Appends an object to the array `out` for each replayed end. Appends the differences of these ends
+ * to `diffs`; the member `exchange` of each is the number of the end's object in `out`, from 1. */
 void report_exchange_json(json_t *out, json_t *diffs, const struct cm_exchanges *xs);
 
 #endif

@@ -26,7 +26,7 @@ static json_t *inconclusive_json(const struct inferred_setup *s, const struct re
                      res->why_inconclusive, "reasons", reasons);
 }
 
-/* Returns the results of a direction in which our RNIC replaced the responder, as JSON. */
+/* Returns, as JSON, the results of direction `idx` for our RNIC as the responder. */
 static json_t *responder_json(const struct response_comparison *all, uint32_t idx)
 {
     const struct rc_direction *dir = &all->session->dir[idx];
@@ -124,7 +124,8 @@ json_t *report_json(const struct replay *r)
         const char *rule = diff_rule_stream(&r->dgrams, d);
 
         json_object_del(diff, "direction");
-        json_object_del(diff, "rule"); /* remove the rule of RC */
+        /* diff_json() wrote a rule of RC, which does not apply to datagrams. */
+        json_object_del(diff, "rule");
         if (rule)
             json_object_set_new(diff, "rule", json_string(rule));
         json_object_set_new(diff, "stream", json_integer(d->dir + 1));

@@ -17,7 +17,7 @@ struct packet_list {
     const uint8_t *left; /* address of the left end */
     const struct diff *diff;
     size_t diff_cnt;
-    uint32_t dir; /* value of diff.dir of the list's differences */
+    uint32_t dir; /* the differences of these packets have this value of diff.dir */
 };
 
 static const struct diff *diff_of(const struct packet_list *list, uint32_t pkt, size_t from)
@@ -45,7 +45,7 @@ static void draw_packet(struct ladder_drawing *drawing, const struct packet_list
         ladder_svg_difference(drawing, d->field, d->recorded, d->replayed);
 }
 
-/* Draws the packets around the first difference. */
+/* Draws a ladder diagram of the packets around the first difference. */
 static void draw_list(FILE *out, const struct packet_list *list, const char *left,
                       const char *right)
 {

@@ -47,7 +47,7 @@ static int add_exchanges(struct loop_summary *sum, const struct closed_loop *clo
     return 0;
 }
 
-/* Writes the first difference of stream `idx` to `out`. */
+/* Writes the first difference of stream `idx` as text to `out`. */
 static void tell_diff(char *out, size_t size, const struct dgram_streams *streams, uint32_t idx)
 {
     struct strbuf t = strbuf_of(out, size);
@@ -356,7 +356,8 @@ static json_t *conn_json(const struct loop_summary *sum, size_t i)
     return json;
 }
 
-/* Returns a failure in the form of a difference of a replay, which the JUnit report can read. */
+/* Returns a failure as a JSON object with the members of a difference of a replay, so that the
+ * JUnit report can print it. */
 static json_t *failure_json(const struct loop_failure *failure)
 {
     char field[48], again[64];

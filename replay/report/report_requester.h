@@ -10,16 +10,17 @@
 /* Prints the results of connection `idx` with our RNIC as the requester. */
 void report_requester_text(FILE *out, const struct request_comparison *v, uint32_t idx);
 
-/* Returns the results of a connection as JSON (a new reference), or NULL if out of memory. */
+/* Returns the results of connection `idx` as JSON, or NULL if out of memory. The caller releases
+ * it. */
 json_t *report_requester_json(const struct request_comparison *v, uint32_t idx);
 
-/* Prints a difference as a line " difference FILE: frame N: ...". `rule` is the id of the
- * violated rule, or NULL. `end` is the text printed before the rule. */
+/* Prints a difference as one line: " difference FILE: frame N: ...", then the text `end`, then the
+ * id of the violated rule `rule` unless it is NULL. */
 void report_diff(FILE *out, const struct trace *trace, const struct diff *diff, const char *rule,
                  const char *end);
 
-/* Appends a count and its noun, such as "12 ACKs only ours has", unless the count is 0. Writes *sep
- * before the count and sets *sep to a comma. */
+/* Appends *sep, then a count and its noun, such as "12 ACKs only ours has". Then sets *sep to a
+ * comma. Appends nothing if the count is 0. */
 void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what);
 
 #endif

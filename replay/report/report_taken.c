@@ -4,11 +4,12 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Events of one direction that the replay takes from the capture. EVENT_NONE if there is none. */
+/* Indexes of events of one direction whose result the replay copies from the capture instead of
+ * deciding it. EVENT_NONE: no such event. */
 struct taken {
     uint32_t nak;  /* fatal NAK */
     uint32_t rnr;  /* first RNR NAK */
-    uint32_t lost; /* first request that was lost behind the capture point */
+    uint32_t lost; /* first request that was lost between the capture point and the responder */
     uint32_t lost_cnt;
     char syndrome[64]; /* text of the syndrome of `nak` */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report of what a replay takes from the capture. For our responder: the responses that it cannot
- * decide, because they depend on its program or on packets lost behind the capture point. For our
- * requester: when it restarts, and which responses it receives. An altered one passes if nothing
- * else in the capture contradicts it.
+ * Report of what a replay copies from the capture, because it cannot decide it. For our responder:
+ * NAKs and RNR NAKs that depend on the responder's program, and losses between capture point and
+ * responder. For our requester: when it restarts, and which responses it receives. A replay cannot
+ * detect that a copied packet is wrong, unless the capture itself contradicts it.
  */
 #ifndef REPLAY_REPORT_REPORT_TAKEN_H
 #define REPLAY_REPORT_REPORT_TAKEN_H
@@ -12,14 +12,15 @@
 #include <stdio.h>
 #include "engine/rc_requester.h"
 
-/* Prints the line "taken from the capture: ..." of a direction, unless nothing is taken. */
+/* Prints the line "taken from the capture: ..." of a direction. Prints nothing if the replay copied
+ * nothing. */
 void report_taken_text(FILE *out, const struct inferred_setup *s);
 
-/* Adds the member "taken_from_capture" to the responder's object of a direction, unless nothing is
- * taken. */
+/* Adds the member "taken_from_capture" to `side`, the responder's object of a direction. Adds
+ * nothing if the replay copied nothing. */
 void report_taken_json(json_t *side, const struct inferred_setup *s);
 
-/* The same for the requester's object. */
+/* Adds the same member to `side`, the requester's object of a direction. */
 void report_taken_requester_json(json_t *side, const struct requester_run *run);
 
 #endif

@@ -15,7 +15,7 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Limit of the skipped flows that are listed, because a scan of random QPs would fill the
+/* Limit of the skipped flows that are listed: a scan of random QPNs would otherwise fill the
  * screen. */
 #define SKIPS_MAX 32u
 
@@ -33,7 +33,7 @@ void report_direction_ends(struct strbuf *t, const struct inferred_setup *s)
 /* ---- differences -------------------------------------------------------------------------------
  */
 
-/* Appends a difference in the form that follows the name of a capture: ": frame N: FIELD: ...". */
+/* Appends the part of a difference after the name of the capture: ": frame N: FIELD: ...". */
 static void add_diff(struct strbuf *t, const struct response_comparison *all, const struct diff *d)
 {
     const struct trace *trace = all->session->trace;
@@ -67,7 +67,8 @@ static void print_diff(FILE *out, const struct response_comparison *all, const s
     fprintf(out, "%s\n", buf);
 }
 
-/* Prints the differences, and then the known deviations. */
+/* Prints the differences of direction `dir`: first those that are not known deviations, then the
+ * known deviations. */
 static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir)
 {
     for (int known = 0; known < 2; known++)
@@ -201,7 +202,8 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
             res->why_inconclusive);
 }
 
-/* Prints the gap before this stretch of a direction (split_at_gap.h), with the missing PSN. */
+/* If the capture has a gap before this part of a direction (split_at_gap.h), prints where the part
+ * resumes and the PSN that is missing. */
 static void print_resumed(FILE *out, const struct inferred_setup *s)
 {
     if (s->recorded->after_gap)
@@ -236,8 +238,8 @@ static void print_responder(FILE *out, const struct response_comparison *all, ui
     fputc('\n', out);
 }
 
-/* Prints a ladder of the whole conversation if the user chose so. Otherwise prints the packets
- * around the first difference of each end. */
+/* Prints a ladder diagram of all packets of direction `idx` if the user chose so. Otherwise prints
+ * the packets around the first difference of our responder and of our requester. */
 static void print_ladder(FILE *out, const struct replay *r, uint32_t idx,
                          const struct report_options *options)
 {
@@ -293,7 +295,7 @@ static void print_skips(FILE *out, const struct replay *r)
         fprintf(out, "skipped: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
 }
 
-/* Prints a line about frames with a wrong ICRC that is a known deviation of the peer. Returns the
+/* Prints one line about frames whose wrong ICRC is a known deviation of the sender. Returns the
  * number of these frames. */
 static uint32_t print_seals(FILE *out, const struct trace *trace)
 {
@@ -320,7 +322,8 @@ static void print_counts(FILE *out, const uint32_t cnt[3], const char *what)
             cnt[VERDICT_PASS] == 1 ? "" : "s", cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
 }
 
-/* Returns the number of skipped sides of a direction whose other side was compared. */
+/* Returns how many sides (responder, requester) of a direction were skipped although the other side
+ * was compared: 0 or 1. */
 static uint32_t skipped_sides(const struct replay *r, uint32_t idx)
 {
     if (report_run_verdict(r, idx) == VERDICT_SKIPPED)
@@ -334,7 +337,8 @@ static bool is_auto(const struct replay *r)
     return r->quirks && strcmp(r->quirks, PEER_QUIRKS_AUTO) == 0;
 }
 
-/* Returns whether a known deviation of a recognised peer explains a difference. */
+/* Returns whether at least one difference was counted as a known deviation of a peer that the
+ * replay recognised itself. */
 static bool excuses(const struct replay *r)
 {
     bool known = false;
@@ -349,7 +353,7 @@ static bool excuses(const struct replay *r)
     return known;
 }
 
-/* Prints the hosts that were recognised as Linux rxe, and the evidence. */
+/* Prints which hosts were recognised as Linux Soft-RoCE (rxe), and by which evidence. */
 static void print_peers(FILE *out, const struct replay *r)
 {
     const char *sep = "recognised as Linux rxe: ";
@@ -377,7 +381,8 @@ static void print_peers(FILE *out, const struct replay *r)
             out);
 }
 
-/* Prints the traffic that cannot be judged, with the reason. It is not part of the verdict. */
+/* Prints how much traffic could not be compared, and the reasons. This traffic does not count for
+ * the verdict. */
 static void print_unjudged(FILE *out, const struct replay *r)
 {
     struct inconclusive_reason sum[INCONCLUSIVE_REASONS] = {{NULL, 0}};

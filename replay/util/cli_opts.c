@@ -24,7 +24,8 @@ int cli_error(const char *fmt, ...)
     return EXIT_UNUSABLE;
 }
 
-/* Writes an option as the help prints it, such as "--json FILE". Returns the length of the text. */
+/* Writes an option as the help text shows it, such as "--json FILE". Returns the length of the
+ * text. */
 static int option_text(const struct cli_option *row, char buf[64])
 {
     return snprintf(buf, 64, "--%s%s%s", row->name, row->arg ? " " : "", row->arg ? row->arg : "");
@@ -105,13 +106,13 @@ void cli_begin(const struct cli_opts *options, char **argv)
 
     snprintf(name, sizeof(name), "rocedrill: %s", options->command);
     argv[0] = name;
-    optind = 0; /* makes getopt of glibc forget the state of earlier calls */
+    optind = 0; /* resets getopt_long() of glibc, which remembers the previous command line */
 }
 
 #define WORD_MAX 24u
 
-/* Returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to
- * turn one word into the other. Returns WORD_MAX for longer words. */
+/* Returns the edit distance of two words: how many letters must be inserted, deleted, replaced, or
+ * swapped with their neighbour. Returns WORD_MAX if a word is too long. */
 static size_t word_distance(const char *a, const char *b)
 {
     size_t row[3][WORD_MAX + 1], len = strlen(b);
@@ -150,7 +151,8 @@ void cli_suggest(const char *typed, const char *word, const char **best, size_t 
     }
 }
 
-/* Prints an error about a long option that getopt_long() does not know, or that is ambiguous. */
+/* Prints an error about the long option `typed`, which is unknown or ambiguous. Suggests the
+ * nearest option. */
 static void complain_of_unknown(const struct cli_opts *options, const char *typed)
 {
     size_t len = strcspn(typed, "="), distance = 3;
@@ -174,7 +176,8 @@ static void complain_of_unknown(const struct cli_opts *options, const char *type
                   typed, options->command);
 }
 
-/* Prints the error of getopt_long(), which returned `c`. */
+/* Prints an error about the last argument of argv that getopt_long() read. `c` is its result, '?'
+ * or ':'. */
 static void complain_of_option(const struct cli_opts *options, int c, char *const *argv)
 {
     const char *word = argv[optind - 1];
@@ -202,7 +205,8 @@ int cli_next(const struct cli_opts *options, int argc, char **argv)
 
     make_long_options(options, &longs);
     make_letters(options, letters + 1);
-    letters[0] = ':'; /* distinguishes a missing argument from an unknown option */
+    /* Makes getopt_long() return ':' for a missing argument and '?' for an unknown option. */
+    letters[0] = ':';
     opterr = 0;
     c = getopt_long(argc, argv, letters, longs.row, &idx);
     if (c == '?' || c == ':') {

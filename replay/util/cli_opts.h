@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Command line of one command, described by a table of options. The help text and the tables of
- * getopt_long() are made from it. The commands call, in this order:
+ * Command line of one command. A table describes its options; the help text and the arguments of
+ * getopt_long() are generated from this table. The commands call, in this order:
  *
  *   1. cli_begin()
  *   2. cli_next() until it returns -1 or CLI_BAD
- *   3. cli_error() for each error of their own
+ *   3. cli_error() to report errors that they find themselves
  *
  * Errors are one line on standard error, "rocedrill: COMMAND: PROBLEM".
  */
@@ -17,11 +17,11 @@
 /* Exit status of every command. */
 enum { EXIT_HOLDS = 0, EXIT_DIFFERS = 1, EXIT_UNUSABLE = 2 };
 
-#define CLI_LONG 256 /* smallest key of an option without a letter */
+#define CLI_LONG 256 /* smallest key of an option that has no short form */
 
 struct cli_option {
     const char *name;
-    int key;         /* letter of the option; CLI_LONG or more for an option without a letter */
+    int key;         /* letter of the short form; CLI_LONG or more if there is none */
     const char *arg; /* name of the option's argument in the help text; NULL for an option without
                       * an argument */
     const char *help;
@@ -39,14 +39,14 @@ int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define CLI_JOBS_MAX 256u
 
-/* Returns the number of jobs or threads that the text names, 1 to CLI_JOBS_MAX, or 0 for other
+/* Parses a number of jobs or threads. Returns the number, 1 to CLI_JOBS_MAX, or 0 for other
  * text. */
 unsigned cli_jobs(const char *text);
 
 /* Prints one line for each option. */
 void cli_print_options(FILE *out, const struct cli_opts *options);
 
-/* Starts reading options. Sets argv[0] to the program and command. */
+/* Starts reading options. Sets argv[0] to "rocedrill: COMMAND", with which error messages begin. */
 void cli_begin(const struct cli_opts *options, char **argv);
 
 /* Returns the key of the next option, with its argument in optarg. Returns -1 after the last one;
@@ -55,11 +55,12 @@ void cli_begin(const struct cli_opts *options, char **argv);
 #define CLI_BAD (-2)
 int cli_next(const struct cli_opts *options, int argc, char **argv);
 
-/* Sets *best to `word` if it is nearer to `typed` than *distance, and reduces *distance. */
+/* Compares `word` with `typed`. If their edit distance is below *distance, sets *best to `word` and
+ * *distance to the edit distance. */
 void cli_suggest(const char *typed, const char *word, const char **best, size_t *distance);
 
-/* Returns the current name of a command. If `name` is a former name, prints the current name on
- * standard error. */
+/* Returns the current name of a command. If `name` is a former name of the command, prints the
+ * current name on standard error. */
 const char *cli_command_name(const char *name);
 
 #endif

@@ -14,9 +14,9 @@
 #define CYAN   "36"
 #define BOLD   "1"
 
-/* Places of a coloured word in its line. */
+/* Where a word must be in its line to be coloured. */
 enum place {
-    ANYWHERE,   /* a whole word */
+    ANYWHERE,   /* anywhere, as a whole word */
     LINE_START, /* the beginning of a line, without blanks before it */
     LINE_INDENT /* the first word of a line, after blanks */
 };
@@ -51,7 +51,7 @@ static const struct style {
 };
 #define STYLE_CNT (sizeof(styles) / sizeof(styles[0]))
 
-/* The stream collects a whole line, because a word may arrive in pieces. */
+/* Collects text until a line is complete, because a word may be written in several pieces. */
 struct cookie {
     char *line;
     size_t len, cap;
@@ -74,7 +74,7 @@ static bool is_word(unsigned char c)
     return isalnum(c) || c == '_' || c == '-';
 }
 
-/* Returns the style of the text at `at`, or NULL. */
+/* Returns the style of the word that begins at line[at], or NULL if the word is not coloured. */
 static const struct style *find_style(const char *line, size_t len, size_t at)
 {
     size_t indent = 0;
@@ -100,7 +100,7 @@ static const struct style *find_style(const char *line, size_t len, size_t at)
     return NULL;
 }
 
-/* A heading is a line without indent that ends with a colon. */
+/* Returns whether a line is a heading: not indented, with a colon at its end. */
 static bool is_heading(const char *line, size_t len)
 {
     return len > 1 && line[0] != ' ' && line[len - 1] == ':';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Colours of the text reports on a terminal. A command prints its report to the stream of
- * colour_open(), which marks words such as ERROR and FAIL by their place in the line. Without
- * escape sequences, the coloured text is byte for byte the plain text.
+ * colour_open(). The stream colours words such as ERROR and FAIL, depending on their place in the
+ * line. It only inserts escape sequences; the text itself is unchanged.
  *
  * A command adds COLOUR_OPTION to its table of options and passes the option to colour_option().
  */
@@ -25,11 +25,11 @@ enum colour_mode { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 int colour_option(const char *command, const char *arg, enum colour_mode *mode);
 
 /* Returns a stream that writes coloured text to standard output, or stdout itself if the text is
- * not to be coloured. The stream writes each line at once. */
+ * not to be coloured. The stream writes each line as soon as it is complete. */
 FILE *colour_open(enum colour_mode mode);
 
-/* Writes the buffered rest and frees the stream. Does nothing for stdout. A failed write is an
- * error of stdout. */
+/* Writes the incomplete last line and frees the stream. Does nothing if `stream` is stdout.
+ * ferror(stdout) shows whether a write failed. */
 void colour_close(FILE *stream);
 
 #endif

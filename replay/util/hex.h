@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hex: converts bytes to hexadecimal text and back, two digits a byte. Files of setups and the
- * protocol of the agent use such text in JSON.
+ * Hex: converts bytes to hexadecimal text and back, two digits for each byte. Used in JSON by the
+ * setup files and by the protocol of the agent.
  */
 #ifndef REPLAY_UTIL_HEX_H
 #define REPLAY_UTIL_HEX_H
@@ -29,7 +29,8 @@ static inline void hex_format(char *text, const uint8_t *bytes, size_t len)
     }
 }
 
-/* Reads `len` bytes from 2 * len digits. Returns false if a character is not a digit. */
+/* Reads `len` bytes from 2 * len digits. Returns true, or false if a character is not a hexadecimal
+ * digit. */
 static inline bool hex_parse(const char *text, uint8_t *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {

@@ -7,11 +7,13 @@
 
 static void flush_line(struct json_line *line)
 {
-    fwrite(line->buf, 1, line->len, line->out); /* json_line_end() tells of errors */
+    fwrite(line->buf, 1, line->len, line->out); /* json_line_end() checks for errors */
     line->len = 0;
 }
 
-/* Returns where to write the next `len` bytes. `len` must not exceed the buffer. */
+/* Reserves the next `len` bytes of the buffer for the caller to write, and returns their address.
+ * Writes the buffer to the file first if it is full. `len` must not exceed the size of the
+ * buffer. */
 static char *reserve(struct json_line *line, size_t len)
 {
     char *p;
@@ -39,7 +41,7 @@ static void add(struct json_line *line, const char *text, size_t len)
     }
 }
 
-/* Writes a key, and `value` behind it. */
+/* Writes a member: the key, unless it is NULL, then the `len` bytes of JSON at `value`. */
 static void add_member(struct json_line *line, const char *key, const char *value, size_t len)
 {
     size_t key_len = key ? strlen(key) : 0;
@@ -98,7 +100,8 @@ static bool is_utf8(const char *text)
     return true;
 }
 
-/* Returns the length of the part that needs no escape. `valid`: UTF-8 needs none. */
+/* Returns the length of the first part of `text` that needs no escape. `valid`: the text is valid
+ * UTF-8, so bytes above 0x7F need none. */
 static size_t plain_length(const char *text, bool valid)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -171,7 +174,7 @@ void json_line_number_or_null(struct json_line *line, const char *key, uint64_t 
 
 void json_line_real(struct json_line *line, const char *key, double real)
 {
-    json_t *json = json_real(real); /* NULL if the number is not finite */
+    json_t *json = json_real(real); /* NULL for infinity and NaN */
     char buf[64];
     size_t len = json ? json_dumpb(json, buf, sizeof(buf), JSON_ENCODE_ANY) : 0;
 

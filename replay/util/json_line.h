@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * JSON line: writes one JSON object as one compact line, member by member. No tree is built, so a
- * report can have a line for each packet. Used by the JSON report of a check.
+ * JSON line: writes one JSON object as one compact line, member by member. It builds no tree in
+ * memory, so it is fast enough to write a line for each packet. Used by the JSON report of a check.
  *
  *   1. json_line_begin(),
- *   2. for each member one of json_line_...(); an object or array as a member is opened and closed,
+ *   2. one json_line_...() for each member; json_line_open() and json_line_close() around a member
+ *      that is an object or an array,
  *   3. json_line_end().
  */
 #ifndef REPLAY_UTIL_JSON_LINE_H
@@ -17,17 +18,18 @@
 
 struct json_line {
     FILE *out;
-    bool first; /* no member yet in the innermost object or array */
+    bool first; /* the innermost open object or array has no member yet */
     size_t len;
-    char buf[8192]; /* text that is not in the stream yet */
+    char buf[8192]; /* text that is not yet written to `out` */
 };
 
 void json_line_begin(struct json_line *line, FILE *out);
 
-/* Closes the object and writes the line. Returns 0, or -1 on a write error. */
+/* Closes the object and ends the line. Returns 0, or -1 if the line could not be written. */
 int json_line_end(struct json_line *line);
 
-/* `key` must not need escapes; it is NULL in an array. `bracket` is '{' or '[', or '}' or ']'. */
+/* Open and close an object or array. `key` is NULL for an element of an array; a key must not need
+ * escapes. `bracket`: '{' or '[' to open, '}' or ']' to close. */
 void json_line_open(struct json_line *line, const char *key, char bracket);
 void json_line_close(struct json_line *line, char bracket);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * JSON util: JSON strings of external text, addresses and bytes. External text, such as a file
- * name, may be invalid UTF-8, but JSON must be valid. Used by the JSON reports, the agent and the
- * drills.
+ * JSON util: makes JSON strings from external text, addresses and bytes. External text, such as a
+ * file name, can be invalid UTF-8, which JSON does not allow. Used by the JSON reports, the agent
+ * and the drills.
  */
 #ifndef REPLAY_UTIL_JSON_UTIL_H
 #define REPLAY_UTIL_JSON_UTIL_H

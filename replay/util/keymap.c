@@ -71,7 +71,7 @@ uint32_t keymap_add(struct keymap *map, const void *key)
 
     if (found != KEYMAP_NONE)
         return found;
-    /* The hash table is at most half full, so that a search is short. */
+    /* Grow the hash table before it is more than half full, so that searches stay short. */
     if (map->cnt >= map->slot_cnt / 2 && !grow(map))
         return KEYMAP_NONE;
     memcpy(map->keys + map->cnt * map->key_len, key, map->key_len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Keymap: assigns the numbers 0, 1, 2 ... to keys of a fixed length, in the order of first use. The
- * caller keeps the values in an array indexed by these numbers. Used where captures are read
- * (flows, CM exchanges, connections). The device has another map (device/map.h), which is faster.
+ * caller keeps the values in an array indexed by these numbers. Used by code that reads captures,
+ * for flows, CM exchanges and connections. (rnic/device has a faster map, device/map.h.)
  *
- * The hash has a random secret, so that no capture can be made whose keys collide.
+ * The hash has a random secret, so that an attacker cannot construct a capture whose keys collide.
  *
  *   1. keymap_init(),
  *   2. keymap_add() or keymap_get(),
@@ -19,13 +19,13 @@
 #include "wire/keyed_hash.h"
 
 #define KEYMAP_NONE    UINT32_MAX
-#define KEYMAP_KEY_MAX (8u * ROCE_HASH_WORDS) /* longest key, bytes */
+#define KEYMAP_KEY_MAX (8u * ROCE_HASH_WORDS) /* maximum length of a key, bytes */
 
 struct keymap {
     struct roce_hash_secret secret;
     size_t key_len;
-    uint8_t *keys;   /* the keys one after the other, in the order of their numbers */
-    uint32_t *slots; /* hash table of numbers or KEYMAP_NONE; slot_cnt is a power of 2 */
+    uint8_t *keys;   /* all keys, key_len bytes each, in the order of their numbers */
+    uint32_t *slots; /* hash table: number of a key, or KEYMAP_NONE; slot_cnt slots, a power of 2 */
     uint32_t slot_cnt;
     uint32_t cnt;
     uint32_t key_cap;
@@ -34,16 +34,16 @@ struct keymap {
 void keymap_init(struct keymap *map, size_t key_len);
 void keymap_free(struct keymap *map);
 
-/* Returns the number of `key`. Adds a new key, whose number is the old map->cnt. Returns
- * KEYMAP_NONE if out of memory. */
+/* Returns the number of `key`. A new key gets the next number, which was map->cnt before the call.
+ * Returns KEYMAP_NONE if out of memory. */
 uint32_t keymap_add(struct keymap *map, const void *key);
 
 /* Returns the number of `key`, or KEYMAP_NONE if the map does not have the key. */
 uint32_t keymap_get(const struct keymap *map, const void *key);
 
 /*
- * Makes room for one more element of a growing array. Returns false if out of memory; then the
- * array is unchanged.
+ * Enlarges an array so that it has a free element at index `cnt`. Returns true, or false if out of
+ * memory; the array is then unchanged.
  */
 #define VEC_GROW(vec, cnt, cap)                                                                    \
     ((cnt) < (cap) || vec_grow((void *)&(vec), (cnt), &(cap), sizeof(*(vec))))

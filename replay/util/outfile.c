@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include "util/cli_opts.h"
 
-/* Gets the status of the file at `path`; for "-", of descriptor `standard`. Returns false on
- * failure. */
+/* Gets the status (struct stat) of the file at `path`, or if `path` is "-", of the descriptor
+ * `standard`. Returns false on failure. */
 static bool stat_path(const char *path, int standard, struct stat *st)
 {
     return (strcmp(path, "-") == 0 ? fstat(standard, st) : stat(path, st)) == 0;
@@ -28,8 +28,8 @@ static bool same_file(const char *path, const char *other, int standard)
            S_ISREG(a.st_mode) && is_same_inode(&a, &b);
 }
 
-/* Gets the status of the folder of `path`, and sets *name to the part of `path` after the folder.
- * Returns false on failure. */
+/* Gets the status (struct stat) of the folder that contains `path`, and sets *name to the file name
+ * in `path`. Returns false on failure. */
 static bool stat_folder(const char *path, struct stat *folder, const char **name)
 {
     const char *slash = strrchr(path, '/');
@@ -41,7 +41,8 @@ static bool stat_folder(const char *path, struct stat *folder, const char **name
     return there;
 }
 
-/* Returns whether two paths of files that do not exist yet name one place. */
+/* Returns whether two paths name the same file although it does not exist yet: same folder and same
+ * name. */
 static bool same_place(const char *path, const char *other)
 {
     const char *name, *its;
@@ -99,7 +100,7 @@ int outfile_close(FILE *file, const char *path)
 
     if (!file || file == stdout)
         return 0;
-    if (failed) /* errno no longer has the reason, but the next write fails for the same reason */
+    if (failed) /* errno no longer has the reason; another write fails and sets errno again */
         fputc('\n', file);
     if (fclose(file) != 0)
         return cli_error("%s: %s", path, strerror(errno));

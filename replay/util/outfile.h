@@ -30,16 +30,16 @@ int outfiles_differ(const char *command, const char *const *path, unsigned cnt);
  * exit status after an error. */
 int outfile_open(const char *path, FILE **out);
 
-/* Returns whether a write has failed. Returns false for NULL. Writers need not check for errors:
- * outfile_close() reports a failed write, and main() does so for standard output. */
+/* Returns whether a write to the file has failed; false for NULL. Code that writes does not check
+ * for errors: outfile_close() reports a failed write, and for standard output main() does. */
 bool outfile_failed(FILE *file);
 
-/* Closes the file, except standard output; accepts NULL. Returns 0, or the exit status if a write
- * has failed. */
+/* Closes the file; does nothing for standard output and NULL. Returns 0. If a write failed, prints
+ * an error and returns the exit status. */
 int outfile_close(FILE *file, const char *path);
 
-/* Closes the file after an error, and removes it if it is a regular file. Does nothing for standard
- * output and NULL. */
+/* Closes the file after an error of the command, and removes it if it is a regular file. Does
+ * nothing for standard output and NULL. */
 void outfile_discard(FILE *file, const char *path);
 
 #endif

@@ -61,7 +61,7 @@ static const int network_calls[] = {
     SCMP_SYS(recvfrom),
 };
 
-/* Forbids the calls. Calls that an architecture lacks are no error. */
+/* Forbids the system calls of a list. Skips calls that this architecture does not have. */
 static int forbid_calls(scmp_filter_ctx filter, const int *calls, size_t cnt)
 {
     int rc = 0;
@@ -71,8 +71,9 @@ static int forbid_calls(scmp_filter_ctx filter, const int *calls, size_t cnt)
     return rc;
 }
 
-/* Forbids new processes, but not new threads. The arguments of clone3() are in memory, where a
- * filter cannot read them: libc uses clone() if clone3() does not exist. */
+/* Forbids new processes, but not new threads. For clone(), checks the flag CLONE_THREAD. A filter
+ * cannot read the flags of clone3(), which are in memory: clone3() returns ENOSYS, and libc then
+ * uses clone(). */
 static int forbid_processes(scmp_filter_ctx filter)
 {
     int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);

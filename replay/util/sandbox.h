@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Sandbox: forbids system calls that are not needed by a command that reads captures. Code that a
- * hostile capture takes over can then not start programs, reach the network, or access other
+ * Sandbox: forbids system calls that a command does not need to read captures. If a hostile capture
+ * exploits a bug, the attacker then cannot start programs, use the network, or access other
  * processes. `rocedrill check` and `rocedrill decode` enter the sandbox before they read a capture.
  *
  * The filter (libseccomp) applies to all threads and cannot be removed. A forbidden call fails with
- * EPERM. Files stay accessible, because captures are opened one after the other. Without libseccomp
- * or in a kernel without seccomp there is no sandbox; `rocedrill version` reports whether the build
- * has it.
+ * EPERM. Files stay accessible, because the command opens its captures one after another. Without
+ * libseccomp, or in a kernel without seccomp, there is no sandbox; `rocedrill version` prints
+ * whether libseccomp is used.
  */
 #ifndef REPLAY_UTIL_SANDBOX_H
 #define REPLAY_UTIL_SANDBOX_H
@@ -23,10 +23,11 @@
         "no-sandbox", SANDBOX_KEY, NULL, "keep the right to start programs and to use the network" \
     }
 
-/* Enters the sandbox. `network`: allows sockets. Returns whether the process is in a sandbox. */
+/* Enters the sandbox. `network`: sockets stay allowed. Returns whether the process is now in the
+ * sandbox. */
 bool sandbox_enter(bool network);
 
-/* Writes the version of libseccomp, or "none". */
+/* Writes the version of libseccomp to `buf`, or "none". */
 void sandbox_library(char *buf, size_t size);
 
 #endif

@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include "util/cli_opts.h"
 
-/* Cost of a file besides its bytes, so that many small files are spread too. */
+/* Bytes added to the size of each file when the shards are balanced, so that many small files are
+ * distributed evenly, too. */
 #define FILE_COST 4096u
 
 int shard_option(struct shard *shard, const char *command, const char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Shard: one of N parts of a list of files, for --shard I/N. Every host that lists the same files
- * with the same sizes finds the same parts: the files are assigned from the biggest to the
- * smallest, each to the part with the least bytes so far.
+ * Shard: one of N parts of a list of files (option --shard I/N), so that N hosts can each check one
+ * part. The files are assigned from the biggest to the smallest, each to the part with the least
+ * bytes so far. So all hosts that have the same files compute the same parts.
  */
 #ifndef REPLAY_UTIL_SHARD_H
 #define REPLAY_UTIL_SHARD_H
@@ -15,8 +15,9 @@
 #define SHARD_MAX 100000u
 
 struct shard {
-    unsigned index, count; /* this part, from 1, and the number of parts; 0: all files */
-    size_t files;          /* number of files of all parts */
+    /* Number of this part, from 1, and number of parts; both 0: no parts, use all files. */
+    unsigned index, count;
+    size_t files; /* number of files of all parts together */
 };
 
 /* clang-format off */
@@ -33,19 +34,19 @@ int shard_option(struct shard *shard, const char *command, const char *text);
 typedef const char *(*shard_path)(const void *list, size_t i);
 
 struct sized_file {
-    uint64_t size; /* bytes, and the cost of any file */
-    size_t at;     /* number in the list */
+    uint64_t size; /* size of the file plus a fixed cost of any file, bytes */
+    size_t at;     /* index of the file in the list */
 };
 
 /* Returns the `cnt` files from the biggest to the smallest, or NULL if out of memory. The caller
- * frees them. */
+ * frees the array. */
 struct sized_file *shard_sort(shard_path path, const void *list, size_t cnt);
 
-/* Returns an array that is true for each of the `cnt` files in the part, or NULL if out of memory.
- * The caller frees it. */
+/* Returns an array of `cnt` flags: true if the file belongs to the part `shard`. The caller frees
+ * the array. Returns NULL if out of memory. */
 bool *shard_choose(struct shard *shard, shard_path path, const void *list, size_t cnt);
 
-/* Returns {index, count, files}, or NULL if out of memory. */
+/* Returns the JSON object {index, count, files}, or NULL if out of memory. */
 json_t *shard_json(const struct shard *shard);
 
 #endif

@@ -10,20 +10,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GRACE_MS 1000 /* time for data that is still in the pipe, ms */
-/* A second signal within this time is not a second Ctrl-C, ms: timeout(1) sends each signal to its
- * child and to its process group. */
+#define GRACE_MS 1000 /* after the signal, a pipe is read for this time at most, ms */
+/* A second signal within this time (ms) does not count as a second Ctrl-C: timeout(1) sends each
+ * signal twice, to its child and to its process group. */
 #define TWICE_MS 200
 
 static const int signals[] = {SIGINT, SIGTERM};
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-/* State of the process. There is one, because signals are sent to the whole process. */
+/* State of the signal handler. It is a global variable, because signals are sent to the whole
+ * process. */
 static struct {
     atomic_bool came, on;
     atomic_llong first; /* time of the first signal, ms */
-    int wake[2];        /* pipe that wakes a thread in poll() if another thread received the
-                         * signal */
+    /* Pipe that wakes a thread in poll(), because the signal may be delivered to another thread. */
+    int wake[2];
     struct sigaction old[SIGNALS];
 } it;
 
@@ -82,7 +83,7 @@ bool sigint_received(void)
     return atomic_load_explicit(&it.came, memory_order_relaxed) && atomic_load(&it.on);
 }
 
-/* Returns the remaining time for reading a pipe after the first signal, ms. */
+/* Returns how long a pipe may still be read after the first signal, ms. */
 static int left_ms(void)
 {
     long long gone = now_ms() - atomic_load(&it.first);

@@ -95,9 +95,8 @@ bool parse_ip_addr(const char *text, uint8_t addr[16])
 
 unsigned utf8_decode(const char *p, uint32_t *code)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* smallest code of each length; a
-                                                                   * smaller one is an overlong
-                                                                   * form, which is invalid */
+    /* Smallest code point of each length. A smaller one is an overlong form, which is invalid. */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char first = (unsigned char)*p;
     unsigned len = first < 0x80             ? 1
                    : (first & 0xE0) == 0xC0 ? 2
@@ -108,7 +107,8 @@ unsigned utf8_decode(const char *p, uint32_t *code)
     if (len == 0)
         return 0;
     *code = len == 1 ? first : first & (0x7Fu >> len);
-    for (unsigned i = 1; i < len; i++) { /* the terminating zero also ends the loop */
+    /* The terminating zero is not a continuation byte, so it ends the loop. */
+    for (unsigned i = 1; i < len; i++) {
         if (((unsigned char)p[i] & 0xC0) != 0x80)
             return 0;
         *code = *code << 6 | ((unsigned char)p[i] & 0x3F);
@@ -116,8 +116,8 @@ unsigned utf8_decode(const char *p, uint32_t *code)
     return *code >= least[len] && *code <= 0x10FFFF && (*code < 0xD800 || *code > 0xDFFF) ? len : 0;
 }
 
-/* Returns whether the character is a control character. Terminals also interpret control characters
- * above ASCII. */
+/* Returns whether a code point is a control character. This includes 0x80 to 0x9F, which terminals
+ * also interpret. */
 static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0);
@@ -155,7 +155,7 @@ void put_shell_word(FILE *out, const char *word)
         len = utf8_decode(p, &code);
         plain = len > 0 && !is_control(code);
     }
-    fputs(plain ? "'" : "$'", out); /* a shell interprets escapes such as \x1b only in $'...' */
+    fputs(plain ? "'" : "$'", out); /* only in $'...' does a shell interpret escapes such as \x1b */
     for (; *word; word++) {
         const unsigned char c = (unsigned char)*word;
 

@@ -30,7 +30,7 @@ void strbuf_addf(struct strbuf *t, const char *fmt, ...) __attribute__((format(p
 void strbuf_add_addr(struct strbuf *t, const uint8_t addr[16]);
 
 /* Append a duration ("960 ns", "12.5 µs", "1.024 ms", "3 s"), a size ("141 bytes", "67.0 kB") or a
- * rate ("9.74 Gbit/s"). */
+ * rate ("9.74 Gbit/s"). The rate is given in bytes/s. */
 void strbuf_add_duration(struct strbuf *t, uint64_t ns);
 void strbuf_add_size(struct strbuf *t, double bytes);
 void strbuf_add_rate(struct strbuf *t, double bytes_per_s);
@@ -39,7 +39,8 @@ void strbuf_add_rate(struct strbuf *t, double bytes_per_s);
  * `whole` must be greater than 0. page/browser/words.js rounds in the same way. */
 void strbuf_add_percent(struct strbuf *t, uint64_t part, uint64_t whole);
 
-/* Parses an IP address. Returns false if the text is not an IP address. */
+/* Parses an IP address into the form of roce_pkt_addr(). Returns true, or false if the text is not
+ * an IP address. */
 bool parse_ip_addr(const char *text, uint8_t addr[16]);
 
 /* Writes external text, for example a file name. Escapes bytes that are not printable UTF-8 ("\n",

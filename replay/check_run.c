@@ -17,13 +17,13 @@
 #include "util/outfile.h"
 #include "util/sigint.h"
 
-/* Maximum number of connections that a report keeps, with 5 kB each: SHORT for the summary, LONG
- * for -v and JUnit. */
+/* Limit of the connections that a report keeps; each needs 5 kB. SHORT: for the summary; LONG: for
+ * -v and JUnit. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
 #define WATCHES_MAX                                                                                \
-    (EXPORT_WATCHES + 3) /* those of the exports, the monitor, the other end and the page */
+    (EXPORT_WATCHES + 3) /* watches of the exports, the monitor, the other end and the page */
 
 /* The outputs that have the result of one capture after the other. */
 enum { TO_TEXT, TO_JSON, TO_JUNIT, TO_CNT };
@@ -42,7 +42,7 @@ static bool report_fails(const struct check_report *report, enum fail_on fail_on
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }
 
-/* Returns the name of a capture in messages. */
+/* Returns the name that messages use for a capture. */
 static const char *name_capture(const char *path, const struct check_args *args)
 {
     if (args->monitor.interface)
@@ -72,7 +72,8 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
     return 0;
 }
 
-/* Returns the profile that the user named, or else that of the folder's manifest. */
+/* Returns the profile of known deviations for a capture: the one that the user named, or otherwise
+ * the one in the folder's manifest. */
 static enum roce_profile profile_of(const struct capture_item *item, const struct check_args *args)
 {
     enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_CNT;
@@ -80,7 +81,8 @@ static enum roce_profile profile_of(const struct capture_item *item, const struc
     return args->profile != ROCE_PROFILE_AUTO || named == ROCE_PROFILE_CNT ? args->profile : named;
 }
 
-/* Writes the line that rocedrill merge needs, with the text and the JUnit of the capture. */
+/* Writes the JSON line of type "part" that rocedrill merge needs. The line contains the text report
+ * and the JUnit report of the capture. */
 static void put_part(const struct check_args *args, FILE *json, const struct capture_item *item,
                      const struct check_report *report, int status, const char *fault)
 {
@@ -478,7 +480,7 @@ static int close_check_outputs(struct check_args *args)
     return outfile_close(args->junit, args->junit_path) != 0 ? EXIT_UNUSABLE : rc;
 }
 
-/* Starts the monitor if an option asks for it. Returns 0, or the exit status after an error. */
+/* Starts the monitor if the options request it. Returns 0, or the exit status after an error. */
 static int start_session(struct check_args *args)
 {
     struct session_options *options = &args->monitor;
@@ -504,8 +506,8 @@ static int check_live(struct check_args *args)
     return one.error.text[0] ? cli_error("%s", one.error.text) : one.status;
 }
 
-/* Reads the capture of the other end and prints the comparison. Returns the exit status of the
- * other capture. */
+/* Checks the capture of the other end, and prints the comparison of the two captures. Returns the
+ * exit status for the other capture. */
 static int check_other_end(struct check_args *args)
 {
     const char *const name[2] = {args->captures.item[0].path, args->other_end};

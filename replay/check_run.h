@@ -14,7 +14,8 @@
 #include "util/colour.h"
 #include "util/shard.h"
 
-/* Lowest result that causes exit status 1. Each value includes the values before it. */
+/* Value of --fail-on: the results that cause exit status 1. Each value includes all values before
+ * it. */
 enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
 
 struct check_args {
@@ -31,14 +32,16 @@ struct check_args {
     struct page page;
     struct work_times timeline;
     struct export_paths paths;
-    struct export *export; /* outputs for other tools; NULL if no path in `paths` is set */
+    struct export *export; /* outputs in the formats of other tools; NULL if `paths` names none */
     struct capture_set captures;
     struct shard shard;
     struct narrow narrow;
     struct session_options monitor;
-    const char *other_end;         /* capture at the other end, or NULL */
-    struct two_points *two_points; /* comparison with the other end; NULL without other_end */
-    struct session *session;       /* monitor; NULL without an option of the monitor */
+    const char *other_end; /* Path of the capture taken at the other end of the link (--other-end),
+                              or NULL. */
+    struct two_points *two_points; /* comparison of the two captures; NULL if other_end is NULL */
+    struct session
+        *session; /* Running monitor (monitor/session.h); NULL if no option asked for one. */
 };
 
 /* Checks the captures, or the interface, and writes the outputs. Returns the exit status. */

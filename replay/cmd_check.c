@@ -116,7 +116,7 @@ static int unknown_peer(const char *name)
     return cli_error("--quirks: unknown name '%s'; known are:%s", name, buf);
 }
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct check_args *args)
 {
     int c;
@@ -193,8 +193,8 @@ static int read_options(int argc, char **argv, struct check_args *args)
     return -1;
 }
 
-/* Checks that no output is a capture or another output. Returns 0, or the exit status after an
- * error. */
+/* Checks that no output file is also an input capture or another output. Returns 0, or the exit
+ * status after an error. */
 static int check_outputs(const struct check_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path,   args->annotate_path,
@@ -208,8 +208,8 @@ static int check_outputs(const struct check_args *args)
     return outfiles_differ(table.command, out, outs);
 }
 
-/* Adds the captures, and checks that the arguments can be combined. Returns 0, or the exit status
- * after an error. */
+/* Collects the captures that the arguments name, and checks that the options can be combined.
+ * Returns 0, or the exit status after an error. */
 static int read_captures(int cnt, char **files, struct check_args *args)
 {
     unsigned stdins = 0;

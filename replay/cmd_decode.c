@@ -39,7 +39,7 @@ static void print_usage(FILE *out)
     fprintf(out, "exit status: 0 = every capture was read, 2 = unusable input or wrong use\n");
 }
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct decode_args *args)
 {
     int c;

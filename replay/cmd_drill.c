@@ -111,7 +111,7 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"drill", rows, sizeof(rows) / sizeof(rows[0])};
 
-/* Options of a device behind an interface. */
+/* Options for a device under test that is reachable through a network interface (--live). */
 struct drill_live_args {
     bool any;
 #ifdef HAVE_LIVE
@@ -124,12 +124,12 @@ struct drill_args {
     struct shard shard;
     const char *tap_path, *junit_path, *json_path, *html_path, *device, *matrix_path;
     enum colour_mode colour;
-    const char *from; /* capture of --from, or NULL */
+    const char *from; /* path of the capture that --from converts to a drill, or NULL */
     struct drill_from_options from_options;
-    bool from_any;       /* an option of --from is given */
-    const char *library; /* path of --so, or NULL */
+    bool from_any;       /* at least one option that belongs to --from was given */
+    const char *library; /* path of the library that --so names, or NULL */
     struct device_pipe_config pipe;
-    struct rnic_api api; /* functions of the library */
+    struct rnic_api api; /* functions of `library` */
     struct drill_suite_options options;
     struct drill_live_args live;
 };
@@ -148,7 +148,8 @@ static void print_usage(FILE *out)
                  "  2 = a drill that cannot be parsed, or wrong use\n");
 }
 
-/* Reads a whole number from `low` to `high`. Returns false for any other text. */
+/* Parses an integer from `low` to `high`. Returns true and sets *out, or false for any other
+ * text. */
 static bool parse_whole(const char *text, unsigned long low, unsigned long high, unsigned long *out)
 {
     char *end;
@@ -158,7 +159,8 @@ static bool parse_whole(const char *text, unsigned long low, unsigned long high,
 }
 
 #ifdef HAVE_LIVE
-/* Reads an option of a live device. Returns -1 to continue, else the exit status. */
+/* Reads one option for a live device. Returns -1 if the command shall continue, otherwise the exit
+ * status. */
 static int read_live_option(int key, const char *value, struct drill_args *args)
 {
     struct device_live_config *config = &args->live.config;
@@ -187,7 +189,8 @@ static int read_live_option(int key, const char *value, struct drill_args *args)
     }
 }
 
-/* Checks the options of a live device. Returns -1 to continue, else the exit status. */
+/* Checks the options for a live device and selects this device. Returns -1 if the command shall
+ * continue, otherwise the exit status. */
 static int check_live(struct drill_args *args)
 {
     const struct device_live_config *config = &args->live.config;
@@ -206,7 +209,8 @@ static int check_live(struct drill_args *args)
     return -1;
 }
 
-/* Announces the packets that are about to be transmitted. Returns 0, or -1 and an error. */
+/* Before drills are played against a live device, prints which packets will be transmitted. Returns
+ * 0, or -1 and an error. */
 static int begin_live(const struct drill_args *args, size_t cnt, struct error *error)
 {
     return args->live.any && !args->options.check_only
@@ -237,7 +241,7 @@ static int check_live(struct drill_args *args)
 }
 #endif
 
-/* Writes the drill of a capture. Returns the exit status. */
+/* Converts a capture to a drill and prints it (--from). Returns the exit status. */
 static int write_from(const struct drill_args *args)
 {
 #ifdef HAVE_LIVE
@@ -251,7 +255,8 @@ static int write_from(const struct drill_args *args)
 #endif
 }
 
-/* Sets the device that the options name. Returns -1 to continue, else the exit status. */
+/* Selects the device under test that the options name. Returns -1 if the command shall continue,
+ * otherwise the exit status. */
 static int choose_device(struct drill_args *args)
 {
     struct error error = {""};
@@ -260,7 +265,7 @@ static int choose_device(struct drill_args *args)
         return cli_error("drill: use only one of --live, --pipe and --so");
     if (!args->pipe.command && args->pipe.timeout)
         return cli_error("drill: --timeout requires --pipe");
-    if (args->options.check_only) { /* plays no drill, so it uses no device */
+    if (args->options.check_only) { /* the drills are only parsed, so no device is used */
         int status = check_live(args);
 
         args->options.ops = &device_rnic_ops;
@@ -280,7 +285,8 @@ static int choose_device(struct drill_args *args)
     return check_live(args);
 }
 
-/* Reads an option of --from. Returns -1 to continue, else the exit status. */
+/* Reads one option that belongs to --from. Returns -1 if the command shall continue, otherwise the
+ * exit status. */
 static int read_from_option(int key, const char *value, struct drill_args *args)
 {
     struct drill_from_options *o = &args->from_options;
@@ -308,7 +314,7 @@ static int read_from_option(int key, const char *value, struct drill_args *args)
     return -1;
 }
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct drill_args *args)
 {
     unsigned long number;
@@ -398,8 +404,8 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     return choose_device(args);
 }
 
-/* Prints an error for each drill that cannot be parsed, and the number of the others. Returns the
- * exit status. */
+/* Prints an error for each drill that cannot be parsed, then the number of drills that can. Returns
+ * the exit status. */
 static int report_check(const struct drill_suite *suite)
 {
     size_t drills = 0, variants = 0;

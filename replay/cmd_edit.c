@@ -32,11 +32,12 @@ struct edit_args {
     bool quiet;
 };
 
-/* One copy of a frame that waits for its time. */
+/* A copy of a frame in the delay line, to be written at a later time. */
 struct edited_frame {
-    struct delay_entry entry; /* first member: delay_line_take() returns its address */
-    uint64_t ahead;           /* difference between the clock of the delay line and the time of
-                               * the frame, ns */
+    /* Must be the first member: delay_line_take() returns a pointer to it. */
+    struct delay_entry entry;
+    /* Clock of the delay line minus the frame's time in the capture, ns. */
+    uint64_t ahead;
     uint32_t cap_len, wire_len;
     char note[IMPAIR_NOTE_MAX];
     uint8_t data[];
@@ -48,7 +49,7 @@ struct edit {
     struct delay_line line;
     struct pcapng_writer out;
     uint64_t clock;       /* latest time of a frame so far, ns */
-    uint64_t frames, cut; /* number of frames read, and of those cut by the snaplen */
+    uint64_t frames, cut; /* number of frames read, and how many of them the snaplen cut */
     uint64_t written;
 };
 
@@ -66,7 +67,7 @@ static void print_usage(FILE *out)
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* Writes the frames that are due at `now`. */
+/* Writes the frames in the delay line that are due at `now` (ns). */
 static int write_due(struct edit *edit, uint64_t now)
 {
     for (;;) {
@@ -112,8 +113,8 @@ static bool put_copy(struct edit *edit, const struct captured_frame *frame, cons
     return true;
 }
 
-/* Applies the rules to one frame. A frame that was cut, or is longer than any RoCE packet, is
- * copied without change. */
+/* Applies the impairment rules to one frame. Copies a frame unchanged if the snaplen cut it or it
+ * is longer than any RoCE packet. */
 static int edit_frame(struct edit *edit, const struct captured_frame *frame)
 {
     const bool whole = frame->cap_len == frame->wire_len && frame->cap_len <= ROCE_FRAME_MAX;
@@ -168,8 +169,8 @@ static void edit_free(struct edit *edit)
 /* ---- the command -------------------------------------------------------------------------------
  */
 
-/* Prints the effect of each rule. Returns the exit status: if a rule without a probability impaired
- * no frame, that is an error. */
+/* Prints the effect of each rule. Returns the exit status. A rule without a probability that
+ * impaired no frame is an error. */
 static int report_rules(const struct edit *edit, const struct edit_args *args, FILE *out,
                         const char *name)
 {
@@ -239,7 +240,7 @@ static int add_rules(struct edit_args *args, const char *text)
                : cli_error("edit: --impair %s", error.text);
 }
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct edit_args *args)
 {
     int c, status;

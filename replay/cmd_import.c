@@ -40,7 +40,8 @@ static void print_usage(FILE *out)
             "exit status: 0 = imported, 2 = unusable input or wrong use; nothing was imported\n");
 }
 
-/* Reads the list of --anonymize: "addresses", "payload" or both. Returns false for other text. */
+/* Parses the argument of --anonymize: "addresses", "payload", or both with a comma. Returns true,
+ * or false for other text. */
 static bool read_anonymize(const char *text, struct import_options *options)
 {
     while (*text) {
@@ -78,7 +79,7 @@ static bool is_one_field(const char *text)
     return text[strcspn(text, "\t\r\n")] == '\0';
 }
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct import_options *options, bool *quiet)
 {
     int c;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * `rocedrill merge`: makes the report of a single run from the JSON reports of all shards. The
- * reports of replay and drill become jobs and cases again, and the functions of these commands
- * print them. The lines of check are copied.
+ * `rocedrill merge`: combines the JSON reports of all shards (util/shard.h) to the report that a
+ * single run would have printed. Reports of replay and drill are converted back to struct job and
+ * struct drill_case, which the functions of these commands print. Lines of check reports are
+ * copied.
  */
 #include "cmd_merge.h"
 
@@ -39,7 +40,7 @@ static const struct cli_opts table = {"merge", rows, sizeof(rows) / sizeof(rows[
 
 #define FILE_MIN 16u /* least number of bytes that a report has about a file */
 
-/* Outputs, in the order of merge_args.path. */
+/* Indexes of merge_args.path and merge_args.out. */
 enum { TO_JSON, TO_JUNIT, TO_HTML, TO_TAP, TO_CNT };
 
 struct merge_args {
@@ -52,12 +53,13 @@ struct merge_args {
     unsigned cnt;
 };
 
-/* The report of one shard. Reports of check are lines; `json` is then the first line. */
+/* The report of one shard. The report of check is several JSON lines, of which `json` is the first.
+ * The report of replay or drill is one JSON object, `json`. */
 struct shard_report {
     const char *path;
-    const json_t *shard; /* {index, count, files, ...}, part of `json` */
+    const json_t *shard; /* object {index, count, files, ...} inside `json` */
     json_t *json;
-    const char *kind; /* member of `json` with the results, or NULL for check */
+    const char *kind; /* name of the member of `json` that contains the results; NULL for check */
     uint64_t size;    /* bytes */
 };
 
@@ -91,7 +93,8 @@ static bool is_set(const json_t *object, const char *key)
 /* ---- reports -----------------------------------------------------------------------------------
  */
 
-/* Reads a report, or the first line of a report of check. Returns 0, or -1 and an error. */
+/* Reads a report of replay or drill completely, or the first line of a report of check. Returns 0,
+ * or -1 and an error. */
 static int read_report(struct shard_report *r, const char *path, struct error *error)
 {
     static const char *const kinds[] = {"captures", "drills"};
@@ -121,7 +124,8 @@ static int read_report(struct shard_report *r, const char *path, struct error *e
     return 0;
 }
 
-/* Checks that the reports are those of all shards of one run. Returns 0, or -1 and an error. */
+/* Checks that the reports belong to one run and that no shard is missing. Returns 0, or -1 and an
+ * error. */
 static int check_reports(const struct shard_report *r, unsigned cnt, struct error *error)
 {
     size_t count = number_of(r[0].shard, "count"), files = number_of(r[0].shard, "files");
@@ -192,7 +196,8 @@ static int close_outputs(struct merge_args *args)
     return rc;
 }
 
-/* Writes a report as JSON, as replay and drill do. Returns the exit status. */
+/* Writes the merged report as JSON, if requested, and releases it. Returns `status`, or the exit
+ * status after an error. */
 static int write_json(const struct merge_args *args, json_t *report, int status)
 {
     if (args->out[TO_JSON]) {
@@ -207,12 +212,12 @@ static int write_json(const struct merge_args *args, json_t *report, int status)
 /* ---- check -------------------------------------------------------------------------------------
  */
 
-/* The lines of one capture in the report of a shard. */
+/* The lines of one capture in the report of a shard: file offsets `from` to `to`. */
 struct check_lines {
     FILE *file;
     const char *path;
     long from, to;
-    json_t *part; /* the last line; NULL: the capture is missing */
+    json_t *part; /* last of these lines, parsed; NULL: no report contains the capture */
 };
 
 struct check_merge {
@@ -220,7 +225,8 @@ struct check_merge {
     size_t cnt;
 };
 
-/* Notes where the lines of each capture are. Returns 0, or -1 and an error. */
+/* Reads a report of check and stores, for each capture in it, where its lines are. Returns 0, or -1
+ * and an error. */
 static int find_lines(struct check_merge *m, FILE *file, const char *path, struct error *error)
 {
     char *line = NULL;
@@ -236,7 +242,7 @@ static int find_lines(struct check_merge *m, FILE *file, const char *path, struc
 
         to += len;
         if (start == 0)
-            from = to; /* the line of the shard */
+            from = to; /* skip the first line, which describes the shard */
         if (strncmp(line, "{\"type\":\"part\",", 15) != 0)
             continue;
         object = json_loads(line, 0, NULL);
@@ -360,7 +366,7 @@ static char *copy_of(const json_t *object, const char *key)
     return text ? strdup(text) : NULL;
 }
 
-/* Makes the job of a capture again. Returns 0, or -1 and an error. */
+/* Restores the struct job of a capture from its JSON. Returns 0, or -1 and an error. */
 static int restore_job(struct job *jobs, struct capture_item *items, size_t cnt, const char *path,
                        json_t *capture, struct error *error)
 {
@@ -437,9 +443,11 @@ static int merge_replay(const struct merge_args *args, const struct shard_report
 /* ---- drill -------------------------------------------------------------------------------------
  */
 
-/* A case of a shard, to be sorted by the position of its drill. */
+/* A drill case from the report of a shard. Cases are sorted by the position of their drill in the
+ * whole run. */
 struct placed_case {
-    size_t position, order; /* order: number of the case in its report */
+    size_t position, order; /* `position`: position of the drill in the run; `order`: index of the
+                               case in its report. */
     const char *path;
     json_t *json;
 };
@@ -460,7 +468,7 @@ static void copy_text(char *to, size_t cap, const json_t *object, const char *ke
     snprintf(to, cap, "%s", text ? text : "");
 }
 
-/* Makes a case again. Returns 0, or -1 and an error. */
+/* Restores a struct drill_case from its JSON. Returns 0, or -1 and an error. */
 static int restore_case(struct drill_suite *suite, const struct placed_case *placed,
                         bool same_drill, struct error *error)
 {
@@ -568,7 +576,7 @@ static int merge_drill(const struct merge_args *args, const struct shard_report 
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct merge_args *args)
 {
     int c;

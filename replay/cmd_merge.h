@@ -3,7 +3,7 @@
 #ifndef REPLAY_CMD_MERGE_H
 #define REPLAY_CMD_MERGE_H
 
-/* Runs the command; argv[0] is the program. Returns the exit status. */
+/* Runs the command. Ignores argv[0]. Returns the exit status. */
 int cmd_merge(int argc, char **argv);
 
 #endif

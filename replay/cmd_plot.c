@@ -36,7 +36,8 @@ struct plot_args {
     struct narrow narrow;
     uint32_t conn[CONNS_MAX];
     uint32_t conn_cnt;
-    char temporary[64]; /* path of the page if the user names none; "" if no page is needed */
+    /* Path of a temporary page, used if the user names no output; otherwise "". */
+    char temporary[64];
 };
 
 static void print_usage(FILE *out)
@@ -62,7 +63,7 @@ static int add_connection(struct plot_args *args, const char *text)
     return -1;
 }
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct plot_args *args)
 {
     int c, status;
@@ -101,7 +102,8 @@ static int read_options(int argc, char **argv, struct plot_args *args)
     return -1;
 }
 
-/* Checks that no output is the capture or the other output. Returns 0, or the exit status. */
+/* Checks that no output file is the capture or the other output. Returns 0, or the exit status
+ * after an error. */
 static int check_outputs(const struct plot_args *args, const char *capture)
 {
     const char *const out[] = {args->svg_path, args->html_path};
@@ -123,7 +125,8 @@ static bool has_conn(const struct page_capture *capture, uint32_t conn_index)
     return false;
 }
 
-/* Opens an output, writes it and closes it. Returns 0, or the exit status after an error. */
+/* Writes the SVG drawing to its file, if requested. Returns 0, or the exit status after an
+ * error. */
 static int write_svg(const struct plot_args *args, const struct page_capture *capture,
                      const struct check_report *report)
 {
@@ -156,7 +159,8 @@ static int write_page(const struct plot_args *args, const struct page_capture *c
     return outfile_close(out, args->html_path) != 0 ? EXIT_UNUSABLE : status;
 }
 
-/* Opens the page with the program of the desktop. Returns 0, or the exit status after an error. */
+/* Opens the page in the user's browser with xdg-open. Returns 0, or the exit status after an
+ * error. */
 static int open_page(const char *path)
 {
     extern char **environ;

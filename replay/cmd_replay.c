@@ -82,8 +82,9 @@ struct replay_args {
     bool strict;
     bool closed;
     const char *dump_path;
-    struct loop_options loop; /* options of a closed loop, used with `closed` */
-    unsigned jobs;            /* number of threads; 0: number of processors */
+    /* Options of closed loops (our RNIC at both ends); used if `closed` is set. */
+    struct loop_options loop;
+    unsigned jobs; /* number of threads; 0: number of processors */
     const char *peer, *json_path, *junit_path, *html_path;
     enum colour_mode colour;
     FILE *text; /* stream of the reports; NULL with --quiet */
@@ -118,7 +119,7 @@ static void print_usage(FILE *out)
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
-/* Returns the enum replay_side of a name, or 0. */
+/* Converts the name of a side to enum replay_side. Returns 0 for other text. */
 static unsigned side_number(const char *text)
 {
     static const char *const names[] = {
@@ -130,7 +131,7 @@ static unsigned side_number(const char *text)
     return 0;
 }
 
-/* Parses a number from `min` to `max`. Returns false for other text. */
+/* Parses a number from `min` to `max`. Returns true and sets *out, or false for other text. */
 static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
     char *end;
@@ -140,7 +141,8 @@ static bool number_of(const char *text, uint64_t min, uint64_t max, uint64_t *ou
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= min && *out <= max;
 }
 
-/* Reads an option of closed loops. Returns 0, or the exit status after an error. */
+/* Reads one option for closed loops (our RNIC at both ends). Returns 0, or the exit status after an
+ * error. */
 static int read_loop_option(int option, struct replay_args *args)
 {
     struct error error;
@@ -165,7 +167,7 @@ static int read_loop_option(int option, struct replay_args *args)
     }
 }
 
-/* Reads the options. Returns -1 to continue, else the exit status. */
+/* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct replay_args *args)
 {
     int c;
@@ -249,8 +251,8 @@ static int read_options(int argc, char **argv, struct replay_args *args)
     return live_options_check(&args->live, args->sides) != 0 ? EXIT_UNUSABLE : -1;
 }
 
-/* Checks that no output is a capture or another output. Returns 0, or the exit status after an
- * error. */
+/* Checks that no output file is also an input capture or another output. Returns 0, or the exit
+ * status after an error. */
 static int check_outputs(const struct replay_args *args)
 {
     const char *const out[] = {args->json_path, args->junit_path, args->html_path, args->dump_path,
@@ -266,8 +268,8 @@ static int check_outputs(const struct replay_args *args)
     return outfiles_differ(table.command, out, outs);
 }
 
-/* Adds the captures, and checks that the options can be combined. Returns 0, or the exit status
- * after an error. */
+/* Collects the captures that the arguments name, and checks that the options can be combined.
+ * Returns 0, or the exit status after an error. */
 static int read_captures(int cnt, char **paths, struct replay_args *args)
 {
     unsigned stdins = 0;
@@ -306,7 +308,8 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
 /* ---- work --------------------------------------------------------------------------------------
  */
 
-/* Prints the report of a capture as soon as its replay is done, unless a folder is replayed. */
+/* Called when the replay of a capture is done: prints its report at once. For a folder, prints
+ * nothing. */
 static void print_job(void *ctx, const struct job *job)
 {
     const struct replay_args *args = ctx;
@@ -392,7 +395,8 @@ static int run_replay(struct replay_args *args)
     return status;
 }
 
-/* Transmits load to a live target. */
+/* Transmits the requests of the captures to a live target as load (--load). Returns the exit
+ * status. */
 static int run_load(const struct replay_args *args)
 {
 #ifdef HAVE_LIVE

@@ -11,7 +11,7 @@
 #include "wire/dc.h"
 #include "wire/tunnel.h"
 
-/* A part of a frame whose fields a table describes. */
+/* A header of a frame, or the MAD in its payload, with the table that describes its fields. */
 struct part {
     const struct roce_hdr_info *info;
     const uint8_t *p;
@@ -29,13 +29,13 @@ static void add_part(struct part *parts, unsigned *cnt, const struct roce_pkt *p
         parts[(*cnt)++] = (struct part){.info = info, .p = pkt->frame + off};
 }
 
-/* Collects all headers in the order of the frame, and the MAD with its message in the payload.
- * Returns their number. */
+/* Collects all headers in the order in which the frame has them, then the MAD and its CM message,
+ * if the payload contains one. Returns the number of parts. */
 static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
 {
     struct roce_cm_msg cm;
-    bool dc = roce_dc_is(pkt); /* the codec parses the headers after the BTH of a DC packet
-                                * wrongly */
+    /* roce_pkt_parse() does not know DC packets, so the headers after the BTH are wrong. */
+    bool dc = roce_dc_is(pkt);
     unsigned cnt = 0;
 
     for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
@@ -184,7 +184,7 @@ static json_t *frame_json(const struct captured_frame *frame, const struct roce_
 
 static const char *skip_columns(const char *line)
 {
-    /* Skip the frame number and the time, which are separate JSON members. */
+    /* Skip the first two columns, frame number and time: they are separate JSON members. */
     for (unsigned i = 0; i < 2; i++) {
         while (*line == ' ')
             line++;

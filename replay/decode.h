@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Decode: prints every RoCE frame of a capture. Prints one line a frame, or every field of every
- * header, or one JSON object a frame.
+ * Decode: prints every RoCE frame of a capture. For each frame, prints one line, or every field of
+ * every header, or one JSON object.
  */
 #ifndef REPLAY_DECODE_H
 #define REPLAY_DECODE_H
@@ -11,14 +11,14 @@
 #include "capture/capture_reader.h"
 
 struct decode_options {
-    bool verbose;                /* print every field below the line of a frame */
+    bool verbose;                /* after the line of a frame, print every field of its headers */
     FILE *text;                  /* output of text, or NULL */
     FILE *json;                  /* output of JSON, or NULL */
     const struct narrow *narrow; /* selected frames; NULL: all */
 };
 
-/* Decodes a capture. Returns 0, or -1 and an error. The frames before a broken frame are printed in
- * both cases. */
+/* Decodes a capture. Returns 0, or -1 and an error. After an error, the frames before the malformed
+ * one were printed. */
 int decode_file(const char *path, const struct decode_options *options, struct error *error);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * rocedrill: runs the command that the first argument names. Exit status of every command: 0 = no
- * violation and no difference, 1 = a violation or a difference, 2 = unusable input or wrong use,
- * with one line on standard error.
+ * violation and no difference, 1 = a violation or a difference, 2 = unusable input or wrong usage.
+ * With status 2, prints one line on standard error.
  */
 #include <pcap/pcap.h>
 #include <string.h>

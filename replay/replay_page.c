@@ -8,7 +8,7 @@
 #include "page/page.h"
 #include "util/strbuf.h"
 
-/* Maximum number of connections that the text report of a capture lists. */
+/* Limit of the connections that the text report of a capture, which is part of the page, lists. */
 #define CONNS_LISTED 64u
 
 static const char *text_of(const json_t *object, const char *key)
@@ -34,7 +34,7 @@ static const json_t *first_difference(const struct job *job)
     return NULL;
 }
 
-/* Describes the result of a capture in one line. */
+/* Appends one line that describes the result of a capture: the error, or the first difference. */
 static void add_result(struct strbuf *t, const struct job *job)
 {
     const json_t *d = first_difference(job);
@@ -124,7 +124,7 @@ static void write_section(FILE *out, const struct job *job, size_t number)
     section_end(out);
 }
 
-/* Adds the graphs of a capture. Returns 0, or -1 and an error. */
+/* Checks a capture and adds its graphs to the page. Returns 0, or -1 and an error. */
 static int add_graphs(struct page *page, const char *path, const struct narrow *narrow,
                       struct error *error)
 {

@@ -18,11 +18,12 @@ enum {
 };
 
 static int hf[HF_CNT];
-static const header_field_info *hf_info[HF_CNT]; /* registration data of each field, by enum hf */
+/* Registration data of each field, indexed by enum hf. */
+static const header_field_info *hf_info[HF_CNT];
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
-/* Tree to which items are added. */
+/* Tree to which items are added, and the tvb that they refer to. */
 struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;
@@ -72,7 +73,7 @@ static void add_num(const struct tree_out *out, int field, uint32_t value)
         proto_item_set_generated(proto_tree_add_uint(out->tree, hf[field], out->tvb, 0, 0, value));
 }
 
-/* Adds a field for filters and graphs that the packet details do not show. */
+/* Adds a hidden field: filters and graphs can use it, but the packet details do not show it. */
 static void add_hidden(const struct tree_out *out, int field, uint32_t value)
 {
     if (roce_hf_is_wanted(out->tree, hf_info[field]))
@@ -106,7 +107,8 @@ static proto_item *add_mark(const struct tree_out *out, int field)
     return item;
 }
 
-/* Returns the flag field of retransmissions with this cause, or -1 if there is none. */
+/* Returns the flag field (roce.analysis.*) for retransmissions with this cause, or -1 if the cause
+ * has no field. */
 static int cause_field(enum roce_cause cause)
 {
     switch (cause) {
@@ -252,8 +254,8 @@ static void add_message(const struct tree_out *out, const struct roce_frame_info
         add_big(out, HF_GOODPUT, (uint64_t)((double)r->done_bytes * 8e9 / (double)r->message_time));
 }
 
-/* Adds the PSNs, bytes and requests in flight. The number of PSNs is 0 before the first
- * acknowledgement, because it is unknown then. */
+/* Adds the PSNs, bytes and requests in flight. Before the first ACK, the number of PSNs is unknown;
+ * rnic/flow then reports 0, and the field is omitted. */
 static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
                           const struct roce_flow_result *r)
 {
@@ -267,7 +269,7 @@ static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
         add_num(out, HF_READ_BYTES, r->read_bytes_in_flight);
 }
 
-/* Adds the payload bytes as goodput or as retransmitted. */
+/* Adds the payload length, either as goodput or as retransmitted bytes. */
 static void add_volume(const struct tree_out *out, const struct roce_pkt *pkt,
                        const struct roce_flow_result *r)
 {

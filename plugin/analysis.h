@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Adds the fields roce.analysis.* and roce.message.*, which show the results of analysis_store.h.
- */
+/* Adds the fields roce.analysis.* and roce.message.*, which show the analysis results from
+ * analysis_store.h. */
 #ifndef ROCE_ANALYSIS_H
 #define ROCE_ANALYSIS_H
 

@@ -8,35 +8,43 @@
 
 #define PAGE_FRAMES 512u
 #define CHUNK_SIZE  32768u
-#define READ_UNIT   256u   /* smallest path MTU, bytes */
-#define READ_UNITS  32768u /* tracked units of one READ: 8 MiB of data */
-#define READ_PAGE   1024u  /* units of one page of bits */
+/* Granularity, bytes, in which received READ data is tracked: the smallest path MTU. */
+#define READ_UNIT  256u
+#define READ_UNITS 32768u /* limit of the units tracked for one READ: 8 MiB of data */
+#define READ_PAGE  1024u  /* units for which one page of frame_extra.read_page has bits */
 
 /* Index entry of a frame. */
 struct frame_entry {
-    uint32_t record_pos; /* 1 + offset of the frame's record over all chunks; 0: the frame was not
-                          * fed */
-    /* Nearly every request has the next two members, so they are not in struct frame_extra. */
+    /* 1 + offset of the frame's encoded record, counted over all chunks; 0: the frame was not fed
+     * to rnic/flow. */
+    uint32_t record_pos;
+    /* The next two members are set for nearly every request, so they are not in struct frame_extra,
+     * which only few frames have. */
     uint32_t acked_in;
-    uint32_t msg_last; /* first packet of a message: frame number of the last packet */
+    uint32_t msg_last; /* if this frame begins a message: frame number of its last packet */
 };
 
 /* Data that only few frames have. */
 struct frame_extra {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
-    uint32_t placed_in; /* frame of the retransmission that placed the payload in its message */
-    /* First of several READ responses: number of bytes received in order, or a bit for each unit
-     * that was received. */
+    /* Frame number of the retransmission whose payload, equal to that of this frame, was placed in
+     * the message. */
+    uint32_t placed_in;
+    /* Only in the entry of a message's first READ response: which data of the READ was received.
+     * read_next: number of bytes received in order from the start. */
     uint64_t read_next;
-    uint8_t **read_page; /* READ_UNITS / READ_PAGE pages of bits, each NULL until one of its units
-                          * arrives; NULL while responses arrive in order */
-    uint32_t cm_stream;  /* REQ: stream that its REP set up */
-    uint64_t cm_time;    /* REQ: time of the REQ, ns */
+    /* Used once responses arrive out of order: READ_UNITS / READ_PAGE pages with one bit for each
+     * received unit. A page is NULL until one of its units arrives. NULL while responses arrive in
+     * order. */
+    uint8_t **read_page;
+    uint32_t cm_stream; /* CM REQ: stream that was set up when the REP arrived */
+    uint64_t cm_time;   /* CM REQ: time of the frame, ns */
     uint32_t cm_mtu;
     struct roce_frame_finding *first, **end;
 };
 
-/* State of the open file. All of it is in wmem file scope, except `flow`. */
+/* State of the open file. Its memory is in wmem file scope, except `flow`, which reset_store()
+ * frees. */
 static struct {
     const struct roce_store_opts *opts;
     struct roce_flow *flow;
@@ -46,15 +54,17 @@ static struct {
     uint32_t chunk_cnt, chunk_cap;
     uint32_t used; /* bytes used in the last chunk */
     wmem_map_t *extra;
-    struct roce_flow_done *done; /* completed operations; by frame if done_sorted */
+    struct roce_flow_done *done; /* completed operations; sorted by frame if `done_sorted` is set */
     uint32_t done_cnt, done_cap;
     bool done_sorted;
     struct roce_stream_info *stream;
     uint32_t stream_cnt, stream_cap;
     uint32_t last_fed;
-    unsigned highest_severity;              /* 1 + highest severity reported so far */
-    const struct roce_finding *new_highest; /* finding of this packet if its severity is higher than
-                                             * any before, else NULL */
+    /* 1 + highest severity of all findings so far; 0: no finding. */
+    unsigned highest_severity;
+    /* The finding of the current packet whose severity is higher than that of all findings before
+     * it; NULL: no such finding. */
+    const struct roce_finding *new_highest;
 } store;
 
 /* ---- the store ---------------------------------------------------------------------------------
@@ -87,7 +97,8 @@ static struct frame_entry *add_entry(uint32_t frame)
     return &store.page[page][frame % PAGE_FRAMES];
 }
 
-/* Appends `len` bytes to the chunks. Returns their offset. */
+/* Appends `len` bytes to the chunks. Returns the offset of the first byte, counted over all
+ * chunks. */
 static uint32_t append_bytes(const uint8_t *buf, size_t len)
 {
     if (store.chunk_cnt == 0 || store.used + len > CHUNK_SIZE) {
@@ -217,7 +228,8 @@ static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 /* ---- the first pass ----------------------------------------------------------------------------
  */
 
-/* Stores time and path MTU of a REQ until its REP, because the connection begins with the REP. */
+/* Stores the time and the path MTU of a REQ until the REP arrives, because the stream of the
+ * connection begins with the REP. */
 static void store_cm_req(const struct roce_flow_in *in)
 {
     struct roce_cm_msg msg;
@@ -230,7 +242,7 @@ static void store_cm_req(const struct roce_flow_in *in)
     extra->cm_mtu = roce_mtu_bytes(msg.req.mtu);
 }
 
-/* Stores the data of a CM message in the stream that it sets up or closes. */
+/* Updates the stream that a CM message sets up or closes with the data of the message. */
 static void store_cm_message(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct roce_stream_info *stream = add_stream(r->cm_conn_index, in);
@@ -256,14 +268,15 @@ static void store_cm_message(const struct roce_flow_in *in, const struct roce_fl
     if (r->repeats_frame)
         return;
     stream->rep_frame = in->frame;
-    if (req->cm_mtu) { /* the REQ was captured */
+    if (req->cm_mtu) { /* true only if the REQ was captured */
         stream->complete |= ROCE_COMPLETE_REQ;
         stream->pmtu = req->cm_mtu;
         stream->initial_rtt = in->time > req->cm_time ? in->time - req->cm_time : 0;
     }
 }
 
-/* Returns the MSN increment since the previous AETH of this direction. */
+/* Returns by how much the MSN increased since the previous AETH that the same side sent. Returns 0
+ * if unknown. */
 static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roce_flow_in *in,
                                const struct roce_flow_result *r)
 {
@@ -279,19 +292,22 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
         knew = false;
     }
     step = (in->pkt->aeth.msn - stream->msn[r->side]) & ROCE_PSN_MASK;
-    if (knew && step > ROCE_PSN_MASK / 2) /* this AETH is older than the previous one */
+    /* This AETH is older than the previous one, so the MSN did not increase. */
+    if (knew && step > ROCE_PSN_MASK / 2)
         return 0;
     stream->msn[r->side] = in->pkt->aeth.msn;
     stream->msn_known |= bit;
     return knew ? step : 0;
 }
 
-/* Updates stream and side if the stream was merged into another one. Returns the source QP. */
+/* If the stream of `r` was merged into another stream, sets `r` to the merged stream and the side
+ * in it. Returns the source QPN. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
 
-    if (final != r->conn_index) /* a merged stream has only one direction, which becomes side 1 */
+    /* A stream that is merged into another has only one direction, which becomes side 1. */
+    if (final != r->conn_index)
         r->side = 1;
     r->conn_index = final;
     return store.stream[final].qpn[r->side];
@@ -315,16 +331,17 @@ static bool is_read_unit_marked(const struct frame_extra *extra, uint64_t unit)
     return page && (page[unit % READ_PAGE / 8] >> unit % 8 & 1) != 0;
 }
 
-/* Returns true if this READ response is a duplicate. A repeated READ may restart at any response;
- * flow does not flag the responses as duplicates, because the requester needs some of them. */
+/* Returns true if the data of this READ response was received before. rnic/flow does not detect all
+ * such duplicates: a retransmitted READ may restart at any response, and the requester needs some
+ * of the responses. */
 static bool is_response_repeated(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     uint64_t at = r->msg_offset, end = at + in->pkt->payload_len;
     bool first = r->msg_first_frame == in->frame, seen;
     struct frame_extra *extra;
 
-    if (first && at == 0 && roce_opcode_ends(in->pkt->op)) /* this response is the only one of its
-                                                            * READ */
+    /* The READ has only one response, so it cannot overlap others. */
+    if (first && at == 0 && roce_opcode_ends(in->pkt->op))
         return false;
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
     if (!extra || at / READ_UNIT >= READ_UNITS)
@@ -342,7 +359,8 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     return seen;
 }
 
-/* Returns which uses of the payload to skip, as bits of enum roce_note. */
+/* Decides whether the payload of a packet is a duplicate. Returns for which purposes it must be
+ * skipped, as bits of enum roce_note. */
 static uint32_t classify_payload(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     const uint32_t all = ROCE_NOTE_SKIP_PAYLOAD | ROCE_NOTE_SKIP_REASSEMBLY;
@@ -352,7 +370,8 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    if (r->repeats_frame == 0) /* this may retransmit a packet that flow no longer remembers */
+    /* Perhaps a retransmission of a packet that rnic/flow no longer remembers. */
+    if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
         first.result.msg_first_frame || add_extra(r->repeats_frame)->placed_in)
@@ -361,9 +380,9 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
     return ROCE_NOTE_SKIP_PAYLOAD;
 }
 
-/* Adds the forward link of each backward link: from the acknowledged packet to its ACK (the
- * retransmission, not the first transmission), from a packet to its next transmission or copy, and
- * from the first packet of a message to the last. */
+/* The result of a frame has links to earlier frames. Adds the reverse links: from an acknowledged
+ * packet to its ACK (from its retransmission, if there was one), from a packet to its next
+ * transmission or copy, and from the first packet of a message to the last. */
 static void add_forward_links(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct frame_entry *first = r->msg_first_frame ? find_entry(r->msg_first_frame) : NULL;
@@ -433,7 +452,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         resolve_stream(&(struct roce_flow_result){.conn_index = r->conn_index, .side = r->side}) ==
             ROCE_QPN_UNKNOWN)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
-    /* roce_store_get() derives these members again; small values encode shorter. */
+    /* Smaller values make the record shorter; roce_store_get() restores the original values. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
     if (!(r->flags & ROCE_AN_MSG_START))
@@ -454,7 +473,8 @@ static int compare_done(const void *a, const void *b)
                                 : (x->start > y->start) - (x->start < y->start);
 }
 
-/* The operations that flow completes at the end of a connection are not in the order of frames. */
+/* Sorts the operations by frame at the first call, because those that rnic/flow completes at the
+ * end of a connection are not in the order of frames. */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 {
     uint32_t low = 0, high = store.done_cnt;
@@ -475,7 +495,8 @@ const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
     return *cnt ? &store.done[low] : NULL;
 }
 
-/* Restores R_Key and address, which are stored only with the packet that has the RETH. */
+/* Restores the R_Key and the virtual address, which are stored only in the record of the packet
+ * with the RETH. */
 static void restore_region(struct roce_flow_result *r)
 {
     uint32_t named = r->flags & ROCE_AN_RESPONSE ? r->request_frame : r->msg_first_frame;
@@ -491,7 +512,8 @@ static void restore_region(struct roce_flow_result *r)
     r->va = record.result.va + r->msg_offset;
 }
 
-/* Returns the number of packets, counted by PSN, of the message that ends with this packet. */
+/* Returns the number of packets of the message that ends with this packet, computed from its PSNs.
+ * Returns 0 if the packet does not end a message, or the first packet is unknown. */
 static uint32_t count_message_packets(const struct roce_flow_result *r, const struct roce_pkt *pkt)
 {
     struct roce_result_record first;

@@ -3,16 +3,18 @@
  * Analysis store: the results of rnic/flow for each frame, kept while the file is open.
  *
  *   1. First pass: packet-roce.c feeds each RoCE frame once, in file order (roce_store_feed). The
- *      result is encoded (result_codec.h) and stored by frame number. Results that later frames
- *      give for an earlier frame, such as its acknowledgement, are added to the earlier frame.
- *   2. End of the first pass: flow reports its last findings, at the last frame of their
- *      connection. A single-pass tshark has printed that frame already and misses them.
- *   3. Any pass: dissection and taps read the results (roce_store_get), in any order of frames. So
- *      the display does not depend on the order in which frames are dissected.
+ *      result is encoded (result_codec.h) and stored by frame number. If a later frame adds
+ *      information about an earlier one, for example that it acknowledges it, the entry of the
+ *      earlier frame is updated.
+ *   2. End of the first pass: rnic/flow reports its last findings, at the last frame of each
+ *      connection. tshark without -2 has already printed this frame, so it does not print these
+ *      findings.
+ *   3. Any pass: dissection and taps read the stored results (roce_store_get). Frames may be
+ *      dissected in any order without changing what is displayed.
  *
- * Memory is in wmem file scope, except the flow object, which is freed when the file is closed. If
- * flow cannot allocate memory, the frames have no results. Listeners of the tap "roce" get a struct
- * roce_tap.
+ * Memory is in wmem file scope. Only the struct roce_flow is not; it is freed when the file is
+ * closed. If rnic/flow cannot allocate memory, the frames have no results. Listeners of the tap
+ * "roce" get a struct roce_tap.
  */
 #ifndef PLUGIN_ANALYSIS_STORE_H
 #define PLUGIN_ANALYSIS_STORE_H
@@ -20,13 +22,13 @@
 #include "ws_compat.h"
 #include "flow/flow.h"
 
-/* A finding in the list of its frame. */
+/* Element of the list of a frame's findings. */
 struct roce_frame_finding {
     struct roce_finding finding;
     struct roce_frame_finding *next;
 };
 
-/* Captured parts of a connection. */
+/* Parts of a connection's life that were captured, as bits. */
 enum roce_completeness {
     ROCE_COMPLETE_REQ = 1u << 0,
     ROCE_COMPLETE_REP = 1u << 1,
@@ -37,48 +39,55 @@ enum roce_completeness {
     ROCE_COMPLETE_REJ = 1u << 6,
 };
 
-/* Results for one frame. A frame number is 0 if there is no such frame. */
+/* Analysis results for one frame. Members that are frame numbers are 0 if there is no such
+ * frame. */
 struct roce_frame_info {
-    struct roce_flow_result result; /* result of rnic/flow; later frames may correct its `stream`
-                                     * and `side` */
-    uint32_t dst_qpn;               /* destination QP of the BTH */
-    /* Time since the previous frame of the stream, CM messages included, ns; first: ROCE_NEVER_NS
-     */
+    /* Result of rnic/flow. `conn_index` and `side` may change when later frames are read. */
+    struct roce_flow_result result;
+    uint32_t dst_qpn; /* destination QP of the BTH */
+    /* Time since the previous frame of the stream, including CM messages, ns. ROCE_NEVER_NS for the
+     * first frame of the stream. */
     uint64_t delta;
     uint64_t since_first; /* time since the first frame of the stream, ns */
     bool skip_payload;    /* the payload is a duplicate, or the receiver drops the packet */
-    bool skip_reassembly; /* the payload was placed in its message by an earlier frame */
+    bool skip_reassembly; /* an earlier frame already placed this payload in its message */
     uint32_t msg_packets; /* number of packets of the message that ends here; 0 if unknown */
-    uint32_t msn_step;    /* MSN increment since the previous AETH of this direction */
+    uint32_t msn_step;    /* increase of the MSN since the previous AETH that the same side sent */
     bool src_qp_unknown;  /* the source QP was unknown when the frame was first read */
-    /* Numbers of frames that were found later. */
-    uint32_t acked_in;                         /* first acknowledgement */
-    uint32_t msg_last;                         /* last packet of the message, if another frame */
-    uint32_t first_response, last_response;    /* responses to this request */
+    /* Numbers of later frames that refer to this frame. */
+    uint32_t acked_in; /* first frame that acknowledges this packet */
+    /* This frame begins a message: its last packet, unless it is this frame. */
+    uint32_t msg_last;
+    uint32_t first_response, last_response;    /* first and last response to this request */
     uint32_t repeated_in;                      /* next transmission of this packet */
-    uint32_t cnp_in;                           /* CNP that reports the mark of this packet */
+    uint32_t cnp_in;                           /* CNP that reports the ECN CE mark of this packet */
     uint32_t cm_answer;                        /* reply to this CM message */
     const struct roce_frame_finding *findings; /* list of findings in the order of detection,
                                                 * allocated in file scope */
 };
 
-/* Per-stream data that every packet needs, in addition to flow's summary of the connection. */
+/* Data of a stream (a connection) that the dissection of every packet needs, in addition to the
+ * summary of rnic/flow. */
 struct roce_stream_info {
-    uint32_t qpn[2];                /* QPN of each side, or ROCE_QPN_UNKNOWN */
-    uint32_t first_frame;           /* first frame of the stream; may be a CM message */
-    uint32_t first_data;            /* first packet between the QPs; 0 if none yet */
+    uint32_t qpn[2];      /* QPN of each side, or ROCE_QPN_UNKNOWN */
+    uint32_t first_frame; /* first frame of the stream; may be a CM message */
+    /* Frame number of the first packet between the QPs, without CM; 0 if none yet. */
+    uint32_t first_data;
     uint64_t first_time, last_time; /* times of the first and the latest frame, ns */
     uint32_t req_frame, rep_frame;  /* frames of the CM messages that set up the stream; 0 if not
                                      * captured */
     uint64_t service_id;            /* service ID of the REQ; 0 if not captured */
     uint64_t initial_rtt;           /* time from REQ to REP, ns; ROCE_NEVER_NS if not captured */
-    uint32_t pmtu;             /* path MTU of the REQ or of a First packet, bytes; 0 if unknown */
-    uint32_t overlay;          /* virtual network, as roce_pkt.overlay */
-    enum roce_pairing pairing; /* evidence that pairs the directions; later frames may add more */
-    uint8_t complete;          /* bits of enum roce_completeness captured so far */
-    uint8_t msn_known;         /* bit N: msn[N] is valid */
-    uint32_t msn[2];           /* latest MSN that each side sent */
-    uint32_t msn_epoch;        /* QP reuse index that `msn` belongs to */
+    uint32_t pmtu; /* path MTU of the REQ or of a First packet, bytes; 0 if unknown */
+    /* Identifier of the virtual network, in the form of roce_pkt.overlay. */
+    uint32_t overlay;
+    /* Evidence that the two directions belong together; later frames can add evidence. */
+    enum roce_pairing pairing;
+    uint8_t complete;  /* bits of enum roce_completeness captured so far */
+    uint8_t msn_known; /* bit N: msn[N] is valid */
+    uint32_t msn[2];   /* latest MSN that each side sent */
+    /* QP reuse index (number of earlier uses of the QP pair) to which `msn` belongs. */
+    uint32_t msn_epoch;
 };
 
 /* Data of the tap "roce". Valid during the call of the listener. */
@@ -91,11 +100,12 @@ struct roce_tap {
 
 /* Options of the analysis; read when a file is opened. */
 struct roce_store_opts {
-    enum roce_profile profile; /* peer whose known deviations become notes */
+    /* Implementation whose known deviations are shown as notes, not as errors. */
+    enum roce_profile profile;
 };
 
-/* Returns the operations that `frame` completes, and their number in *cnt. NULL if there is none.
- */
+/* Returns the array of the operations that `frame` completes, and sets *cnt to their number.
+ * Returns NULL if `frame` completes none. */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt);
 
 /* Registers the callbacks for the end of the first pass and for closing a file. `opts` must stay
@@ -103,31 +113,33 @@ const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt);
 void roce_store_register(const struct roce_store_opts *opts);
 
 /*
- * Feeds a packet on the first pass. Frame numbers ascend; the second packet of one frame (a tunnel
- * in a tunnel) is ignored. Returns a finding that is graver than all findings before it in this
- * file, or NULL; so at most one finding for each severity is returned. The finding is allocated in
- * file scope.
+ * Passes a packet to rnic/flow on the first pass. Call it in ascending order of frame numbers. A
+ * second packet of the same frame (a tunnel in a tunnel) is ignored. If a finding of this packet
+ * has a higher severity than all findings before it in the file, returns this finding, otherwise
+ * NULL. The finding is allocated in file scope.
  */
 const struct roce_finding *roce_store_feed(const struct roce_flow_in *in);
 
-/* Gets the results for `frame`, whose packet is `pkt`. Returns false if it was not fed. */
+/* Gets the results for frame number `frame`, which was captured at `time` (ns) and contains `pkt`.
+ * Returns true, or false if the frame was not passed to roce_store_feed(). */
 bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
                     struct roce_frame_info *out);
 
-/* Returns the data of a stream, or NULL if there is none. Accepts the index of a stream that was
- * merged into another one. */
+/* Returns the data of a stream, or NULL if there is no such stream. If the stream was merged into
+ * another one, returns the data of that stream. */
 const struct roce_stream_info *roce_store_stream(uint32_t stream);
 
 /* Returns the number of stream indexes in use. */
 uint32_t roce_store_stream_count(void);
 
-/* Returns the stream of a frame. A CM message has the stream that it set up. Returns ROCE_NO_CONN
- * if there is none. */
+/* Returns the index of the stream to which a frame belongs. For a CM message, this is the stream
+ * that the message set up. Returns ROCE_NO_CONN if the frame belongs to no stream. */
 uint32_t roce_store_stream_of_frame(uint32_t frame);
 
-/* Returns true if the payload of this frame belongs into its message and no earlier frame placed
- * it. Usually this is the first transmission. It is a retransmission if packets before the first
- * transmission were lost, so that its offset was unknown. True once for each packet. */
+/* Returns true if reassembly must place the payload of this frame in its message: the offset is
+ * known and no earlier frame placed the same payload. Usually this is the first transmission. It is
+ * a retransmission if packets before the first transmission were lost, because its offset in the
+ * message was then unknown. */
 bool roce_store_is_first_placement(const struct roce_frame_info *frame);
 
 #endif

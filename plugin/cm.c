@@ -53,7 +53,8 @@ static void add_service(uint64_t service_id, tvbuff_t *tvb, proto_tree *tree)
         tree, hf_service, tvb, 0, 0, roce_service_text(service_id, buf, sizeof(buf))));
 }
 
-/* Adds the RDMA-IP header. Returns its length, or 0 if the message has none. */
+/* Adds the IP CM header (RDMA-IP) at the start of the private data. Returns its length, or 0 if the
+ * message has no such header. */
 static int add_rdmaip(const struct roce_cm_msg *msg, tvbuff_t *tvb, int offset, proto_tree *tree)
 {
     const struct roce_hdr_info *info = roce_cm_info(ROCE_CM_RDMAIP);
@@ -114,9 +115,8 @@ bool roce_cm_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int offset, packet_i
     text = wmem_strbuf_new(pinfo->pool, NULL);
     roce_info_column_cm(text, &msg);
     col_add_str(pinfo->cinfo, COL_INFO, wmem_strbuf_get_str(text));
-    /* The expert info has a fixed text, so that tshark's `-z expert` counts equal messages
-     * together.
-     */
+    /* The expert info itself has a fixed text, so that `tshark -z expert` counts all such messages
+     * together. Only the tree item has the text of this message. */
     proto_item_set_text(proto_tree_add_expert(tree, pinfo,
                                               msg.kind == ROCE_CM_REJ ? &ei_reject : &ei_message,
                                               tvb, offset, ROCE_MAD_SIZE),

@@ -9,8 +9,9 @@
 void roce_cm_register(int proto);
 
 /*
- * Adds the MAD of a UD packet to QP1 and, for a CM message, sets the Info column. `tvb` starts at
- * the BTH; `offset` is the offset of the payload in it. Returns false if the payload is not a MAD.
+ * Adds the MAD in the payload of a UD packet to QP1 to the tree. For a CM message, also sets the
+ * Info column. `tvb` starts at the BTH; `offset` is the offset of the payload in `tvb`. Returns
+ * true, or false if the payload is not a MAD.
  */
 bool roce_cm_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int offset, packet_info *pinfo,
                  proto_tree *tree);

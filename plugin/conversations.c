@@ -9,15 +9,17 @@
 
 #include "analysis_store.h"
 
-#define REORDER_MAX  4096 /* maximum number of records that an out-of-order packet may precede */
-#define IS_RESPONSE  0x80000000u
-#define QP_USE_SHIFT 24 /* the QP reuse index is above the PSN, 7 bits */
+/* An out-of-order packet is inserted before at most this number of records. */
+#define REORDER_MAX 4096
+#define IS_RESPONSE 0x80000000u
+/* In follow_record_t.seq, the 7 bits above the PSN are the QP reuse index. */
+#define QP_USE_SHIFT 24
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------
  */
 
-/* Returns the display filter field of an address or QP. RoCEv1's GIDs have the type of IPv6
- * addresses, so `v1` selects the fields of the GRH. */
+/* Returns the name of the display filter field for an address or QP. With `v1`, uses the fields of
+ * the GRH, because GIDs of RoCEv1 have Wireshark's type of IPv6 addresses. */
 static const char *address_filter_field(const address *addr, conv_filter_type_e filter, bool v1)
 {
     static const char *const fields[][3] = {
@@ -63,8 +65,8 @@ static bool is_v1(const struct roce_tap *tap)
     return roce_pkt_has(tap->pkt, ROCE_HDR_GRH);
 }
 
-/* Gets source and destination QP. Only datagrams carry the source QP; for others the analysis
- * provides it. */
+/* Sets qpn[0] to the source QPN and qpn[1] to the destination QPN. Only datagrams contain the
+ * source QPN; for other packets the analysis provides it. */
 static void get_qpns(const struct roce_tap *tap, guint32 qpn[2])
 {
     qpn[0] = roce_pkt_has(tap->pkt, ROCE_HDR_DETH) ? tap->pkt->deth.src_qp
@@ -169,8 +171,9 @@ static bool is_psn_after(uint32_t psn, uint32_t other)
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
-/* Inserts a record into the list, which starts with the latest. An out-of-order packet is inserted
- * by its PSN, among the requests or the responses of its sender. */
+/* Inserts a record into the list of followed records, which begins with the latest. If the packet
+ * arrived out of order, inserts it by its PSN among the requests, or among the responses, of the
+ * same sender. */
 static void insert_follow_record(follow_info_t *info, follow_record_t *record)
 {
     GList *after = NULL;
@@ -194,7 +197,8 @@ static void insert_follow_record(follow_info_t *info, follow_record_t *record)
         info->payload = g_list_prepend(info->payload, record);
 }
 
-/* Adds the payload of a packet to the followed stream: each byte once, in message order. */
+/* Adds the payload of a packet to the followed stream, unless it is a duplicate. So the stream has
+ * each byte once, in the order of the message. */
 static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
                                             epan_dissect_t *edt _U_, const void *data,
                                             tap_flags_t flags _U_)
@@ -206,7 +210,7 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
 
     if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
-    if (info->seq[0] == 0) { /* this follower stores 1 + the client's side in seq[0] */
+    if (info->seq[0] == 0) { /* the first record: seq[0] stores 1 + the side of the client */
         guint32 qpn[2];
 
         get_qpns(tap, qpn);

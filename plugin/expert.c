@@ -4,8 +4,8 @@
 #include <string.h>
 
 static expert_field ei_defect[ROCE_DEFECT_CNT];
-/* A finding may have a lower severity than its rule, so each rule's filter name is registered once
- * for each severity. */
+/* A finding can have a lower severity than its rule. Wireshark fixes the severity at registration,
+ * so each rule is registered once for each severity, with the same filter name. */
 static expert_field ei_rule[ROCE_RULE_CNT][ROCE_SEV_CNT];
 static int hf_rule_id = -1;
 static int hf_rule_text = -1;
@@ -103,7 +103,8 @@ void roce_expert_register(int proto)
     proto_register_subtree_array(subtrees, array_length(subtrees));
 }
 
-/* Adds an item without an expert info, for defects that are not faults and may be in all frames. */
+/* Adds a plain item instead of an expert info, for a defect that is not a fault and can be in every
+ * frame. */
 static void add_plain_item(int field, tvbuff_t *tvb, proto_tree *tree)
 {
     if (proto_field_is_referenced(tree, field))
@@ -145,8 +146,8 @@ void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *
 
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
-        /* The values are in the text of the item, not in the expert info. tshark's `-z expert` and
-         * Wireshark's window then count all findings of a rule together. */
+        /* The text of the expert info has no values, so that `tshark -z expert` and Wireshark's
+         * window count all findings of a rule together. The item of the tree has the values. */
         proto_item_append_text(item, ": %s", text);
         expert_add_info(pinfo, item, finding_expert(f));
         sub = proto_item_add_subtree(item, ett_rule);

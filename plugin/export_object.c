@@ -10,12 +10,13 @@
 
 /* A message that is being assembled. */
 struct message_object {
-    GByteArray *data; /* payload received so far; NULL after the export */
-    uint64_t have;    /* bytes received */
-    uint64_t total;   /* length of the message, bytes; 0 until its last packet */
+    /* Payload received so far, at its offset; NULL after the message was exported. */
+    GByteArray *data;
+    uint64_t have;  /* number of payload bytes received */
+    uint64_t total; /* length of the message, bytes; 0 until its last packet */
 };
 
-static GHashTable *objects; /* objects by the frame number of their first packet */
+static GHashTable *objects; /* the key is the frame number of the message's first packet */
 
 static void free_object(void *p)
 {
@@ -89,7 +90,7 @@ static tap_packet_status add_object_packet(void *tapdata, packet_info *pinfo,
     if (r->conn_index == ROCE_NO_CONN || first == 0 || at + pkt->payload_len > OBJECT_BYTES_MAX)
         return TAP_PACKET_DONT_REDRAW;
     object = get_object((uint32_t)first);
-    if (!object->data) /* already exported */
+    if (!object->data) /* the message was already exported */
         return TAP_PACKET_DONT_REDRAW;
     if (object->data->len < at + pkt->payload_len)
         g_byte_array_set_size(object->data, (guint)(at + pkt->payload_len));

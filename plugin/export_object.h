@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Export Objects: saves the payload of each message that was captured completely. */
+/* Wireshark's Export Objects: lists each completely captured message as an object whose payload can
+ * be saved. */
 #ifndef PLUGIN_EXPORT_OBJECT_H
 #define PLUGIN_EXPORT_OBJECT_H
 
 #include "ws_compat.h"
 
-/* Registers with Wireshark. Returns the tap, which needs a struct roce_tap for each packet. */
+/* Registers the export with Wireshark. Returns the id of its tap, to which a struct roce_tap must
+ * be passed for each packet. */
 int roce_export_object_register(int proto);
 
 #endif

@@ -7,7 +7,8 @@
 #define BUILTIN "infiniband"
 #define OURS    "roce"
 
-/* Returns true if two names are equal except for underscores: "bth.destqp" and "bth.dest_qp". */
+/* Returns true if two names are equal when underscores are ignored, for example "bth.destqp" and
+ * "bth.dest_qp". */
 static bool is_same_name(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -20,7 +21,8 @@ static bool is_same_name(const char *a, const char *b)
     }
 }
 
-/* Returns our field with the same name below the protocol, or NULL. `name` begins with BUILTIN. */
+/* Returns the plugin's field that corresponds to the built-in field `name`, or NULL. `name` begins
+ * with BUILTIN; the rest of both names is equal. */
 static const char *find_counterpart(const char *name)
 {
     const char *rest = name + strlen(BUILTIN);
@@ -52,15 +54,15 @@ static void warn(const char *name)
         g_strdup_printf("%s matches no RoCE packet while the protocol RoCE is enabled. %s%s.", name,
                         ours ? "Use " : "The fields of RoCE begin with ", ours ? ours : OURS);
 
-    /* Wireshark may dissect while it paints a window. A dialog has to wait until that is done.
-     * tshark has no main loop. */
+    /* Wireshark sometimes dissects while it paints a window; a dialog must then wait until the main
+     * loop is idle. tshark has no main loop, so it prints at once. */
     if (g_main_depth() > 0)
         g_idle_add(show, text);
     else
         show(text);
 }
 
-/* Warns of each field of the built-in dissector that a filter names, and remembers it. */
+/* Warns once of each field of the built-in dissector that a filter, column or colour names. */
 static void warn_of_fields(int proto, const header_field_info *protocol)
 {
     static GHashTable *warned;
@@ -82,7 +84,8 @@ static void warn_of_fields(int proto, const header_field_info *protocol)
 void roce_filter_hint(const packet_info *pinfo)
 {
     static const header_field_info *protocol;
-    static guint32 last; /* frame at which the filters were last checked */
+    /* Number of the frame at which the filters were last checked; 0: not yet. */
+    static guint32 last;
     static int proto = -1;
 
     if (!protocol) {
@@ -93,7 +96,8 @@ void roce_filter_hint(const packet_info *pinfo)
     }
     if (protocol->ref_type == HF_REF_TYPE_NONE)
         last = 0;
-    else if (last == 0 || pinfo->num <= last) { /* a new filter begins with the first frame */
+    /* After a filter changed, Wireshark dissects again from the first frame. */
+    else if (last == 0 || pinfo->num <= last) {
         warn_of_fields(proto, protocol);
         last = pinfo->num;
     }

@@ -35,8 +35,8 @@ void roce_handoff_add_decode_as(void)
     dissector_add_for_decode_as("udp.port", handles[ROCE_HANDOFF_UDP]);
 }
 
-/* Returns true if our dissector claims packets of this kind. If the user disabled the protocol
- * "roce", the built-in dissector gets all packets. */
+/* Returns true if our dissector shall get packets of this kind. If the user disabled the protocol
+ * "roce", the built-in InfiniBand dissector gets all packets. */
 static bool is_handoff_wanted(enum roce_handoff kind)
 {
     if (!proto_is_protocol_enabled(find_protocol_by_id(protocol)))
@@ -49,10 +49,10 @@ static bool is_handoff_wanted(enum roce_handoff kind)
 }
 
 /*
- * Claims or releases packets by dissector_change_uint(), as Decode As does, for two reasons. The
- * built-in dissector adds its own entry again whenever one of its preferences changes; a changed
- * entry survives that. And the UDP dissector tries changed entries first, so a well-known source
- * port (TFTP) cannot claim the packet.
+ * Uses dissector_change_uint(), as Decode As does, for two reasons. First, the built-in dissector
+ * registers itself again whenever one of its preferences changes; this does not overwrite changed
+ * entries. Second, the UDP dissector tries changed entries first. So a packet with a well-known
+ * source port (TFTP) still comes to our dissector.
  */
 void roce_handoff_apply(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Handoff: claims UDP port 4791 and, depending on the preferences, RoCEv1 and native InfiniBand for
- * our dissector. An entry that the user made with Decode As takes precedence.
+ * Handoff: registers our dissector for UDP port 4791 and, depending on the preferences, for RoCEv1
+ * and native InfiniBand. An entry that the user made with Decode As takes precedence.
  */
 #ifndef PLUGIN_HANDOFF_H
 #define PLUGIN_HANDOFF_H
@@ -19,8 +19,8 @@ enum roce_handoff {
 void roce_handoff_register(int proto, const dissector_t dissectors[ROCE_HANDOFF_CNT]);
 void roce_handoff_add_decode_as(void);
 
-/* Claims or releases the dissector tables according to the preferences. Called when a file is
- * opened. */
+/* Registers our dissector in Wireshark's dissector tables, or restores the built-in one, as the
+ * preferences demand. Called when a file is opened. */
 void roce_handoff_apply(void);
 
 #endif

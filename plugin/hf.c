@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hf.h"
 
-/* Field ids of each header, in the order of the header's table. The last id is the header item
- * itself. */
+/* Wireshark's field ids, for each header an array in the order of the codec's field table. The last
+ * id of the array is the item of the header itself. */
 static int *hf[ROCE_HEADER_CNT];
 static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* registration data of each field id */
 static int ett[ROCE_HEADER_CNT];
@@ -15,13 +15,15 @@ static const struct roce_hdr_info *header_info(roce_header_id id)
     return id == ROCE_HEADER_MAD ? roce_mad_info() : roce_cm_info(id - ROCE_HEADER_CM(0));
 }
 
-/* Returns false for Ethernet, IP and UDP headers: Wireshark's own dissectors show them. */
+/* Returns true if the plugin shows this header. Ethernet, IP and UDP headers are shown by
+ * Wireshark's own dissectors. */
 static gboolean is_header_shown(roce_header_id id)
 {
     return id >= ROCE_HEADER_TRANSPORT(ROCE_HDR_LRH);
 }
 
-/* Returns the names of the values 0 to 255 of a field, or NULL if none of them has a name. */
+/* Returns Wireshark's table of value names for the values 0 to 255 of a field. Returns NULL if no
+ * value has a name. */
 static const value_string *value_names(enum roce_vals vals)
 {
     static value_string *made[ROCE_VALS_CNT];
@@ -92,8 +94,8 @@ static void describe_field(hf_register_info *info, int *id, const struct roce_hd
                        << (bytes * 8 - field->bit - field->width);
 }
 
-/* Describes the item of a header, so that the filter `roce.reth` matches packets that have a RETH.
- */
+/* Describes the field for a whole header, so that for example the filter `roce.reth` matches
+ * packets with a RETH. */
 static void describe_header(hf_register_info *info, int *id, const struct roce_hdr_info *hdr)
 {
     *id = -1;
@@ -139,8 +141,9 @@ void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree
 {
     const struct roce_hdr_info *info = header_info(id);
     unsigned header = info->field_cnt;
-    bool whole = tvb_bytes_exist(tvb, offset, info->len); /* if the header is cut, Wireshark reports
-                                                           * the truncation */
+    /* If the header is cut, all its fields are added, so that Wireshark raises its truncation
+     * exception. */
+    bool whole = tvb_bytes_exist(tvb, offset, info->len);
     proto_tree *sub = NULL;
 
     for (unsigned i = 0; i <= info->field_cnt; i++) {

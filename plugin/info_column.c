@@ -18,7 +18,7 @@ static void add_hex(struct line *text, const char *before, uint64_t v, unsigned 
     line_add_hex(text, v, digits);
 }
 
-/* Adds remarks in brackets, for example "[retransmission: timeout] ". */
+/* Adds remarks of the analysis in brackets, for example "[retransmission: timeout] ". */
 static void add_remarks(struct line *text, const struct roce_pkt *pkt,
                         const struct roce_frame_info *frame)
 {
@@ -61,14 +61,15 @@ static void add_remarks(struct line *text, const struct roce_pkt *pkt,
         line_add_text(text, "[ECN CE] ");
 }
 
-/* Adds the opcode or syndrome: "WRITE First", "UC SEND Only", "ACK", "NAK, remote access error". */
+/* Adds the name of the opcode, or for an ACK of the syndrome: "WRITE First", "UC SEND Only", "ACK",
+ * "NAK, remote access error". */
 static void add_verb(struct line *text, const struct roce_pkt *pkt)
 {
     const char *name = pkt->op->name;
     char buf[80];
 
     if (pkt->op->svc == ROCE_SVC_RC && strncmp(name, "RC ", 3) == 0)
-        name += 3; /* skips the prefix "RC ", because most packets are RC */
+        name += 3; /* omit the prefix "RC ", because most packets are RC */
     if (pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         name = roce_syndrome_text(pkt->aeth.syndrome, buf, sizeof(buf));
         if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK &&

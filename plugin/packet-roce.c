@@ -28,10 +28,13 @@
 #include "ulp.h"
 #include "wire/tunnel.h"
 
-#define SLL_LEN    16 /* Linux cooked capture headers */
-#define SLL2_LEN   20
-#define IP6_MAX    256 /* longest IPv6 header with extensions that is searched for, bytes */
-#define TUNNEL_MIN (ROCE_IP4_LEN + 4) /* smallest encapsulation: IP and GRE headers, bytes */
+/* Length of the Linux cooked capture header, bytes; the next: its version 2. */
+#define SLL_LEN  16
+#define SLL2_LEN 20
+/* Maximum length of an IPv6 header with extension headers that is tried, bytes. */
+#define IP6_MAX 256
+/* Length of the shortest tunnel headers, IP and GRE, bytes. */
+#define TUNNEL_MIN (ROCE_IP4_LEN + 4)
 
 static int proto_roce = -1;
 static int hf_roce_icrc = -1;
@@ -52,18 +55,19 @@ struct dissection {
     int base; /* offset of pkt.frame in the tvb; negative if headers precede the tvb */
     enum roce_icrc_status icrc;
     guint32 icrc_expected;
-    const struct roce_finding *new_highest; /* finding with a higher severity than any before in the
-                                             * file, or NULL */
-    bool ip_fragments;                      /* Wireshark reassembled the packet from IP fragments */
-    bool tracked;                           /* `frame` is valid */
-    struct roce_frame_info frame;           /* analysis of this frame */
+    /* Finding of this packet with a higher severity than all findings before it in the file, or
+     * NULL. */
+    const struct roce_finding *new_highest;
+    bool ip_fragments;            /* Wireshark reassembled the packet from IP fragments */
+    bool tracked;                 /* `frame` is valid */
+    struct roce_frame_info frame; /* analysis of this frame */
 };
 
 /* ---- parsing -----------------------------------------------------------------------------------
  */
 
-/* Parses the packet that starts `back` bytes before the tvb. Returns false unless its BTH is then
- * at offset `bth` of the tvb. */
+/* Parses the packet that starts `back` bytes before the tvb in the same frame. Returns true if its
+ * BTH is then at offset `bth` of the tvb. */
 static bool parse_from(struct dissection *w, enum roce_link link, int back, int bth)
 {
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
@@ -79,7 +83,8 @@ static bool parse_from(struct dissection *w, enum roce_link link, int back, int 
            w->pkt.off[ROCE_HDR_BTH] == back + bth;
 }
 
-/* Parses from the BTH at offset `bth` of the tvb. The ICRC cannot be verified then. */
+/* Parses a packet without its outer headers, from the BTH at offset `bth` of the tvb. Then the ICRC
+ * cannot be verified, because it also covers the outer headers. */
 static bool parse_bth(struct dissection *w, int bth)
 {
     int cap_len = (int)tvb_captured_length_remaining(w->tvb, bth);
@@ -90,13 +95,14 @@ static bool parse_bth(struct dissection *w, int bth)
                                          (size_t)cap_len, (size_t)wire_len) == ROCE_OK;
 }
 
-/* Reads the VLAN tags before the IP header into w->pkt: they are part of the connection's identity.
- */
+/* Reads the VLAN tags before the IP header into w->pkt, because connections in different VLANs are
+ * different connections. */
 static void read_vlan_tags(struct dissection *w)
 {
     static const guint16 tags[] = {0x8100, 0x88A8, 0x9100};
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
-    int type = tvb_raw_offset(w->tvb) + w->base - 2; /* offset of the Ethertype after the tag */
+    /* Offset of the EtherType after the innermost tag. */
+    int type = tvb_raw_offset(w->tvb) + w->base - 2;
     struct roce_vlan found[ROCE_VLAN_MAX];
     unsigned cnt = 0;
 
@@ -115,9 +121,10 @@ static void read_vlan_tags(struct dissection *w)
 }
 
 /*
- * Reads VLAN tags and virtual network of a tunnelled packet into w->pkt: the connection has those
- * of the inner frame, not those of the outer one. The link type is unknown here, so each is tried:
- * only the right one leads to the same BTH. Returns false if the packet is not in a tunnel.
+ * For a packet in a tunnel, reads the VLAN tags of the inner frame and the identifier of the
+ * virtual network into w->pkt; both identify the connection. The link type of the outer frame is
+ * unknown here. So each type is tried; only the right one leads to the same BTH. Returns true, or
+ * false if the packet is not in a tunnel.
  */
 static bool read_tunnel_headers(struct dissection *w)
 {
@@ -150,7 +157,8 @@ static bool parse_rocev2(struct dissection *w)
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
 
-    /* IPv6 first: an IPv6 header may have a 4 where the version of an IPv4 header would be. */
+    /* Tries IPv6 first: an IPv6 packet can have a 4 at the place where an IPv4 header would have
+     * its version. */
     if (udp >= ROCE_IP6_LEN && tvb_get_uint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
         parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + ROCE_IP6_LEN, 0))
         return true;
@@ -158,13 +166,15 @@ static bool parse_rocev2(struct dissection *w)
         if (udp >= len && tvb_get_uint8(whole, udp - len) == (0x40 | len / 4) &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    /* IPv6 with extension headers: tries each length, and the codec parses the headers. */
+    /* IPv6 with extension headers: tries each possible length; roce_pkt_parse() parses the
+     * headers. */
     for (int len = ROCE_IP6_LEN + 8; len <= IP6_MAX && udp >= len; len += 8)
         if (tvb_get_uint8(whole, udp - len) >> 4 == 6 &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    w->ip_fragments = true; /* the frame has no IP header before the UDP header: Wireshark
-                             * reassembled IP fragments */
+    /* No IP header precedes the UDP header, because Wireshark reassembled the packet from IP
+     * fragments. */
+    w->ip_fragments = true;
     return parse_bth(w, 0);
 }
 
@@ -205,7 +215,7 @@ static void add_icrc(const struct dissection *w, packet_info *pinfo, proto_tree 
                                                             : PROTO_CHECKSUM_VERIFY);
 }
 
-/* Adds the headers up to the BTH. */
+/* Adds the LRH and GRH, if present, and the BTH to the tree. */
 static void add_outer_headers(const struct dissection *w, proto_tree *tree)
 {
     const struct roce_pkt *pkt = &w->pkt;
@@ -230,8 +240,8 @@ static void add_headers(const struct dissection *w, proto_tree *tree)
         roce_aeth_add(&pkt->aeth, w->tvb, pkt->off[ROCE_HDR_AETH] + w->base, tree);
 }
 
-/* Sets the Info column and the title of the tree. Skipped if neither is displayed, because it takes
- * as long as the rest of the dissection. */
+/* Sets the Info column and the title of the tree. Does nothing if neither is displayed, because
+ * building the text takes as long as the rest of the dissection. */
 static void add_info_text(const struct dissection *w, packet_info *pinfo, proto_item *item)
 {
     struct line line = {.len = 0};
@@ -287,8 +297,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
     int offset = (int)pkt->payload_off + w->base;
     const struct roce_frame_info *frame = w->tracked ? &w->frame : NULL;
 
-    /* roce_cm_add() passes the tvb to the built-in dissector, which expects it to start at the BTH.
-     */
+    /* roce_cm_add() needs a tvb that starts at the BTH, because it passes the tvb to the built-in
+     * dissector. */
     if (roce_cm_add(pkt, tvb_new_subset_remaining(w->tvb, pkt->off[ROCE_HDR_BTH] + w->base),
                     (int)pkt->payload_off - (int)pkt->off[ROCE_HDR_BTH], pinfo, sub))
         return;
@@ -299,12 +309,13 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
                          pinfo, tree);
 }
 
-/* Returns true if our fields are used: displayed, named in a filter, or needed for expert infos.
- * Adding fields is the slowest part of the dissection, and often the tree is built for other
- * protocols only. */
+/* Returns true if the tree of our protocol must be built: its fields are displayed, named in a
+ * filter, or needed for expert infos. Building it is the slowest part of the dissection, and
+ * Wireshark often builds a tree only for other protocols. */
 static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
-    if (tap_expert == 0) /* Wireshark registers this tap after our handoff routine */
+    /* Looked up here because Wireshark registers this tap after it called our handoff routine. */
+    if (tap_expert == 0)
         tap_expert = find_tap_id("expert");
     return have_tap_listener(tap_expert) ||
            (pinfo->cinfo && pinfo->cinfo->col_first[COL_EXPERT] >= 0) ||
@@ -312,8 +323,8 @@ static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
                      proto_field_is_referenced(tree, proto_expert)));
 }
 
-/* Reports expert infos without a tree, so that Wireshark's status bar shows the highest severity.
- */
+/* Reports expert infos although no tree is built, so that Wireshark's status bar shows the highest
+ * severity. */
 static void raise_packet_experts(const struct dissection *w, packet_info *pinfo)
 {
     roce_expert_add_defects(&w->pkt, w->tvb, pinfo, NULL);
@@ -325,8 +336,8 @@ static void raise_packet_experts(const struct dissection *w, packet_info *pinfo)
         roce_expert_raise(w->new_highest, pinfo);
 }
 
-/* Dissects a packet of NVIDIA's dynamically connected transport; the analysis does not support it.
- */
+/* Dissects a packet of NVIDIA's dynamically connected (DC) transport, without analysis: rnic/flow
+ * does not support DC. */
 static int dissect_dc(const struct dissection *w, packet_info *pinfo, proto_tree *tree)
 {
     proto_item *item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
@@ -359,7 +370,8 @@ static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
     if (roce_dc_is(&w->pkt))
         return dissect_dc(w, pinfo, tree);
-    /* The upper-layer dissectors need the analysis as well as the tree and the taps do. */
+    /* The result of the analysis is needed for the tree, the taps, the Info column, and the
+     * upper-layer dissectors. */
     analyze_packet(w, pinfo,
                    tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
                        w->pkt.op->kind == ROCE_KIND_READ);
@@ -395,7 +407,8 @@ static int dissect_rocev2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
     return dissect_packet(&w, pinfo, tree);
 }
 
-/* Sets source and destination in the packet list: GIDs in the form of IPv6 addresses, or LIDs. */
+/* Sets the columns source and destination of the packet list: to the GIDs, as IPv6 addresses, or
+ * without a GRH to the LIDs. */
 static void set_addresses(const struct dissection *w, packet_info *pinfo)
 {
     int grh = w->pkt.off[ROCE_HDR_GRH] + w->base;
@@ -433,7 +446,7 @@ static int dissect_native_ib(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
 {
     struct dissection w = {.tvb = tvb};
 
-    if (!parse_native_ib(&w)) { /* a raw packet (LNH 0 or 1) has no BTH */
+    if (!parse_native_ib(&w)) { /* a raw packet (LNH 0 or 1) has no BTH, so it is shown as data */
         call_dissector(data_handle, tvb, pinfo, tree);
         return (int)tvb_captured_length(tvb);
     }

@@ -13,8 +13,8 @@
  *   5. passes the payload to the upper-layer dissector (ulp.h, reassembly.h)
  *
  * Objects that live as long as the file are in wmem file scope; the tables of the taps are on the
- * heap. A packet that cannot be parsed is rejected by the dissector (it returns 0), so Wireshark
- * shows it as data. Other defects become expert infos.
+ * heap. If a packet cannot be parsed, the dissector rejects it by returning 0, and Wireshark shows
+ * it as data. Other defects become expert infos.
  */
 #ifndef PACKET_ROCE_H
 #define PACKET_ROCE_H

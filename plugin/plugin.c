@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Entry points of the plugin. Wireshark looks up these symbols when it loads roce.so. */
+/* Entry points of the plugin. Wireshark looks up the exported symbols when it loads roce.so. */
 #include "packet-roce.h"
 
 #define EXPORT __attribute__((visibility("default")))

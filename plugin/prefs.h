@@ -7,10 +7,9 @@
 #include "ws_compat.h"
 #include "analysis_store.h"
 
-/* Heuristic dissectors that are tried on payload of an unknown protocol. */
+/* Which heuristic dissectors are tried on the payload if its protocol is unknown. */
 enum roce_guess {
-    ROCE_GUESS_NONE, /* no heuristic dissector: the CM exchange or the user determines the protocol
-                      */
+    ROCE_GUESS_NONE, /* none: only the CM exchange or the user determines the protocol */
     ROCE_GUESS_ALL,  /* all dissectors in the list "infiniband.payload" */
 };
 
@@ -21,15 +20,16 @@ struct roce_prefs {
     roce_ws_bool dissect_v1;     /* dissect RoCEv1 (Ethertype 0x8915) */
     roce_ws_bool dissect_native; /* dissect frames of InfiniBand link types */
     roce_ws_bool reassemble;
-    int guess;                    /* enum roce_guess */
-    int profile;                  /* enum roce_profile as an int, for Wireshark's enumeration
-                                   * preference */
+    int guess; /* enum roce_guess */
+    /* Enum roce_profile; int because Wireshark's enumeration preferences require it. */
+    int profile;
     struct roce_store_opts store; /* options of the analysis store, set by roce_prefs_apply() */
 };
 
 extern struct roce_prefs roce_prefs;
 
-/* Registers the preferences of `proto`. Returns the module, so that ulp.c can add its table. */
+/* Registers the preferences of `proto`. Returns the preference module, to which ulp.c adds its
+ * table of QPs. */
 module_t *roce_prefs_register(int proto);
 
 /* Copies preferences into the options of the analysis store. Called when a file is opened. */

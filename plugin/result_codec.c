@@ -4,9 +4,9 @@
 #include "wire/codes.h"
 
 /*
- * The members that are encoded: P(member, default value). F(member) is the number of an earlier
- * frame, encoded as the distance to it; its default is 0. Members that most frames set come first,
- * so that the presence bits fit in few bytes.
+ * The members that are encoded. P(member, default): encoded if it differs from its default.
+ * F(member): number of an earlier frame, encoded as the distance to this frame; its default is 0.
+ * Members that most frames set are first, so that the presence bits need few bytes.
  */
 /* clang-format off */
 #define MEMBERS(P, F)                          \
@@ -60,7 +60,8 @@ enum {
 #undef P
 #undef F
 };
-/* A 64-bit varint has at most ten bytes. One varint of presence bits precedes the members. */
+/* A varint of 64 bits has at most ten bytes. A record has one for the presence bits and one for
+ * each member. */
 _Static_assert((MEMBER_CNT + 1) * 10 <= ROCE_RESULT_LEN_MAX,
                "ROCE_RESULT_LEN_MAX holds every member");
 _Static_assert(MEMBER_CNT <= 64, "a 64-bit number has a bit for each member");

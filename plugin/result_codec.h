@@ -14,16 +14,20 @@
 
 /* Properties of a frame that the first pass determines. */
 enum roce_note {
-    ROCE_NOTE_SKIP_PAYLOAD = 1u << 0,    /* duplicate payload, or dropped by the receiver */
-    ROCE_NOTE_SKIP_REASSEMBLY = 1u << 1, /* payload already placed in its message */
-    ROCE_NOTE_SRC_QP_UNKNOWN = 1u << 2,  /* source QP unknown when the frame was first read */
+    /* The payload is a duplicate, or the receiver drops the packet. */
+    ROCE_NOTE_SKIP_PAYLOAD = 1u << 0,
+    /* An earlier frame already placed this payload in its message. */
+    ROCE_NOTE_SKIP_REASSEMBLY = 1u << 1,
+    /* The source QP was unknown when the frame was first read. */
+    ROCE_NOTE_SRC_QP_UNKNOWN = 1u << 2,
 };
 
 struct roce_result_record {
     struct roce_flow_result result;
-    uint64_t delta;    /* time since the previous frame of the stream, ns; first: ROCE_NEVER_NS */
+    /* Time since the previous frame of the stream, ns; ROCE_NEVER_NS for the first. */
+    uint64_t delta;
     uint32_t notes;    /* bits of enum roce_note */
-    uint32_t msn_step; /* MSN increment since the previous AETH of this direction */
+    uint32_t msn_step; /* increase of the MSN since the previous AETH that the same side sent */
 };
 
 /* Record in which all members have their default values. */
@@ -31,11 +35,13 @@ extern const struct roce_result_record roce_result_record_empty;
 
 /*
  * Encodes the record of `frame` into `buf` of ROCE_RESULT_LEN_MAX bytes. Returns the length, at
- * least 1. Not encoded, because the reader derives them: findings, src_qpn, msg_bytes, cm_service.
+ * least 1. Does not encode findings, src_qpn, msg_bytes and cm_service, because roce_store_get()
+ * derives them.
  */
 size_t roce_result_encode(const struct roce_result_record *in, uint32_t frame, uint8_t *buf);
 
-/* Decodes a record. Returns its length. Members that are not encoded get their defaults. */
+/* Decodes a record. Returns its length in `buf`. Members that were not encoded get their default
+ * values. */
 size_t roce_result_decode(struct roce_result_record *out, uint32_t frame, const uint8_t *buf);
 
 #endif

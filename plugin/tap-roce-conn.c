@@ -56,8 +56,8 @@ static uint64_t ns_of(const nstime_t *t)
     return t->secs < 0 ? 0 : (uint64_t)t->secs * 1000000000u + (uint64_t)t->nsecs;
 }
 
-/* Counts a CM message. A CM message changes the state of the connection, but is not one of its
- * packets. */
+/* Updates the state of a connection with a CM message. The message is not counted as a packet of
+ * the connection. */
 static void conn_cm_packet(struct conn_row *conn, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg msg;
@@ -115,7 +115,8 @@ static void conn_packet(struct roce_stat_table *stat, const struct roce_tap *tap
         conn->findings[at->finding.known ? ROCE_SEV_NOTE : at->finding.severity]++;
 }
 
-/* Formats the evidence that pairs the two directions, such as "CM" or "PSNs (uncertain)". */
+/* Formats the evidence that the two directions belong to one connection, such as "CM" or "PSNs
+ * (uncertain)". */
 static void print_pairing(struct roce_stat_table *stat, const struct roce_stream_info *stream)
 {
     enum roce_pairing by = stream ? stream->pairing : ROCE_PAIRED_NOT;
@@ -156,7 +157,8 @@ static void conn_print(const void *row, struct roce_stat_table *stat)
         roce_stat_text(stat, "");
 }
 
-/* The first column has extra width, because windows sort by it and show an arrow in its header. */
+/* The first column has extra width for an arrow: windows show it in the header of the column by
+ * which they sort. */
 static const struct roce_stat_column conn_columns[] = {
     {"Stream", 10, true},        {"Service", 7, false},      {"Address A", 26, false},
     {"Address B", 26, false},    {"Packets A->B", 12, true}, {"Packets B->A", 12, true},

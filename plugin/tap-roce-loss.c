@@ -10,10 +10,11 @@
 /* ---- retransmissions by cause ------------------------------------------------------------------
  */
 
-#define CAUSE_ASKED_AGAIN ROCE_CAUSE_CNT /* READ responses that repeat data */
+/* Not a cause: row of the READ responses that repeat data. */
+#define CAUSE_ASKED_AGAIN ROCE_CAUSE_CNT
 
 struct retx_row {
-    enum roce_cause cause; /* or CAUSE_ASKED_AGAIN */
+    enum roce_cause cause; /* cause of the retransmissions, or CAUSE_ASKED_AGAIN */
     uint64_t packets, bytes, acked_before;
     uint32_t first, last;
     struct roce_hist rto;
@@ -100,7 +101,7 @@ static void nak_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
                                        ? roce_syndrome_kind(tap->pkt->aeth.syndrome)
                                        : ROCE_SYN_ACK;
 
-    /* NAKs whose request was not captured count too. */
+    /* NAKs are counted even if their request was not captured. */
     if ((kind == ROCE_SYN_NAK || kind == ROCE_SYN_RNR) &&
         !(flags & (ROCE_AN_DROPPED | ROCE_AN_COPY)))
         count_nak(stat, tap, pinfo->num, false);
@@ -185,8 +186,8 @@ static void rule_print(const void *row, struct roce_stat_table *stat)
     roce_stat_num(stat, rule->last);
 }
 
-/* Wireshark's window makes each column as wide as its text, except for the last one, so the last
- * column is not a text. */
+/* The last column is not a text, because Wireshark's window makes each column as wide as its text,
+ * except the last one. */
 static const struct roce_stat_column rule_columns[] = {
     {"Rule", 12, false},       {"Severity", 8, false},   {"Count", 8, true},
     {"First frame", 11, true}, {"Rule text", 60, false}, {"Known deviation", 15, false},

@@ -86,7 +86,7 @@ struct region_row {
     char host[64];
     uint32_t rkey;
     uint64_t first, end, requests, written, read;
-    unsigned kinds; /* bits of enum roce_kind */
+    unsigned kinds; /* kinds of requests: bit N for value N of enum roce_kind */
 };
 
 static void region_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
@@ -159,7 +159,8 @@ static struct roce_stat_table region_table = {
 /* ---- service response times --------------------------------------------------------------------
  */
 
-/* State of one table of service response times. Each window has a separate one. */
+/* Argument of srt_done(): the table of service response times of one window, and the current
+ * packet. */
 struct srt_window {
     srt_stat_table *table;
     packet_info *pinfo;

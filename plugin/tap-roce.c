@@ -6,18 +6,19 @@
 #include <string.h>
 
 #define STAT_TABLES_MAX 16
-#define STAT_GROUP_NONE REGISTER_STAT_GROUP_GENERIC /* Wireshark has no menu for this group */
+/* Tables of this group get no entry from Wireshark; the plugin adds a submenu. */
+#define STAT_GROUP_NONE REGISTER_STAT_GROUP_GENERIC
 
 struct table_row {
     GBytes *key;
-    unsigned index; /* index in Wireshark's table */
+    unsigned index; /* index of the row in Wireshark's table */
     stat_tap_table_item_type *items;
     char *cells;
     void *counts;
 };
 
-/* All registered tables. A callback of Wireshark gets only a stat_tap_table, by which its table is
- * found here. */
+/* All registered tables. find_stat_table() searches here, because a callback of Wireshark gets only
+ * the stat_tap_table. */
 static struct roce_stat_table *all[STAT_TABLES_MAX];
 static unsigned all_cnt;
 
@@ -50,7 +51,8 @@ static void free_retired_row(void *p)
     free_row(row);
 }
 
-/* Removes all rows. Their memory is kept, because open windows may still refer to the items. */
+/* Removes all rows. Keeps their memory in stat->retired, because open windows may still refer to
+ * the items. */
 static void retire_rows(struct roce_stat_table *stat)
 {
     GHashTableIter iter;
@@ -145,7 +147,8 @@ void roce_stat_ms(struct roce_stat_table *stat, uint64_t ns)
     roce_stat_text(stat, text);
 }
 
-/* Formats a duration in ms, rounded to three digits: a percentile is an estimate. */
+/* Formats a duration in ms, rounded to three digits, because a percentile of a histogram is only an
+ * estimate. */
 static void print_estimate(struct roce_stat_table *stat, uint64_t ns)
 {
     double ms = (double)ns / 1e6;
@@ -199,14 +202,15 @@ static tap_packet_status on_tap_packet(void *tapdata, packet_info *pinfo, epan_d
     return stat->touched->len ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;
 }
 
-/* Opens the window of a menu entry, as `wireshark -z NAME` does. */
+/* Opens the window of the table `name`, as `wireshark -z NAME` does. Called when the user selects
+ * the menu entry. */
 static void on_menu(ext_menubar_gui_type gui _U_, gpointer window _U_, gpointer name)
 {
     if (process_stat_cmd_arg((const char *)name))
         start_requested_stats();
 }
 
-/* Called when a window opens or its filter changes. */
+/* Called by Wireshark when a window of a table opens or its filter changes. */
 static void on_window_init(stat_tap_table_ui *ui)
 {
     struct roce_stat_table *stat = NULL;
@@ -240,8 +244,8 @@ static void on_table_reset(stat_tap_table *table)
         retire_rows(stat);
 }
 
-/* Frees the rows of a table at the last of its items. Wireshark calls this function for each item
- * when it frees a table, and frees the items itself. */
+/* Wireshark calls this function for each item of a table that it frees, and frees the items itself.
+ * At the last item, frees the rows of our table. */
 static void on_item_free(stat_tap_table *table, guint row, guint column,
                          stat_tap_table_item_type *item _U_)
 {
@@ -293,8 +297,8 @@ void roce_stat_register(struct roce_stat_table *stat)
     register_stat_tap_table_ui(&stat->ui);
 }
 
-/* Registers the submenu. Wireshark lists tables in the menu Statistics itself, among those of all
- * protocols; a submenu needs entries of the plugin. */
+/* Registers the submenu Statistics -> RoCE. Wireshark itself would list the tables in the menu
+ * Statistics, among those of all protocols; only a plugin's own entries can be in a submenu. */
 void roce_stat_menu_register(int proto)
 {
     ext_menu_t *menu = ext_menubar_register_menu(proto, "RoCE", TRUE);

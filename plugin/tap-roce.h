@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Statistics tables over the frames of the tap "roce": menu Statistics and `tshark -z roce,NAME`. A
- * table (tap-roce-conn.c, -oper.c, -loss.c) provides two callbacks: packet() counts a packet in its
- * rows, print() formats a row. This module does the rest.
+ * Statistics tables over the frames of the tap "roce", shown by the menu Statistics and by `tshark
+ * -z roce,NAME`. A table (tap-roce-conn.c, -oper.c, -loss.c) provides two callbacks: packet()
+ * counts a packet in the rows of the table, print() formats a row. This module registers the tables
+ * and calls the callbacks.
  *
- * Wireshark may read the cells at any time, so each row is formatted again whenever it changes.
- * Cells are strings because Wireshark's numeric cells have 32 bits. Numbers are right-aligned with
- * blanks, so that they sort correctly.
+ * Wireshark reads the cells at any time, so a row is formatted again whenever it changes. Cells are
+ * strings, because Wireshark's numeric cells have only 32 bits. Numbers are padded with blanks on
+ * the left, so that they sort correctly as strings.
  */
 #ifndef PLUGIN_TAP_ROCE_H
 #define PLUGIN_TAP_ROCE_H
@@ -21,7 +22,7 @@
 
 struct roce_stat_column {
     const char *name;
-    int width;  /* width in tshark, and of right-aligned text, characters */
+    int width;  /* width of the column in tshark, and of right-aligned cells, characters */
     bool right; /* right-aligned: a number or a time */
 };
 
@@ -31,33 +32,35 @@ struct roce_stat_table {
     const struct roce_stat_column *column;
     unsigned column_cnt;
     size_t row_size; /* size of the row structure, bytes */
-    /* Counts a packet in its rows, which roce_stat_row() finds. */
+    /* Counts a packet in the rows to which it belongs; roce_stat_row() returns them. */
     void (*packet)(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo);
     /* Formats a row: one call of roce_stat_text() or a similar function for each column. */
     void (*print)(const void *row, struct roce_stat_table *stat);
-    void (*reset)(void); /* called before the tap runs over the file again; may be NULL */
+    /* Called before all frames are counted again from the start; may be NULL. */
+    void (*reset)(void);
 
     /* Private to tap-roce.c. */
     stat_tap_table_ui ui;
     GHashTable *rows;
-    GPtrArray *touched; /* rows that count the current packet */
-    GSList *retired;    /* removed rows; items of an open window may still refer to them */
+    GPtrArray *touched; /* rows in which the current packet was counted */
+    GSList *retired;    /* removed rows, kept because items of an open window may refer to them */
     stat_tap_table *table;
     char *cell;  /* next cell to format */
     unsigned at; /* column index of the next cell */
 };
 
-/* Returns the row of a key; a new row is all zero. Keys are compared byte by byte. */
+/* Returns the row with the key `key` (`len` bytes, compared byte by byte). Creates the row if
+ * needed; a new row is all zero. */
 void *roce_stat_row(struct roce_stat_table *stat, const void *key, size_t len);
 
 void roce_stat_text(struct roce_stat_table *stat, const char *text);
 void roce_stat_num(struct roce_stat_table *stat, uint64_t value);
 void roce_stat_hex(struct roce_stat_table *stat, uint64_t value);
 void roce_stat_ms(struct roce_stat_table *stat,
-                  uint64_t ns); /* duration in ns; ROCE_NEVER_NS gives an empty cell */
+                  uint64_t ns); /* shows a duration in ms; ROCE_NEVER_NS: an empty cell */
 
-/* Formats six cells: minimum, mean, quantiles 50 %, 90 % and 99 %, maximum; empty without samples.
- */
+/* Formats six cells: minimum, mean, 50th, 90th and 99th percentile, and maximum, in ms. The cells
+ * are empty without samples. */
 void roce_stat_hist(struct roce_stat_table *stat, const struct roce_hist *hist);
 #define ROCE_STAT_HIST_COLUMNS                                                                     \
     {"min ms", 11, true}, {"mean ms", 11, true}, {"p50 ms", 11, true}, {"p90 ms", 11, true},       \

@@ -16,13 +16,13 @@
 #include "wire/codes.h"
 
 #define TABLE "roce.qp"
-/* Length of every SMC-R LLC message, which is also the value of its second byte. */
+/* Length of every SMC-R LLC message, bytes. The second byte of the message contains this value. */
 #define SMC_LLC_LEN 44
 
 /*
- * The upper-layer protocols: filter name of the dissector in the list "infiniband.payload", title,
- * and the TCP ports of its service IDs (0: none). Ports are from IANA; LNet's is from Linux
- * ko2iblnd.
+ * The upper-layer protocols. Columns: name of the dissector in Wireshark's heuristic list
+ * "infiniband.payload", title, and the TCP ports in the service IDs of the protocol (0: none).
+ * Source of the ports: IANA; for LNet, ko2iblnd of Lustre.
  */
 /* clang-format off */
 #define ULPS(U)                                                        \
@@ -58,7 +58,7 @@ static const value_string ulp_names[] = {
         {0, NULL},
 };
 
-/* A row of the table of QPs in the preferences. */
+/* A row of the preference that maps QPs to protocols. */
 struct qp_mapping {
     guint32 qpn; /* QP of the passive side (target or server) */
     guint32 ulp;
@@ -70,15 +70,15 @@ static dissector_handle_t builtin, data_handle;
 static dissector_table_t by_qp;
 static heur_dissector_list_t payload_list, cm_list;
 static heur_dtbl_entry_t *heuristics[ULP_CNT];
-static dissector_handle_t handles[ULP_CNT]; /* dissectors by protocol; NULL if this Wireshark lacks
-                                             * the protocol */
+/* Dissector of each protocol; NULL: this version of Wireshark does not have the protocol. */
+static dissector_handle_t handles[ULP_CNT];
 static struct qp_mapping *mappings;
 static guint mapping_cnt;
 
 /* Argument of the dissectors in `handles`. */
 struct ulp_call {
     struct infinibandinfo info;
-    bool named; /* the user named the protocol, so no CM exchange is known */
+    bool named; /* the user named the protocol; Wireshark knows no CM exchange of the connection */
     bool to_server;
 };
 
@@ -88,8 +88,8 @@ UAT_VS_DEF(qp_mapping, ulp, struct qp_mapping, guint32, ULP_NVME, "NVMe over RDM
 /* ---- calling a dissector -----------------------------------------------------------------------
  */
 
-/* Adds the conversations that a captured CM exchange would have created. NVMe and iSER read the
- * port from them. The QP that the user named is the passive side's. */
+/* Adds the conversations that a captured CM exchange would have created; the dissectors of NVMe and
+ * iSER read the port from them. The QP that the user named belongs to the passive side. */
 static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinfo)
 {
     conversation_infiniband_data *data;
@@ -119,7 +119,7 @@ static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinf
         conversation_add_proto_data(conv, proto_ib, data);
 }
 
-/* Calls the heuristic dissector of a protocol. Returns false if it rejects the payload. */
+/* Calls the heuristic dissector of a protocol. Returns true if it accepts the payload. */
 static bool call_heuristic(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                            struct infinibandinfo *info)
 {
@@ -136,8 +136,8 @@ static bool call_heuristic(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, prot
     return took;
 }
 
-/* Dissects payload as a protocol of the table "roce.qp". Each protocol needs a function, because a
- * dissector handle has no user data. */
+/* Dissects payload as protocol `ulp`, one of the table "roce.qp". A dissector handle has no user
+ * data, so each protocol has a separate function that calls this one. */
 static int dissect_ulp(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        void *data)
 {
@@ -200,7 +200,8 @@ static enum ulp ulp_of_mapping(packet_info *pinfo, bool *to_server)
     return ULP_NONE;
 }
 
-/* Returns true if the protocol is known without looking at the payload. */
+/* Returns true if the protocol is known without inspecting the payload: from Decode As, the
+ * preferences or the CM exchange. */
 static bool is_ulp_known(const struct roce_frame_info *frame, packet_info *pinfo)
 {
     bool to_server;
@@ -224,11 +225,11 @@ static bool is_smc_llc(const struct roce_pkt *pkt)
 static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, proto_tree *tree)
 {
     memset(info, 0, sizeof(*info));
-    ROCE_WS_SENDS_ARE_WHOLE(info); /* if SENDs are reassembled, this dissector does it */
+    ROCE_WS_SENDS_ARE_WHOLE(info); /* this plugin reassembles SENDs itself */
     info->payload_tree = tree;
     info->opCode = pkt->bth.opcode;
     info->packet_seq_num = pkt->bth.psn;
-    /* pad_count stays 0, because the payload is passed without its pad. */
+    /* pad_count stays 0, because the payload is passed on without its pad bytes. */
     if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
         info->reth_remote_key = pkt->reth.rkey;
         info->reth_remote_address = pkt->reth.va;
@@ -236,7 +237,8 @@ static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, p
     }
 }
 
-/* Passes the payload to its dissector. Returns false if none accepts it. */
+/* Finds the dissector for the payload and calls it. Returns true if a dissector accepts the
+ * payload. */
 static bool dissect_payload(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                             struct ulp_call *call, tvbuff_t *tvb, packet_info *pinfo,
                             proto_tree *tree)
@@ -278,13 +280,13 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
     pinfo->srcport = roce_pkt_has(pkt, ROCE_HDR_DETH)  ? pkt->deth.src_qp
                      : frame && !frame->src_qp_unknown ? frame->result.src_qpn
                                                        : ROCE_QPN_UNKNOWN;
-    if (tree && PTREE_DATA(tree)->visible) { /* stores the QP numbers for the Decode As dialog */
+    if (tree && PTREE_DATA(tree)->visible) { /* store the QPNs for the Decode As dialog */
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 0, GUINT_TO_POINTER(pinfo->destport));
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
     }
     fill_info(&call.info, pkt, tree);
-    /* Duplicate payload is not passed on: dissectors with conversation state would count it twice.
-     */
+    /* Do not pass on duplicate payload: dissectors that keep state for a conversation would count
+     * it twice. */
     if (roce_prefs.reassemble && frame && pkt->op->kind == ROCE_KIND_SEND &&
         pkt->op->pos != ROCE_POS_ONLY && is_ulp_known(frame, pinfo)) {
         tvbuff_t *whole = roce_reassembly_add(pkt, frame, payload, pinfo, tree);
@@ -305,10 +307,10 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
  */
 
 /*
- * Returns a copy of the CM message with the active side's communication ID as transaction ID. The
- * built-in dissector matches replies by transaction ID and address only, so it would match a reply
- * with the wrong REQ if two REQs have the same ID, or if the right REQ was not captured. The
- * communication ID is also in the replies, and it is unique.
+ * Returns a copy of a CM message in which the active side's communication ID replaces the
+ * transaction ID. The built-in dissector matches replies with REQs by transaction ID and address
+ * only. It would choose the wrong REQ if two REQs have the same transaction ID, or if the right REQ
+ * was not captured. The communication ID is unique, and replies contain it as well.
  */
 static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
                                    packet_info *pinfo)
@@ -329,8 +331,9 @@ static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roc
     return tvb_new_child_real_data(tvb, copy, (guint)len, (gint)tvb_reported_length(tvb));
 }
 
-/* Calls the built-in dissector, because upper-layer dissectors need the conversations that it
- * creates from CM messages. Restores columns, layers and addresses, which it changes. */
+/* Passes a CM message to the built-in dissector, because upper-layer dissectors need the
+ * conversations that it creates. Then restores columns, layers and addresses, which the built-in
+ * dissector changes. */
 static void feed_builtin_dissector(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
                                    packet_info *pinfo)
 {
@@ -349,7 +352,7 @@ static void feed_builtin_dissector(tvbuff_t *tvb, unsigned mad, const struct roc
     }
     CATCH_NONFATAL_ERRORS
     {
-        /* The built-in dissector failed on this message: its conversation is then missing. */
+        /* The built-in dissector failed on this message, so it created no conversation. */
     }
     ENDTRY;
     col_set_writable(pinfo->cinfo, -1, writable);

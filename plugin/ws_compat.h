@@ -26,7 +26,8 @@ typedef bool roce_ws_bool;
 typedef gboolean roce_ws_bool;
 #endif
 
-/* User data of conversation filters; Wireshark 4.0 has no such argument. */
+/* Last parameter of the callbacks of conversation filters. Wireshark 4.0 does not have this
+ * parameter. */
 #if ROCE_WS_AT_LEAST(4, 2)
 #define ROCE_WS_USER_DATA , void *user_data _U_
 #else
@@ -41,8 +42,8 @@ typedef gboolean roce_ws_bool;
 #endif
 
 /*
- * From 4.6 on, an upper-layer dissector may require reassembled SENDs and reject the payload unless
- * `info` (struct infinibandinfo) states that its caller reassembles. SMB Direct does by default.
+ * From 4.6 on, an upper-layer dissector can reject the payload unless `info` (struct
+ * infinibandinfo) states that the caller reassembles SENDs. SMB Direct does so by default.
  */
 #if ROCE_WS_AT_LEAST(4, 6)
 #define ROCE_WS_SENDS_ARE_WHOLE(info) ((info)->do_rc_send_reassembling = true)
@@ -50,8 +51,8 @@ typedef gboolean roce_ws_bool;
 #define ROCE_WS_SENDS_ARE_WHOLE(info) ((void)(info))
 #endif
 
-/* Adds a duration. Up to 4.4 Wireshark formats it as "N.N seconds" when it is displayed; from 4.6
- * on the same text is made here. */
+/* Adds a duration, displayed as "N.N seconds". Up to 4.4, Wireshark formats durations so itself;
+ * from 4.6 on, this function does. */
 static inline proto_item *roce_ws_add_time(proto_tree *tree, int field, tvbuff_t *tvb, int offset,
                                            int len, uint64_t ns)
 {

@@ -6,7 +6,8 @@
 
 #define GUARD_BYTE 0xA5
 
-static uint8_t frame[ROCE_FRAME_MAX]; /* latest frame that fixture_out() returned */
+/* Latest frame that fixture_out() parsed; its packet points into this buffer. */
+static uint8_t frame[ROCE_FRAME_MAX];
 
 struct rnic_attr fixture_device_attr(const struct pktgen *gen)
 {
@@ -15,7 +16,7 @@ struct rnic_attr fixture_device_attr(const struct pktgen *gen)
     memcpy(attr.mac, gen->dmac, 6);
     memcpy(attr.gid[0].gid, gen->dgid, 16);
     attr.gid[0].type = gen->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    attr.seed = 1; /* fixed seed: tests use equal keys and QPNs in each run */
+    attr.seed = 1; /* fixed, so that keys and QPNs are the same in each run */
     return attr;
 }
 

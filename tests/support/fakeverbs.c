@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* verbs.h defines these function names as macros. */
+/* verbs.h defines macros with these names, so undefine them before the functions are defined. */
 #undef ibv_query_port
 #undef ibv_reg_mr
 
@@ -24,19 +24,21 @@ static bool failing;
 static struct ibv_mr *mrs[MRS];
 static unsigned mr_cnt;
 
-/* the pending asynchronous event; existing QPs */
+/* pipe that is readable while an asynchronous event is pending, the event's type and QPN; existing
+ * QPs */
 static int event_pipe[2] = {-1, -1};
 static enum ibv_event_type event_type;
 static unsigned event_qpn;
 static struct ibv_qp *qps[16];
 static unsigned qp_cnt;
 
-/* CQ that is armed; CQ whose notification was not fetched */
+/* `armed`: CQ for which a notification was requested. `notifying`: CQ whose notification was not
+ * fetched yet. Both may be NULL. */
 static struct ibv_cq *armed, *notifying;
 
 static void set_object_ops(struct ibv_context *ctx);
 
-/* completions in the order of polling; posted receives */
+/* `wc`: completions in the order in which they are polled. `waiting`: posted receives. */
 static struct ibv_wc wc[WCS];
 static unsigned wc_cnt;
 static struct waiting {
@@ -111,8 +113,8 @@ static int poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *out)
     return (int)cnt;
 }
 
-/* Returns whether a buffer is inside the region of its key. The agent's clients may pass any
- * address. */
+/* Returns whether a buffer is inside the region with its L_Key. Needed because clients of the agent
+ * can name any address. */
 static bool is_registered(const struct ibv_sge *sge)
 {
     for (unsigned i = 0; i < mr_cnt; i++) {
@@ -382,7 +384,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     return qp;
 }
 
-/* Destroys a QP with its posted receives and completions. */
+/* Destroys a QP. Drops its posted receives and its completions. */
 int ibv_destroy_qp(struct ibv_qp *qp)
 {
     unsigned kept = 0;
@@ -491,7 +493,7 @@ static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bin
     return 0;
 }
 
-/* Sets the functions of ibv_context_ops that objects other than QPs and CQs need. */
+/* Sets the functions in ibv_context_ops for memory windows, SRQs and CQ notifications. */
 static void set_object_ops(struct ibv_context *ctx)
 {
     ctx->ops.req_notify_cq = req_notify_cq;

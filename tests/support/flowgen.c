@@ -7,11 +7,11 @@
 
 #define VA      UINT64_C(0x7F0000001000)
 #define RKEY    0x1234u
-#define TIMEOUT UINT64_C(67108864) /* ACK timeout of code 14, ns */
+#define TIMEOUT UINT64_C(67108864) /* local ACK timeout with code 14, ns */
 
 static const uint8_t mac[2][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2}};
 
-/* Returns payload bytes for a PSN. The bytes differ at each offset within a packet. */
+/* Returns payload for the packet with this PSN. Bytes at different offsets in a packet differ. */
 static const uint8_t *pattern(uint32_t psn)
 {
     static uint8_t bytes[8192 + 256];
@@ -290,8 +290,7 @@ struct roce_cm_msg flowgen_cm_req(struct flowgen *g)
     m.req.local_comm_id = g->conn.qpn[0];
     m.req.service_id = roce_cm_sid(ROCE_CM_PS_TCP, 7471);
     m.req.local_qpn = g->conn.qpn[0];
-    m.req.starting_psn =
-        g->conn.psn[1]; /* PSN that the active side expects from the passive side */
+    m.req.starting_psn = g->conn.psn[1]; /* first PSN that the passive side must send */
     m.req.responder_resources = 4;
     m.req.initiator_depth = 4;
     m.req.mtu = roce_mtu_code(g->mtu);
@@ -378,16 +377,16 @@ void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages)
         case 1: flowgen_write(g, side, len); break;
         case 2: flowgen_read(g, side, len); break;
         case 3: flowgen_atomic(g, side); break;
-        case 4: { /* two messages with one acknowledgement */
+        case 4: { /* two messages acknowledged by one ACK */
             flowgen_message(g, side, ROCE_KIND_SEND, len);
             flowgen_write(g, side, rng_below(rng, 3000));
             break;
         }
-        default: { /* receiver that is not ready */
+        default: { /* RNR NAK, wait, retransmission */
             uint32_t psn = flowgen_message(g, side, ROCE_KIND_SEND, 100);
             struct roce_pkt p = flowgen_resp(g, !side, ROCE_OP_RC_ACK, psn, 0);
 
-            p.aeth.syndrome = ROCE_SYNDROME_RNR | 14; /* RNR NAK with a timer of 1.28 ms */
+            p.aeth.syndrome = ROCE_SYNDROME_RNR | 14; /* RNR timer code 14: 1.28 ms */
             p.aeth.msn = (p.aeth.msn - 1) & ROCE_PSN_MASK;
             flowgen_put(g, !side, &p);
             flowgen_wait(g, roce_rnr_ns(14) + rng_below(rng, 1000000));
@@ -414,7 +413,8 @@ size_t flowgen_lossy(struct flowgen *g, struct rng *rng, uint32_t packets, uint3
     packets -= packets % MESSAGE_PKTS;
     while (una < packets) {
         if (nak_coming &&
-            nak_in-- == 0) { /* the requester goes back when the sequence NAK arrives */
+            /* The sequence NAK arrives now: the requester retransmits from its PSN. */
+            nak_in-- == 0) {
             nak_coming = false;
             flowgen_ack(g, 1, base + nak_at, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
             if (una < nak_at)
@@ -465,7 +465,7 @@ size_t flowgen_lossy(struct flowgen *g, struct rng *rng, uint32_t packets, uint3
         }
         if (nak_coming)
             continue;
-        if (sent > una) { /* no response: the ACK timer expires */
+        if (sent > una) { /* nothing more arrives: the requester's ACK timer expires */
             flowgen_wait(g, TIMEOUT);
             if (cnt < cap)
                 out[cnt] = (struct flowgen_loss){(base + una) & ROCE_PSN_MASK, true};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Flow generator: conversations between two RNICs, packet by packet, made with the packet builder.
- * By default they obey the specification. A test alters a packet before flowgen_put(), or omits
- * one. The generator keeps the frames, so a test can analyse one conversation whole, cut, or
- * without some frames.
+ * Flow generator: builds a conversation between two RNICs packet by packet, for tests of rnic/flow.
+ * Without changes, the conversation obeys the specification. A test alters or omits a packet before
+ * it calls flowgen_put(). The generator stores the frames, so a test can analyse the whole
+ * conversation, the first part of it, or all but some frames.
  *
  *   struct flowgen g;
  *   flowgen_init(&g);
@@ -25,7 +25,7 @@
 struct flowgen_conn {
     uint32_t qpn[2];
     uint32_t psn[2]; /* PSN of each side's next request */
-    uint32_t msn[2]; /* number of each side's messages that the peer completed */
+    uint32_t msn[2]; /* MSN: number of messages of each side that the peer has completed */
     uint16_t sport;
 };
 
@@ -39,12 +39,13 @@ struct flowgen_frame {
 struct flowgen {
     struct flowgen_conn conn; /* current connection; a test may replace it */
     enum roce_encap encap;
-    enum roce_svc svc; /* transport service of flowgen_req(); RC by default */
+    enum roce_svc svc; /* transport service of the requests that flowgen_req() builds; default RC */
     uint32_t mtu;
-    uint64_t now, step; /* time of the next packet and interval between packets, ns */
+    uint64_t now, step; /* time of the next packet, and time between two packets, ns */
     uint16_t ip_id[2];
     uint64_t tid;
-    struct roce_cm_req req; /* CM messages of flowgen_connect(); a test may change them first */
+    /* REQ and REP that flowgen_connect() sends; a test can change them before. */
+    struct roce_cm_req req;
     struct roce_cm_rep rep;
     struct flowgen_frame *frame;
     size_t frame_cnt, frame_cap;
@@ -53,54 +54,58 @@ struct flowgen {
 };
 
 void flowgen_init(struct flowgen *g);
-/* Starts a conversation whose UDP source port shows that both QPs belong together. */
+/* Starts a conversation in which the UDP source port is the port that Linux computes from both
+ * QPNs. This port shows that the two directions are one connection. */
 void flowgen_begin(struct flowgen *g);
 void flowgen_free(struct flowgen *g);
 
-/* Returns connection `n`. Its QPNs, PSNs and source port differ from those of all other
- * connections. */
+/* Returns the parameters of connection number `n`. QPNs and source port differ from those of all
+ * other connections. `psn0`, `psn1`: first PSN of each side. */
 struct flowgen_conn flowgen_conn_of(uint32_t n, uint32_t psn0, uint32_t psn1);
 
-/* Returns the UDP source port that Linux computes from the two QPNs. The port shows that two
- * directions are one connection. */
+/* Returns the UDP source port that Linux computes from the two QPNs. Both directions of a
+ * connection have the same port. */
 uint16_t flowgen_linux_sport(uint32_t qpn0, uint32_t qpn1);
 
-/* Returns the next request of a side with `len` bytes of payload; a READ requests `len` bytes. Last
- * and Only packets request an ACK; RETH, AtomicETH and Q_Key have valid values. Advances the PSN of
- * the side. */
+/* Returns the next request packet of `side`, with `len` bytes of payload; for a READ, `len` is the
+ * length to read. Last and Only packets request an ACK. RETH, AtomicETH and Q_Key have valid
+ * values. Advances the PSN of the side. */
 struct roce_pkt flowgen_req(struct flowgen *g, int side, uint8_t opcode, uint32_t len);
 
-/* Returns a response by `side` to PSN `psn` of the other side, without credits, with the current
- * MSN. */
+/* Returns a response packet that `side` sends to PSN `psn` of the other side. The AETH has the
+ * current MSN and no valid credit count. */
 struct roce_pkt flowgen_resp(struct flowgen *g, int side, uint8_t opcode, uint32_t psn,
                              uint32_t len);
 
-/* Sends the packet `step` after the previous one. */
+/* Send a packet, g->step ns after the previous packet. flowgen_put_as() passes `build_flags` to the
+ * packet builder, for example to keep defects. */
 void flowgen_put(struct flowgen *g, int side, const struct roce_pkt *pkt);
 void flowgen_put_as(struct flowgen *g, int side, const struct roce_pkt *pkt, unsigned build_flags);
-/* Sends the latest frame again, byte for byte. */
+/* Appends a copy of the latest frame, as if it was captured twice. */
 void flowgen_copy(struct flowgen *g);
 void flowgen_wait(struct flowgen *g, uint64_t ns);
 
-/* Sends an ACK, NAK or RNR NAK by `side` for `psn`. */
+/* Sends an ACK, NAK or RNR NAK with PSN `psn` from `side`. */
 void flowgen_ack(struct flowgen *g, int side, uint32_t psn, uint8_t syndrome);
-/* Sends an ACK by `side` for all packets that its peer sent. */
+/* Sends an ACK from `side` for all requests that the other side sent. */
 void flowgen_ack_all(struct flowgen *g, int side);
 
-/* Send whole messages with their acknowledgements or responses. */
+/* Send a whole message or operation of `side`, including the ACK or the responses of the other
+ * side. */
 void flowgen_send(struct flowgen *g, int side, uint32_t len);
 void flowgen_write(struct flowgen *g, int side, uint32_t len);
 void flowgen_read(struct flowgen *g, int side, uint32_t len);
 void flowgen_atomic(struct flowgen *g, int side);
 
-/* Sends the packets of a SEND or WRITE without the ACK. Returns the PSN of the first one. */
+/* Sends the packets of a SEND or WRITE, but not the ACK. Returns the PSN of the first packet. */
 uint32_t flowgen_message(struct flowgen *g, int side, enum roce_kind kind, uint32_t len);
-/* Sends the responses first..last (offsets) to the READ of `len` bytes at `psn`. */
+/* Sends some responses to the READ of `len` bytes whose first PSN is `psn`: the responses number
+ * `first` to `last`, counted from 0. */
 void flowgen_read_resp(struct flowgen *g, int side, uint32_t psn, uint32_t len, uint32_t first,
                        uint32_t last);
 
-/* Functions for CM messages: flowgen_mad() returns a MAD of `side`; flowgen_connect() sends REQ,
- * REP and RTU for `conn`. */
+/* Functions for CM messages. flowgen_mad() returns a packet with a MAD from `side`.
+ * flowgen_connect() sends REQ, REP and RTU for g->conn. */
 struct roce_pkt flowgen_mad(struct flowgen *g, int side, const uint8_t mad[256]);
 void flowgen_cm(struct flowgen *g, int side, const struct roce_cm_msg *msg);
 struct roce_cm_msg flowgen_cm_req(struct flowgen *g);
@@ -111,16 +116,17 @@ void flowgen_disconnect(struct flowgen *g);
 /* Sends a random conversation of `messages` messages in both directions. */
 void flowgen_random(struct flowgen *g, struct rng *rng, unsigned messages);
 
-/* One go-back of flowgen_lossy(), as the requester sees it. */
+/* One retransmission (go-back-N) of the requester in flowgen_lossy(). */
 struct flowgen_loss {
     uint32_t psn; /* first PSN that the requester retransmits */
-    bool timeout; /* cause: a timeout if true, else a sequence NAK */
+    bool timeout; /* true: caused by a timeout; false: caused by a sequence NAK */
 };
 
 /*
- * Sends `packets` packets of WRITEs from side 0 with go-back-N, captured at side 0. `permille` of a
- * thousand packets are lost, of the requests and of the responses. Stores the first `cap` go-backs
- * in `out`, in order, and returns their number.
+ * Sends `packets` packets of WRITEs from side 0, as a capture at side 0 shows them. Of the requests
+ * and of the responses, `permille` of a thousand packets are lost, and the requester retransmits
+ * with go-back-N. Stores the first `cap` retransmissions in `out`, in order. Returns the number of
+ * all retransmissions.
  */
 size_t flowgen_lossy(struct flowgen *g, struct rng *rng, uint32_t packets, uint32_t permille,
                      struct flowgen_loss *out, size_t cap);

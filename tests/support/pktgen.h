@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Packet generator: packets of one peer on one connection. A struct pktgen contains the properties
- * that all packets share. Each function returns the model of one packet, which a test may change
- * before it builds the frame.
+ * that all packets share. Each function returns one packet as a struct roce_pkt. A test can change
+ * it before it builds the frame.
  */
 #ifndef TEST_PKTGEN_H
 #define TEST_PKTGEN_H
@@ -20,11 +20,11 @@ struct pktgen {
     uint32_t dest_qp;
 };
 
-/* Sets a peer and a device with addresses for `encap` (V1, V2_IP4 or V2_IP6), and destination QPN
- * 0x11. */
+/* Initializes the generator with addresses of a peer and a device for `encap` (V1, V2_IP4 or
+ * V2_IP6), and with destination QPN 0x11. */
 void pktgen_init(struct pktgen *gen, enum roce_encap encap);
 
-/* Returns a packet without payload; the headers after the BTH are zero. */
+/* Returns a packet without payload. All fields of the headers after the BTH are 0. */
 struct roce_pkt pktgen_pkt(const struct pktgen *gen, uint8_t opcode, uint32_t psn);
 
 /* Returns a packet with payload. The caller owns the payload and keeps it until the frame is built.
@@ -32,7 +32,7 @@ struct roce_pkt pktgen_pkt(const struct pktgen *gen, uint8_t opcode, uint32_t ps
 struct roce_pkt pktgen_data(const struct pktgen *gen, uint8_t opcode, uint32_t psn,
                             const void *payload, uint32_t len);
 
-/* Returns a WRITE First or WRITE Only. */
+/* Returns a packet with RETH and payload: WRITE First or WRITE Only, as `opcode` says. */
 struct roce_pkt pktgen_write(const struct pktgen *gen, uint8_t opcode, uint32_t psn, uint64_t va,
                              uint32_t rkey, uint32_t dma_len, const void *payload, uint32_t len);
 
@@ -43,8 +43,8 @@ struct roce_pkt pktgen_read(const struct pktgen *gen, uint32_t psn, uint64_t va,
 struct roce_pkt pktgen_atomic(const struct pktgen *gen, uint8_t opcode, uint32_t psn, uint64_t va,
                               uint32_t rkey, uint64_t swap_add, uint64_t compare);
 
-/* A built frame. If the model is invalid, which is a mistake of the test, building ends the test
- * program. */
+/* A frame that was built. If the packet is invalid, which is a mistake of the test, building it
+ * ends the test program. */
 struct pktgen_frame {
     uint8_t bytes[ROCE_FRAME_MAX];
     size_t len;
@@ -52,8 +52,8 @@ struct pktgen_frame {
 
 void pktgen_build(const struct roce_pkt *pkt, struct pktgen_frame *frame);
 
-/* Recomputes the ICRC after a test changed bytes of the frame. Returns false if the frame is not a
- * RoCE packet. */
+/* Recomputes the ICRC after a test changed bytes of the frame. Returns true, or false if the frame
+ * is not a RoCE packet. */
 bool pktgen_seal(struct pktgen_frame *frame);
 
 /* Parses the frame as a receiver does. *pkt points into the frame, which must outlive it. */

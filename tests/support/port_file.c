@@ -15,11 +15,11 @@ struct file_port {
     pcap_t *in;
     FILE *out;
     uint8_t buf[PCAPNG_OVERHEAD(1) + ROCE_FRAME_MAX];
-    /* next frame, already read from the file */
+    /* the next frame, already read from the file */
     struct rnic_frame next;
-    int end;          /* reason why there is no next frame: -ENODATA or -EIO; 0 if `next` is
-                       * valid */
-    uint64_t started; /* time `now` of the first recv(), ns; 0: not called yet */
+    /* 0 if `next` is valid; otherwise the reason why there is no next frame: -ENODATA or -EIO. */
+    int end;
+    uint64_t started; /* time of the first call of recv(), ns; 0: not called yet */
     uint64_t first;   /* time stamp of the first frame, ns */
     struct rnic_port_stats stats;
 };
@@ -41,13 +41,13 @@ static void advance(struct file_port *file)
         .data = data,
         .len = head->caplen,
         .flags = head->len > head->caplen ? RNIC_FRAME_CUT : 0,
-        /* tv_usec contains nanoseconds, the precision set for the handle */
+        /* tv_usec contains nanoseconds, because the file was opened with nanosecond precision */
         .stamp = (uint64_t)head->ts.tv_sec * 1000000000u + (uint64_t)head->ts.tv_usec,
     };
 }
 
-/* Returns the time at which the next frame is due. A frame captured earlier than the first one is
- * due at once. */
+/* Returns the time at which the next frame must be received, ns. A frame with an earlier timestamp
+ * than the first frame is due at once. */
 static uint64_t due(const struct file_port *file)
 {
     return file->next.stamp > file->first ? file->started + (file->next.stamp - file->first)
@@ -151,7 +151,7 @@ static void file_close(struct rnic_port *port)
 
 static void file_drop(struct rnic_port *port)
 {
-    (void)port; /* the child's copies of the descriptors are closed when it ends */
+    (void)port; /* nothing to do: the descriptors of the child are closed when it ends */
 }
 
 static int open_in(struct file_port *file, const char *path, struct error *why)
@@ -160,7 +160,7 @@ static int open_in(struct file_port *file, const char *path, struct error *why)
 
     file->in = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, text);
     if (!file->in) {
-        error_set(why, "%s", text); /* the text contains the name of the file */
+        error_set(why, "%s", text); /* libpcap's text already contains the name of the file */
         return -EINVAL;
     }
     if (pcap_datalink(file->in) != DLT_EN10MB) {

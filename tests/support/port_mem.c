@@ -14,13 +14,14 @@ struct slot {
     uint8_t data[ROCE_FRAME_MAX];
 };
 
-/* Frames in transit in one direction: a ring buffer. */
+/* Ring buffer of the frames in transit in one direction. */
 struct lane {
     struct slot *slot;
     unsigned first;
     unsigned cnt;
-    int ready_fd; /* descriptor that is readable while frames wait, or when the ring has room
-                   * again */
+    /* Descriptor of the receiving side: readable while frames wait, or when a full ring of its own
+     * frames has free slots again. */
+    int ready_fd;
 };
 
 struct wire {
@@ -28,7 +29,8 @@ struct wire {
     unsigned depth;
     unsigned open;       /* bit set of the open sides */
     struct lane lane[2]; /* lane[i] contains the frames to side i */
-    bool waits[2];       /* waits[i]: the lane from side i was full */
+    /* waits[i]: side i found the ring of its frames full and waits for a free slot. */
+    bool waits[2];
 };
 
 struct side {
@@ -162,7 +164,8 @@ static void mem_close(struct rnic_port *port)
     wire->open &= ~(1u << side->number);
     last = wire->open == 0;
     if (!last)
-        tell(wire->lane[1 - side->number].ready_fd); /* wakes a sender that waits for room */
+        /* Wakes the other side if it waits for a free slot. */
+        tell(wire->lane[1 - side->number].ready_fd);
     pthread_mutex_unlock(&wire->lock);
     free(side);
     if (last)
@@ -171,7 +174,7 @@ static void mem_close(struct rnic_port *port)
 
 static void mem_drop(struct rnic_port *port)
 {
-    (void)port; /* the child may use the other side */
+    (void)port; /* nothing to do: the child may use the other side */
 }
 
 int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct error *why)

@@ -162,8 +162,8 @@ void qp_pair_connect(struct qp_pair *pair)
             struct qp_pair_side *side = &pair->side[s];
             struct rnic_qp_attr attr = side->attr[i];
 
-            /* The peer of an XRC initiator is a target, and the peer of a target is an initiator.
-             */
+            /* With XRC, an initiator is connected to a target of the other side, and a target to an
+             * initiator. */
             if (side->target[i] != side->qp[i])
                 attr.dest_qpn += QP_PAIR_TARGET;
             for (unsigned k = 0; k < 3; k++) {
@@ -282,14 +282,15 @@ void qp_pair_check_tally(struct qp_pair *pair)
         EXPECT_EQ(c.resp_rnr_nak, simnet_count(net, me, SIMNET_BIT(NAK_RNR), SIMNET_SENT));
         EXPECT_EQ(c.resp_invalid_request + c.resp_remote_access_errors + c.resp_operational_errors,
                   simnet_count(net, me, SIMNET_BIT(NAK_FATAL), SIMNET_SENT));
-        /* checks only an upper bound; sim/traffic.c checks the exact numbers with an oracle */
+        /* only an upper bound is known here; sim/traffic.c checks the exact numbers with an oracle
+         * (requester_oracle.h) */
         CU_ASSERT(c.packet_seq_err <=
                   simnet_count(net, peer, SIMNET_BIT(NAK_SEQ), SIMNET_DELIVERED));
         CU_ASSERT(c.rnr_nak_retry_err <=
                   simnet_count(net, peer, SIMNET_BIT(NAK_RNR), SIMNET_DELIVERED));
         EXPECT_EQ(c.rx_not_roce, 0);
         EXPECT_EQ(c.rx_no_request, 0);
-        /* Every valid request was executed, or refused and counted. */
+        /* Every valid request was executed, or refused, and one counter shows which. */
         if (c.resp_invalid_request + c.resp_remote_access_errors + c.resp_operational_errors == 0 &&
             c.rx_no_qp == 0)
             EXPECT_EQ(c.rx_send_requests + c.rx_write_requests + c.rx_read_requests +

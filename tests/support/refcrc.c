@@ -5,8 +5,9 @@
 
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Returns the CRC-32 by polynomial division, bit by bit: most significant coefficient first, bits
- * of a byte least significant first. The remainder is complemented and bit-reversed. */
+/* Returns the CRC-32, computed by polynomial division, one bit at a time. The bits of a byte are
+ * processed from the least significant on. At the end the remainder is complemented and its bits
+ * are reversed. */
 uint32_t ref_crc32(const uint8_t *p, size_t len)
 {
     uint32_t reg = 0xFFFFFFFF, out = 0;
@@ -23,7 +24,8 @@ uint32_t ref_crc32(const uint8_t *p, size_t len)
 
 /* clang-format off */
 
-/* Fields that routers and switches may change: {header, byte of the header, bit, width}. */
+/* Fields that routers and switches are allowed to change, so the ICRC is computed with ones in
+ * their place: {header, byte in the header, bit, width}. */
 static const struct {
     enum roce_hdr hdr;
     unsigned byte, bit, width;

@@ -10,7 +10,8 @@ static enum rnic_mem fake_mem(void *ctx, uint32_t key, uint64_t va, uint64_t len
 {
     struct requester_fixture *fake = ctx;
 
-    CU_ASSERT(len > 0); /* rnic_transport_ops.translate requires len > 0 */
+    /* The requester must not call translate() with len 0 (rnic_transport_ops). */
+    CU_ASSERT(len > 0);
     CU_ASSERT((access & ~(unsigned)RNIC_ACCESS_LOCAL_WRITE) == 0);
     if (key != REQUESTER_KEY || fake->key_gone)
         return RNIC_MEM_KEY;
@@ -141,13 +142,14 @@ struct roce_pkt requester_out(struct requester_fixture *fake)
         pkt.bth.opcode = 0xFF;
         return pkt;
     }
-    /* Checks the fields that all requests share (R044, R045, R057). */
+    /* Check the fields that have the same value in all requests (R044, R045, R057). */
     EXPECT_EQ(pkt.bth.dest_qp, REQUESTER_PEER_QPN);
     EXPECT_EQ(pkt.bth.migreq, 1);
     EXPECT_EQ(pkt.bth.pkey, 0xFFFF);
     EXPECT_EQ(pkt.bth.tver, 0);
     CU_ASSERT(roce_opcode_is_request(pkt.op));
-    if (pkt.op->payload == ROCE_PAYLOAD_MTU) /* First and Middle packets are full (R038) */
+    /* First and Middle packets have a full path MTU of payload (R038). */
+    if (pkt.op->payload == ROCE_PAYLOAD_MTU)
         EXPECT_EQ(pkt.payload_len, fake->req.attr.path_mtu);
     return pkt;
 }

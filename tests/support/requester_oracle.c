@@ -40,8 +40,8 @@ static void count(struct oracle_view *v, enum oracle_count what)
     v->cnt[what].most++;
 }
 
-/* Returns whether the timer may have expired: at the earliest T after its start, or 2T if it has
- * already expired once (R150). */
+/* Returns whether the ACK timer can have expired by `now`: at the earliest T after its start, or 2T
+ * if it already expired once without progress (R150). */
 static bool may_have_fired(const struct requester_oracle *w, const struct oracle_view *v,
                            uint64_t now)
 {
@@ -64,8 +64,8 @@ static bool alike(const struct oracle_view *a, const struct oracle_view *b)
            a->patient == b->patient && a->armed == b->armed;
 }
 
-/* Merges explanations whose states allow the same further packets. The counters of the result are
- * ranges that include both. */
+/* Merges explanations with the same state, which therefore allow the same further packets. The
+ * counters of the merged explanation become ranges that include those of both. */
 static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {
@@ -86,8 +86,8 @@ static void merge(struct requester_oracle *w)
     }
 }
 
-/* Adds a copy of each explanation in which the timer has expired although no packet shows the
- * expiry. */
+/* For each explanation in which the ACK timer can have expired by `now`, adds a copy in which it
+ * did, although no packet shows it. */
 static void fork(struct requester_oracle *w, uint64_t now)
 {
     unsigned cnt = w->view_cnt;
@@ -104,7 +104,8 @@ static void fork(struct requester_oracle *w, uint64_t now)
     }
 }
 
-/* Removes the explanations that do not fit. Reports the problem `what` if none remains. */
+/* Removes the explanations i for which fits[i] is false. If none remains, fails the test with the
+ * text `what`. */
 static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint32_t psn,
                  uint64_t now, const char *what)
 {
@@ -139,7 +140,8 @@ static bool is_fetch(const struct roce_pkt *pkt)
     return pkt->op->kind != ROCE_KIND_SEND && pkt->op->kind != ROCE_KIND_WRITE;
 }
 
-/* Records the requests at the positions from `at` on at their first transmission. */
+/* Records a request at its first transmission: it has `cnt` positions from `at` on. `fetch`: it is
+ * a READ or atomic. */
 static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fetch)
 {
     if (at + cnt > w->cap) {
@@ -152,14 +154,15 @@ static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fe
         w->end[w->max] = fetch ? at + cnt : 0;
 }
 
-/* Returns whether an explanation allows the transmission of position `at` at this time. */
+/* Returns whether explanation `v` allows the requester to send position `at` at time `now`. Changes
+ * the state in `v` if the packet shows that the timer expired. */
 static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                   uint64_t now)
 {
     if (v->waits) {
         v->waits = false;
-        return at == v->nxt && now >= v->wait_over; /* after an RNR NAK, the requester waits for
-                                                     * the RNR timer (R156) */
+        /* After an RNR NAK, the requester waits for the RNR timer (R156), then retransmits. */
+        return at == v->nxt && now >= v->wait_over;
     }
     if (at == v->nxt)
         return true;
@@ -184,15 +187,15 @@ void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_
 
         fits[i] = sends(w, v, at, now);
         v->nxt = at + cnt;
-        v->armed = now; /* a transmission starts the ACK timer (R151) */
+        v->armed = now; /* each transmission starts the ACK timer (R151) */
     }
     keep(w, fits, pkt->bth.psn, now, "nothing explains that it sends");
 }
 
 /* ---- packets that the requester receives ----------------------------------------------------- */
 
-/* Marks all positions before `at` as answered. Returns false if a READ or atomic before `at` lacks
- * its data. */
+/* Marks all positions before `at` as answered. Stops at a READ or atomic whose data has not
+ * arrived. Returns whether it reached `at`. */
 static bool answer_before(const struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     while (v->una < at && w->end[v->una] == 0)
@@ -206,7 +209,8 @@ static void go_back(struct oracle_view *v)
     v->armed = NEVER;
 }
 
-/* Returns whether the requester is already going back, so that a NAK has no effect (R161). */
+/* Returns whether a NAK has no effect because the requester already retransmits, or is about to
+ * (R161). */
 static bool is_going_back(const struct oracle_view *v)
 {
     return v->went_back || v->nxt == v->una || v->waits;
@@ -234,7 +238,8 @@ static void take_rnr(struct requester_oracle *w, struct oracle_view *v, uint8_t 
     go_back(v);
 }
 
-/* Records progress, which restarts the timer and resets the retry counts (R151, R155). */
+/* If the oldest unanswered position is no longer `was`, records the progress: it ends waits and
+ * resets the retry counts (R151, R155). */
 static void progress(struct oracle_view *v, uint32_t was)
 {
     if (v->una == was)
@@ -245,7 +250,7 @@ static void progress(struct oracle_view *v, uint32_t was)
     v->patient = false;
 }
 
-/* Handles an ACK or NAK for position `at`. */
+/* Applies an ACK or NAK with position `at` to explanation `v`. */
 static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                       uint8_t syndrome, uint64_t now)
 {
@@ -258,7 +263,8 @@ static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_
         return;
     reached = answer_before(w, v, kind == ROCE_SYN_ACK ? at + 1 : at);
     progress(v, was);
-    /* A NAK may have the PSN of any packet of the oldest READ. */
+    /* If the oldest unanswered request is a READ, a NAK for it can have the PSN of any of its
+     * responses. */
     if (!reached && (kind == ROCE_SYN_ACK || w->end[v->una] <= at))
         take_lost(w, v, ORACLE_implied_nak_seq_err);
     else if (kind == ROCE_SYN_RNR)
@@ -269,7 +275,7 @@ static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_
         w->took_fatal = true;
 }
 
-/* Handles the data of a READ or atomic at position `at`. */
+/* Applies a READ or atomic response with position `at` to explanation `v`. */
 static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     uint32_t was = v->una;
@@ -281,8 +287,8 @@ static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_
         take_lost(w, v, ORACLE_implied_nak_seq_err);
 }
 
-/* Returns whether an explanation allows this response. A response must answer a packet that was
- * sent. */
+/* Returns whether explanation `v` allows this response: it must answer a packet that was sent.
+ * Applies the response to `v`. */
 static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct roce_pkt *pkt,
                  uint64_t now)
 {
@@ -303,8 +309,8 @@ static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct
     else
         take_data(w, v, at);
     if (v->una != was && !v->waits)
-        v->armed = v->una < v->nxt ? now : NEVER; /* the ACK timer runs only while requests are
-                                                   * unacknowledged (R151) */
+        /* The ACK timer runs only while requests are unacknowledged (R151). */
+        v->armed = v->una < v->nxt ? now : NEVER;
     return true;
 }
 

@@ -11,7 +11,8 @@ static enum rnic_mem responder_mem(void *ctx, uint32_t key, uint64_t va, uint64_
     struct responder_fixture *fake = ctx;
     unsigned granted = key == RESPONDER_KEY_RO ? RNIC_ACCESS_REMOTE_READ : RNIC_ACCESS_ALL;
 
-    CU_ASSERT(len > 0); /* rnic_transport_ops.translate requires len > 0 */
+    /* The responder must not call translate() with len 0 (rnic_transport_ops). */
+    CU_ASSERT(len > 0);
     if (key == RESPONDER_KEY_HUGE) {
         *out = fake->mem;
         return va - RESPONDER_VA + len <= UINT64_C(1) << 40 ? RNIC_MEM_OK : RNIC_MEM_RANGE;
@@ -54,7 +55,7 @@ static bool responder_invalidate(void *ctx, uint32_t key)
 
     if (key != RESPONDER_KEY_INV || fake->inv_gone)
         return false;
-    CU_ASSERT(fake->wc_cnt == 0); /* the event precedes the completion (R203) */
+    CU_ASSERT(fake->wc_cnt == 0); /* the invalidation must precede the completion (R203) */
     fake->inv_gone = true;
     return true;
 }
@@ -179,7 +180,7 @@ struct roce_pkt responder_out(struct responder_fixture *fake)
         pkt.bth.opcode = 0xFF;
         return pkt;
     }
-    /* Checks the fields that all responses share (R041, R043, R044, R045, R108). */
+    /* Check the fields that have the same value in all responses (R041, R043, R044, R045, R108). */
     EXPECT_EQ(pkt.bth.dest_qp, RESPONDER_PEER_QPN);
     EXPECT_EQ(pkt.bth.ackreq, 0);
     EXPECT_EQ(pkt.bth.se, 0);

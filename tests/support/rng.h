@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Random numbers of a seeded test, by xorshift64*: a seed yields the same test on every machine.
+ * Random numbers for tests (xorshift64*). The same seed gives the same numbers on every machine.
  * rng_seed() reads the seed from the environment variable ROCEDRILL_SEED and prints it, so that a
  * failure can be reproduced. Without the variable the seed is 1, so every run of ctest is equal.
  * ROCEDRILL_SEED=random draws a new seed.

@@ -52,8 +52,8 @@ uint32_t sample_payload_len(uint8_t opcode, uint32_t wanted)
     }
 }
 
-/* Sets random values in fields that neither select the next header nor have only one valid
- * value. */
+/* Sets random values in the fields of the headers before the BTH. Does not change fields that
+ * select the next header or have only one valid value. */
 static void random_envelope(struct roce_pkt *pkt, struct rng *rng, unsigned vlan_cnt)
 {
     uint16_t type = pkt->eth.type;

@@ -12,7 +12,9 @@ struct simnet_flight {
     enum simnet_class cls;
     bool bad;
     bool marked;
-    bool arrives; /* true: arrives at the node; false: at the switch in front of the node */
+    /* True: the frame arrives at the node; false: it arrives at the switch port towards the
+     * node. */
+    bool arrives;
     size_t len;
     uint8_t bytes[];
 };
@@ -21,13 +23,14 @@ void simnet_init(struct simnet *net, uint64_t seed)
 {
     memset(net, 0, sizeof(*net));
     net->rng = rng_of(seed);
-    net->faults.cnt = IMPAIR_RULES_MAX; /* each entry of the rule table has its own random
-                                         * sequence */
+    /* Initialize all entries of the rule table, because each has a separate random sequence. */
+    net->faults.cnt = IMPAIR_RULES_MAX;
     impair_init(&net->impair, &net->faults, seed);
     net->faults.cnt = 0;
 }
 
-/* Removes and returns the next frame in flight that is due at `now`, or returns NULL. */
+/* Removes the next frame in flight that arrives by `now`, and returns it. Returns NULL if there is
+ * none. */
 static struct simnet_flight *take_flight(struct simnet *net, uint64_t now)
 {
     struct delay_entry *entry = delay_line_take(&net->flights, now);
@@ -57,7 +60,8 @@ unsigned simnet_add(struct simnet *net, const struct simnet_node *node)
     return net->node_cnt++;
 }
 
-/* Adds a fault with a probability in parts per million. */
+/* Adds a chance fault: `rule` applied with probability `ppm` (parts per million). Adds nothing if
+ * `ppm` is 0. */
 static void add_chance(struct simnet *net, struct impair_rule rule, uint32_t ppm)
 {
     rule.keep_icrc = true;
@@ -195,7 +199,7 @@ bool simnet_record(struct simnet *net, const char *path)
     put32(net->record, 0);
     put32(net->record, 0);
     put32(net->record, 65535);
-    put32(net->record, 1); /* link type Ethernet */
+    put32(net->record, 1); /* link type: Ethernet */
     return true;
 }
 
@@ -212,10 +216,10 @@ static void record(const struct simnet *net, const uint8_t *frame, size_t len)
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
-/* Effects of the exact rules that rnic/impair does not have. */
+/* Effects of the rules (struct simnet_rule) that rnic/impair does not implement. */
 struct own_faults {
     uint64_t repeat_ns; /* time between the copies of a frame, ns */
-    bool full;          /* the queue of the path has no room */
+    bool full;          /* treat the queue of the path as full */
 };
 
 static uint64_t up_to(struct simnet *net, uint64_t ns)
@@ -232,7 +236,8 @@ static bool rule_fits(const struct simnet_rule *rule, unsigned from, enum simnet
            (rule->classes == 0 || (rule->classes & 1u << cls));
 }
 
-/* Adds the rule's fault to the faults of the next frame. */
+/* Adds the fault of an exact rule to the faults of the current frame, or to *own if rnic/impair
+ * does not implement it. */
 static void add_fault(struct simnet *net, struct simnet_path *path, const struct simnet_rule *rule,
                       const struct roce_pkt *pkt, struct own_faults *own)
 {
@@ -275,7 +280,7 @@ static void add_fault(struct simnet *net, struct simnet_path *path, const struct
     net->faults.rule[net->faults.cnt++] = fault;
 }
 
-/* Applies the chance faults and the exact rules to a frame. */
+/* Applies the chance faults of the path and all matching exact rules to a frame. */
 static struct own_faults apply_faults(struct simnet *net, unsigned from, struct simnet_path *path,
                                       enum simnet_class cls, const struct roce_pkt *pkt,
                                       struct impair_result *out)
@@ -333,8 +338,8 @@ static void launch(struct simnet *net, unsigned from, unsigned to, enum simnet_c
     put_flight(net, flight, due);
 }
 
-/* Returns the time at which the sender has sent a frame of `len` bytes completely, ns; 0 if the
- * queue has no room. */
+/* Returns the time at which the sender will have sent a frame of `len` bytes completely, ns.
+ * Returns 0 if the queue of the path is full. */
 static uint64_t take_wire(struct simnet *net, unsigned from, struct simnet_path *path, size_t len)
 {
     uint64_t start = path->busy > net->now ? path->busy : net->now;
@@ -385,7 +390,8 @@ static unsigned carry(struct simnet *net, unsigned from, unsigned to, enum simne
     return fates;
 }
 
-/* Counts the fate of one copy, except SENT, which is counted once per frame. */
+/* Counts the fates (bit set) of one copy of a frame. Does not count SENT, which is counted once for
+ * all copies. */
 static unsigned tally(struct simnet *net, unsigned from, enum simnet_class cls, unsigned fates)
 {
     for (unsigned f = 0; f < SIMNET_FATE_CNT; f++)
@@ -417,7 +423,8 @@ static void send_frame(struct simnet *net, unsigned from, const uint8_t *frame, 
         net->observe(net->ctx, &event);
 }
 
-/* Transmits the pending frames of all nodes, one frame per node in turn. */
+/* Transmits the frames that the nodes have to send: one frame of each node in turn, until no node
+ * has one. */
 static void drain(struct simnet *net)
 {
     uint8_t frame[ROCE_FRAME_MAX];
@@ -449,8 +456,8 @@ static void tell_switched(struct simnet *net, const struct simnet_flight *flight
         net->switched(net->ctx, flight->from, flight->to, flight->bytes, flight->len, fate);
 }
 
-/* Handles a frame that reaches the switch: queues it at the output port, marks it if the queue is
- * long, or drops it. */
+/* Handles a frame that reaches the switch. Queues it at the output port, and marks it if the queue
+ * is long. Drops it if the queue is full. */
 static void enter_queue(struct simnet *net, struct simnet_flight *flight)
 {
     struct simnet_port *port = &net->port[flight->to];
@@ -538,7 +545,7 @@ bool simnet_run(struct simnet *net, uint64_t until)
             net->node[i].expire(net->node[i].ctx, net->now);
             fired = true;
         }
-        if (fired) /* Frames that a timer caused are transmitted before another frame arrives. */
+        if (fired) /* transmit frames that a timer caused before the next frame arrives */
             drain(net);
         flight = take_flight(net, net->now);
         if (flight)

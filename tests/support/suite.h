@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Suite: the list of tests of one program, and its main(). A test file ends with
+ * Suite: the list of the tests in one test program, and the program's main(). A test file ends with
  *
  *     SUITE("wire.psn", TEST(psn_wraps), TEST(psn_orders))
  *
- * Each test is a `static void psn_wraps(void)` with CUnit's assertions. The exit status is 0
- * only if tests ran and all assertions passed. An argument runs only the test of that name.
+ * Each test is a function such as `static void psn_wraps(void)`, which uses CUnit's assertions. The
+ * exit status is 0 only if at least one test ran and all assertions passed. With an argument, the
+ * program runs only the test of that name.
  */
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
@@ -34,12 +35,12 @@ struct suite_test {
 int suite_main(const char *title, const struct suite_test *tests, unsigned cnt, int argc,
                char **argv);
 
-/* Fails the current test with a formatted reason. The test continues afterwards. */
+/* Marks the current test as failed, with a formatted reason. The test continues. */
 void suite_fail(const char *file, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns the number in an environment variable (ROCEDRILL_SEED, ROCEDRILL_RUNS, ...), or
- * `otherwise`. */
+/* Returns the number in the environment variable `name` (ROCEDRILL_SEED, ROCEDRILL_RUNS, ...), or
+ * `otherwise` if it is not set. */
 uint64_t suite_env(const char *name, uint64_t otherwise);
 
 /* Asserts that two integers are equal, and prints both if not. */
@@ -48,7 +49,7 @@ uint64_t suite_env(const char *name, uint64_t otherwise);
         unsigned long long a_ = (unsigned long long)(actual);                                      \
         unsigned long long e_ = (unsigned long long)(expected);                                    \
                                                                                                    \
-        if (a_ == e_) { /* a CUnit assertion is a bare block, so it needs braces */                \
+        if (a_ == e_) { /* braces, because a CUnit assertion is a block */                         \
             CU_ASSERT_EQUAL(a_, e_);                                                               \
         } else {                                                                                   \
             suite_fail(__FILE__, __LINE__,                                                         \

@@ -5,7 +5,8 @@
 
 #include "device/rnic.h"
 
-/* Returns the requester's completion opcode; RNIC_WC_SEND for all kinds of SEND. */
+/* Returns the opcode of the completion that a work request causes at the requester. For all kinds
+ * of SEND, this is RNIC_WC_SEND. */
 enum rnic_wc_opcode work_completes_as(enum rnic_wr_opcode opcode);
 
 #endif

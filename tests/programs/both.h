@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Both: two connected QPs of one process, each with a buffer, for programs that test one feature
- * after the other. Header only, because each such program is one file.
+ * Both: opens two QPs in one process, `a` and `b`, connects them to each other, and registers a
+ * buffer for each. For programs that test one feature after another. Header only, because each such
+ * program is one file.
  */
 #ifndef PROGRAMS_BOTH_H
 #define PROGRAMS_BOTH_H
@@ -73,8 +74,8 @@ static inline void both_close(struct both *both)
     free(both->buf_b);
 }
 
-/* Sends a WRITE of `len` bytes from the start of buf_a to `addr` and waits for its completion.
- * Returns the status of that completion. */
+/* Posts a WRITE of `len` bytes from the start of buf_a to the remote address `addr` with R_Key
+ * `rkey`, and waits for its completion. Returns the status of the completion. */
 static inline enum ibv_wc_status both_write(struct both *both, uint64_t addr, uint32_t rkey,
                                             uint32_t len)
 {
@@ -114,7 +115,7 @@ static inline void post_send(struct ibv_qp *qp, struct ibv_mr *mr, uint64_t wr_i
 
 #define BOTH_QKEY 0x11111111u
 
-/* Opens a UD QP in RTS with a separate PD and CQ. The caller selects its GID. */
+/* Creates a UD QP in RTS, with a separate PD and CQ. The caller sets ep->gid and ep->gid_idx. */
 static inline void both_ud_open(struct endpoint *ep, struct ibv_context *context)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_UD);
@@ -132,8 +133,8 @@ static inline void both_ud_open(struct endpoint *ep, struct ibv_context *context
     MUST(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
 }
 
-/* A test case. both_run() runs all cases of a table, or only the one that the first argument names.
- */
+/* A test case. both_run() runs all cases of a table, or if the program has an argument, only the
+ * case with this name. */
 struct both_case {
     const char *name;
     void (*run)(void);

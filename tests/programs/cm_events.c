@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * CM events: causes each event of rdma_get_cm_event(3), with both ends of a connection in one
- * process. Three events are missing, as a RoCE device on Linux cannot cause them either:
+ * process. Three events are missing. Linux never raises them for a RoCE device, or only in a
+ * special case:
  *
- * - ROUTE_ERROR: the path follows from the address (core/cma.c cma_resolve_iboe_route).
- * - MULTICAST_ERROR: a join is done at once or refused by the call (cma_iboe_join_multicast).
- * - ADDR_CHANGE: only when a bond changes its active slave (cma_netdev_callback).
+ * - ROUTE_ERROR: the route is computed from the address and cannot fail (core/cma.c
+ *   cma_resolve_iboe_route). - MULTICAST_ERROR: a join succeeds at once, or the call itself fails
+ *   (cma_iboe_join_multicast). - ADDR_CHANGE: only when a bond changes its active slave
+ *   (cma_netdev_callback).
  *
- * cm_events ADDRESS [NAME...]: an address of a device, and the cases to run. The case "removal"
- * needs the right to delete the interface, whose name follows a colon (removal:rnic0).
+ * cm_events ADDRESS [NAME...]: ADDRESS is an address of a device; NAME are the cases to run. The
+ * case "removal" deletes the interface whose name follows a colon (removal:rnic0), and needs the
+ * right to do so.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -35,8 +38,9 @@
 static const char *address;
 static struct rdma_event_channel *active, *passive;
 static struct rdma_cm_id *asks, *listens, *child;
-static int port = 7600;   /* port of the current case; each case has another port, so that it gets
-                           * no late request of an earlier case */
+/* Port of the current case. Each case uses another port, so that a late REQ of an earlier case does
+ * not reach it. */
+static int port = 7600;
 static uint32_t qpn = 77; /* QPN of the active side; the passive side has the next number */
 
 static struct sockaddr_in at(const char *text, int number)
@@ -46,7 +50,8 @@ static struct sockaddr_in at(const char *text, int number)
     return to;
 }
 
-/* Returns the next event of a channel, which must be of this type. The caller acknowledges it. */
+/* Returns the next event of a channel. Ends the program if it is not of type `type`. The caller
+ * acknowledges the event. */
 static struct rdma_cm_event *next(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 {
     struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
@@ -133,8 +138,8 @@ static void accept_it(void)
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* A program without a QP in librdmacm gets the event CONNECT_RESPONSE, and calls rdma_establish()
- * itself. */
+/* A connection is set up by an active side whose QP librdmacm does not know. It must get the event
+ * CONNECT_RESPONSE and then call rdma_establish() itself. Then both sides disconnect. */
 static void connect_and_disconnect(void)
 {
     struct rdma_cm_event *event;
@@ -166,9 +171,9 @@ static uint8_t rnr_timer(struct rdma_cm_id *id)
     return attr.min_rnr_timer;
 }
 
-/* With a limited number of RNR retries, the peer is asked to wait 655 ms (code 0) for each. Linux
- * always uses this time. So a peer that posts its receive late, on a busy machine, does not lose
- * the connection. */
+/* If the connection has a limited number of RNR retries, the QP must get RNR timer code 0 (655 ms),
+ * as Linux always sets. So a peer that posts its receive late, on a busy machine, does not lose the
+ * connection. */
 static void limited_retries_get_long_rnr_timer(void)
 {
     static const uint8_t retries[] = {1, 5, 7};
@@ -181,8 +186,8 @@ static void limited_retries_get_long_rnr_timer(void)
         accept_it();
         expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
         MUST(rnr_timer(asks) == of_child);
-        MUST((of_child == 0) == (retries[i] < 7)); /* 7 means unlimited retries, so a shorter RNR
-                                                    * time is enough */
+        /* 7 means unlimited retries, so a shorter RNR timer suffices. */
+        MUST((of_child == 0) == (retries[i] < 7));
         MUST(rdma_establish(asks) == 0);
         expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
         end();
@@ -190,8 +195,8 @@ static void limited_retries_get_long_rnr_timer(void)
     }
 }
 
-/* If the program names no port, the device assigns one: when the id is bound, otherwise when its
- * address is resolved. No other id gets this port. */
+/* The program binds or resolves an id without a port. The device must assign one: when the id is
+ * bound, otherwise when its address is resolved. No other id may get the same port. */
 static void device_assigns_an_unnamed_port(void)
 {
     struct sockaddr_in here = at(address, 0), any = at("0.0.0.0", 0);
@@ -232,8 +237,8 @@ static void set_afonly(struct rdma_cm_id *id, int on)
     MUST(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof on) == 0);
 }
 
-/* Two ids with RDMA_OPTION_ID_AFONLY may listen at the wildcard addresses of both families with one
- * port, as tgtd does. Without the option they may not. */
+/* Two ids with RDMA_OPTION_ID_AFONLY listen on the same port at the wildcard addresses of IPv4 and
+ * IPv6, as tgtd does. This must succeed with the option and fail without it. */
 static void families_share_a_port(void)
 {
     struct sockaddr_in any = at("0.0.0.0", port);
@@ -260,8 +265,9 @@ static void families_share_a_port(void)
     end();
 }
 
-/* A REQ waits a quarter of a second for a listener that binds late. The case is repeated if this
- * process itself waited for a CPU nearly as long. */
+/* A client sends a REQ 50 ms before the server listens. The REQ must wait for the listener, which
+ * it does for 250 ms. The case is repeated if this process itself had to wait for a CPU nearly as
+ * long. */
 static void early_connect_waits_for_listener(void)
 {
     for (int tries = 0;; tries++, port++) {
@@ -300,8 +306,8 @@ static void rejection_is_reported(void)
     end();
 }
 
-/* Without a listener, a REQ is rejected with reason 8, invalid service ID. The port may be bound or
- * not. */
+/* A client connects to a port on which no id listens, bound or not. The REQ must be rejected with
+ * reason 8, invalid service ID. */
 static void connect_without_listener_is_rejected(void)
 {
     for (int bound = 0; bound < 2; bound++) {
@@ -313,7 +319,7 @@ static void connect_without_listener_is_rejected(void)
     }
 }
 
-/* Destroying a listener rejects the request that waits to be accepted. */
+/* A listener is destroyed while a request waits to be accepted. The request must be rejected. */
 static void closed_listener_rejects(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -327,8 +333,8 @@ static void closed_listener_rejects(void)
     end();
 }
 
-/* A UD service is found, refused, or missing. If it is missing, the event is UNREACHABLE with the
- * status of the SIDR_REP. */
+/* Resolves a UD service (SIDR) three times. It is accepted, rejected, or does not exist. In the
+ * last two cases the event must be UNREACHABLE with the status of the SIDR_REP. */
 static void ud_service_is_resolved(void)
 {
     struct rdma_cm_event *event;
@@ -368,7 +374,8 @@ static void multicast_join_and_leave(void)
     end();
 }
 
-/* If the machine has no route to the address, the event is ADDR_ERROR. */
+/* Resolves an address to which the machine has no route. The call must fail, or the event must be
+ * ADDR_ERROR. */
 static void unroutable_address_is_reported(void)
 {
     struct sockaddr_in to = at("203.0.113.1", port);
@@ -382,8 +389,8 @@ static void unroutable_address_is_reported(void)
     end();
 }
 
-/* If the program's QP cannot make the transition that the REP requires, librdmacm reports
- * CONNECT_ERROR. */
+/* A REP arrives for a QP that the program has already moved to ERR. The QP cannot make the required
+ * transition, so librdmacm must report CONNECT_ERROR. */
 static void wrong_qp_state_is_connect_error(void)
 {
     struct ibv_qp_init_attr init = {
@@ -406,7 +413,7 @@ static void wrong_qp_state_is_connect_error(void)
     end();
 }
 
-/* Deleting the interface removes its device, and the program gets DEVICE_REMOVAL. */
+/* Deletes the interface of the device. The program must get the event DEVICE_REMOVAL. */
 static void removal(const char *iface)
 {
     char command[64];
@@ -421,8 +428,9 @@ static void removal(const char *iface)
     end();
 }
 
-/* The nonblocking descriptor returns EAGAIN if it has no event. If a thread reads from a channel
- * that was just destroyed, the process does not end with an error. */
+/* rdma_get_cm_event() on a non-blocking channel without events must fail with EAGAIN. A thread that
+ * reads from a channel that was just destroyed must not get an error at once, because programs
+ * whose thread does so would exit with an error. */
 static void *ask_late(void *fd)
 {
     struct rdma_cm_event *event;
@@ -447,8 +455,8 @@ static void closed_descriptor_is_ebadf(void)
     usleep(100000);
 }
 
-/* A program closed a descriptor of the device without a library call, and opened its own file under
- * that number. The device does not touch that file. */
+/* The program closes the descriptor of an event channel with close_range(), and opens its own file,
+ * which gets the same number. The device must not write to this file. */
 static void file_under_closed_descriptor_is_kept(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -473,17 +481,17 @@ static void *take_two(void *unused)
     MUST(poll(&fd, 1, WAIT_MS) == 1);
     MUST(sem_post(&told) == 0);
     usleep(5000);
-    /* After ROUTE_RESOLVED librdmacm queries the route of the id, which may be destroyed by then.
-     */
+    /* After ROUTE_RESOLVED, librdmacm queries the route of the id although the id may already be
+     * destroyed. */
     struct rdma_cm_event *event;
     MUST(poll(&fd, 1, WAIT_MS) == 1 && rdma_get_cm_event(active, &event) == 0);
     MUST(rdma_ack_cm_event(event) == 0);
     return NULL;
 }
 
-/* A thread sees an event by poll(2) and reads it a moment later. Meanwhile another thread destroys
- * the id. The event must remain, so that the first thread does not wait forever. rping does so at
- * its end, from rdma-core 59 on. */
+/* A thread sees with poll(2) that an event is waiting, and reads it a moment later. Meanwhile
+ * another thread destroys the id. The event must still be there; otherwise the first thread waits
+ * forever. rping of rdma-core 59 and later does this at its end. */
 static void destroyed_id_leaves_its_event(void)
 {
     struct sockaddr_in to = at(address, port);
@@ -502,7 +510,8 @@ static void destroyed_id_leaves_its_event(void)
     end();
 }
 
-/* A cancelled thread ends within the call, as it would in write(2), and has no lock then. */
+/* A thread is cancelled and calls librdmacm. It must end inside the call, as it would in write(2),
+ * and must not keep a lock: other threads can continue. */
 static void *resolve_cancelled(void *to)
 {
     pthread_cancel(pthread_self());
@@ -524,7 +533,8 @@ static void cancelled_thread_holds_no_lock(void)
     end();
 }
 
-/* If a listener moves to another channel, its waiting request is reported there. */
+/* A listener with a waiting request is migrated to another channel. The request must be reported on
+ * the new channel. */
 static void request_moves_with_migrated_listener(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -542,8 +552,8 @@ static void request_moves_with_migrated_listener(void)
     end();
 }
 
-/* A request that no program accepted keeps neither the process from ending nor the channel from
- * being destroyed. */
+/* A request waits that the program never accepts. The process must be able to end, and the channel
+ * to be destroyed. */
 static void untaken_request_does_not_block_the_end(void)
 {
     for (unsigned how = 0; how < 2; how++) {
@@ -567,12 +577,12 @@ static void untaken_request_does_not_block_the_end(void)
     }
 }
 
-/* A process of this machine is killed while its connection is idle. Its peer gets DISCONNECTED,
- * because this machine disconnects on behalf of the killed process. */
+/* A child process is killed while its connection is idle. The peer must get DISCONNECTED, because
+ * the device disconnects on behalf of the killed process. */
 static void killed_peer_is_disconnected(void)
 {
-    qpn += 100; /* QPNs of earlier cases may still be in TIMEWAIT at the peer (R231), so this case
-                 * uses others */
+    /* Uses QPNs that no earlier case used: those may still be in TIMEWAIT at the peer (R231). */
+    qpn += 100;
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
     pid_t pid = fork();
@@ -601,8 +611,8 @@ static void end_process(int signal)
     exit(0);
 }
 
-/* A signal handler that calls exit() ends the process, even if it interrupts a call of librdmacm.
- * libfabric's provider psm installs such a handler. */
+/* A signal handler calls exit() while the program is inside librdmacm, as the handler of
+ * libfabric's provider psm does. The process must end. */
 static void end_in_handler(bool polls)
 {
     for (unsigned i = 0; i < 6; i++) {
@@ -628,7 +638,7 @@ static void end_in_handler(bool polls)
         MUST(pid > 0);
         for (int waited = 0; waitpid(pid, &status, WNOHANG) != pid; waited += 10) {
             if (waited > WAIT_MS)
-                kill(pid, SIGKILL); /* the process does not end */
+                kill(pid, SIGKILL); /* the process did not end by itself: the case fails */
             usleep(10000);
         }
         MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -646,8 +656,8 @@ static void handler_ends_a_polling_process(void)
     end_in_handler(true);
 }
 
-/* A child of fork() cannot use its parent's ids: its calls fail with ENODEV. It can destroy its
- * copies and use a channel of its own. The parent keeps its port. */
+/* A child of fork() uses the ids of its parent: the calls must fail with ENODEV. The child must be
+ * able to destroy its copies and to use a new channel. The parent must keep its port. */
 static void child_is_refused_its_parents_ids(void)
 {
     begin(RDMA_PS_TCP, true, true);
@@ -680,8 +690,8 @@ static void child_is_refused_its_parents_ids(void)
     expect(passive, RDMA_CM_EVENT_DISCONNECTED, 0);
     MUST(rdma_disconnect(child) == 0);
     end();
-    /* The parent's port is free again, although a child that inherited the parent's ids is alive.
-     */
+    /* The parent closes its ids. Its port must be free again, although a child that inherited the
+     * ids is still alive. */
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);
     pid = fork();
@@ -760,8 +770,9 @@ int main(int argc, char **argv)
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"child_connects_to_its_parent", child_connects_to_its_parent},
         {"closed_descriptor_is_ebadf",
-         closed_descriptor_is_ebadf}, /* last case, because it leaves a thread that would end the
-                                       * process after 5 s */
+         /* This must be the last case: it leaves a thread behind that would end the process after 5
+          * s. */
+         closed_descriptor_is_ebadf},
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

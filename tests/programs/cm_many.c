@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM many: a server with many clients. The server waits in epoll for the connections and
- * completions of all clients. Each client is a thread, which connects, exchanges one message and
- * leaves, again and again. Some clients leave by rdma_disconnect(), some by destroying all objects.
- * Every client moves its id to another event channel meanwhile.
+ * CM many: one rdma_cm server with many clients. The server waits with epoll for connections and
+ * completions of all clients. Each client is a thread that repeatedly connects, exchanges one
+ * message and leaves. Some clients leave with rdma_disconnect(), others destroy all their objects.
+ * Every client migrates its id to another event channel before it connects.
  *
- *   cm_many [CLIENTS [TIMES]]       100, 4
+ *   cm_many [CLIENTS [TIMES]]       defaults: 100 clients, 4 times
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -85,7 +85,7 @@ static void welcome(struct rdma_cm_id *id)
     struct guest *guest = calloc(1, sizeof *guest);
     struct rdma_conn_param param = manners;
     MUST(guest);
-    if (!server.pd) { /* made on the device of the first request */
+    if (!server.pd) { /* created for the device of the first request */
         MUST(server.pd = ibv_alloc_pd(id->verbs));
         MUST(server.channel = ibv_create_comp_channel(id->verbs));
         MUST(server.cq = ibv_create_cq(id->verbs, 4 * clients, NULL, server.channel, 0));
@@ -212,8 +212,8 @@ static void visit(int number, int time)
     expect(before, RDMA_CM_EVENT_ROUTE_RESOLVED);
     MUST(rdma_migrate_id(id, events) == 0);
     rdma_destroy_event_channel(before);
-    struct ibv_qp_init_attr init = qp_init(NULL); /* without a CQ, so that librdmacm creates CQs and
-                                                   * channels */
+    /* No CQ is named, so librdmacm creates CQs and channels. */
+    struct ibv_qp_init_attr init = qp_init(NULL);
     MUST(rdma_create_qp(id, NULL, &init) == 0);
     struct ibv_mr *mr = ibv_reg_mr(id->pd, in, LEN, IBV_ACCESS_LOCAL_WRITE);
     MUST(mr);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM rest: checks that closed connections leave no resources behind, and measures the CPU use of an
- * idle device. A client and a server in one process connect, exchange a message and disconnect,
- * again and again. After that the process must have as many descriptors and threads as before, and
- * no more memory.
+ * CM rest: checks that closed connections leave no resources behind, and that an idle device uses
+ * little CPU time. A client and a server in one process repeatedly connect, exchange a message and
+ * disconnect. Afterwards the process must have the same number of descriptors and threads as
+ * before, and not more memory.
  *
  * Then the process is idle in three situations: while it listens, while QPs are connected, and
- * while a thread waits for a completion. Each time the program prints how often a thread of the
- * process ran, and the CPU time in ticks.
+ * while a thread waits for a completion. In each situation the program prints how often threads of
+ * the process ran, and the CPU time in clock ticks.
  *
- *   cm_rest ADDRESS [TIMES [SECONDS]]       1000, 1
+ *   cm_rest ADDRESS [TIMES [SECONDS]]       defaults: 1000 connections, 1 s
  *
- * With a sanitizer memory is not compared, as it keeps freed memory back.
+ * In a build with AddressSanitizer, memory is not compared, because the sanitizer keeps freed
+ * memory.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -28,12 +29,13 @@
 
 #define PORT "7603"
 #define LEN  64
-/* Number of connections after which the process has allocated all memory that it keeps. */
+/* After this number of connections, the process has allocated all memory that it keeps. */
 #define WARM 30
 /* Limit of memory growth, KiB; a leak of one page per connection would exceed it. */
 #define LEAK_KB 512
-#define NAP_US  300000 /* pause in which earlier work ends, us */
-#define TRIES   20     /* number of attempts, because a slow machine may need several */
+#define NAP_US  300000 /* pause before a measurement, us, in which earlier work ends */
+/* Limit of measurements: on a slow machine, earlier work may take several pauses. */
+#define TRIES 20
 /* Limit of wakeups per second of an idle process; a timer of 1 ms causes a thousand. */
 #define A_RUN 20
 
@@ -46,7 +48,7 @@ struct end {
 static int times_all = 1000, seconds = 1;
 static const char *address;
 static struct rdma_cm_id *listener;
-static sem_t parted; /* posted when the server destroys its end of a connection */
+static sem_t parted; /* posted when the server has destroyed its end of a connection */
 
 /* ---- resources of a process ------------------------------------------------------------------ */
 
@@ -55,7 +57,7 @@ struct has {
     long rss_kb, runs;
 };
 
-/* Returns the number after `name` in a /proc file of a process or a thread. */
+/* Returns the number after `name` in a status file of /proc (of a process or a thread). */
 static long told(const char *path, const char *name)
 {
     FILE *file = fopen(path, "r");
@@ -102,7 +104,7 @@ static bool rests(const char *what)
     sleep((unsigned)seconds);
     times(&tms);
     struct has after = look();
-    long runs = after.runs - before.runs - 1; /* minus the wakeup of this thread */
+    long runs = after.runs - before.runs - 1; /* without the wakeup of the thread that measures */
     ticks = tms.tms_utime + tms.tms_stime - ticks;
     printf("%s: %d threads ran %ld times in %d s, %ld ticks\n", what, after.threads, runs, seconds,
            ticks);
@@ -115,8 +117,9 @@ static void rest(const char *what)
         MUST(i < TRIES);
 }
 
-/* Returns whether the process has no more resources than in `warm`. A sanitizer keeps freed memory,
- * so memory is not compared then. */
+/* Returns whether the process has the same number of descriptors and threads as in `warm`, and not
+ * more memory. With AddressSanitizer memory is not compared, because the sanitizer keeps freed
+ * memory. */
 static bool as_before(const struct has *has, const struct has *warm)
 {
     return has->fds == warm->fds && has->threads == warm->threads &&
@@ -160,7 +163,7 @@ static void put(struct end *end)
 
 static void part(struct end *end)
 {
-    rdma_disconnect(end->id); /* may fail, because the other end may have disconnected first */
+    rdma_disconnect(end->id); /* may fail: the other end may have disconnected first */
     MUST(rdma_dereg_mr(end->mr) == 0);
     rdma_destroy_ep(end->id);
 }
@@ -224,7 +227,7 @@ int main(int argc, char **argv)
         get(&end);
         MUST(strcmp(end.buf[0], end.buf[1]) == 0);
         part(&end);
-        MUST(sem_wait(&parted) == 0); /* waits until the server has also destroyed its end */
+        MUST(sem_wait(&parted) == 0); /* wait until the server has destroyed its end, too */
         if (i == WARM - 1 || i == times_all - 1) {
             struct has has;
             int tries = 0;
@@ -243,7 +246,7 @@ int main(int argc, char **argv)
     rest("connected");
     MUST(pthread_create(&waiter, NULL, wait_then_part, &theirs) == 0);
     rest("waiting for a completion");
-    put(&ours); /* lets the server end: each end answers the DREQ of the other end */
+    put(&ours); /* the message lets the other thread continue, so that both ends disconnect */
     part(&ours);
     MUST(pthread_join(waiter, NULL) == 0);
     rdma_destroy_ep(listener);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Two programs over rdma_cm send each other the address, the length and the key of their memory.
- * The client WRITEs its source buffer to the peer's memory, READs it back and compares.
+ * CM swap: two programs connect with rdma_cm and send each other address, length and R_Key of their
+ * memory. The client writes its buffer to the peer's memory (RDMA WRITE), reads it back (RDMA READ)
+ * and compares.
  *
  *   cm_swap server PORT            cm_swap client ADDRESS PORT [BYTES]
  */
@@ -16,7 +17,7 @@
 #define BYTES_DEFAULT 100000u
 #define RESOLVE_MS    3000
 
-/* The message that the two programs exchange, big endian. */
+/* The message that the two programs send each other; all fields big-endian. */
 struct where {
     uint64_t addr;
     uint32_t len;
@@ -27,8 +28,8 @@ struct side {
     struct rdma_event_channel *channel;
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
-    struct ibv_cq *send_cq, *recv_cq; /* separate CQs, because the receive may complete before the
-                                       * SEND */
+    /* Separate CQs, because the receive of the peer's message may complete before the own SEND. */
+    struct ibv_cq *send_cq, *recv_cq;
     struct ibv_mr *own_mr, *peer_mr, *buf_mr, *back_mr;
     struct where own, peer;
     uint8_t *buf, *back;
@@ -47,7 +48,7 @@ static void fail_if(bool failed, const char *what)
         fail(what);
 }
 
-/* Waits for the next event, which must be of this type. Returns the event. */
+/* Waits for the next event and returns it. Ends the program if it is not of type `type`. */
 static struct rdma_cm_event *expect(struct side *side, enum rdma_cm_event_type type)
 {
     struct rdma_cm_event *event;
@@ -62,7 +63,7 @@ static struct rdma_cm_event *expect(struct side *side, enum rdma_cm_event_type t
     return event;
 }
 
-/* Registers the memory, creates the QP, and posts the receive for the peer's message. */
+/* Registers the memory, creates the QP, and posts the receive WQE for the peer's message. */
 static void prepare(struct side *side, uint32_t len)
 {
     struct ibv_qp_init_attr init = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM talk: runs the rdma_cm commands of its standard input, one a line. Prints each event with its
- * status and the text in its private data. cm_peer.py controls this program.
+ * CM talk: reads rdma_cm commands from standard input, one in each line, and executes them. Prints
+ * each event with its status and the text in its private data. The test cm_peer.py controls this
+ * program.
  *
  *   listen ADDRESS PORT | connect ADDRESS PORT | find ADDRESS PORT (a UD service)
  *   accept | establish | reject TEXT | disconnect | leave TEXT (reject, and end at once)
@@ -17,7 +18,8 @@
 #include <unistd.h>
 
 static struct rdma_event_channel *channel;
-/* id that the commands use: that of the last request, or else the id of this program */
+/* Id that the commands use: the id of the latest request if there was one, otherwise the id that
+ * this program created. */
 static struct rdma_cm_id *id;
 static struct sockaddr_in to;
 
@@ -100,7 +102,8 @@ static void event(void)
 int main(void)
 {
     char line[256];
-    setvbuf(stdin, NULL, _IONBF, 0); /* unbuffered, so that poll() sees all input */
+    /* Unbuffered: otherwise poll() would not see lines that stdio has already read. */
+    setvbuf(stdin, NULL, _IONBF, 0);
     setvbuf(stdout, NULL, _IOLBF, 0);
     must((channel = rdma_create_event_channel()) != NULL, "rdma_create_event_channel");
     for (;;) {

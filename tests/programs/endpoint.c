@@ -91,7 +91,7 @@ void endpoint_close(struct endpoint *ep)
         die("an object cannot be destroyed");
 }
 
-/* Returns the current GID at the endpoint's index, as text. */
+/* Returns the GID that the device now has at the endpoint's GID index, as text, or the error. */
 static const char *gid_now(const struct endpoint *ep)
 {
     static char text[INET6_ADDRSTRLEN];
@@ -116,7 +116,7 @@ void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, 
                     .grh = {.dgid = peer->gid, .sgid_index = (uint8_t)ep->gid_idx, .hop_limit = 1}},
         .sq_psn = psn,
         .max_rd_atomic = 4,
-        .timeout = 14, /* 67 ms, because a peer may wait for a CPU */
+        .timeout = 14, /* 67 ms: long, because the peer's process may have to wait for a CPU */
         .retry_cnt = 7,
         .rnr_retry = 1,
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Events: descriptors that can be polled, asynchronous events and their acknowledgement, fork,
- * devices that are closed with open objects, and programs that end at any time.
+ * Events: tests descriptors that can be polled, and asynchronous events and their acknowledgement.
+ * Also tests fork(), closing a device whose objects still exist, and programs that end at any time.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -24,7 +24,8 @@ static bool readable(int fd, int ms)
     return got == 1 && pollfd.revents & POLLIN;
 }
 
-/* Reads the next asynchronous event. Checks its type and object. */
+/* Waits for the next asynchronous event. Ends the program unless it has this type and belongs to
+ * `object`. */
 static void event_is(enum ibv_event_type type, const void *object)
 {
     struct ibv_async_event event;
@@ -71,7 +72,8 @@ static void channel_is_pollable(void)
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event want = {.events = EPOLLIN};
     MUST(epoll >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, ch->fd, &want) == 0);
-    /* Requests an event for solicited completions only. */
+    /* Request an event for solicited completions only: the first, unsolicited SEND must not cause
+     * one. */
     MUST(ibv_req_notify_cq(cq, 1) == 0);
     post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED);
     MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
@@ -80,7 +82,7 @@ static void channel_is_pollable(void)
     post_send(both.a.qp, both.mr_a, 1, 8, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
     MUST(epoll_wait(epoll, &want, 1, 10000) == 1);
     MUST(ibv_get_cq_event(ch, &got, &user) == 0 && got == cq && user == &both);
-    MUST(!readable(ch->fd, 0)); /* each request causes only one event */
+    MUST(!readable(ch->fd, 0)); /* one request causes only one event */
     ibv_ack_cq_events(cq, 1);
     MUST(endpoint_wait(cq).wr_id == 1);
     MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
@@ -112,7 +114,8 @@ static void enter_error(struct ibv_qp *qp)
     MUST(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
 }
 
-/* ibv_modify_cq(): one event for three completions; with fewer, an event after the period. */
+/* CQ moderation (ibv_modify_cq()) is set to 3 completions and 30 ms. Three completions must cause
+ * one event at once. Fewer must cause an event after 30 ms. */
 static void moderated_events(void)
 {
     enum { PERIOD_US = 30000 };
@@ -129,7 +132,8 @@ static void moderated_events(void)
     MUST(ibv_modify_cq(cq, &attr) == EINVAL);
     attr = (struct ibv_modify_cq_attr){IBV_CQ_ATTR_MODERATE, {3, PERIOD_US}};
     MUST(ibv_modify_cq(cq, &attr) == 0);
-    /* A QP in the error state flushes its receive requests into the CQ. */
+    /* A QP in the error state completes each posted receive at once (flush), so the test controls
+     * when completions occur. */
     struct ibv_qp *qp = qp_in_init(&both, cq);
     enter_error(qp);
     for (unsigned sent = 1; sent <= 3; sent += 2) {
@@ -146,7 +150,7 @@ static void moderated_events(void)
         MUST(!readable(ch->fd, 2 * PERIOD_US / 1000));
         ibv_ack_cq_events(cq, 1);
     }
-    /* The end of the moderation raises the delayed event at once. */
+    /* If moderation is switched off while an event is delayed, the event must be raised at once. */
     MUST(ibv_req_notify_cq(cq, 0) == 0);
     post_recv(qp, both.mr_a, 9, 8);
     attr.moderate = (struct ibv_moderate_cq){0, 0};
@@ -174,7 +178,8 @@ static void *wait_event(void *ch)
     return cq;
 }
 
-/* ibv_destroy_cq() waits until another thread acknowledges the event that woke it. */
+/* Thread 1 got an event of a CQ and has not acknowledged it. Thread 2 calls ibv_destroy_cq(), which
+ * must wait until thread 1 acknowledges the event. */
 static void destroy_waits_for_acknowledged_events(void)
 {
     struct both both;
@@ -185,7 +190,7 @@ static void destroy_waits_for_acknowledged_events(void)
     void *got;
     MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
     MUST(pthread_create(&thread, NULL, wait_event, ch) == 0);
-    /* A QP in the error state flushes its work requests into the CQ. */
+    /* Cause the event: a QP in the error state flushes its receive into the CQ. */
     struct ibv_qp *qp = qp_in_init(&both, cq);
     post_recv(qp, both.mr_a, 5, 8);
     enter_error(qp);
@@ -214,13 +219,13 @@ static void affiliated_errors_are_events(void)
     MUST(ibv_get_async_event(context, &event) == -1 && errno == EAGAIN);
     MUST(fcntl(context->async_fd, F_SETFL, flags) == 0);
     both_open(&both, context);
-    /* drains the send queue (state SQD) */
+    /* Move the QP to SQD, which drains the send queue. The event must report that it is drained. */
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
     MUST(ibv_modify_qp(both.a.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY) == 0);
     event_is(IBV_EVENT_SQ_DRAINED, both.a.qp);
     attr.qp_state = IBV_QPS_RTS;
     MUST(ibv_modify_qp(both.a.qp, &attr, IBV_QP_STATE) == 0);
-    /* After a wrong key the responder reports an asynchronous event. */
+    /* Use a wrong R_Key: the responder must raise an asynchronous event. */
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey ^ 0x5a5a00, 8) ==
          IBV_WC_REM_ACCESS_ERR);
     event_is(IBV_EVENT_QP_ACCESS_ERR, both.b.qp);
@@ -280,8 +285,8 @@ static void finish_child(pid_t pid)
         die("the child ended with status 0x%x", (unsigned)status);
 }
 
-/* In a child, calls on objects that the parent opened fail, but the child can destroy its copies.
- */
+/* In a child of fork(): calls on the parent's objects must fail, but the child must be able to
+ * destroy its copies of them. */
 static void refused_in_child(struct both *both)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
@@ -351,8 +356,9 @@ static void parents_context_works_in_child(struct both *both)
     refused_in_child(both);
 }
 
-/* The children: one does nothing, one ends without leaving main(), one opens its own device, one
- * tries to use its parent's objects, and one uses only its parent's context and PDs. */
+/* Forks five children: one calls _exit(), one calls exit(), one opens its own device, one tries to
+ * use its parent's objects, and one uses only its parent's context and PDs. The parent's device
+ * must work meanwhile and afterwards. */
 static void parent_and_child_keep_separate_devices(void)
 {
     struct both both;
@@ -392,7 +398,8 @@ static void parent_and_child_keep_separate_devices(void)
     both_close(&both);
 }
 
-/* A key gives no access through the QPs of another process, even with the right address. */
+/* Process B uses, over its own QPs, the R_Key and address of a region of process A. This must fail
+ * with a remote access error and change no memory. */
 static void keys_of_another_process_open_nothing(void)
 {
     struct both both;
@@ -407,7 +414,9 @@ static void keys_of_another_process_open_nothing(void)
         uintptr_t theirs = (uintptr_t)both.buf_b;
         MUST(both_write(&own, theirs, both.mr_b->rkey, 64) == IBV_WC_REM_ACCESS_ERR);
         for (unsigned i = 0; i < 64; i++)
-            MUST(both.buf_b[i] == 0); /* this process has a separate copy of the memory */
+            /* After fork(), this process has its own copy of the memory: it must not change
+             * either. */
+            MUST(both.buf_b[i] == 0);
         both_close(&own);
         ibv_close_device(mine);
         _exit(0);
@@ -418,7 +427,8 @@ static void keys_of_another_process_open_nothing(void)
     both_close(&both);
 }
 
-/* Closes one context with all its objects open, while another context of the process continues. */
+/* Closes one context whose objects still exist, while a message is in flight. Another context of
+ * the process must continue to work. */
 static void close_with_objects(void)
 {
     struct both kept, left;
@@ -431,7 +441,8 @@ static void close_with_objects(void)
         MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
         union ibv_gid far = left.b.gid;
         post_recv(left.b.qp, left.mr_b, 1, 64);
-        post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED); /* leaves a message in flight */
+        /* Still in flight when the context is closed. */
+        post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED);
         (void)far;
         MUST(ibv_close_device(mine) == 0);
         MUST(both_write(&kept, (uintptr_t)kept.buf_b, kept.mr_b->rkey, 100) == IBV_WC_SUCCESS);
@@ -441,8 +452,8 @@ static void close_with_objects(void)
     both_close(&kept);
 }
 
-/* Programs that end without closing anything: while requests are outstanding, from another thread,
- * or by a signal. */
+/* A child process ends while requests are in flight: by exit(), by _exit(), by exit() in another
+ * thread, or after it closed the device. It must end with status 0. */
 static void *end_process(void *unused)
 {
     (void)unused;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Features that few programs use. Each is used once and its effect is checked: memory windows,
- * reregistration, resizing, multicast, address handles, the ibv_wr_* and ibv_cq_ex functions,
- * and parent domains. Also checks the errno of features that the device lacks.
+ * Features: uses features that few programs use, and checks the effect of each. These are memory
+ * windows, reregistration, resizing, multicast, address handles, the functions ibv_wr_* and
+ * ibv_cq_ex, and parent domains. Also checks the errno of features that the device does not
+ * support.
  */
 #include <endian.h>
 #include <time.h>
@@ -49,16 +50,14 @@ static void window_type_2(void)
                                            {both.mr_b, (uintptr_t)both.buf_b, 64,
                                             IBV_ACCESS_REMOTE_WRITE}}},
                        *bad = NULL;
-    MUST(ibv_bind_mw(both.b.qp, mw, &(struct ibv_mw_bind){.wr_id = 1}) != 0); /* fails, because
-                                                                               * ibv_bind_mw() binds
-                                                                               * only windows of
-                                                                               * type 1 */
+    /* Must fail: ibv_bind_mw() binds only windows of type 1. */
+    MUST(ibv_bind_mw(both.b.qp, mw, &(struct ibv_mw_bind){.wr_id = 1}) != 0);
     MUST(ibv_post_send(both.b.qp, &bind, &bad) == 0);
     MUST(endpoint_wait(both.b.cq).status == IBV_WC_SUCCESS);
     mw->rkey = bind.bind_mw.rkey;
     MUST(both_write(&both, (uintptr_t)both.buf_b, mw->rkey, 64) == IBV_WC_SUCCESS);
     MUST(memcmp(both.buf_a, both.buf_b, 64) == 0);
-    /* SEND with Invalidate: the peer invalidates the key. */
+    /* The peer invalidates the window with a SEND with Invalidate; a WRITE to it must then fail. */
     post_recv(both.b.qp, both.mr_b, 9, 64);
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 8, both.mr_a->lkey};
     struct ibv_send_wr inv = {.wr_id = 7,
@@ -77,8 +76,8 @@ static void window_type_2(void)
     both_close(&both);
 }
 
-/* Windows of type 2 are of type 2A or 2B, as the device reports (RNIC_WINDOWS). Only with type 2B
- * can a QP be destroyed while windows are bound to it. */
+/* The device reports whether its windows of type 2 are 2A or 2B; the environment variable
+ * RNIC_WINDOWS selects it. A QP with a bound window can be destroyed with type 2B only. */
 static void window_kind(void)
 {
     struct both both;
@@ -131,7 +130,7 @@ static void reregister(void)
     MUST(both.buf_b[10] == 0);
     MUST(ibv_rereg_mr(both.mr_b, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
                       IBV_ACCESS_REMOTE_READ) == 0);
-    (void)key; /* may change */
+    (void)key; /* the keys may change, so the old value is not compared */
     MUST(both_write(&both, (uintptr_t)other, both.mr_b->rkey, 1) == IBV_WC_REM_ACCESS_ERR);
     MUST(ibv_rereg_mr(both.mr_b, 1 << 20, NULL, NULL, 0, 0) == IBV_REREG_MR_ERR_INPUT);
     both_close(&both);
@@ -164,8 +163,8 @@ static void resize(void)
     for (unsigned i = 0; i < 8; i++)
         MUST(endpoint_wait(both.a.cq).wr_id == 50 + i);
     MUST(ibv_resize_cq(both.b.cq, 100) == 0 && both.b.cq->cqe >= 100);
-    MUST(ibv_resize_cq(both.b.cq, 3) != 0); /* fails: the CQ would get 4 entries, but contains 8
-                                             * completions */
+    /* Must fail: the CQ would get 4 entries, but contains 8 completions. */
+    MUST(ibv_resize_cq(both.b.cq, 3) != 0);
     MUST(ibv_resize_cq(both.b.cq, 0) == EINVAL);
     for (unsigned i = 0; i < 8; i++)
         MUST(endpoint_wait(both.b.cq).wr_id == i);
@@ -255,8 +254,8 @@ static void extended(struct both *both, struct ibv_cq_ex **cq, struct ibv_qp_ex 
     both_connect(both);
 }
 
-/* Expects that the next completion of an ibv_cq_ex arrives within ten seconds and has this work
- * request id and opcode. Ends the poll. */
+/* Waits up to ten seconds for the next completion of an ibv_cq_ex. Ends the program unless it has
+ * this WR ID, opcode and QPN. Ends the poll. */
 static void next_is(struct ibv_cq_ex *cq, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t qpn)
 {
     struct ibv_poll_cq_attr attr = {0};
@@ -283,8 +282,8 @@ static void work_requests(void)
     char words[] = "one two";
     struct ibv_wc wc;
     qp->wr_flags = IBV_SEND_SIGNALED;
-    /* First a batch of empty messages: without SGEs, without inline data, and without any setter
-     * call. */
+    /* First batch: three empty messages, one with an empty SGE list, one with empty inline data,
+     * and one without any setter call. All must succeed. */
     ibv_wr_start(qp);
     for (unsigned i = 0; i < 3; i++) {
         qp->wr_id = i;
@@ -297,7 +296,7 @@ static void work_requests(void)
     MUST(ibv_wr_complete(qp) == 0);
     for (unsigned i = 0; i < 3; i++)
         next_is(cq, i, IBV_WC_RDMA_WRITE, qpn);
-    /* Second, one batch of seven requests. */
+    /* Second batch: seven requests of different kinds. All must succeed. */
     post_recv(both.b.qp, both.mr_b, 1, 64);
     post_recv(both.b.qp, both.mr_b, 2, 64);
     ibv_wr_start(qp);
@@ -343,7 +342,7 @@ static void work_requests(void)
     wc = endpoint_wait(both.b.cq);
     MUST(wc.wr_id == 2 && wc.opcode == IBV_WC_RECV && wc.imm_data == htobe32(0x1234) &&
          wc.byte_len == 33);
-    /* An aborted or refused batch sends none of its requests. */
+    /* Batches that are aborted or refused: none of their requests may be sent. */
     ibv_wr_start(qp);
     ibv_wr_rdma_write(qp, rkey, b);
     ibv_wr_set_sge(qp, lkey, a, 8);
@@ -356,25 +355,24 @@ static void work_requests(void)
     ibv_wr_set_inline_data(qp, big, sizeof big);
     MUST(ibv_wr_complete(qp) != 0);
     ibv_wr_start(qp);
-    for (unsigned i = 0; i < 100; i++) { /* more requests than the queue has room for */
+    for (unsigned i = 0; i < 100; i++) { /* more requests than the send queue can store */
         ibv_wr_rdma_write(qp, rkey, b);
         ibv_wr_set_sge(qp, lkey, a, 8);
     }
     MUST(ibv_wr_complete(qp) == ENOMEM);
     ibv_wr_start(qp);
-    ibv_wr_rdma_write(qp, rkey, b); /* this request is valid; the next one is not */
+    ibv_wr_rdma_write(qp, rkey, b); /* this request is valid, but the next one is not */
     ibv_wr_set_sge(qp, lkey, a, 8);
     ibv_wr_atomic_fetch_add(qp, rkey, b + 3000, 1);
     ibv_wr_set_sge(qp, lkey, a, 4); /* invalid: an atomic has 8 bytes */
     MUST(ibv_wr_complete(qp) == EINVAL);
     usleep(20000);
     MUST(ibv_start_poll(cq, &(struct ibv_poll_cq_attr){0}) == ENOENT);
-    /* ibv_post_send() still works on objects of the new interface. */
+    /* ibv_post_send() must also work on a QP that was created for ibv_wr_*. */
     MUST(both_write(&both, b, rkey, 64) == IBV_WC_SUCCESS);
     both_close(&both);
 }
 
-/* Waits until all requests of a QP are complete. Afterwards the QP accepts no more requests. */
 static uint64_t now_ns(clockid_t clock)
 {
     struct timespec now;
@@ -382,7 +380,8 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The time of a completion is the time when it occurred, not the time when the program polls it. */
+/* The timestamp of a completion must be the time at which it occurred, not the time at which the
+ * program polls it. */
 static void completion_time(void)
 {
     struct both both;
@@ -403,8 +402,8 @@ static void completion_time(void)
     MUST(ibv_post_send(both.a.qp, &wr, &bad) == 0);
     while (*last != both.buf_a[63])
         nanosleep(&nap, NULL);
-    /* The ACK may be still on its way. The timestamp of the completion is then later, but not after
-     * the poll. */
+    /* The data has arrived, but perhaps not the ACK. Then the timestamp is a bit later than now,
+     * but still before the poll. */
     for (unsigned i = 0; i < 300; i++)
         nanosleep(&nap, NULL);
     uint64_t before_poll = now_ns(CLOCK_MONOTONIC);
@@ -423,6 +422,7 @@ static void completion_time(void)
     both_close(&both);
 }
 
+/* Waits until all requests of a QP are complete. Afterwards the QP accepts no more requests. */
 static void drain(struct ibv_qp *qp)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
@@ -446,7 +446,7 @@ static void next_poll(void)
         ibv_wr_set_sge(qp, both.mr_a->lkey, (uintptr_t)both.buf_a, 8);
     }
     MUST(ibv_wr_complete(qp) == 0);
-    drain(both.a.qp); /* waits until all requests are complete */
+    drain(both.a.qp); /* all requests are complete afterwards */
     struct ibv_poll_cq_attr attr = {0};
     MUST(ibv_start_poll(cq, &attr) == 0 && cq->wr_id == 0);
     for (unsigned i = 1; i < 5; i++)
@@ -496,8 +496,8 @@ static void multicast(void)
     struct ibv_ah *ah = ibv_create_ah(both.a.pd, &to);
     MUST(ah != NULL);
     MUST(ibv_attach_mcast(both.b.qp, &group, 0) == 0);
-    MUST(ibv_attach_mcast(both.b.qp, &both.b.gid, 0) == EINVAL); /* fails, because the GID is not
-                                                                  * multicast */
+    /* Must fail: the GID is not a multicast GID. */
+    MUST(ibv_attach_mcast(both.b.qp, &both.b.gid, 0) == EINVAL);
     MUST(ibv_destroy_qp(both.b.qp) == EBUSY);
     post_recv(both.b.qp, both.mr_b, 4, 200);
     ud_send(&both.a, both.mr_a, ah, 0xffffff, 60);
@@ -515,8 +515,8 @@ static void multicast(void)
     both_close(&both);
 }
 
-/* A QP is a member of a group only once, however often it is attached. The membership ends when the
- * context of the QP is closed. */
+/* Attaches a QP to the same multicast group several times: it must count as one membership. The
+ * membership must end when the context of the QP is closed. */
 static void group_once(void)
 {
     struct ibv_device_attr is;
@@ -550,7 +550,8 @@ static void group_once(void)
     endpoint_close(&ep);
 }
 
-/* A receiver of a datagram can create an address handle of its sender from the completion. */
+/* A receiver creates an address handle from the completion of a datagram and answers with it. The
+ * answer must reach the sender. */
 static void answer(void)
 {
     struct both both = {0};
@@ -578,7 +579,7 @@ static void answer(void)
     ud_send(&both.b, both.mr_b, back, wc.src_qp, 20);
     wc = endpoint_wait(both.a.cq);
     MUST(wc.wr_id == 8 && wc.byte_len == 60 && wc.src_qp == both.b.qp->qp_num);
-    to.is_global = 0; /* RoCE has no LIDs */
+    to.is_global = 0; /* must fail: RoCE has no LIDs, so an address without a GRH is invalid */
     MUST(ibv_create_ah(both.a.pd, &to) == NULL && errno == EINVAL);
     to.is_global = 1;
     to.grh.sgid_index = 200;
@@ -627,7 +628,8 @@ static void refused(void)
     MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
-/* A program can reach every limit that a device attribute reports; here the limits of one QP. */
+/* Creates a QP and a CQ with the largest sizes that the device attributes report: must succeed. One
+ * more WQE or CQ entry must fail. */
 static void limits(void)
 {
     struct ibv_device_attr_ex ex;
@@ -652,7 +654,8 @@ static void limits(void)
     MUST(ibv_destroy_cq(cq) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
-/* At a limit, creating an object returns ENOMEM. After another object is destroyed, it succeeds. */
+/* Attaches as many QPs to a multicast group as the device allows. One more must fail with ENOMEM,
+ * and must succeed after another QP was detached. */
 static void full(void)
 {
     struct ibv_device_attr is;

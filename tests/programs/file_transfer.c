@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * File_transfer: sends a file by RDMA WRITE with immediate. The receiver has a buffer of two
- * halves, and each WRITE fills one half. The immediate data has the number of the half, the
- * length, and in the top bit whether it is the last one. The receiver returns an empty SEND when
- * a half can be filled again.
+ * halves, and each WRITE fills one half. The immediate data contains the number of the half and the
+ * length; its top bit marks the last WRITE. When a half can be filled again, the receiver sends an
+ * empty SEND.
  *
  *   file_transfer receive PORT FILE
  *   file_transfer send HOST PORT FILE
@@ -147,15 +147,15 @@ int main(int argc, char **argv)
         post_recv(ep.qp);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until they are ready to receive */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready to receive */
     if (sender)
         send_file(&ep, file, mr, &peer);
     else
         receive_file(&ep, file);
     if (fclose(file) != 0)
         die("%s: %s", argv[argc - 1], strerror(errno));
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until the transfer is complete and the
-                                     * file is written */
+    /* Both sides wait here until the transfer is complete and the file is written. */
+    endpoint_swap(fd, &own, &peer);
     ibv_dereg_mr(mr);
     endpoint_close(&ep);
     if (ibv_close_device(context) != 0)

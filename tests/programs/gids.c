@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * GIDs of an interface whose addresses are added and removed while the device is open. Each
- * change causes an event. An address keeps its index as long as it exists, and afterwards the
- * index is empty. A packet sent with an index has the address that a query of this index
- * returns.
+ * GIDs: adds and removes addresses of the interface while the device is open, and checks the GID
+ * table. Each change must cause an event. An address must keep its GID index as long as it exists;
+ * afterwards the index must be empty. A packet sent with an index must have the address that a
+ * query of this index returns.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -29,8 +29,8 @@ static union ibv_gid gid_of(const char *text)
     return gid;
 }
 
-/* Returns the index of an address as a RoCEv2 GID, or -1. Checks that all queries agree on each
- * index. */
+/* Returns the index of the RoCEv2 GID for an address, or -1 if there is none. Checks that all query
+ * functions return the same GID for each index. */
 static int index_of(const char *text)
 {
     const union ibv_gid wanted = gid_of(text), zero = {.raw = {0}};
@@ -60,8 +60,8 @@ static int index_of(const char *text)
     return found;
 }
 
-/* Waits for events until an address has a GID, or until it has none (`there` is false). Returns the
- * index of the GID. */
+/* Waits for events until an address has a GID (`there` is true) or has none (`there` is false).
+ * Returns the index of the GID. */
 static int await(const char *text, bool there)
 {
     struct pollfd pollfd = {.fd = context->async_fd, .events = POLLIN};
@@ -77,7 +77,7 @@ static int await(const char *text, bool there)
     return index;
 }
 
-/* Checks that a datagram sent with index `index` arrives from the address of this index. */
+/* Sends a datagram with GID index `index`. It must arrive with the source address `text`. */
 static void sends_from(struct both *both, int index, const char *text)
 {
     const union ibv_gid gid = gid_of(text);
@@ -116,8 +116,8 @@ int main(void)
     both_memory(&both);
     ip("addr add 198.51.100.71/24");
     int first = await("198.51.100.71", true);
-    ip("addr add 198.51.100.72/32"); /* not a secondary address of the first one, so that it remains
-                                      * when the first one is removed */
+    /* /32: so it is not a secondary address of the first one, and remains when that is removed. */
+    ip("addr add 198.51.100.72/32");
     int second = await("198.51.100.72", true);
     ip("-6 addr add 2001:db8:71::1/64 nodad");
     int third = await("2001:db8:71::1", true);

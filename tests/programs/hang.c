@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hang: opens a device and then waits forever, in two threads and in a child with a separate
- * process group. stacks.py must find all these threads.
+ * Hang: opens a device, then waits forever in two threads and in a child process with a separate
+ * process group. The test of stacks.py requires that it finds all these threads.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Later: the additions to the verbs header since rdma-core 44. Each is used once if this
- * system's header has it (HAVE_...: rnic/verbs/CMakeLists.txt). Functions of all releases exist
- * with every header, so their results are also checked here.
+ * Later: tests what rdma-core added to the verbs header after release 44. An addition is used if
+ * this system's header has it (macros HAVE_... of rnic/verbs/CMakeLists.txt). Functions are looked
+ * up by name, so they are tested with every header.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -23,8 +23,8 @@ static void *name(const char *symbol, const char *node)
     return found;
 }
 
-/* The library has every symbol of every version of libibverbs, so that a program built against any
- * release of rdma-core starts. */
+/* Our library must have every symbol of every release of libibverbs, so that a program built with
+ * any release of rdma-core starts. */
 static void names(void)
 {
     static const struct {
@@ -68,8 +68,8 @@ static void port_speed(void)
     *(void **)&speed_of = name("ibv_query_port_speed", "IBVERBS_1.16");
     uint64_t speed = 0;
     int result = speed_of(context, 1, &speed);
-    MUST(result == EOPNOTSUPP || (result == 0 && speed > 0)); /* the loopback has no speed, so the
-                                                               * call may fail */
+    /* The loopback interface has no speed, so the call may fail. */
+    MUST(result == EOPNOTSUPP || (result == 0 && speed > 0));
     MUST(speed_of(context, 2, &speed) == EINVAL);
 }
 
@@ -85,7 +85,8 @@ static void no_completion_counter(void)
     MUST(caps_of(context, room, sizeof room) == EOPNOTSUPP);
 }
 
-/* A buffer that the device allocates. Its handle is opaque, so no header is needed. */
+/* Allocates and registers a buffer through the device (ibv_alloc_buf()). Its handle is opaque, so
+ * no header is needed. */
 static void buffer(void)
 {
     struct both both;
@@ -147,8 +148,8 @@ static void by_attributes(void)
 #endif
 }
 
-/* FLUSH (A19) of a range and of a whole region. A FLUSH without the access right fails with a
- * remote access error. */
+/* Sends a FLUSH (A19) of a range and of a whole region: both must succeed. A FLUSH without the
+ * access right must fail with a remote access error. */
 static void flush(void)
 {
 #ifdef HAVE_VERBS_FLUSH
@@ -211,8 +212,8 @@ static void flush(void)
 static const uint32_t event_user = 18; /* RDMA_CM_EVENT_USER */
 static const uint32_t command_write_event = RDMA_USER_CM_CMD_JOIN_MCAST + 2;
 
-/* Writes one rdma_cm command, whose body begins with the address of its answer (as in struct
- * rdma_ucm_create_id and rdma_ucm_get_event). Returns 0 or an errno. */
+/* Writes one rdma_cm command to the device file. The body begins with the address to which the
+ * kernel writes its answer, as in struct rdma_ucm_create_id. Returns 0 or an errno. */
 static int tell(int fd, uint32_t cmd, const void *body, uint16_t len, uint16_t out)
 {
     struct {
@@ -246,22 +247,21 @@ static void own_event(void)
     MUST(resp.uid == 4711 && resp.id == id.id && resp.event == event_user &&
          resp.status == 0x11223344 && arg == put.arg);
     MUST(tell(fd, RDMA_USER_CM_CMD_GET_EVENT, &get, sizeof get, sizeof resp) == EAGAIN);
-    put.event = 0; /* RDMA_CM_EVENT_ADDR_RESOLVED: a program may not write this event */
+    put.event = 0; /* RDMA_CM_EVENT_ADDR_RESOLVED: a program is not allowed to write this event */
     MUST(tell(fd, command_write_event, &put, sizeof put, 0) == EINVAL);
     put.event = event_user;
     put.id++;
     MUST(tell(fd, command_write_event, &put, sizeof put, 0) == ENOENT);
-    MUST(tell(fd, command_write_event - 1, &put, sizeof put, 0) == ENOSYS); /* the command
-                                                                             * RESOLVE_IB_SERVICE is
-                                                                             * not supported */
-    MUST(tell(fd, command_write_event + 1, &put, sizeof put, 0) == EINVAL); /* no command has this
-                                                                             * number */
+    /* Must fail: the command RESOLVE_IB_SERVICE is not supported. */
+    MUST(tell(fd, command_write_event - 1, &put, sizeof put, 0) == ENOSYS);
+    /* Must fail: no command has this number. */
+    MUST(tell(fd, command_write_event + 1, &put, sizeof put, 0) == EINVAL);
     MUST(close(fd) == 0);
 }
 
-/* Uses the commands of the previous test through librdmacm, if it has version RDMACM_1.4. Its
- * header is not needed: handles are pointers, and of an event only `event` is read, after two
- * pointers. */
+/* Tests the same commands through librdmacm, if it has version RDMACM_1.4. Its header is not
+ * needed: handles are opaque pointers, and of an event only the member `event` is read, which
+ * follows two pointers. */
 static void addrinfo(void)
 {
     void *library = dlopen("librdmacm.so.1", RTLD_NOW);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Leave: a process ends right after it polled its last completion, and destroys no object. Its peer
- * must still get its completion, as an RNIC acknowledges a message before the program gets the
- * completion.
+ * Leave: a receiver ends right after it polled its last completion, without destroying any object.
+ * The sender must still get its completion, because an RNIC acknowledges a message before the
+ * receiver's program gets the completion.
  *
  *   leave [TIMES [exit|now|stop|exec]]
  *
- * now: ends by _exit(), which runs no code of the program's libraries.
- * stop: the QP moves to ERR first, as by rdma_disconnect().
- * exec: the process becomes another program.
+ * exit (default): the receiver calls exit().
+ * now: the receiver calls _exit(), which runs no code of the libraries.
+ * stop: the receiver moves the QP to ERR first, as rdma_disconnect() does.
+ * exec: the receiver calls exec() and becomes another program.
  *
  * Both sides are processes of this program.
  */
@@ -49,7 +50,7 @@ static void play(int fd, bool leaves)
         die("ibv_post_recv failed");
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until they are ready */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready */
     if (!leaves && ibv_post_send(ep.qp, &send, &bad_send) != 0)
         die("ibv_post_send failed");
     struct ibv_wc wc = endpoint_wait(ep.cq);
@@ -64,7 +65,7 @@ static void play(int fd, bool leaves)
         _exit(0);
     if (becomes && leaves)
         execl("/bin/sh", "sh", "-c", "exit $1", "sh", "0", (char *)NULL);
-    exit(0); /* ends without destroying any object */
+    exit(0); /* ends the process without destroying any object */
 }
 
 static pid_t player(int fds[2], bool leaves)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Manners: programs that use their process in unusual ways: frequent signals, cancelled threads,
- * chroot(), all descriptors closed. Each case runs in a separate process.
+ * Manners: tests the device in programs that do unusual things with their process: frequent
+ * signals, cancelled threads, chroot(), all descriptors closed. Each case runs in a separate
+ * process.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -37,7 +38,8 @@ static void count(int sig)
     signals++;
 }
 
-/* Sends SIGALRM to this thread every half millisecond. `flags` are those of sigaction(). */
+/* From now on, this process gets SIGALRM every half millisecond. `flags`: flags of sigaction() for
+ * the handler. */
 static void storm(int flags)
 {
     const struct sigaction action = {.sa_handler = count, .sa_flags = flags};
@@ -45,7 +47,8 @@ static void storm(int flags)
     MUST(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
 }
 
-/* Waits for a hundred signals, then causes one completion: the QP enters the error state. */
+/* Thread: waits for a hundred signals, then moves the QP to ERR, which flushes a receive and so
+ * causes a completion. */
 static void *post_late(void *cq)
 {
     (void)cq;
@@ -65,8 +68,8 @@ static void start(void *(*run)(void *), void *user, pthread_t *thread)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Creates a QP in INIT and a CQ with a channel. When the QP moves to ERR, its receives are flushed
- * to this CQ. */
+/* Replaces both.b.qp by a QP in INIT with a receive posted, whose CQ has a completion channel. When
+ * the QP moves to ERR, the receive is flushed to this CQ. */
 static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
@@ -83,8 +86,9 @@ static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
     return cq;
 }
 
-/* A call that waits continues after a handler with SA_RESTART. After any other handler it ends with
- * EINTR, as read(2) of the kernel's device does (signal(7)). */
+/* A call that waits is interrupted by signals. After a handler with SA_RESTART it must continue.
+ * After any other handler it must fail with EINTR, as read(2) of the kernel's device does
+ * (signal(7)). */
 static void sa_restart_continues_the_call(void)
 {
     struct ibv_comp_channel *ch;
@@ -112,7 +116,8 @@ static void signal_ends_the_call_with_eintr(void)
     MUST(ibv_get_async_event(context, &event) == -1 && errno == EINTR);
 }
 
-/* Transfers work during frequent signals, with and without SA_RESTART. */
+/* Transfers data while signals arrive every half millisecond, with and without SA_RESTART. All data
+ * must be right. */
 static void transfers_survive_signal_storm(void)
 {
     for (int flags = 0; flags <= SA_RESTART; flags += SA_RESTART) {
@@ -133,7 +138,8 @@ static void *wait_for_event(void *ch)
     return NULL;
 }
 
-/* A waiting thread can be cancelled. Another thread gets the next event. */
+/* A thread that waits for an event is cancelled. It must end, and another thread must get the next
+ * event. */
 static void waiting_thread_can_be_cancelled(void)
 {
     struct ibv_comp_channel *ch;
@@ -152,7 +158,7 @@ static void waiting_thread_can_be_cancelled(void)
 }
 
 static struct ibv_comp_channel *channel;
-static struct ibv_cq *notified; /* CQ for the receives of both.b.qp */
+static struct ibv_cq *notified; /* receive CQ of both.b.qp */
 
 static void posts(void)
 {
@@ -186,7 +192,7 @@ static void addresses(void)
     MUST(ah && ibv_destroy_ah(ah) == 0);
 }
 
-/* Moves the QP to ERR. The flush of its receives causes an event on the channel. */
+/* Moves the QP to ERR. The flush of its receives causes an event on `channel`. */
 static void stops(void)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -217,8 +223,9 @@ static void *be_cancelled(void *user)
     return NULL;
 }
 
-/* A cancelled thread ends where it waits, or after the call returns, but never while it has a lock
- * of the device. */
+/* A thread is cancelled and makes each of these calls. It must end where it waits, or after the
+ * call, but never while it has a lock of the device: another thread must be able to make the same
+ * call. */
 static void cancelled_thread_holds_no_lock(void)
 {
     static void (*const steps[])(void) = {posts, polls, registers, opens, addresses, stops, takes};
@@ -230,10 +237,10 @@ static void cancelled_thread_holds_no_lock(void)
         struct cancelled now = {.step = steps[i]};
         MUST(pthread_create(&thread, NULL, be_cancelled, &now) == 0);
         MUST(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
-        if (steps[i] != opens) /* opens() may end early, because open(2) and read(2) are
-                                * cancellation points */
+        /* opens() may end early: it uses open(2) and read(2), which are cancellation points. */
+        if (steps[i] != opens)
             MUST(now.done == (steps[i] != takes));
-        steps[i](); /* another thread can still make the call */
+        steps[i](); /* another thread must be able to make the call */
     }
 }
 
@@ -243,13 +250,13 @@ static void device_works_after_chroot(void)
 {
     char folder[] = "/tmp/rnic-root-XXXXXX";
     struct both own;
-    MUST(mkdtemp(folder) && chdir(folder) == 0 && rmdir(folder) == 0); /* removes the folder at
-                                                                        * once, so that none is left
-                                                                        * behind */
+    /* Remove the folder at once, so that nothing is left behind. */
+    MUST(mkdtemp(folder) && chdir(folder) == 0 && rmdir(folder) == 0);
     MUST(chroot(".") == 0);
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, 64) == IBV_WC_SUCCESS);
-    both_open(&own, context); /* works without /proc, from which the device otherwise reads the
-                               * mappings of registered memory */
+    /* Must work without /proc, from which the device otherwise reads the mappings of registered
+     * memory. */
+    both_open(&own, context);
     MUST(both_write(&own, (uintptr_t)own.buf_b, own.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
     MUST(!ibv_reg_mr(own.a.pd, NULL, BUF, 0) && errno == EFAULT);
     both_close(&own);
@@ -263,8 +270,8 @@ static double cpu(void)
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* Returns whether all threads together use less CPU time than `limit`. Waits up to 3 s, because
- * earlier work may continue on a slow machine. */
+/* Returns whether all threads together use less than `limit` seconds of CPU time in 300 ms. Tries
+ * for up to 3 s, because on a slow machine earlier work may continue. */
 static bool idle(double limit)
 {
     for (unsigned i = 0; i < 10; i++) {
@@ -276,7 +283,8 @@ static bool idle(double limit)
     return false;
 }
 
-/* Makes a system call fail with `error`. */
+/* From now on, system call number `call` fails with `error` in this thread and in threads that it
+ * creates (seccomp). */
 static void refuse(unsigned call, unsigned error)
 {
     struct sock_filter steps[] = {
@@ -290,23 +298,24 @@ static void refuse(unsigned call, unsigned error)
     MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
 }
 
-/* The runtime of a container refuses, with EPERM, system calls that are newer than itself. */
+/* Simulates a container runtime that refuses newer system calls with EPERM. The device must work
+ * without epoll_pwait2(). */
 static void refused_system_call_is_replaced(void)
 {
     both_close(&both);
-    MUST(ibv_close_device(context) == 0); /* also ends the device's thread, which would keep the
-                                           * rights that it had at its start */
+    /* Also ends the device's thread: the refusal would not apply to a thread that already runs. */
+    MUST(ibv_close_device(context) == 0);
 #ifdef SYS_epoll_pwait2
     refuse(SYS_epoll_pwait2, EPERM);
 #endif
     context = endpoint_device(NULL);
     both_open(&both, context);
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, BUF) == IBV_WC_SUCCESS);
-    MUST(idle(0.03)); /* the device has no work */
+    MUST(idle(0.03)); /* the device has no work, so it must not use CPU time */
 }
 
-/* After the program closed all descriptors, also those of the device, the device is lost. But no
- * call hangs and no thread uses a CPU. */
+/* The program closes all descriptors, including those of the device. The device is then lost, but
+ * no call may hang and no thread may use CPU time. */
 static void lose_device(void)
 {
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 64, both.mr_a->lkey};
@@ -324,7 +333,8 @@ static void lose_device(void)
     MUST(ibv_close_device(context) == 0);
 }
 
-/* Waits until all other threads sleep. The device's threads sleep when they have no work. */
+/* Waits until all other threads of the process sleep, that is until the device's threads have no
+ * work. */
 static void await_rest(void)
 {
     for (unsigned quiet = 0, tries = 0; quiet < 4; tries++) {
@@ -356,7 +366,7 @@ static void closed_descriptors_lose_the_device(void)
     lose_device();
 }
 
-#define OWN_FD 200 /* the device has no descriptor with this number */
+#define OWN_FD 200 /* the device uses no descriptor number from this on */
 
 static int own_file(int *far)
 {
@@ -370,7 +380,8 @@ static int own_eventfd(int *far)
     return eventfd(0, EFD_NONBLOCK);
 }
 
-/* Moves `fd` to a number that the device does not use. */
+/* Duplicates `fd` to a number that the device does not use, and closes `fd`. Returns the new
+ * number. */
 static int out_of_the_way(int fd)
 {
     int high = fcntl(fd, F_DUPFD, OWN_FD);
@@ -392,8 +403,8 @@ static int own_socket(int *far)
     return fd;
 }
 
-/* The program opens its own files under the numbers of the closed descriptors. The device neither
- * writes to these files nor closes them. */
+/* The program closes the device's descriptors, and opens its own files, which get the same numbers.
+ * The device must neither write to these files nor close them. */
 static void own_descriptors(int (*open_own)(int *far))
 {
     int far[40], its, fd = 0;
@@ -438,8 +449,9 @@ static void *open_and_close(void *unused)
 {
     (void)unused;
     both_close(&both);
-    MUST(ibv_close_device(context) == 0); /* closes the last device of the process, so that the UDP
-                                           * port is closed and opened each time */
+    /* Close the last device of the process, so that each open and close also opens and closes the
+     * UDP port. */
+    MUST(ibv_close_device(context) == 0);
     while (!over) {
         struct ibv_context *own = endpoint_device(NULL);
         MUST(own && ibv_close_device(own) == 0);
@@ -447,8 +459,8 @@ static void *open_and_close(void *unused)
     return NULL;
 }
 
-/* A fork() while another thread opens a device does not deadlock, although both need the locks of
- * all layers. */
+/* Calls fork() while another thread opens and closes a device. Both need the locks of all layers;
+ * neither may deadlock. */
 static void forked_while_opening(void)
 {
     pthread_t thread;

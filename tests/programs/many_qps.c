@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Many QPs: connects QPs of one process in pairs (default 10,000) and sends a different message
- * over each. All QPs exist at the same time. With a second argument the program reports when the
- * QPs are connected, and continues when its standard input ends.
+ * Many QPs: creates many QPs in one process (default 10,000), connects them in pairs, and sends a
+ * different message over each pair. All QPs exist at the same time. With a second argument, the
+ * program prints a line when the QPs are connected, and continues when its standard input ends.
  */
 #include "both.h"
 

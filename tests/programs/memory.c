@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Memory that few programs use: zero-based regions, on-demand paging, device memory, and objects
- * that ibv_import_device() shares between two contexts. Each case checks the effect and the errors.
+ * Memory: tests kinds of memory that few programs use. These are zero-based regions, on-demand
+ * paging, device memory, and objects shared between two contexts with ibv_import_device(). Each
+ * case checks the effect and the errors.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,7 +22,8 @@ static char *map_page(void *at)
     return page;
 }
 
-/* Reads `len` bytes from `addr` of `rkey` into the end of buf_a. Returns the status. */
+/* Reads (RDMA READ) `len` bytes at remote address `addr` with R_Key `rkey` into the last bytes of
+ * buf_a. Returns the completion status. */
 static enum ibv_wc_status read_back(struct both *both, uint64_t addr, uint32_t rkey, uint32_t len)
 {
     struct ibv_sge sge = {(uintptr_t)both->buf_a + BUF - len, len, both->mr_a->lkey};
@@ -62,8 +64,8 @@ static void capabilities(void)
     MUST(attr.max_dm_size > 0);
 }
 
-/* Memory that is not mapped yet can be registered on demand. A request fails while no page exists.
- */
+/* Registers memory that is not mapped: must fail without IBV_ACCESS_ON_DEMAND and succeed with it.
+ * A request must fail while the page does not exist, and succeed when it does. */
 static void on_demand(void)
 {
     struct both both;
@@ -77,7 +79,8 @@ static void on_demand(void)
     MUST(map_page(page) == page);
     MUST(both_write(&both, (uintptr_t)page + 5, mr->rkey, 1000) == IBV_WC_SUCCESS);
     MUST(memcmp(page + 5, both.buf_a, 1000) == 0);
-    MUST(munmap(page, PAGE) == 0 && map_page(page) == page); /* another page, which has no bytes */
+    /* Map a new page at the same address: all its bytes are 0. */
+    MUST(munmap(page, PAGE) == 0 && map_page(page) == page);
     MUST(read_back(&both, (uintptr_t)page + 5, mr->rkey, 100) == IBV_WC_SUCCESS);
     MUST(both.buf_a[BUF - 100] == 0 && both.buf_a[BUF - 1] == 0);
     MUST(munmap(page, PAGE) == 0);
@@ -86,7 +89,8 @@ static void on_demand(void)
     both_close(&both);
 }
 
-/* An implicit region is the whole address space, for the process itself and for its peer. */
+/* Registers implicit regions (address 0, length SIZE_MAX). They must give access to the whole
+ * address space, as local and as remote memory. */
 static void implicit(void)
 {
     struct both both;
@@ -108,7 +112,8 @@ static void implicit(void)
     MUST(ibv_post_send(both.a.qp, &wr, &bad) == 0);
     MUST(endpoint_wait(both.a.cq).status == IBV_WC_SUCCESS);
     MUST(memcmp(target, source, sizeof source) == 0);
-    MUST(both_write(&both, 4, remote->rkey, 4) == IBV_WC_REM_ACCESS_ERR); /* NULL is not mapped */
+    /* Must fail: page 0 is not mapped. */
+    MUST(both_write(&both, 4, remote->rkey, 4) == IBV_WC_REM_ACCESS_ERR);
     MUST(ibv_dereg_mr(local) == 0 && ibv_dereg_mr(remote) == 0);
     errno = 0;
     MUST(ibv_reg_mr(both.a.pd, NULL, SIZE_MAX, 0) == NULL && errno != 0);
@@ -169,7 +174,8 @@ static void prefetch(void)
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         MUST(advise(rows[i].pd, rows[i].advice, rows[i].flags, rows[i].addr, rows[i].len,
                     rows[i].lkey) == rows[i].error);
-    /* Only a caller that waits gets the error of a page that does not exist. */
+    /* Prefetch a page that does not exist: only the call that waits for the result can report the
+     * error. */
     MUST(munmap(page, PAGE) == 0);
     MUST(advise(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, wait, page, PAGE, mr->lkey) == EFAULT);
     MUST(advise(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, page, PAGE, mr->lkey) == 0);
@@ -197,7 +203,7 @@ static void device_memory(void)
     memset(in, 'd', sizeof in);
     MUST(ibv_memcpy_to_dm(dm, 1024, in, 64) == 0 && ibv_memcpy_from_dm(out, dm, 1024, 64) == 0);
     MUST(memcmp(in, out, 64) == 0);
-    /* from byte 1024 on */
+    /* register 128 bytes of the device memory, from byte 1024 on */
     struct ibv_mr *mr = ibv_reg_dm_mr(both.b.pd, dm, 1024, 128, access | IBV_ACCESS_ZERO_BASED);
     MUST(mr != NULL && mr->addr == NULL && mr->length == 128);
     MUST(read_back(&both, 0, mr->rkey, 64) == IBV_WC_SUCCESS);
@@ -226,7 +232,7 @@ static void device_memory_errors(void)
     MUST(ibv_alloc_dm(context, &(struct ibv_alloc_dm_attr){.length = 8, .log_align_req = 40}) ==
              NULL &&
          errno == EINVAL);
-    struct ibv_dm *dm = alloc_dm(attr.max_dm_size); /* allocates the whole device memory */
+    struct ibv_dm *dm = alloc_dm(attr.max_dm_size); /* the whole device memory */
     MUST(dm != NULL);
     MUST(alloc_dm(4) == NULL && errno == ENOMEM);
     MUST(ibv_free_dm(dm) == 0);
@@ -260,7 +266,8 @@ static void device_memory_errors(void)
 
 /* ---- importing ------------------------------------------------------------------------------- */
 
-/* The imported objects work after the context that created them was closed. */
+/* Imports objects into a second context and closes the context that created them. The imported
+ * objects must still work. */
 static void import(void)
 {
     struct ibv_context *first = endpoint_device(NULL);
@@ -281,7 +288,8 @@ static void import(void)
     char out[8] = {0};
     MUST(ibv_memcpy_from_dm(out, dm2, 0, 8) == 0 && memcmp(out, word, 8) == 0);
     ibv_unimport_dm(dm2);
-    /* A handle is valid only in the file through which it was created. */
+    /* A handle is valid only for the device file through which the object was created, so these
+     * imports must fail. */
     errno = 0;
     MUST(ibv_import_pd(context, pd_handle) == NULL && errno == ENOENT);
     errno = 0;
@@ -325,13 +333,13 @@ static void import(void)
     both_close(&both);
 }
 
-/* Only descriptors of contexts of this process can be imported. */
+/* ibv_import_device() must fail for a descriptor that is not a context of this process. */
 static void import_errors(void)
 {
     int other = open("/dev/null", O_RDWR);
     errno = 0;
     MUST(ibv_import_device(other) == NULL && errno == EOPNOTSUPP);
-    MUST(close(other) == 0); /* the descriptor is still the program's */
+    MUST(close(other) == 0); /* the failed import must not have closed the descriptor */
     errno = 0;
     MUST(ibv_import_device(other) == NULL && errno == EBADF);
     pid_t child = fork();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Mistakes: the errors that a program gets for typical mistakes, each on a new pair of QPs of one
- * process. Prints each case with its status. Exits with 1 if any status differs from that of the
- * verbs manual pages and the specification.
+ * Mistakes: makes typical programming mistakes, each on a new pair of QPs of one process, and
+ * checks the errors. Prints each case with its status. The exit status is 1 if a status differs
+ * from the one that the verbs manual pages and the specification require.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -81,7 +81,8 @@ static void pair_close(struct pair *pair)
     free(pair);
 }
 
-/* Returns a valid WRITE of 64 bytes from a to b, to which each case then adds its mistake. */
+/* Returns a valid WRITE of 64 bytes from `a` to `b`. Each case then changes it to make its
+ * mistake. */
 static struct ibv_send_wr write_wr(struct pair *pair, struct ibv_sge *sge)
 {
     *sge = (struct ibv_sge){.addr = (uintptr_t)pair->buf_a, .length = 64, .lkey = pair->mr_a->lkey};
@@ -129,8 +130,8 @@ static void local_key(void)
     struct ibv_sge sge;
     struct ibv_send_wr wr = write_wr(pair, &sge);
     static char elsewhere[64];
-    sge.addr = (uintptr_t)elsewhere; /* this memory is not registered, and the key belongs to other
-                                      * memory */
+    /* The mistake: this memory is not registered; the L_Key belongs to other memory. */
+    sge.addr = (uintptr_t)elsewhere;
     expect_errno("unregistered memory: post", post(pair, &wr), 0);
     expect_status("unregistered memory", endpoint_wait(pair->a.cq), IBV_WC_LOC_PROT_ERR);
     pair_close(pair);
@@ -350,9 +351,9 @@ static void busy(void)
     pair_close(pair);
 }
 
-/* A region loses its memory: it is unmapped, becomes read-only, or its file gets shorter. Hardware
- * has the pages pinned. Here the request fails at the end that has the memory, without an effect on
- * other QPs. */
+/* The memory of a registered region is unmapped, becomes read-only, or its file is truncated.
+ * Hardware would have pinned the pages. Here the request must fail at the end that has the memory,
+ * without an effect on other QPs. */
 static void unmapped(void)
 {
     enum { LEN = 3 << 12, PART = 5000 };
@@ -424,7 +425,8 @@ static void die_of(int sig)
     _exit(sig);
 }
 
-/* The program installs its own handlers for SIGSEGV and SIGBUS, and a thread blocks all signals. */
+/* The program installs its own handlers for SIGSEGV and SIGBUS, and this thread blocks all signals.
+ * The device, which uses these signals, must still work. */
 static void has_signals_of_its_own(void)
 {
     const struct sigaction own = {.sa_handler = die_of};
@@ -433,7 +435,7 @@ static void has_signals_of_its_own(void)
     if (sigaction(SIGSEGV, &own, NULL) != 0 || sigaction(SIGBUS, &own, NULL) != 0 ||
         pthread_sigmask(SIG_SETMASK, &all, NULL) != 0)
         die("signals: %s", strerror(errno));
-    usleep(30000); /* the device may notice the new handlers with a delay (verbs/page_probe.h) */
+    usleep(30000); /* the device may notice the new handlers late (verbs/page_probe.h) */
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * MUST: ends the program with status 1 and a message with the condition, unless the condition
- * holds. Header only, as each program is one file.
+ * MUST(condition): ends the program with status 1 and a message that contains the condition, unless
+ * the condition is true. Header only, because each program is one file.
  */
 #ifndef PROGRAMS_MUST_H
 #define PROGRAMS_MUST_H

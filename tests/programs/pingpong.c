@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pingpong: sends a message to the peer, which returns it changed, for each size from 1 byte to
- * 64 KiB. Both sides compare every byte. The client prints the round trip times.
+ * Pingpong: sends a message to the peer, which changes it and sends it back. Does so for sizes from
+ * 1 byte to 64 KiB. Both sides check every byte. The client prints the round-trip times.
  *
  *   pingpong PORT [ROUNDS]             server: waits for the client
  *   pingpong PORT ROUNDS HOST          client
@@ -20,7 +20,8 @@
 
 static unsigned char out[MOST], in[MOST];
 
-/* Returns the expected byte at offset `at` of a message in this round. `back`: on its way back. */
+/* Returns the expected byte at offset `at` of the message in round `round`. `back`: the message
+ * from the server back to the client. */
 static unsigned char ball(unsigned round, bool back, uint32_t at)
 {
     return (unsigned char)(at * 31 + round * 7 + (at >> 8) + (back ? 128 : 0));
@@ -62,8 +63,9 @@ static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32
         die("ibv_post_send: %s", strerror(error));
 }
 
-/* The completions for which this side waits, in either order. If an ACK was lost, the next message
- * may arrive before the last SEND completes. That message may even have the next size. */
+/* Which completions have arrived. They can arrive in either order: if an ACK was lost, the peer's
+ * next message may arrive before the own SEND completes. That message may even have the next
+ * size. */
 struct wanted {
     bool sent, received;
     uint32_t len; /* bytes received */
@@ -94,8 +96,8 @@ static int in_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Exchanges the messages of one size. Posts the receive of a round before the other side can send.
- */
+/* Exchanges the messages of one size. Posts the receive for a message before the other side can
+ * send it. */
 static void play(const struct endpoint *ep, const struct ibv_mr *from, const struct ibv_mr *to,
                  struct wanted *is, bool serves, unsigned rounds, uint32_t len, double *us)
 {
@@ -149,11 +151,11 @@ int main(int argc, char **argv)
     post_recv(&ep, to);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* waits until both sides are ready to receive */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready to receive */
     struct wanted is = {false, false, 0};
     for (uint32_t len = 1; len <= MOST; len *= 4)
         play(&ep, from, to, &is, serves, rounds, len, us);
-    endpoint_swap(fd, &own, &peer); /* waits until both sides have all completions */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other has all completions */
     printf("%s: every byte came back as it should\n", serves ? "server" : "client");
     free(us);
     ibv_dereg_mr(from);

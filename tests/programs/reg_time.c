@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Reg time: measures ibv_reg_mr() and ibv_dereg_mr() for 4 KiB to 1 GiB of memory, with pages
- * touched before or not. Prints a table for reg_time.gnuplot: the median of at least 5
- * registrations in 50 ms for each size.
+ * Reg time: measures ibv_reg_mr() and ibv_dereg_mr() for 4 KiB to 1 GiB of memory, whose pages were
+ * touched before or not. Prints a table for reg_time.gnuplot with the median for each size. Each
+ * size is registered for 50 ms, at least 5 times.
  */
 #include <sys/mman.h>
 #include <time.h>
@@ -23,7 +23,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Measures one size. Returns the medians in us. */
+/* Measures one size. Sets *reg and *dereg to the medians, us. */
 static void measure(struct ibv_pd *pd, void *buf, size_t len, double *reg, double *dereg)
 {
     static double regs[TIMES_MAX], deregs[TIMES_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Survive: two programs write to each other until one of them is killed. The other program
- * prints the status of its first failed request. It expects the remaining requests to be
- * flushed, and then closes everything.
+ * Survive: two programs send WRITEs to each other until one of them is killed. The surviving
+ * program prints the status of its first failed request. Its remaining requests must be flushed;
+ * then it closes all objects.
  *
  *   survive PORT [HOST]
  */
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     struct endpoint_address peer;
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until they are ready */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready */
     printf("running\n");
     fflush(stdout);
     struct ibv_sge sge = {(uintptr_t)buf + BUF, BUF, mr->lkey};

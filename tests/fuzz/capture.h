@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The input of the targets that read whole captures: a pcap file, like those in traces/.
- * fuzz_capture() copies the frames of the input into a well-formed pcap file and repairs the
- * record headers. So the reader accepts the file, and anything unusual is inside the frames.
+ * The input of fuzz targets that read whole captures: a pcap file, like those in traces/.
+ * fuzz_capture() copies the frames of the input to a well-formed pcap file with valid record
+ * headers. So the reader accepts the file, and only the frames are unusual.
  *
- * The file that includes this one must define _GNU_SOURCE.
+ * A file that includes this header must define _GNU_SOURCE first.
  */
 #ifndef FUZZ_CAPTURE_H
 #define FUZZ_CAPTURE_H
@@ -20,7 +20,8 @@
 #define FUZZ_CAPTURE_HEAD   24u
 #define FUZZ_CAPTURE_RECORD 16u
 
-/* Corrects a wrong ICRC of a complete frame, except in one of four such frames (by `dice`). */
+/* Corrects the ICRC of a complete frame, so that it is not dropped. Leaves one of four frames
+ * unchanged (if `dice` % 4 is 3). */
 static inline void fuzz_capture_mend(uint8_t *frame, uint32_t cap_len, uint32_t wire_len,
                                      uint32_t dice)
 {
@@ -33,8 +34,8 @@ static inline void fuzz_capture_mend(uint8_t *frame, uint32_t cap_len, uint32_t 
         roce_le32_put(frame + pkt.icrc_off, icrc);
 }
 
-/* Creates a file in memory that disappears when it is closed. Returns its descriptor, and in `path`
- * the path to open it by. */
+/* Creates a file in memory, which disappears when it is closed. Returns its descriptor, and sets
+ * `path` to a path by which it can be opened. */
 static inline int fuzz_memfile(const char *name, char path[64])
 {
     int fd = memfd_create(name, 0);
@@ -44,9 +45,9 @@ static inline int fuzz_memfile(const char *name, char path[64])
     return fd;
 }
 
-/* Writes the input as a pcap file in memory, with at most `snaplen` bytes captured of each frame.
- * The input must be at least one file header and one record header long. Returns the descriptor,
- * and in `path` the path to open the file by. */
+/* Writes the input as a pcap file in memory, with at most `snaplen` captured bytes of each frame.
+ * The input must have at least the length of a file header and a record header. Returns the
+ * descriptor, and sets `path` to a path by which the file can be opened. */
 static inline int fuzz_capture(const uint8_t *data, size_t size, uint32_t snaplen, char path[64])
 {
     static const uint8_t head[FUZZ_CAPTURE_HEAD] = {0xD4, 0xC3, 0xB2, 0xA1,     2,

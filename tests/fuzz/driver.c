@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Runs one fuzz target without libFuzzer: first with every file of the given folders, then with a
- * bounded number of mutations of them. The driver prints the seed, which reproduces the run. If a
- * check fails, it prints the input in hex.
+ * Runs a fuzz target without libFuzzer: first with every file of the given folders, then with a
+ * number of mutations of these files. The driver prints the seed; the same seed reproduces the run.
+ * If a check fails, it prints the input in hex.
  *
  *   fuzz_x [-runs=N] [-seed=N] [FOLDER|FILE]...
  */
@@ -13,7 +13,7 @@
 #include "fuzz.h"
 #include "support/rng.h"
 
-#define INPUT_MAX  8192 /* length in bytes to which longer files are cut; no frame is longer */
+#define INPUT_MAX  8192 /* maximum length of an input, bytes; longer files are cut */
 #define CORPUS_MAX 20000
 
 struct input {
@@ -23,7 +23,7 @@ struct input {
 
 static struct input corpus[CORPUS_MAX];
 static size_t corpus_cnt;
-static struct input current; /* input of the current call, printed if a check fails */
+static struct input current; /* input of the current call of the target, printed if a check fails */
 
 static void report(int sig)
 {
@@ -70,7 +70,7 @@ static void load(const char *path)
     DIR *dir;
 
     if (stat(path, &st) != 0)
-        return; /* a missing folder only makes the corpus smaller */
+        return; /* a missing folder is not an error: the corpus is then smaller */
     if (!S_ISDIR(st.st_mode)) {
         FILE *file = fopen(path, "rb");
 
@@ -93,8 +93,7 @@ static void load(const char *path)
         closedir(dir);
 }
 
-/* Makes one small change to the input. Only the random numbers determine the change. Returns the
- * new length. */
+/* Makes one random change to the input of `len` bytes at `p`. Returns the new length. */
 static size_t mutate(struct rng *rng, uint8_t *p, size_t len)
 {
     static const uint16_t edges[] = {0, 1, 4, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0x8000, 0xFFFF};
@@ -110,7 +109,7 @@ static size_t mutate(struct rng *rng, uint8_t *p, size_t len)
         if (len)
             p[at] = (uint8_t)rng_u64(rng);
         return len;
-    case 3: /* store an edge value of a 16-bit number */
+    case 3: /* store an edge value as a 16-bit number */
         if (len - at >= 2 && len >= 2) {
             uint16_t v = edges[rng_below(rng, sizeof(edges) / sizeof(*edges))];
 
@@ -122,7 +121,7 @@ static size_t mutate(struct rng *rng, uint8_t *p, size_t len)
         if (len)
             p[at] = (uint8_t)(p[at] + rng_below(rng, 9) - 4);
         return len;
-    case 5: { /* replace the rest by that of another input */
+    case 5: { /* replace the bytes from here on by those of another input */
         const struct input *other = &corpus[rng_below(rng, (uint32_t)corpus_cnt)];
 
         if (other->len <= at)

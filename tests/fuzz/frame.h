@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The input of the targets that read frames, as make_corpus.c writes it. Byte 0 is the link
- * type, that is the header with which the frame begins. Byte 1 is the number of bytes that were
- * on the wire but not captured. The captured bytes of the frame follow.
+ * The input of fuzz targets that read single frames, as make_corpus.c writes it. Byte 0 selects the
+ * link type, which determines the first header of the frame. Byte 1 is the number of bytes that
+ * were on the wire but not captured. The captured bytes of the frame follow.
  */
 #ifndef FUZZ_FRAME_H
 #define FUZZ_FRAME_H
@@ -19,8 +19,7 @@ struct fuzz_frame {
     size_t wire_len;
 };
 
-/* Splits an input into its parts. Returns false if the input is shorter than its two leading bytes.
- */
+/* Splits an input into its parts. Returns true, or false if the input has fewer than two bytes. */
 static inline bool fuzz_frame(struct fuzz_frame *f, const uint8_t *data, size_t size)
 {
     if (size < FUZZ_FRAME_HEAD)

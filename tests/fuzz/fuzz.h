@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz targets: each is one function that accepts any bytes as input and checks conditions that
- * must hold for every input.
+ * Fuzz targets: each target is one function, which accepts any bytes as input, and checks
+ * invariants: conditions that must be true for every input.
  *
- * If clang builds a target with ROCEDRILL_FUZZ, the target is a libFuzzer program. Otherwise it
- * is linked with driver.c, which runs a corpus and a bounded number of mutations of it. So every
- * build runs the checks.
+ * With clang and ROCEDRILL_FUZZ, a target becomes a libFuzzer program. Otherwise it is linked with
+ * driver.c, which runs a corpus and a number of mutations of it. So every build runs the checks.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -17,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* An assertion that is compiled into every build type. */
+/* Assertion that is checked in every build type, also with NDEBUG. */
 #define FUZZ_CHECK(cond)                                                                           \
     do {                                                                                           \
         if (!(cond)) {                                                                             \

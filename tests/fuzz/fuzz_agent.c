@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: sessions of the agent on a fake device (support/fakeverbs.h). If the first byte
- * is even, the rest of the input are raw lines. If it is odd, the rest is a script of requests
+ * Fuzz target: sessions of rocedrill-agent on a fake device (support/fakeverbs.h). If the first
+ * byte of the input is even, the rest is sent as lines. If it is odd, the rest selects requests
  * whose members are mostly valid.
  *
- * Invariants: every line gets a reply, an object whose member `ok` is true or that has an error.
- * Memory, regions and QPs stay within their limits. After the session no verbs object is left.
+ * Invariants: every line gets a reply. The reply is an object whose member `ok` is true, or that
+ * has an error text. Memory, regions and QPs stay within their limits. After the session no verbs
+ * object exists.
  */
 #include <string.h>
 #include "agent/agent_rpc.h"
@@ -15,7 +16,8 @@
 
 #define LINES_MAX 200u
 
-/* Returns a number: mostly small, sometimes near a limit or 64 bits wide. */
+/* Returns a number for a member of a request: mostly small, sometimes a limit or any 64-bit
+ * number. */
 static json_int_t number(struct script *s)
 {
     static const json_int_t limits[] = {-1,       INT64_MIN, INT64_MAX,  UINT32_MAX,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: the reader of pcap and pcapng. If the first byte is even, the rest of the input
- * is a file. If it is odd, the rest is a script of pcapng blocks whose lengths, options and
- * interfaces are mostly valid. So the invalid parts are deep in the file.
+ * Fuzz target: the parser of pcap and pcapng files. If the first byte of the input is even, the
+ * rest is the file. If it is odd, the rest selects pcapng blocks whose lengths, options and
+ * interfaces are mostly valid, so that the parser reads far into the file.
  *
- * Invariants: the reader reaches an end. A record lies within its block, and both stay within
- * their limits. A second pass over the same bytes yields the same records.
+ * Invariants: the parser ends. Each record is inside its block, and both are within their limits. A
+ * second pass over the same bytes returns the same records.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +36,8 @@ static uint8_t u8(const uint8_t **p, size_t *left)
     return *(*p)++;
 }
 
-/* Writes options: code, length, and a value padded to a multiple of 4 bytes. The option that ends
- * the list may be missing. */
+/* Writes the options of a block: for each its code, length, and value padded to a multiple of 4
+ * bytes. Sometimes omits the option that ends the list. */
 static void put_options(struct out *o, const uint8_t **p, size_t *left)
 {
     unsigned cnt = u8(p, left) & 3;
@@ -54,7 +54,8 @@ static void put_options(struct out *o, const uint8_t **p, size_t *left)
         put(o, 0, 4);
 }
 
-/* Writes one block. Its two length fields are right, or wrong by an amount from the script. */
+/* Writes one block. Its two length fields are right, or wrong by an amount that the input
+ * selects. */
 static void put_block(struct out *o, const uint8_t **p, size_t *left)
 {
     static const uint32_t types[8] = {0x0A0D0D0A, 1, 1, 6, 6, 3, 2, 5};
@@ -117,7 +118,7 @@ static void on_block(void *user, const uint8_t *block, uint32_t len, bool big)
     *sum = *sum * 31 + block[len - 1] + len;
 }
 
-/* Reads the whole file. Returns a checksum over its blocks and records. */
+/* Parses the whole file. Returns a checksum over its blocks and records. */
 static uint64_t read_all(const uint8_t *bytes, size_t len)
 {
     FILE *file = fmemopen((void *)(uintptr_t)bytes, len, "rb");
@@ -133,7 +134,7 @@ static uint64_t read_all(const uint8_t *bytes, size_t len)
         cap.on_block = on_block;
         cap.user = &sum;
         while ((rc = pcap_parser_next(&cap, &r, &error)) == 1) {
-            FUZZ_CHECK(++cnt <= len); /* each record occupies bytes of the file */
+            FUZZ_CHECK(++cnt <= len); /* there cannot be more records than bytes */
             FUZZ_CHECK(r.cap_len <= PCAPNG_RECORD_MAX && r.cap_len <= len);
             if (r.block) {
                 FUZZ_CHECK(r.block_len >= 12 && r.block_len <= PCAPNG_BLOCK_MAX);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: whole captures through check and decode, with every kind of output. The input is
- * that of capture.h.
+ * Fuzz target: whole captures through check and decode, with every kind of output. capture.h
+ * describes the input.
  *
- * Invariants: the JSON output parses, and has a line for each finding and each connection. Text
- * and XML output is valid UTF-8 without control characters that a terminal obeys.
+ * Invariants: the JSON output is valid JSON with a line for each finding and each connection. Text
+ * and XML output is valid UTF-8 without control characters.
  *
- * The annotated copy has the same frames and yields the same findings. So does a run without any
- * output. A capture without errors has none either if its frames are cut.
+ * Checking the annotated copy gives the same result as checking the capture, and so does a check
+ * without any output. If a capture has no ERROR findings, the same capture with frames cut by a
+ * snaplen has none either.
  */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -46,7 +47,7 @@ static void output_end(struct output *o)
     free(o->p);
 }
 
-/* Checks text or XML output: lines of UTF-8 without control characters. */
+/* Checks that a text or XML output is valid UTF-8 without control characters except line breaks. */
 static void check_clean(struct output *o)
 {
     FUZZ_CHECK(fclose(o->file) == 0);
@@ -62,8 +63,8 @@ static void check_clean(struct output *o)
     }
 }
 
-/* Checks that each line of the output is a JSON object. Returns the number of objects of this type,
- * or of all objects if `type` is NULL. */
+/* Checks that each line of the output is a JSON object. Returns the number of objects whose member
+ * "type" is `type`, or if `type` is NULL, of all objects. */
 static uint64_t check_json(struct output *o, const char *type)
 {
     uint64_t cnt = 0;

@@ -2,8 +2,9 @@
 /*
  * Fuzz target: the parser of MADs and CM messages.
  *
- * Invariants: any MAD is parsed or refused, without a read past its end. A parsed CM message,
- * and its RDMA-IP header, is built again byte for byte. The parser reports a cut message as cut.
+ * Invariants: any MAD is parsed or refused, without a read past its end. A CM message that was
+ * parsed, and its RDMA-IP header, are built again to the same bytes. The parser reports a message
+ * that was not captured completely as cut.
  */
 #include "fuzz.h"
 #include "support/sample.h"
@@ -45,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     error = roce_cm_msg_parse(&msg, data, size, size);
     FUZZ_CHECK(error == ROCE_OK || error == ROCE_ERR_NOT_ROCE || error == ROCE_ERR_MALFORMED);
     FUZZ_CHECK(error == ROCE_ERR_MALFORMED || size == ROCE_MAD_SIZE);
-    if (size < ROCE_MAD_SIZE) { /* parse the input as the captured start of a longer MAD */
+    if (size < ROCE_MAD_SIZE) { /* too short for a MAD: parse it as the captured start of a MAD */
         error = roce_cm_msg_parse(&cut, data, size, ROCE_MAD_SIZE);
         FUZZ_CHECK(error == ROCE_ERR_CUT || error == ROCE_ERR_NOT_ROCE ||
                    error == ROCE_ERR_MALFORMED);
@@ -63,8 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_texts(roce_cm_info(msg.kind), data + ROCE_MAD_LEN);
     check_rdmaip(&msg);
     FUZZ_CHECK(*roce_cm_name(msg.kind));
-    /* The parser still recognizes the kind of a message that is cut anywhere behind its MAD header.
-     */
+    /* Cut the message somewhere after its MAD header: the parser must report ROCE_ERR_CUT but still
+     * recognize the kind and the transaction ID. */
     len = ROCE_MAD_LEN + data[ROCE_MAD_SIZE - 1] % (ROCE_MAD_SIZE - ROCE_MAD_LEN);
     FUZZ_CHECK(roce_cm_msg_parse(&cut, data, len, size) == ROCE_ERR_CUT);
     FUZZ_CHECK(cut.kind == msg.kind && cut.mad.tid == msg.mad.tid);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: two CM engines, which receive calls, MADs and the passing of time in any order.
- * Some MADs are the last message of an engine with bytes changed.
+ * Fuzz target: two CM engines (rnic/cm). The input selects, in any order, calls of the program,
+ * received MADs, and advances of the time. Some MADs are the latest message of an engine with some
+ * bytes changed.
  *
- * Invariants: both engines stay consistent, and send only messages that can be parsed.
+ * Invariants: the ids of both engines have valid states, and the engines send only messages that
+ * can be parsed.
  *
- * The input is a list of steps. One byte selects the step, and the next bytes are its
- * parameters.
+ * The input is a list of steps. One byte selects the step, and the next bytes are its parameters.
  */
 #include <string.h>
 #include "cm/conn.h"
@@ -34,8 +35,8 @@ static uint8_t next(struct input *in)
     return *in->p++;
 }
 
-/* Processes the events of one side and stores the ids of new requests. After the program deleted an
- * id, an event may name its address again only for another id. */
+/* Fetches the events of one side. Stores the ids of new requests in side->id; deletes an id if no
+ * place is free. */
 static void take_events(struct side *side, rnic_time now)
 {
     struct rnic_cm_event event;
@@ -118,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 0:
         case 1: call(&side[me], me, &in, now); break;
         case 2: now += (uint64_t)next(&in) << (next(&in) % 32); break;
-        case 3: { /* deliver the last message, with up to three bytes changed */
+        case 3: { /* deliver the latest message, with up to three bytes changed */
             unsigned changes = next(&in) % 4;
 
             for (unsigned i = 0; i < changes; i++) {
@@ -129,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             rnic_cm_input(side[me].cm, mad, sizeof(mad), &addr_of[me], now);
             break;
         }
-        default: { /* deliver the output of one engine to the other, or lose it */
+        default: { /* deliver the messages of one engine to the other, or lose them */
             struct rnic_cm_addr addr;
             struct roce_cm_msg msg;
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: a device with two UD QPs and the GSI QP, which join and leave two multicast
- * groups, against hostile peers and a careless user.
+ * Fuzz target: a device with two UD QPs and the GSI QP, with hostile peers and a program that makes
+ * mistakes. The QPs join and leave two multicast groups.
  *
- * The input is a script: datagrams with chosen fields, arbitrary bytes behind a valid envelope
- * (with the ICRC corrected), work requests with valid and invalid memory, address handles
- * created and destroyed, groups joined and left, QP state changes, and output fetched at some
- * points.
+ * The input is a script of actions. A peer sends datagrams with chosen fields, or arbitrary bytes
+ * after valid outer headers, with a right ICRC. The program posts work requests with valid and
+ * invalid memory, creates and destroys address handles, joins and leaves groups, and changes QP
+ * states. At some points the device's frames are fetched.
  *
- * Invariants: no byte outside the registered memory changes. A datagram never causes a response
- * (R178): the device sends only datagrams that were posted, each at most once and as a valid
- * frame. Every work request completes at most once, in order. A packet from outside changes the
- * state of a QP only if its receive buffer was invalid (R056).
+ * Invariants: no byte outside the registered memory changes. A received datagram never causes a
+ * response (R178): the device sends only datagrams that were posted, each at most once, as a valid
+ * frame. Every work request completes at most once, in order. A received packet changes the state
+ * of a QP only if the QP's receive buffer was invalid (R056).
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -28,9 +28,10 @@
 
 struct queue {
     struct rnic_qp *qp;
-    uint64_t posted, done;           /* counts of send work requests */
-    uint64_t recv_posted, recv_done; /* counts of receive work requests; wr_id is the count */
-    bool bad_buffer; /* a receive was posted whose buffer the device has no permission to write */
+    uint64_t posted, done; /* number of send work requests, posted and completed */
+    /* Number of receive work requests, posted and completed; used as wr_id. */
+    uint64_t recv_posted, recv_done;
+    bool bad_buffer; /* a receive was posted with a buffer that the device may not write */
 };
 
 struct fuzz {
@@ -40,7 +41,7 @@ struct fuzz {
     struct queue q[QPS];
     struct rnic_ah *ah[AHS];
     uint8_t *block; /* memory block: guard bytes, registered memory, guard bytes */
-    uint64_t owed;  /* number of datagrams posted and not sent yet */
+    uint64_t owed;  /* number of datagrams that were posted but not sent yet */
 };
 
 static const uint8_t my_gid[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 2};
@@ -61,7 +62,7 @@ static void modify(struct queue *q, enum rnic_qp_state state)
     rnic_qp_modify(q->qp, &attr, 0);
     rnic_qp_view(q->qp, &view);
     if (view.state ==
-        RNIC_QPS_RESET) { /* RESET discards work requests without completions (R190) */
+        RNIC_QPS_RESET) { /* in RESET, all work requests are discarded without completions (R190) */
         q->done = q->posted;
         q->recv_done = q->recv_posted;
         q->bad_buffer = false;
@@ -255,8 +256,8 @@ static void datagram(struct fuzz *fuzz, struct script *script)
     seal_and_input(fuzz, buf, (size_t)len);
 }
 
-/* Sends bytes of the script to the device, as a whole frame or as a transport part in a valid
- * envelope. */
+/* Passes bytes of the script to the device, either as a whole frame, or as BTH and payload after
+ * valid outer headers. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -320,9 +321,8 @@ static void reap(struct fuzz *fuzz)
         struct queue *q = &fuzz->q[wc.qpn == 1 ? 2 : wc.qpn - 0x10];
 
         if (wc.wr_id >> 63) {
-            FUZZ_CHECK((wc.wr_id & ~(UINT64_C(1) << 63)) ==
-                       q->done++); /* completions are in the
-                                    * order of posting (R198) */
+            /* Completions must be in the order of posting (R198). */
+            FUZZ_CHECK((wc.wr_id & ~(UINT64_C(1) << 63)) == q->done++);
             FUZZ_CHECK(q->done <= q->posted);
         } else {
             FUZZ_CHECK(wc.wr_id == q->recv_done++);
@@ -351,7 +351,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 4: rnic_mcast_detach(pick(&fuzz, &script)->qp, group[op >> 4 & 1]); break;
         case 5: take(&fuzz, u8(&script)); break;
         case 6:
-            reap(&fuzz); /* poll now, because RESET discards the remaining completions */
+            /* Poll first, because a change to RESET discards the remaining completions. */
+            reap(&fuzz);
             modify(pick(&fuzz, &script), (enum rnic_qp_state)(op >> 4 & 7));
             break;
         case 7:

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: drills. If the first byte is below 32, the rest selects lines that are mostly valid.
- * Otherwise the input is the text of a drill.
+ * Fuzz target: drills (scripts that test a device, replay/drill). If the first byte of the input is
+ * below 32, the rest selects lines that are mostly valid. Otherwise the input is the text of a
+ * drill.
  *
- * Invariants: the parser accepts the text, or refuses it with an error that begins with its name. A
- * drill that is accepted is played on the software RNIC and ends, with a verdict. A drill that does
- * not pass has a reason. All memory is freed.
+ * Invariants: the parser accepts the text, or refuses it with an error that begins with the name of
+ * the file. An accepted drill, played on our RNIC, ends with a verdict. If a drill does not pass, a
+ * reason is reported. All memory is freed.
  */
 #include <string.h>
 #include "drill/device/device_rnic.h"

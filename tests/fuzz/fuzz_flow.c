@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: the flow observer, which sees a stream of packets. The input is a script: packets
- * of a few connections with chosen fields, CM messages, arbitrary bytes as a frame, cut frames,
- * jumps of time, and an allocator that sometimes fails.
+ * Fuzz target: the analysis engine (rnic/flow), which gets a stream of packets. The input is a
+ * script that selects packets of a few connections, CM messages, arbitrary bytes as a frame, cut
+ * frames, jumps of the time, and an allocator that sometimes fails.
  *
- * Invariants: memory use stays below the ceiling, and all memory is freed. Stream and side
- * indexes are in range. Findings name existing rules. on_conn() is called exactly once for each
+ * Invariants: memory use stays below the limit, and all memory is freed. Connection numbers and
+ * sides are in range. Findings have existing rules. on_conn() is called exactly once for each
  * connection.
  */
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "fuzz.h"
 #include "script.h"
 
-/* memory limit that forces the observer to discard state, bytes */
+/* Memory limits, bytes. MEM_SMALL forces the engine to discard state. */
 #define MEM_SMALL ((size_t)1 << 17)
 #define MEM_LARGE ((size_t)1 << 24)
 #define PACKETS   4096
@@ -38,7 +38,7 @@ static void *get(void *ctx, size_t size)
 {
     struct watch *w = ctx;
 
-    /* The flow itself is the first allocation, which must not fail. */
+    /* The first allocation is for the struct roce_flow; it must not fail. */
     if (w->refuse && w->calls++ % w->refuse == w->refuse - 1)
         return NULL;
     w->now += size;
@@ -78,7 +78,7 @@ static void on_conn(void *user, const struct roce_conn_summary *conn)
     }
 }
 
-/* Makes a CM message with the ids and QPNs of one of four exchanges. */
+/* Makes a CM message with the communication IDs and QPNs of one of four connections. */
 static void make_cm(struct script *s, struct roce_pkt *pkt, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg m;
@@ -120,7 +120,7 @@ static void make_cm(struct script *s, struct roce_pkt *pkt, uint8_t mad[ROCE_MAD
     pkt->payload_len = ROCE_MAD_SIZE;
 }
 
-/* Makes the next frame of the script. Returns its length. */
+/* Makes the next frame that the script selects. Returns its length. */
 static size_t make_frame(struct script *s, uint8_t frame[ROCE_FRAME_MAX], uint32_t psn[4])
 {
     static const uint8_t payload[4096] = {1, 2, 3};

@@ -2,9 +2,10 @@
 /*
  * Fuzz target: CRC and ICRC.
  *
- * Invariants: on any bytes, split anywhere, the CRC back ends agree with each other and with a
- * shift register. On any packet, the ICRC agrees with the second implementation. A packet with
- * one bit flipped is accepted only if that bit may change in transit (R024).
+ * Invariants: for any bytes, split anywhere, all CRC back ends compute the same value as a
+ * bit-by-bit implementation (support/refcrc.h). For any packet, the ICRC equals that of the second
+ * implementation (support/refcrc.h). A packet with one bit flipped passes the ICRC check only if
+ * routers are allowed to change this bit (R024).
  */
 #include "frame.h"
 #include "support/refcrc.h"
@@ -21,8 +22,8 @@ static void check_back_ends(const uint8_t *p, size_t len, size_t cut)
     FUZZ_CHECK(roce_crc32_portable(roce_crc32(0, p, cut), p + cut, len - cut) == want);
 }
 
-/* Flips one bit of a packet and checks whether the ICRC detects it. `frame` is a parsed packet with
- * the right ICRC, and may be modified. */
+/* Flips one bit of a packet and checks that the ICRC check fails, or that the ICRC does not cover
+ * the bit. `pkt` is the parsed `frame`, with a right ICRC. Changes `frame`. */
 static void check_flip(const struct roce_pkt *pkt, uint8_t *frame, size_t bit)
 {
     bool covered = bit / 8 >= pkt->net_off && bit / 8 < pkt->icrc_off + ROCE_ICRC_LEN;
@@ -35,7 +36,8 @@ static void check_flip(const struct roce_pkt *pkt, uint8_t *frame, size_t bit)
     good = !error && roce_pkt_icrc_check(&other, NULL) == ROCE_ICRC_GOOD;
     if (!covered)
         return;
-    /* A flip that moves the ICRC field makes the check compare other bytes. */
+    /* If the flip moves the ICRC field, the check compares other bytes, which may be equal by
+     * chance. */
     if (!ref_masked(pkt, bit))
         FUZZ_CHECK(!good || roce_pkt_dropped(&other) || other.icrc_off != pkt->icrc_off);
     else if (!ref_leads(pkt, bit))

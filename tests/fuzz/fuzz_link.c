@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: two whole devices with an RC, a UC and an XRC link between them. The input
- * controls both users and the network. Its actions are work requests of every kind on either
- * side and posted receives. Frames are delivered, dropped, duplicated, delayed, and altered
- * anywhere behind the envelope with a corrected ICRC. Regions are deregistered and registered
- * while packets are in flight, QPs move to any state, and time passes.
+ * Fuzz target: two whole devices with an RC, a UC and an XRC connection between them. The input
+ * controls the programs of both devices and the network. The programs post work requests of every
+ * kind and receives, deregister and register regions while packets are in flight, and move QPs to
+ * any state. The network delivers, drops, duplicates, delays and alters frames. An altered frame
+ * has valid outer headers and a right ICRC. Time advances.
  *
- * Invariants (R189, R190, R198, R208, R247, R250): no byte outside the currently registered
- * memory changes. Each request completes at most once and in order; after an error only with
- * WR_FLUSH_ERR. The number of frames that a device sends for one input is bounded. A timer that
- * fired does not stay due. At the end, QPs that pass through RESET to RTS again carry a WRITE,
- * whatever happened before.
+ * Invariants (R189, R190, R198, R208, R247, R250): no byte outside the currently registered memory
+ * changes. Each request completes at most once and in order; after an error, all further requests
+ * of the QP complete with WR_FLUSH_ERR. The number of frames that a device sends after one input is
+ * bounded. After a timer fired, it is no longer due. At the end, QPs that are reset and connected
+ * again transfer a WRITE, whatever happened before.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -19,15 +19,14 @@
 #include "wire/pkt.h"
 
 #define GUARD  256u
-#define PART   4096u /* length of one region, bytes; the memory has two regions */
+#define PART   4096u /* length of a region, bytes; the memory has two regions */
 #define MEM    (2 * PART)
 #define LINKS  3u
 #define DEPTH  8u
 #define MTU    256u
 #define FLIGHT 32u
 #define BURST                                                                                      \
-    600u /* maximum number of frames after one input: twice a READ of PART per request             \
-          */
+    600u /* limit of the frames after one input: two READ responses of PART bytes per request */
 
 static const enum rnic_qp_type types[LINKS] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_XRC_SEND};
 
@@ -46,7 +45,7 @@ struct side {
     struct rnic_mr *mr[2];
     struct rnic_mw *mw;
     struct end end[LINKS];
-    uint8_t *block; /* memory block: guard bytes, memory, guard bytes */
+    uint8_t *block; /* memory block: guard bytes, registered memory, guard bytes */
     uint8_t was[MEM];
 };
 
@@ -93,11 +92,12 @@ static void reg(struct side *side, unsigned i)
         FUZZ_CHECK(rnic_mr_reg(side->pd, &attr, &side->mr[i]) == RNIC_OK);
 }
 
-/* Deregisters a region and saves its bytes, which must not change until its next registration. */
+/* Deregisters a region and saves its bytes: they must not change until the region is registered
+ * again. */
 static void dereg(struct side *side, unsigned i)
 {
     if (!side->mr[i] || rnic_mr_dereg(side->mr[i]) != RNIC_OK)
-        return; /* fails while a window is bound to the region */
+        return; /* a region cannot be deregistered while a window is bound to it */
     side->mr[i] = NULL;
     memcpy(side->was + i * PART, mem_of(side) + i * PART, PART);
 }
@@ -142,7 +142,7 @@ static void modify(unsigned s, unsigned link, bool target, enum rnic_qp_state st
     rnic_qp_modify(target ? end->target : end->qp, &attr, fuzz.now);
     rnic_qp_view(end->qp, &view);
     if (view.state ==
-        RNIC_QPS_RESET) { /* RESET discards work requests without completions (R190) */
+        RNIC_QPS_RESET) { /* in RESET, all work requests are discarded without completions (R190) */
         end->done = end->posted;
         end->failed = false;
     }
@@ -269,8 +269,8 @@ static void post_recv(unsigned s, struct script *script)
         rnic_post_recv(side->end[what % LINKS].qp, &wr);
 }
 
-/* Polls all completions (R189, R198). Each request completes once and in order, and after an error
- * only with WR_FLUSH_ERR. */
+/* Polls all completions (R189, R198). Checks that each request completes once and in order, and
+ * after an error only with WR_FLUSH_ERR. */
 static void reap(unsigned s)
 {
     struct side *side = &fuzz.side[s];
@@ -293,7 +293,8 @@ static void reap(unsigned s)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Moves all frames that the device sends into the network. Frames beyond its capacity are lost. */
+/* Moves all frames that the device of side `s` sends into the network. If the network is full,
+ * further frames are lost. */
 static void take(unsigned s)
 {
     unsigned cnt = 0;
@@ -321,8 +322,8 @@ static void settle(unsigned s)
     check_memory(&fuzz.side[s]);
 }
 
-/* Clears `failed` if the QP is in RTS: a UC QP can return there from SQE (R192), and its requests
- * may succeed again. */
+/* Clears end->failed if the QP is in RTS, because its requests can succeed again: a UC QP can
+ * return from SQE to RTS (R192). */
 static void forgive(struct end *end)
 {
     struct rnic_qp_view view;
@@ -350,7 +351,8 @@ static void alter(struct flight *f, struct script *script)
         roce_le32_put(f->bytes + pkt.icrc_off, icrc);
 }
 
-/* Delivers a frame to its device. Removes the frame from the network unless `keep` is set. */
+/* Delivers frame `i` of the network to its device. `keep`: the frame also stays in the network, to
+ * be delivered again. */
 static void deliver(unsigned i, bool keep)
 {
     struct flight f;
@@ -365,7 +367,8 @@ static void deliver(unsigned i, bool keep)
     settle(f.to);
 }
 
-/* Advances the time to the next deadline of a device, so that its timer expires once. */
+/* Advances the time to the next deadline of the device of side `s`, and lets its timer expire
+ * once. */
 static void next_timer(unsigned s)
 {
     struct side *side = &fuzz.side[s];
@@ -382,11 +385,12 @@ static void next_timer(unsigned s)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Checks that QPs which were reset and connected again transfer a WRITE over a lossless network,
- * whatever happened before. */
+/* Resets the QPs of a connection and connects them again. Checks that they transfer a WRITE over a
+ * lossless network, whatever happened before. */
 static void check_alive(unsigned link)
 {
-    struct script ask = {(const uint8_t[]){(uint8_t)link, 0, 64}, 3}; /* a WRITE of 1024 bytes */
+    /* The script for post_send(): a WRITE of 1024 bytes. */
+    struct script ask = {(const uint8_t[]){(uint8_t)link, 0, 64}, 3};
     struct end *end = &fuzz.side[0].end[link];
 
     fuzz.flight_cnt = 0;
@@ -396,7 +400,7 @@ static void check_alive(unsigned link)
         bring_up(s, link);
         take(s);
     }
-    fuzz.flight_cnt = 0; /* drop frames of the other links */
+    fuzz.flight_cnt = 0; /* drop the frames of the other connections */
     end->failed = false;
     post_send(0, &ask);
     FUZZ_CHECK(end->posted == end->done + 1);
@@ -433,7 +437,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 0:
         case 1: post_send(s, &script); break;
         case 2: post_recv(s, &script); break;
-        case 3: deliver(op >> 4, true); break; /* the frame also remains for a second delivery */
+        case 3: deliver(op >> 4, true); break; /* true: the frame can be delivered a second time */
         case 4:
             if (fuzz.flight_cnt)
                 alter(&fuzz.flight[u8(&script) % fuzz.flight_cnt], &script);
@@ -446,7 +450,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         case 7: dereg(&fuzz.side[s], op >> 6 & 1); break;
         case 8: reg(&fuzz.side[s], op >> 6 & 1); break;
         case 9:
-            settle(s); /* poll now, because RESET discards the remaining completions */
+            /* Poll first, because a change to RESET discards the remaining completions. */
+            settle(s);
             modify(s, link, op & 16, (enum rnic_qp_state)(u8(&script) % 7));
             settle(s);
             forgive(&fuzz.side[s].end[link]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: two communication managers with careless users. The input controls the calls and
- * the network between the managers: any call on any id in any state, passing time, and MADs
- * delivered, dropped, duplicated, altered, or made of arbitrary bytes.
+ * Fuzz target: two communication managers (rnic/cm) whose programs make mistakes. The input
+ * controls the programs and the network. The programs make any call on any id in any state. The
+ * network delivers, drops, duplicates and alters MADs, and delivers arbitrary bytes. Time advances.
  *
- * Invariants (R229, R233, R246, R250): an event names an id that its user has, or hands out a
- * new one. An id is handed out once. State values are valid. A timer that fired does not stay
- * due. The number of MADs that a manager sends after one MAD or one timer is bounded. After the
- * users have deleted all their ids and time has passed, no manager retransmits any more.
+ * Invariants (R229, R233, R246, R250): each event is for an id that the program has, or reports a
+ * new id, each id once. State values are valid. After a timer fired, it is no longer due. The
+ * number of MADs that a manager sends after one MAD or one timer is bounded. After the programs
+ * have deleted all their ids and all timers have expired, no manager retransmits.
  */
 #include <string.h>
 #include "cm/cm.h"
@@ -18,12 +18,12 @@
 #define IDS    24u
 #define FLIGHT 24u
 #define SID    (UINT64_C(0x0000000001060000) | 7000u)
-/* maximum number of timers that expire at the end: 16 tries per exchange, repeated */
+/* Limit of the timers that expire at the end: 16 transmissions of each message, for all ids. */
 #define REST 4000u
 
 struct side {
     struct rnic_cm *cm;
-    struct rnic_cm_id *id[IDS]; /* ids that the user has, NULL in unused slots */
+    struct rnic_cm_id *id[IDS]; /* ids that the program has; NULL in unused places */
 };
 
 struct flight {
@@ -49,7 +49,7 @@ static struct rnic_cm_addr addr_of(unsigned s)
     return addr;
 }
 
-/* Returns the index of an id in side->id, or IDS if the id is not there. */
+/* Returns the index of `id` in side->id, or IDS if it is not in side->id. */
 static unsigned place_of(const struct side *side, const struct rnic_cm_id *id)
 {
     unsigned i = 0;
@@ -142,8 +142,8 @@ static void alter(struct flight *f, struct script *script)
         f->len = u8(script);
 }
 
-/* Builds a message of any kind, with the ids of a real exchange or with other ids, and delivers it
- * to a manager. */
+/* Builds a CM message of any kind, with the communication IDs of an existing id or with others, and
+ * delivers it to a manager. */
 static void forge(unsigned s, struct script *script)
 {
     struct side *side = &fuzz.side[s];
@@ -155,7 +155,7 @@ static void forge(unsigned s, struct script *script)
 
     roce_cm_msg_init(&msg, (enum roce_cm)(kind % ROCE_CM_MSG_CNT), which >> 5);
     FUZZ_CHECK(roce_cm_msg_build(&msg, mad, sizeof(mad)) == ROCE_MAD_SIZE);
-    if (id) { /* nearly all messages begin with the two communication ids */
+    if (id) { /* nearly all messages begin with the two communication IDs */
         roce_bits_put(mad, 24, 0, 32, rnic_cm_id_remote(id));
         roce_bits_put(mad, 28, 0, 32, rnic_cm_id_local(id));
     }
@@ -249,8 +249,8 @@ static void next_timer(unsigned s)
     FUZZ_CHECK(rnic_cm_deadline(side->cm) > fuzz.now);
 }
 
-/* Deletes all ids of the users and expires all timers. Checks that the managers then have no timer
- * and no event left. */
+/* Deletes all ids of the programs and lets all timers expire. Checks that then no manager has a
+ * timer or an event left. */
 static void come_to_rest(void)
 {
     unsigned fired = 0;

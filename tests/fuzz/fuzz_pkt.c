@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: the packet parser, on any frame, captured whole or cut.
+ * Fuzz target: the packet parser, with any frame, captured completely or cut.
  *
- * Invariants: the results of roce_pkt_parse() are consistent, and all its pointers lie inside
- * the captured bytes. A shorter capture of a frame never yields more information than a longer
- * one. The result of roce_tunnel_parse() for the packet inside meets these conditions too.
+ * Invariants: the results of roce_pkt_parse() are consistent, and all pointers in them are inside
+ * the captured bytes. A shorter capture of a frame never gives more information than a longer one.
+ * The same is true for roce_tunnel_parse(), which parses the packet inside a tunnel.
  */
 #include "frame.h"
 #include "support/sample.h"
@@ -21,8 +21,8 @@ static uint32_t walk_defects(void)
     return set;
 }
 
-/* Checks that every header that the parser found lies within the captured bytes, and that its
- * member has the values of those bytes. */
+/* Checks that every header that the parser found is inside the captured bytes, and that its member
+ * of *pkt has the values of these bytes. */
 static void check_headers(const struct roce_pkt *pkt)
 {
     for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
@@ -71,7 +71,8 @@ static void check_parsed(const struct roce_pkt *pkt, int error)
         FUZZ_CHECK(pkt->payload_off + pkt->payload_len + pkt->bth.padcnt == pkt->icrc_off);
 }
 
-/* Checks the parse of a shorter capture of the frame. */
+/* Parses the same frame with only `cap_len` bytes captured. Checks that the result agrees with that
+ * of the whole frame. */
 static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
 {
     uint8_t *exact = sample_exact(whole->frame, cap_len);
@@ -80,7 +81,8 @@ static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
 
     check_parsed(&pkt, cut_error);
     FUZZ_CHECK((pkt.present & ~whole->present) == 0);
-    if (error != ROCE_ERR_NOT_ROCE) /* the parser reports no defects of another protocol's frame */
+    /* For a frame of another protocol, the parser reports no defects. */
+    if (error != ROCE_ERR_NOT_ROCE)
         FUZZ_CHECK((pkt.defects & ~whole->defects & ~(UINT32_C(1) << ROCE_DEFECT_CUT)) == 0);
     FUZZ_CHECK(cut_error == error || cut_error == ROCE_ERR_CUT);
     if (!cut_error) {
@@ -91,8 +93,8 @@ static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
     free(exact);
 }
 
-/* Checks that the packet inside a tunnel lies inside the frame, and that a packet in no tunnel is
- * parsed as by roce_pkt_parse_captured(). */
+/* Checks that the packet that roce_tunnel_parse() finds is inside the frame. Checks that without a
+ * tunnel, the result is that of roce_pkt_parse_captured(). */
 static void check_tunnel(const struct fuzz_frame *f)
 {
     struct roce_pkt plain, pkt;

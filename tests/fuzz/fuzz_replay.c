@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: whole captures through replay. The input is that of capture.h.
+ * Fuzz target: whole captures through replay. capture.h describes the input.
  *
- * Invariants: replay ends with a verdict or an error, in bounded memory (the libFuzzer run has a
- * limit). The dumped setup is JSON. A closed loop of the session ends.
+ * Invariants: a replay ends with a verdict or an error, in bounded memory (libFuzzer sets a limit).
+ * The setup that --dump-setup writes is valid JSON. A simulation of the capture with our RNIC at
+ * both ends (closed loop) ends.
  *
- * An anonymized frame, without addresses and payload, has the same form, and its ICRC is right
- * if it was right before.
+ * When a frame's addresses and payload are anonymized, it keeps its length and headers, and its
+ * ICRC is right if it was right before.
  */
 #define _GNU_SOURCE
 #include "suite/anonymize.h"
@@ -15,7 +16,7 @@
 #include "report/report_loop.h"
 #include "infer/setup_dump.h"
 
-/* Checks that the dumped setup is JSON. */
+/* Writes the inferred setup and checks that it is valid JSON. */
 static void check_setup(const struct replay *replay)
 {
     struct error error = {""};
@@ -36,8 +37,8 @@ static void check_closed(const struct replay *replay, uint64_t seed)
     struct loop_summary sum;
     struct error error;
 
-    /* A small capture can request READs of megabytes. Their loop ends too, but only after a long
-     * time. */
+    /* Skip captures that request READs of megabytes, which even a small capture can do: their
+     * simulation takes too long. */
     for (size_t i = 0; i < replay->session.dir_cnt; i++)
         if (replay->session.dir[i].setup.bytes_out > 1u << 20)
             return;

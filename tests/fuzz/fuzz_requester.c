@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: a requester and its completer against a hostile responder. The input is a script:
- * work requests of every kind, responses with any PSN, opcode, syndrome and length, packets
- * fetched for sending, passing time, and keys that become invalid and valid again.
+ * Fuzz target: a requester and its completer (rnic/transport) with a hostile responder. The input
+ * is a script of actions. The program posts work requests of every kind, and makes keys invalid and
+ * valid again. The responder sends responses with any PSN, opcode, syndrome and length. Packets are
+ * fetched from the requester, and time advances.
  *
- * Invariants (R247, R250): each work request completes exactly once, in order. No byte outside
- * the memory that the requests name is written. Outstanding READs and PSNs stay within their
+ * Invariants (R247, R250): each work request completes exactly once, in order. Only memory that the
+ * work requests name is written. The numbers of outstanding READs and PSNs stay within their
  * limits.
  *
- * The queue is never stuck. If work requests are incomplete, one can be sent, or a timer runs,
- * or a response is outstanding for which there is no timer.
+ * The send queue never gets stuck. If work requests are incomplete, one of them can be sent, or a
+ * timer runs, or the timeout is 0 and a response is outstanding.
  */
 #include <string.h>
 #include "fuzz.h"
@@ -30,7 +31,7 @@ static struct fuzz {
     uint8_t mem[GUARD + MEM_LEN + GUARD];
     uint8_t scratch[MTU];
     uint64_t now;
-    uint64_t posted; /* number of posted work requests; wr_id counts from 0 */
+    uint64_t posted; /* number of posted work requests; also the next wr_id */
     uint64_t done;
     bool failed;
     bool key_gone;
@@ -103,7 +104,7 @@ static void start(struct fuzz *f, struct script *script)
     };
 
     f->failed = false;
-    f->done = f->posted; /* RESET discards work requests without completions (R190) */
+    f->done = f->posted; /* in RESET, all work requests are discarded without completions (R190) */
     rnic_requester_reset(&f->req);
     rnic_requester_start(&f->req, &attr);
 }
@@ -130,7 +131,7 @@ static void post(struct fuzz *f, struct script *script)
     wr.flush.type = 1 + u8(script) % 4;
     wr.flush.level = u8(script) % 2 ? RNIC_FLUSH_MR : RNIC_FLUSH_RANGE;
     wr.mw.mr_key = u8(script) % 8 ? KEY : 0;
-    f->posted++; /* counted before the call, because the request may complete within it */
+    f->posted++; /* incremented before the call, because the request may complete during the call */
     if (f->failed || rnic_requester_post(&f->req, &wr) != RNIC_SQ_POSTED) {
         FUZZ_CHECK(f->done < f->posted || f->failed);
         f->posted--;
@@ -157,7 +158,7 @@ static void respond(struct fuzz *f, struct script *script)
         return; /* UC has no responses */
     roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4,
                   roce_opcode_in(opcodes[choice % 8], f->req.attr.svc)->value);
-    if (ahead > 100) /* a PSN far ahead */
+    if (ahead > 100) /* choose a PSN far ahead */
         ahead <<= 16;
     else if (ahead > 0)
         ahead = ahead / 4;
@@ -190,10 +191,11 @@ static void check(const struct fuzz *f)
         FUZZ_CHECK(!waits && rnic_sq_empty(&req->sq));
         return;
     }
-    if (req->una < req->nxt) /* PSNs are outstanding: a timer runs, if there is a timeout (R149,
-                              * R151) */
+    /* PSNs are outstanding: a timer must run, unless the timeout is 0 (R149, R151). */
+    if (req->una < req->nxt)
         FUZZ_CHECK(waits || req->attr.timeout == 0);
-    else if (!rnic_sq_empty(&req->sq)) /* no PSN is outstanding: the next request can be sent */
+    /* No PSN is outstanding: the next request must be sendable, or wait after an RNR NAK. */
+    else if (!rnic_sq_empty(&req->sq))
         FUZZ_CHECK(gate == RNIC_REQ_OPEN || gate == RNIC_REQ_RNR_WAIT);
 }
 

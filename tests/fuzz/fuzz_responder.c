@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: a device with one QP of RC, UC or XRC, with or without SRQ, against a hostile
- * peer. The first byte selects the kind of QP. The rest is a script: requests with chosen
- * fields, posted receives, regions deregistered and registered, QP state changes, and output
- * fetched at some points. Arbitrary bytes in place of a frame have their ICRC corrected, so that
- * they pass the first checks.
+ * Fuzz target: a device with one QP (RC, UC or XRC, with or without SRQ) and a hostile peer. The
+ * first byte of the input selects the kind of QP. The rest is a script of actions: requests with
+ * chosen fields, posted receives, regions deregistered and registered, QP state changes, and frames
+ * fetched from the device. The peer also sends arbitrary bytes as a frame, with a right ICRC, so
+ * that they pass the first checks.
  *
- * Invariants (R250): no byte outside the registered memory changes, and none in the region that
- * grants only reads. The number of frames that the device sends is bounded by the responses that
- * the QP may owe. Every frame that it sends is a valid response.
+ * Invariants (R250): no byte outside the registered memory changes, and no byte of the region that
+ * allows only READs. The device sends at most OWED_MAX frames at a time. Every frame that it sends
+ * is a valid response.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -19,7 +19,7 @@
 #define GUARD  512u
 #define RW_LEN 8192u
 #define RO_LEN 1024u
-/* memory block: guard, RW region, guard, RO region, guard */
+/* Length of the memory block: guard, read-write region, guard, read-only region, guard. */
 #define BLOCK   (3 * GUARD + RW_LEN + RO_LEN)
 #define RW_IOVA (UINT64_MAX - 0x10000)
 #define RO_IOVA 0x100u
@@ -29,8 +29,8 @@
 #define MTU     256u
 #define READS   4u
 #define SRQN    3u
-/* Maximum number of frames that the QP may have to send: a READ response of the larger region for
- * each responder resource, and an ACK or NAK after each. */
+/* Limit of the frames that the QP can have to send: for each responder resource, a READ response of
+ * the larger region and an ACK or NAK. */
 #define OWED_MAX (READS * (RW_LEN / MTU + 1) + READS + 1)
 
 struct fuzz {
@@ -60,7 +60,7 @@ static uint32_t u32(struct script *script)
     return v;
 }
 
-/* Returns a length near a limit, or a random length. pick_va() returns such addresses. */
+/* Returns a length near a limit, or a random length. pick_va() does the same for addresses. */
 static uint32_t pick_len(struct script *script)
 {
     static const uint32_t lens[] = {
@@ -208,8 +208,8 @@ static void request(struct fuzz *fuzz, struct script *script)
         rnic_input(fuzz->rnic, buf, (size_t)len, 0);
 }
 
-/* Sends bytes of the script to the device, as a whole frame or as a transport part in a valid
- * envelope. Corrects the ICRC if the frame has one. */
+/* Passes bytes of the script to the device, either as a whole frame, or as BTH and the rest after
+ * valid outer headers. Corrects the ICRC if the frame has one. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];
@@ -232,7 +232,7 @@ static void raw(struct fuzz *fuzz, struct script *script)
         pkt.payload_len = (uint32_t)len;
         built = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
         FUZZ_CHECK(built > 0);
-        /* Replaces the transport part by bytes of the script, without a change of its length. */
+        /* Replace the bytes from the BTH on by bytes of the script; the length stays the same. */
         FUZZ_CHECK(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, (size_t)built, (size_t)built) ==
                    0);
         if (len)
@@ -268,7 +268,7 @@ static void post(struct fuzz *fuzz, struct script *script)
         rnic_post_recv(fuzz->qp, &wr);
 }
 
-/* Changes the size or the limit of the SRQ. An XRC SRQ may also be deleted or created again. */
+/* Changes the size or the limit of the SRQ. Sometimes deletes an XRC SRQ or creates it again. */
 static void change_srq(struct fuzz *fuzz, struct script *script)
 {
     uint8_t choice = u8(script);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: the ring of shared memory (port/shm/ring.h), with a hostile process that writes to
- * the shared memory between any two calls.
+ * Fuzz target: the ring of shared memory (port/shm/ring.h), where a hostile process writes to the
+ * shared memory between any two calls.
  *
- * The input is a list of operations of 4 bytes: write a frame, read one, wait, sleep, or overwrite
- * a word. The list is executed several times, so that short inputs also reach the end of the ring.
- * Invariants: no access outside of the ring (the sanitizers check this), and only
- * documented results. Until the first overwritten word, all frames arrive in order and unchanged.
+ * The input is a list of operations of 4 bytes each: write a frame, read a frame, wait, sleep, or
+ * overwrite a word. The list is executed several times, so that short inputs also reach the end of
+ * the ring. Invariants: no access outside of the ring (the sanitizers check this), and only
+ * documented results. Until the first word is overwritten, all frames arrive in order and
+ * unchanged.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -22,7 +23,7 @@ struct both_ends {
     struct shm_memory memory;
     struct shm_writer writer;
     struct shm_reader reader;
-    bool hostile; /* a word was overwritten */
+    bool hostile; /* a word of the shared memory was overwritten */
     unsigned written, read;
     uint16_t len[RING / SHM_LINE]; /* lengths of the frames in the ring */
 };
@@ -115,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             shm_reader_sleeps(&ends->reader, data[i + 3] & 1);
             break;
         default:
-            if (size % 4 == 0) /* other inputs have no hostile process */
+            if (size % 4 == 0) /* inputs of other lengths are without a hostile process */
                 overwrite_word(ends, data[i + 3], arg, arg);
             break;
         }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: parser and builder are inverses. A frame that is parsed and then built has the same
- * bytes. A model that is built and then parsed has the same members.
+ * Fuzz target: the packet builder reverses the packet parser. If a frame is parsed and then built,
+ * it has the same bytes. If a struct roce_pkt is built and then parsed, it has the same members.
  */
 #include "frame.h"
 #include "support/sample.h"
 
 #define BIT(defect) (UINT32_C(1) << ROCE_DEFECT_##defect)
 
-/* With one of these defects the model lacks a part of the packet, so that the builder cannot
+/* If a frame has one of these defects, struct roce_pkt lacks a part of it, so the builder cannot
  * reproduce the frame. */
 #define LOSSY                                                                                      \
     (BIT(CUT) | BIT(IP6_EXT) | BIT(UDP_LEN) | BIT(HDR_SHORT) | BIT(PAD_COUNT) | BIT(LRH_LEN))
@@ -20,20 +20,21 @@ static uint8_t out[70000];
 
 static void check_rebuild(const struct roce_pkt *pkt, unsigned flags)
 {
-    /* The model does not include a cooked header. */
+    /* struct roce_pkt does not contain a Linux cooked header, so begin after it */
     size_t start = roce_pkt_has(pkt, ROCE_HDR_ETH) ? pkt->off[ROCE_HDR_ETH] : pkt->net_off;
     size_t end = pkt->end_off;
     int len = roce_pkt_build(pkt, flags, out, sizeof(out));
 
     if (pkt->link == ROCE_LINK_IB && end == pkt->icrc_off + ROCE_ICRC_LEN)
-        len -= (int)ROCE_VCRC_LEN; /* the builder appends a VCRC, which the capture lacks */
+        /* The builder appends a VCRC, which this capture does not contain. */
+        len -= (int)ROCE_VCRC_LEN;
     FUZZ_CHECK(len >= 0 && (size_t)len == end - start);
     FUZZ_CHECK(memcmp(out, pkt->frame + start, end - start) == 0);
 }
 
-/* Returns the flags that the builder needs to reproduce a frame without defects. No defect covers
- * these properties: a wrong ICRC, pad bytes that are not zero, and FFFF as the IPv4 checksum, which
- * is another way to write 0000 (RFC 1071). */
+/* Returns the flags that the builder needs to reproduce a frame that has no defect. They are for
+ * properties that are not defects: a wrong ICRC, pad bytes that are not 0, and the IPv4 checksum
+ * FFFF, which is another form of 0000 (RFC 1071). */
 static unsigned needed_flags(const struct roce_pkt *pkt)
 {
     unsigned flags = 0;
@@ -41,7 +42,8 @@ static unsigned needed_flags(const struct roce_pkt *pkt)
     if (roce_pkt_icrc_check(pkt, NULL) != ROCE_ICRC_GOOD)
         flags |= ROCE_BUILD_KEEP_ICRC;
     if (pkt->link == ROCE_LINK_IB)
-        flags |= ROCE_BUILD_KEEP_ICRC; /* no check covers the VCRC, so the builder must copy it */
+        /* The VCRC is not checked and may be wrong, so the builder must copy it. */
+        flags |= ROCE_BUILD_KEEP_ICRC;
     if (pkt->pad[0] | pkt->pad[1] | pkt->pad[2])
         flags |= ROCE_BUILD_KEEP_PAD;
     if (-pkt->payload_len % 4 != pkt->bth.padcnt)
@@ -53,8 +55,8 @@ static unsigned needed_flags(const struct roce_pkt *pkt)
 
 static void check_model(const uint8_t *data, size_t size)
 {
-    uint64_t seed = 14695981039346656037u; /* FNV-1a hash of the input: each input yields another
-                                            * model */
+    /* FNV-1a hash of the input, used as a seed: different inputs give different packets. */
+    uint64_t seed = 14695981039346656037u;
     struct roce_pkt model, back;
     enum roce_encap encap;
     uint32_t payload_len;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Fuzz target: memory windows and regions, which are made, changed, bound and removed between
+ * Fuzz target: memory windows and regions. They are created, changed, bound and removed between the
  * packets of a peer.
  *
- * Invariants (R207-R213, R250): whatever the order, a byte is written only through a key that is
- * valid at that moment, inside the range of that key and with its access right. The reference is
- * a model of a few lines: the range that each key opens, updated only from the completions of
- * the device.
+ * Invariants (R207-R213, R250): a byte is written only if the request's key is valid at that
+ * moment, the byte is inside the range of the key, and the key has the access right. To check this,
+ * the test keeps a simple model: for each key, the range that it opens. It updates the model only
+ * from the completions of the device.
  *
- * The first byte also selects whether windows of type 2 are 2A or 2B. A QP cannot be deleted
- * while a 2A window is bound to it. A 2B window becomes invalid with its QP.
+ * The first byte of the input selects whether windows of type 2 are 2A or 2B. A QP cannot be
+ * deleted while a 2A window is bound to it. A 2B window becomes invalid with its QP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +26,10 @@
 #define WINDOWS 3u
 #define WRITES  (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
 
-/* Memory range that a key opens, according to the model. */
+/* Memory range to which a key gives access, according to the model. */
 struct opened {
-    uint32_t key; /* key; 0: no range is open */
-    uint32_t off; /* offset into `mem`, in bytes */
+    uint32_t key; /* key; 0: there is no access */
+    uint32_t off; /* start of the range: offset into fuzz.mem, bytes */
     uint32_t len;
     unsigned access;
 };
@@ -41,8 +41,8 @@ struct fuzz {
     struct rnic_qp *qp;
     struct rnic_qp_attr attr;
     struct rnic_mr *mr[REGIONS];
-    struct opened region[REGIONS]; /* range of each region; key 0 while the region's PD differs from
-                                    * the QP's */
+    /* Range of each region; key 0 while the PD of the region is not the PD of the QP. */
+    struct opened region[REGIONS];
     struct rnic_mw *mw[WINDOWS];
     struct opened window[WINDOWS];
     unsigned bound_to[WINDOWS];
@@ -59,7 +59,7 @@ static void bring_up(struct fuzz *f)
 {
     struct rnic_wc wc;
 
-    while (rnic_cq_poll(f->cq, &wc, 1)) { /* discards the completions of flushed requests */
+    while (rnic_cq_poll(f->cq, &wc, 1)) { /* discard the completions of flushed requests */
     }
     for (int state = RNIC_QPS_RESET; state <= RNIC_QPS_RTS; state++) {
         f->attr.state = (enum rnic_qp_state)state;
@@ -67,7 +67,7 @@ static void bring_up(struct fuzz *f)
     }
 }
 
-/* Picks a range inside the memory. */
+/* Chooses a range inside the memory. */
 static void pick(struct script *script, uint32_t *off, uint32_t *len)
 {
     *off = u8(script) * 8u;
@@ -137,8 +137,8 @@ static void change_window(struct fuzz *f, struct script *script)
     }
 }
 
-/* Polls the completion of a local operation, which completes at once. Returns true if its status is
- * success. */
+/* Polls the completion of a local operation (bind or invalidate), which completes at once. Returns
+ * whether it succeeded. */
 static bool succeeded(struct fuzz *f)
 {
     struct rnic_wc wc;
@@ -179,7 +179,7 @@ static void bind(struct fuzz *f, struct script *script)
     f->bound_to[w] = r;
 }
 
-/* Returns a key that is valid, was valid, or never was. */
+/* Returns a key: valid, no longer valid, or never valid. */
 static uint32_t pick_key(struct fuzz *f, struct script *script)
 {
     uint8_t choice = u8(script);
@@ -190,7 +190,7 @@ static uint32_t pick_key(struct fuzz *f, struct script *script)
     return f->mr[i] ? rnic_mr_key(f->mr[i]) : choice;
 }
 
-/* Removes an invalidated key from the model: that of a region or of a type 2 window. */
+/* Removes a key that was invalidated, of a region or of a type 2 window, from the model. */
 static void forget(struct fuzz *f, uint32_t key)
 {
     for (unsigned i = 0; i < REGIONS; i++)
@@ -236,7 +236,8 @@ static void new_qp(struct fuzz *f)
     FUZZ_CHECK(rnic_qp_new(f->pd[0], &init, &f->qp) == RNIC_OK);
 }
 
-/* Deletes the QP and creates another with its number, unless 2A windows prevent that (R213). */
+/* Deletes the QP and creates another with the same QPN. The deletion must fail if a 2A window is
+ * bound to the QP (R213). */
 static void change_qp(struct fuzz *f)
 {
     bool bound = false;
@@ -266,8 +267,8 @@ static bool may_change(const struct fuzz *f, uint32_t key, unsigned right, uint3
     return false;
 }
 
-/* Changes most requests to a valid key and to the last bytes of its range, or 8 bytes after them.
- */
+/* Changes most requests so that they have a valid key and access the last bytes of its range, or
+ * begin 8 bytes later and so exceed it. */
 static void edge(const struct fuzz *f, struct script *script, struct roce_reth *reth, uint32_t *len)
 {
     uint8_t choice = u8(script);
@@ -282,7 +283,8 @@ static void edge(const struct fuzz *f, struct script *script, struct roce_reth *
     reth->dma_len = *len;
 }
 
-/* Sends a request of the peer. Checks that its key opens every byte that it changed. */
+/* Passes a request of the peer to the device. Checks that the model allows every change of a byte
+ * that it caused. */
 static void request(struct fuzz *f, struct script *script)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_WRITE_ONLY,   ROCE_OP_RC_WRITE_FIRST,

@@ -5,12 +5,12 @@
  *   make_corpus OUT CAPTURES
  *
  * CAPTURES is a folder of .pcap files. The program writes copies of these files to OUT/replay,
- * single frames in the form of frame.h to OUT/pkt, and the MADs of packets to QP1 to OUT/cm.
+ * single frames in the format of frame.h to OUT/pkt, and the MADs of the packets to QP 1 to OUT/cm.
  *
- * A few frames of each kind are enough, as they differ only in numbers. A kind is the opcode, the
- * encapsulation, the payload length and whether the ICRC is right. The first frame of a kind is
- * also written inside a tunnel. The name of a file is the checksum of its contents, so that a
- * second run changes nothing.
+ * A few frames of each kind are enough, because frames of one kind differ only in numbers. Frames
+ * are of the same kind if opcode, encapsulation and payload length are equal, and their ICRC is
+ * right or wrong alike. The first frame of a kind is also written inside a tunnel. The name of a
+ * file is the checksum of its contents, so that a second run writes the same files.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,10 +22,11 @@
 #include "frame.h"
 #include "wire/crc32.h"
 
-#define KIND_MAX    4 /* maximum number of frames of one kind from one capture */
+#define KIND_MAX    4 /* limit of the frames of one kind taken from one capture */
 #define CAPTURE_MAX ((size_t)1 << 20)
 
-static uint8_t seen[1 << 16]; /* frames kept from this capture, by hash of the kind */
+/* Number of frames taken from the current capture, by hash of their kind. */
+static uint8_t seen[1 << 16];
 
 static void write_input(const char *out, const char *corpus, const uint8_t *p, size_t len)
 {
@@ -48,14 +49,15 @@ static unsigned kind_of(const struct roce_pkt *pkt, int error)
     return roce_crc32(0, (const uint8_t *)key, sizeof(key)) & 0xFFFF;
 }
 
-/* Writes the packet inside a tunnel over IPv4. The IP header has length 0, which means an unknown
- * length. */
+/* Writes an input with the frame inside a tunnel over IPv4. `which` selects the kind of tunnel. The
+ * outer IP header has the length 0, which means an unknown length. */
 static void wrap(const char *out, unsigned which, const struct pcap_pkthdr *hdr, const uint8_t *p)
 {
     static const struct {
         uint8_t proto, len;
-        uint8_t head[20]; /* bytes between the IP header and the frame inside, which begins with
-                           * Ethernet */
+        /* Bytes between the outer IP header and the inner frame, which begins with its Ethernet
+         * header. */
+        uint8_t head[20];
     } heads[] = {
         {17, 16, {0xC3, 0x50, 0x12, 0xB5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 42}},       /* VXLAN */
         {17, 16, {0xC3, 0x50, 0x17, 0xC1, 0, 0, 0, 0, 0, 0, 0x65, 0x58, 0, 0, 42}}, /* GENEVE */

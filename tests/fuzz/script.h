@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* script.h - reads the input of a target as a script: a list of actions, one byte after the other.
- */
+/* Script: reads the input of a fuzz target as a script: each byte selects an action or one of its
+ * parameters. */
 #ifndef FUZZ_SCRIPT_H
 #define FUZZ_SCRIPT_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Feeds the frames of a pcap file to a device and a communication manager, as a live port does
- * with the frames that it receives. cost.py counts the instructions of each frame.
+ * Passes the frames of a pcap file to a device and a communication manager, as a live port does
+ * with received frames. cost.py counts the instructions that each frame costs.
  *
  *   live_input CAPTURE
  *
  * The device is host 192.0.2.2. QP 0x200 is an RC QP with a memory region (R_Key 7, address
- * 0x1000), and has WRITEs in flight to QP 0x100 of 192.0.2.1. QP 1 receives the MADs. A service
- * listens, and its program accepts nothing.
+ * 0x1000), and has WRITEs in flight to QP 0x100 of 192.0.2.1. QP 1 receives the MADs. A program
+ * listens for a service, but accepts no request.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #define SID     UINT64_C(0x106CAFE)
 #define RECVS   64u
 #define WRITES  16u
-#define BACKLOG 1024u /* requests that wait for the program, as in rnic/ucma */
-#define GRH     40u   /* bytes before each datagram */
+#define BACKLOG 1024u /* limit of the requests that wait for the program, as in rnic/ucma */
+#define GRH     40u   /* bytes of the GRH area before each datagram */
 #define BUF     512u
 
 struct host {
@@ -137,7 +137,7 @@ static void setup(struct host *host)
     need(listener && rnic_cm_listen(listener, SID, NULL) == RNIC_OK, "rnic_cm_listen");
 }
 
-/* Fetches what the device sends. */
+/* Fetches and counts the frames that the device sends. */
 static void take(struct host *host)
 {
     uint8_t buf[ROCE_FRAME_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Compact encoding of analysis results: each record decodes to itself. Records are empty, full or
- * random. */
+/* Tests plugin/result_codec.h: records that are empty, full or random are encoded and decoded, and
+ * must not change. */
 #include "result_codec.h"
 
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-/* Checks that a record decodes to itself. Members that are not encoded must get their defaults. */
+/* Encodes and decodes a record. Checks that the result equals the record; members that are not
+ * encoded must have their default values. */
 static void check_same(const struct roce_result_record *in, uint32_t frame)
 {
     uint8_t buf[ROCE_RESULT_LEN_MAX + 1];
@@ -80,7 +81,7 @@ static void empty_frame_takes_one_byte(void)
     CU_ASSERT_EQUAL(roce_result_encode(&roce_result_record_empty, 1, buf), 1);
 }
 
-/* A request packet in the middle of a WRITE takes at most 24 bytes. */
+/* The record of a request packet in the middle of a WRITE must need at most 24 bytes. */
 static void ordinary_frame_is_small(void)
 {
     struct roce_result_record record = roce_result_record_empty;
@@ -100,7 +101,8 @@ static void ordinary_frame_is_small(void)
     CU_ASSERT(roce_result_encode(&record, 1000000, buf) <= 24);
 }
 
-/* Random bytes in the whole structure set all members, most of them to large values. */
+/* Fills the whole record with random bytes, so that all members are set, most of them to large
+ * values. The decoded record must be equal. */
 static void random_frames_come_back(void)
 {
     struct rng rng = rng_of(20);

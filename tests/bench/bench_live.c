@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compares the rate of rocedrill replay --live --topspeed --loop with that of a bare libpcap
- * loop. Both send the same frames of a capture onto the same veth, in turns in one run.
+ * Compares the packet rate of `rocedrill replay --live --topspeed --loop` with the rate of a loop
+ * that only calls pcap_inject(). Both send the same frames of a capture onto the same veth pair.
+ * They run in turns.
  *
  *   bench_live [--quick] CAPTURE
  */
@@ -24,8 +25,8 @@ static void need(bool fine, const char *what)
     }
 }
 
-/* Creates the far end of the link: a network namespace whose kernel answers ARP and drops the
- * datagrams. */
+/* Creates a veth pair. Its far end is in another network namespace, whose kernel answers ARP and
+ * drops the datagrams. */
 static void make_link(void)
 {
     int go[2];
@@ -41,7 +42,7 @@ static void make_link(void)
                  netns_sh("ip addr add 192.0.2.2/24 dev vb && ip link set vb up"),
              "the far end");
         for (;;)
-            pause(); /* waits until the parent ends, which ends this process too */
+            pause(); /* until the parent process ends, which ends this process as well */
     }
     need(netns_sh("ip link add va mtu 5000 type veth peer name vb mtu 5000 && "
                   "ip link set vb netns %d && ip addr add 192.0.2.1/24 dev va && "
@@ -53,7 +54,7 @@ static void make_link(void)
         usleep(50000);
 }
 
-/* Returns the packets per second of the harness. */
+/* Returns the packets per second that `rocedrill replay --live` sends. */
 static double harness(const char *capture, uint64_t loop)
 {
     struct live_args args = {
@@ -74,7 +75,7 @@ static double harness(const char *capture, uint64_t loop)
     return value;
 }
 
-/* Returns the packets per second of pcap_inject() in a loop over the same frames. */
+/* Returns the packets per second that a loop with pcap_inject() sends. It sends the same frames. */
 static double bare(const char *capture, uint64_t loop)
 {
     static uint8_t frame[65536][ROCE_FRAME_MAX];
@@ -89,7 +90,7 @@ static double bare(const char *capture, uint64_t loop)
     size_t cnt = 0;
     pcap_t *pcap;
 
-    /* Opens the port once to read the MAC addresses. */
+    /* Open the port once, only to learn the MAC addresses. */
     need(live_port_open(&port, "va", path.target, NULL, false, &error) == 0, error.text);
     memcpy(path.mac, port.mac, 6);
     memcpy(path.dmac, port.dmac, 6);

@@ -9,14 +9,14 @@
 #include "wire/pkt.h"
 
 struct bench_pair bench_pair;
-static struct rnic_qp **order; /* QPs of end 0 in the order of their use */
+static struct rnic_qp **order; /* QPs of end 0 in random order, in which they are used */
 
 double bench_now(void)
 {
     struct timespec ts;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts); /* CPU time, because other processes may use the
-                                                   * machine */
+    /* CPU time, because other processes may use the machine at the same time. */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
     return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
@@ -45,7 +45,7 @@ static void make_end(unsigned s)
     mr.addr = end->mem;
     bench_must(rnic_pd_new(end->rnic, &end->pd));
     bench_must(rnic_mr_reg(end->pd, &mr, &end->mr));
-    /* At most one batch is in flight at a time. */
+    /* At most one batch of BENCH_BATCH messages is in flight. */
     bench_must(rnic_cq_new(end->rnic, 4 * BENCH_BATCH, &end->cq));
 }
 
@@ -117,7 +117,7 @@ void bench_pair_free(void)
     free(order);
 }
 
-/* A batch of frames, as large as the live device's (LIVE_TX_FRAMES, LIVE_TX_BYTES). */
+/* Limits of a batch of frames, the same as in the live device (LIVE_TX_FRAMES, LIVE_TX_BYTES). */
 #define BENCH_TX_FRAMES 64u
 #define BENCH_TX_BYTES  (256u * 1024)
 
@@ -128,7 +128,7 @@ static struct {
     } frame[BENCH_TX_FRAMES];
 } tx;
 
-static double since; /* bench_now() at the end of the last stage */
+static double since; /* bench_now() at the end of the previous stage */
 
 static void lap(enum bench_stage stage)
 {
@@ -154,7 +154,7 @@ static void take_completions(void)
             }
 }
 
-/* Sends a batch of frames from end `s`. Returns the number of frames. */
+/* Fetches a batch of frames from the device of end `s` into `tx`. Returns the number of frames. */
 static size_t fill_batch(unsigned s, rnic_time now)
 {
     size_t cnt = 0;
@@ -172,8 +172,8 @@ static size_t fill_batch(unsigned s, rnic_time now)
     return cnt;
 }
 
-/* Moves frames until neither side has one, in batches as transmit() and on_frame() of
- * port/live/drive.c do. */
+/* Moves frames between the two devices until neither has one to send. Uses batches, as transmit()
+ * and on_frame() in port/live/drive.c do. */
 static void move(rnic_time now)
 {
     size_t moved, cnt;
@@ -196,7 +196,8 @@ static void move(rnic_time now)
     lap(BENCH_POLL);
 }
 
-/* Requests of a batch. As in most programs, they are built once and changed for each message. */
+/* Work requests of a batch. As in most programs, they are built once, and only a few members are
+ * changed for each message. */
 static struct request {
     struct rnic_send_wr wr;
     struct rnic_sge sge;

@@ -18,10 +18,10 @@ static struct {
     size_t room;
     uint32_t len;
     struct roce_header_template env;
-    struct roce_pkt pkt; /* the packet to build; its payload changes from call to call */
+    struct roce_pkt pkt; /* the packet to build; each call uses another payload */
     struct roce_pkt got; /* result of parsing the packet */
     uint8_t frame[ROCE_FRAME_MAX];
-    uint8_t header[ROCE_FRAME_MAX]; /* room for a frame without payload */
+    uint8_t header[ROCE_FRAME_MAX]; /* buffer for a frame without payload */
     size_t frame_len;
 } it;
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compares the live port with bare libpcap on the same veth pair in one run. The first figure is
- * the packet rate in one direction, with WRITEs of one packet each. The second is the round trip
- * of an 8-byte WRITE that the peer answers with another one, with both sides spinning.
- * Everything runs in network namespaces of this program. Compare the ratios, not the times.
+ * Compares the live port with bare libpcap (programs that only send and receive frames) on the same
+ * veth pair. The first figure is the packet rate in one direction, with single-packet WRITEs. The
+ * second is the round-trip time of an 8-byte WRITE that the peer answers with another WRITE; both
+ * sides poll all the time. Everything runs in network namespaces of this program. Compare the
+ * ratios, not the times.
  *
- * RoCEv2 frames cost more than other frames of the same size. The kernel's IP layer and its
- * firewall process them too, before the guard of UDP port 4791 drops them. So the reference
- * sends and receives the same frames. A second figure is for frames with an Ethernet type that
+ * RoCEv2 frames cost more than other frames of the same size: the IP layer and the firewall of the
+ * kernel also process them, until the socket that reserves UDP port 4791 drops them. So the
+ * reference sends and receives the same frames. Another figure is for frames with an EtherType that
  * the kernel does not know.
  *
- * A round trip of the device has four frames instead of two if each WRITE is acknowledged by
- * itself. The time of the same four frames on bare libpcap is printed beside the ratio. There
- * neither side waits for the acknowledgements, so that their sending is hidden if the other side
- * is slower. The time is 1.0 to 1.55 times that of two frames. The device coalesces the
- * acknowledgements of several WRITEs if the peer continues without them (live.c). So the number
- * of frames that it sent is printed.
+ * If each WRITE gets a separate ACK, a round trip of the device has four frames instead of two. The
+ * time of the same four frames on bare libpcap is also printed; it is 1.0 to 1.55 times the time of
+ * two frames. There, neither side waits for the ACKs, so sending them costs no time if the other
+ * side is slower. If the peer does not wait for ACKs, the device coalesces the ACKs of several
+ * WRITEs (live.c). So the number of frames that it sent is printed as well.
  *
- * --qps N measures something else: the packet rate with N QPs against that with 64 QPs.
+ * The option --qps N measures only the packet rate with N QPs, compared with the rate with 64 QPs.
  *
- * The last output is an account of the time of a 4096-byte packet, and of the savings by other
- * ways from process to process (bench_ways.h).
+ * The last output shows where the time of a 4096-byte packet is spent, and the rates that the live
+ * port could reach with other methods to move frames between processes (bench_ways.h).
  */
 #include <errno.h>
 #include <pcap/pcap.h>
@@ -37,16 +37,16 @@
 #include "wire/gid.h"
 
 #define RUNS_MAX 5
-/* Number of parts in which round trips are measured, alternating with the bare pair, whose speed
- * changes. */
+/* Round trips are measured in this number of parts. The parts alternate with parts on bare libpcap,
+ * because the speed of the machine changes. */
 #define PIECES 3u
-#define REAP   64u /* WRITEs or round trips per signaled WRITE */
+#define REAP   64u /* one of this number of WRITEs or round trips is signaled */
 
 struct conf {
     uint32_t size;   /* payload length, bytes */
     unsigned frames; /* frames in one direction */
     unsigned trips;  /* round trips in one part */
-    unsigned runs;   /* number of runs, of which the median is printed */
+    unsigned runs;   /* number of runs; the median is printed */
     unsigned qps;    /* number of QPs, used in a random order */
 };
 
@@ -85,8 +85,9 @@ static void need(int error, const char *what)
     }
 }
 
-/* Each side spins on its own CPU. If a third process forces both sides onto one CPU, they continue
- * to share it. Each side then waits a time slice of milliseconds for the other's answer. */
+/* Binds each side to a separate CPU, on which it polls. Otherwise, if a third process once forces
+ * both sides onto one CPU, they stay there, and each side waits a time slice of milliseconds for
+ * the other. */
 static cpu_set_t all_cpus, own_cpu;
 
 static void choose_cpu(bool client)
@@ -119,16 +120,16 @@ static pcap_t *bare_open(const char *iface)
     return pcap;
 }
 
-/* Builds a frame of the bare pair, with an experimental Ethernet type. */
+/* Builds a frame for the measurement with bare libpcap, with an experimental EtherType. */
 static void bare_frame(uint8_t *buf, size_t len)
 {
     memset(buf, 0, len);
     memset(buf, 0xff, 6);
     buf[12] = 0x88;
-    buf[13] = 0xb5; /* Ethernet type for local experiments */
+    buf[13] = 0xb5; /* EtherType 0x88b5, for local experiments */
 }
 
-/* Waits for the next frame of the bare pair. */
+/* Waits for the next frame that bare_frame() built. */
 static void bare_take(pcap_t *pcap)
 {
     struct pcap_pkthdr *head;
@@ -172,7 +173,8 @@ struct end {
     uint8_t *mem;
 };
 
-/* Creates the QPs and connects them with the peer's. `qp` has the attributes that all have. */
+/* Creates conf->qps QPs and connects them with those of the other side. `qp` has the attributes
+ * that all QPs share. */
 static void end_connect(struct end *end, struct rnic_pd *pd, struct rnic_qp_attr qp, int fd,
                         const struct conf *conf)
 {
@@ -194,7 +196,7 @@ static void end_connect(struct end *end, struct rnic_pd *pd, struct rnic_qp_attr
         rnic_live_lock(end->live);
         init.qpn = rnic_live_qpn_get(end->live);
         lcg = lcg * 1664525u + 1013904223u;
-        at = (unsigned)((uint64_t)lcg * (i + 1) >> 32); /* the QPs get a random order */
+        at = (unsigned)((uint64_t)lcg * (i + 1) >> 32); /* end->qp gets a random order */
         end->qp[i] = end->qp[at];
         need(rnic_qp_new(pd, &init, &end->qp[at]), "QP");
         say(fd, &init.qpn, sizeof(init.qpn));
@@ -225,7 +227,7 @@ static void end_open(struct end *end, const char *iface, int fd, const struct co
     struct error why;
     struct rnic *rnic;
 
-    /* The threads of the port may use all CPUs. */
+    /* Let the threads that rnic_live_open() starts use all CPUs. */
     need(sched_setaffinity(0, sizeof(all_cpus), &all_cpus), "sched_setaffinity");
     if (rnic_live_open(&attr, &end->live, &why) != 0) {
         fprintf(stderr, "bench_port: %s\n", why.text);
@@ -295,7 +297,8 @@ static size_t end_reap(struct end *end, struct rnic_wc *wc, size_t max)
 /* Sends `frames` WRITEs and waits for their completions. */
 static void send_flood(struct end *end, const struct conf *conf, unsigned frames)
 {
-    unsigned reap = conf->qps > 1 ? 1 : REAP; /* a completion covers requests of its own QP only */
+    /* With several QPs, signal each request, because a completion says nothing about other QPs. */
+    unsigned reap = conf->qps > 1 ? 1 : REAP;
     struct rnic_wc wc[32];
     unsigned posted = 0;
     unsigned done = 0;
@@ -320,7 +323,7 @@ static void send_flood(struct end *end, const struct conf *conf, unsigned frames
     }
 }
 
-/* Drives the device until the peer has finished. */
+/* Lets the device receive until the other side has finished. */
 static void receive_flood(struct end *end, int fd)
 {
     char byte = 'x';
@@ -331,7 +334,7 @@ static void receive_flood(struct end *end, int fd)
     say(fd, &byte, 1);
 }
 
-/* Sends `frames` WRITEs from one side to the other. Returns the WRITEs per second. */
+/* Sends `frames` WRITEs from the client to the server. Returns the WRITEs per second. */
 static double flood(struct end *end, bool client, int fd, const struct conf *conf, unsigned frames)
 {
     uint64_t start;
@@ -358,8 +361,8 @@ static double rnic_flood(const char *iface, bool client, int fd, const struct co
     return rate;
 }
 
-/* Returns the seconds of a round trip. Sets *frames to the number of frames that this side sent for
- * each round trip. */
+/* Returns the round-trip time of the live port, s. Sets *frames to the number of frames that this
+ * side sent for each round trip. */
 static double rnic_trips(const char *iface, bool client, int fd, const struct conf *conf,
                          double *frames)
 {
@@ -372,7 +375,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
     end_open(&end, iface, fd, conf);
     sync_with(fd);
     start = rnic_live_now();
-    /* A WRITE sends byte 0 of the memory. The peer's WRITE is stored at byte 8. */
+    /* Each side sends byte 0 of its memory by WRITE to byte 8 of the other side's memory. */
     for (unsigned i = 1; i <= conf->trips; i++) {
         const volatile uint8_t *seen = end.mem + 8;
 
@@ -414,7 +417,7 @@ static double median(double *values, unsigned cnt)
     return values[cnt / 2];
 }
 
-static void *shared; /* memory that both sides share, for WAY_SHARED */
+static void *shared; /* memory that both sides share, used by WAY_SHARED */
 
 static void account(const char *iface, bool client, int fd, const struct conf *conf, double live)
 {
@@ -430,8 +433,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
         return;
     for (unsigned way = 0; way < WAY_CNT; way++)
         ns[way] = 1e9 / median(value[way], conf->runs);
-    /* Both sides work at the same time. The remaining time of a packet may be hidden behind the
-     * transfer. */
+    /* The time of the device is the rest of the packet's time. It is an estimate, because both
+     * sides work at the same time. */
     own = 1e9 / live > ns[WAY_MMSG] ? 1e9 / live - ns[WAY_MMSG] : 0;
     printf("account of %u bytes: the live port takes %.0f ns a packet (%.0f MB/s) on the slower "
            "side;\n"
@@ -440,8 +443,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     for (unsigned way = 0; way < WAY_CNT; way++) {
         double all = own + ns[way];
 
-        if ((way == WAY_SHARED || way == WAY_LEAST) && own > 0) /* the times of these ways include
-                                                                 * copy and CRC */
+        /* The times of these ways already include copy and CRC. */
+        if ((way == WAY_SHARED || way == WAY_LEAST) && own > 0)
             all = own > ns[way] ? own : ns[way];
         printf("     %-28s bare %6.0f ns, %6.0f MB/s; the port would have about %6.0f MB/s\n",
                way_names[way], ns[way], conf->size * 1e3 / ns[way], conf->size * 1e3 / all);
@@ -449,12 +452,13 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     fflush(stdout);
 }
 
-/* The times of round trips. A ratio is made from neighboring measurements. */
+/* The measured round-trip times. A ratio is computed from measurements that followed each other. */
 struct trips {
     unsigned cnt;
     double bare[RUNS_MAX * PIECES], twice[RUNS_MAX * PIECES], live[RUNS_MAX * PIECES];
     double of_bare[RUNS_MAX * PIECES], of_twice[RUNS_MAX * PIECES];
-    double frames[RUNS_MAX * PIECES]; /* number of frames that one side of the live port sent */
+    /* Number of frames that one side of the live port sent for each round trip. */
+    double frames[RUNS_MAX * PIECES];
 };
 
 static void time_trips(struct trips *trips, const char *iface, bool client, int fd,
@@ -471,7 +475,7 @@ static void time_trips(struct trips *trips, const char *iface, bool client, int 
     }
 }
 
-/* Prints the medians. Sorts the figures. */
+/* Prints the medians. Sorts the arrays. */
 static void print_trips(struct trips *trips)
 {
     double of_bare = median(trips->of_bare, trips->cnt);
@@ -488,7 +492,8 @@ static void print_trips(struct trips *trips)
     fflush(stdout);
 }
 
-/* Measures only round trips, in about a second. On a busy machine run it with chrt -f 5. */
+/* Measures only round trips (--trips), which takes about a second. On a busy machine run the
+ * program with chrt -f 5. */
 static void run_trips(const char *iface, bool client, int fd, const struct conf *conf)
 {
     struct trips trips = {.cnt = 0};
@@ -499,12 +504,12 @@ static void run_trips(const char *iface, bool client, int fd, const struct conf 
         print_trips(&trips);
 }
 
-/* Measures the cost of a packet with many QPs against 64 QPs. Every WRITE is signaled and has its
- * own ACK in both. */
+/* Compares the cost of a packet with many QPs and with 64 QPs (--qps). In both cases every WRITE is
+ * signaled and gets a separate ACK. */
 static void run_qps(const char *iface, bool client, int fd, const struct conf *conf)
 {
     struct conf few = *conf;
-    /* Each QP sends one WRITE. */
+    /* At least as many WRITEs as QPs, so that each QP sends one. */
     unsigned frames = conf->frames > conf->qps ? conf->frames : conf->qps;
     struct end end[2];
     double value[3][RUNS_MAX];
@@ -512,7 +517,8 @@ static void run_qps(const char *iface, bool client, int fd, const struct conf *c
     few.qps = 64;
     end_open(&end[0], iface, fd, &few);
     end_open(&end[1], iface, fd, conf);
-    for (unsigned i = 0; i <= conf->runs; i++) { /* the first run touches new memory */
+    /* The first run is not counted: it touches new memory. */
+    for (unsigned i = 0; i <= conf->runs; i++) {
         unsigned at = i ? i - 1 : 0;
 
         value[0][at] = flood(&end[0], client, fd, &few, frames);
@@ -562,10 +568,10 @@ static void run(const char *iface, bool client, int fd, const struct conf *conf)
 int main(int argc, char **argv)
 {
     bool quick = argc > 1 && strcmp(argv[argc - 1], "--quick") == 0;
-    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measures round trips only */
-    /* Measures only packets of 4096 bytes, for bench_verbs.py. */
+    bool trips = argc > 1 && strcmp(argv[1], "--trips") == 0; /* measure only round trips */
+    /* --account: measure only packets of 4096 bytes, for bench_verbs.py. */
     unsigned first = argc > 1 && strcmp(argv[1], "--account") == 0 ? 2 : 0;
-    bool qps = argc > 2 && strcmp(argv[1], "--qps") == 0; /* measure many QPs alone */
+    bool qps = argc > 2 && strcmp(argv[1], "--qps") == 0; /* measure only many QPs */
     unsigned many = qps ? (unsigned)strtoul(argv[2], NULL, 0) : 1;
     void (*measure)(const char *, bool, int, const struct conf *) = trips ? run_trips
                                                                     : qps ? run_qps

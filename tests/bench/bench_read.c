@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Does the minimum that any program must do to process a file. It reads the file, and with -c
- * computes a CRC-32 over all of it, with -t threads (default 1). Each thread reads pieces that
- * stay in the caches of its core.
+ * Does only what any program must do to process a file: reads it, and with -c also computes a
+ * CRC-32 over it. Uses -t threads (default 1). Each thread reads pieces that fit into the caches of
+ * its core.
  *
- * With -m the program maps the file instead. It reads a word of each page (with -c all of it)
- * and then discards the pages. bench_check.py uses the time of this program as a bound.
+ * With -m the program maps the file instead. It reads a word of each page (with -c the whole page)
+ * and then discards the pages. bench_check.py uses the time of this program as a lower bound for
+ * `rocedrill check`.
  *
  *   bench_read [-t THREADS] [-c] [-m] FILE
  */
@@ -23,17 +24,18 @@
 #include <unistd.h>
 #include "wire/crc32.h"
 
-#define PIECE       ((size_t)128 << 10)
-#define WINDOW      ((size_t)4 << 20) /* bytes of a mapped file that a thread processes at a time */
+#define PIECE ((size_t)128 << 10)
+/* Number of bytes of a mapped file that a thread processes at a time. */
+#define WINDOW      ((size_t)4 << 20)
 #define PAGE        4096u
 #define THREADS_MAX 64
 
 static int fd;
 static bool with_crc;
-static uint8_t *mapped; /* the file with -m */
+static uint8_t *mapped; /* the mapped file (-m) */
 static size_t file_len;
 static atomic_size_t next;
-static atomic_uint sum; /* keeps the compiler from removing the work */
+static atomic_uint sum; /* result that prevents the compiler from removing the work */
 static atomic_bool failed;
 
 static void *run(void *unused)
@@ -71,7 +73,7 @@ static void *run_mapped(void *unused)
     return NULL;
 }
 
-/* Maps the file. Returns 0, or -1 if that fails. */
+/* Maps the file into memory. Returns 0, or -1 on failure. */
 static int map_file(void)
 {
     struct stat st;

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Measures the speed of the whole device. One device sends RC WRITEs to another in the same
- * process, on one core. The reference is the minimum that any software RNIC must do with the same
- * bytes: each side copies the payload once and runs one CRC over the frame.
+ * process, on one core. The reference is what any software RNIC must do with the same bytes: each
+ * side copies the payload once and computes one CRC over the frame.
  *
  *   bench_transport [--quick] [--qps N] [--len N]
  *
- * Frames move in batches and reach rnic_input() one by one, as in the live device
- * (port/live/drive.c). Times are CPU times of the process. But caches are shared: on a busy
- * machine the row "in all of them" suffers most.
+ * Frames are moved in batches, and rnic_input() gets them one by one, as in the live device
+ * (port/live/drive.c). Times are CPU times of the process. Other processes still have an influence
+ * through the shared caches, most on the row "in all of them".
  *
- * The minimal cost of 100,000 QPs: a WRITE and its ACK touch 9 cache lines of the QP that sends,
- * with a WQE and an SGE. They touch 9 lines of the QP that receives, and a place in each map of
- * QPNs. These 22 lines, 11 per frame, are in no cache, as the QPs have 800 MB. With 64 QPs, all
- * lines are in the nearest cache. With huge pages this cost is some 90 ns per frame, whatever
- * its length; most of it is for addresses, not for bytes.
+ * The unavoidable cost of 100,000 QPs: a WRITE and its ACK access 22 cache lines, 11 for each
+ * frame. These are 9 lines of the sending QP, including a WQE and an SGE, 9 lines of the receiving
+ * QP, and entries of the two QPN maps. The QPs need 800 MB, so none of these lines is in a cache.
+ * With 64 QPs, all are in the nearest cache. With huge pages, the cost is about 90 ns per frame,
+ * whatever its length. Most of it is address translation.
  *
- * Below each row is an account of its time. For the single streams it is the time that the
- * pieces of a packet need alone. It also has the times of the stages, with the clock read between
- * them.
+ * Below each row, the output shows where the time is spent. For streams of one QP, it shows the
+ * time of each piece of a packet measured alone (bench_pieces.h). For all rows, it shows the time
+ * of each stage, measured with the clock between the stages.
  *
- * Measurements that are compared run alternately, round by round, and each figure is the median.
- * --quick measures too little for useful figures and only shows that the program works.
+ * Measurements that are compared run in turns, and each figure is the median of all rounds. --quick
+ * only shows that the program works; it measures too little for useful figures.
  *
- * Targets: 4096-byte WRITEs at 60 % or more of the bare loop; 3 million 64-byte WRITEs per
- * second; with 100,000 QPs at most 1.5 times the cost of a packet with one QP; at most 4 KiB per
- * idle QP.
+ * Targets: 4096-byte WRITEs at 60 % or more of the bare loop; 3 million 64-byte WRITEs per second;
+ * with 100,000 QPs, a packet costs at most 1.5 times as much as with one QP; at most 4 KiB per idle
+ * QP.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -38,15 +38,16 @@
 #include "wire/pkt.h"
 
 #define ROUNDS_MAX 15
-#define DEPTH_MANY 16u /* queue length of each of many QPs, in WQEs */
-#define HEADERS    58u /* bytes of headers of a WRITE Only over IPv4, ICRC included, no Ethernet */
+#define DEPTH_MANY 16u /* queue length of each QP in the measurement with many QPs, in WQEs */
+/* Bytes of the headers and the ICRC of a WRITE Only over IPv4, without Ethernet. */
+#define HEADERS 58u
 
 static unsigned rounds = ROUNDS_MAX;
 static double round_s = 0.05;
 static volatile uint32_t sink;
 
-/* Does the work that no device can avoid: copy and CRC at the sender, CRC and copy at the receiver.
- */
+/* Does only the work that no software RNIC can avoid: copy and CRC at the sender, CRC and copy at
+ * the receiver. */
 static void bare(uint64_t cnt, uint32_t len)
 {
     static uint8_t frame[ROCE_FRAME_MAX];
@@ -78,7 +79,7 @@ static double median(double *v, unsigned cnt)
     return v[cnt / 2];
 }
 
-/* Returns the seconds for one message: runs `cnt` messages once. */
+/* Runs `cnt` messages once. Returns the time for one message, s. */
 static double once(void (*run)(uint64_t, uint32_t), uint32_t len, uint64_t cnt)
 {
     double start = bench_now();
@@ -91,12 +92,13 @@ static uint64_t messages_for(void (*run)(uint64_t, uint32_t), uint32_t len)
 {
     double each;
 
-    run(16 * BENCH_BATCH, len); /* warm up caches and branch predictors */
+    run(16 * BENCH_BATCH, len); /* warms up caches and branch predictors */
     each = once(run, len, 16 * BENCH_BATCH);
     return ((uint64_t)(round_s / each) / BENCH_BATCH + 1) * BENCH_BATCH;
 }
 
-/* Runs the stream once more, reads the clock between the stages, and prints their times. */
+/* Runs the stream again with the clock read between the stages, and prints the time of each
+ * stage. */
 static void print_profile(const char *which, uint32_t len)
 {
     static const char *const names[BENCH_STAGE_CNT] = {"post",       "output data", "input data",
@@ -115,9 +117,9 @@ static void print_profile(const char *which, uint32_t len)
                i + 1 < BENCH_STAGE_CNT ? "," : " ns a message\n");
 }
 
-/* Prints the part of a message's time that each piece of its packet needs alone. In a stream the
- * pieces overlap. So the rest for posts, QPs, keys, completions and ACKs may seem smaller than it
- * is. */
+/* Prints the time that each piece of a packet needs when it runs alone. In a stream the pieces
+ * overlap. So the printed rest, for posts, QPs, keys, completions and ACKs, can be smaller than it
+ * really is. */
 static void print_pieces(uint32_t len, double each)
 {
     uint64_t cnt = (uint64_t)(round_s / each) + 1;
@@ -168,14 +170,14 @@ static void one_stream(uint32_t len)
     bench_pair_free();
 }
 
-/* Returns the time per frame, ns; requests and acknowledgements count as one frame each. */
+/* Returns the time per frame, ns. A request and its ACK are two frames. */
 static double frame_cost(uint32_t len)
 {
     double cost[ROUNDS_MAX];
     uint64_t cnt = messages_for(bench_pair_stream, len);
 
     if (cnt < bench_pair.active)
-        /* enough messages that every QP sends */
+        /* send so many messages that every QP sends at least one */
         cnt = ((uint64_t)bench_pair.active / BENCH_BATCH + 1) * BENCH_BATCH;
     for (unsigned r = 0; r < rounds; r++) {
         double start = bench_now();
@@ -187,7 +189,7 @@ static double frame_cost(uint32_t len)
     return median(cost, rounds);
 }
 
-/* Returns the resident memory of this process in bytes. */
+/* Returns the resident memory of this process, bytes. */
 static size_t resident(void)
 {
     FILE *f = fopen("/proc/self/statm", "r");
@@ -207,8 +209,8 @@ static void many_qps(unsigned cnt)
     double one[3];
     size_t before;
 
-    /* Uses as many QPs as a batch has messages, so that every message has a separate ACK in all
-     * rows. */
+    /* Reference: 64 QPs, as many as a batch has messages, so that every message gets a separate
+     * ACK, as with many QPs. */
     bench_pair_init(BENCH_BATCH, DEPTH_MANY);
     for (unsigned i = 0; i < 3; i++) {
         one[i] = frame_cost(lens[i]);
@@ -235,8 +237,8 @@ static void many_qps(unsigned cnt)
     bench_pair_free();
 }
 
-/* Measures the registration of regions. Its time does not depend on the length, because no page is
- * accessed. The design's limit for 1 GiB is a millisecond. */
+/* Measures the registration of memory regions. Its time does not depend on the length, because no
+ * page is accessed. The target for 1 GiB is a millisecond. */
 static void registration(void)
 {
     static const uint64_t lens[] = {UINT64_C(4096), UINT64_C(1) << 30, UINT64_C(1) << 40};
@@ -279,7 +281,7 @@ int main(int argc, char **argv)
         }
     }
     printf("CRC-32 by %s, with a copy by %s\n", roce_crc32_name(), roce_crc32_copy_name());
-    if (only) { /* runs only this stream, for a profiler */
+    if (only) { /* run only this stream, to be used with a profiler */
         one_stream(only > 4096 ? 4096 : only);
         return 0;
     }

@@ -17,10 +17,11 @@
 #include "port/live/live.h"
 #include "wire/crc32.h"
 
-#define BATCH       64u
-#define WINDOW      512u
-#define HEADERS     70u /* length of Ethernet, IPv4, UDP, BTH and RETH, bytes */
-#define ACK_SHORTER 12u /* bytes by which an ACK is shorter: an AETH instead of a RETH */
+#define BATCH   64u
+#define WINDOW  512u
+#define HEADERS 70u /* total length of the headers Ethernet, IPv4, UDP, BTH and RETH, bytes */
+/* An ACK is this number of bytes shorter: it has an AETH instead of a RETH. */
+#define ACK_SHORTER 12u
 #define SLOT        8192u
 #define SLOTS       256u
 #define FRAME_MAX   4352u
@@ -44,7 +45,8 @@ static void meet(int fd)
     need(write(fd, &byte, 1) == 1 && read(fd, &byte, 1) == 1, "the other side");
 }
 
-/* Exchanges the MAC addresses of this side and the other side. */
+/* Sends the MAC address of `iface` to the other side and sets `peer` to the other side's MAC
+ * address. */
 static void swap_macs(const char *iface, int fd, uint8_t peer[6])
 {
     struct rnic_iface own;
@@ -54,15 +56,15 @@ static void swap_macs(const char *iface, int fd, uint8_t peer[6])
     need(write(fd, own.mac, 6) == 6 && read(fd, peer, 6) == 6, "the other side");
 }
 
-/* Builds a frame for the other side. Byte 46, the last of the destination QPN, marks its direction.
- * Returns its length. */
+/* Builds a frame for the other side. Byte 46, the last byte of the destination QPN, shows which
+ * side sent it. Returns the length of the frame. */
 static size_t make(uint8_t *frame, uint32_t size, bool roce, bool client)
 {
     size_t len = size + HEADERS + 4;
 
     memset(frame + 6, 0, len - 6);
     frame[12] = roce ? 0x08 : 0x88;
-    frame[13] = roce ? 0x00 : 0xb5; /* Ethernet types: IPv4, or 88b5 for local experiments */
+    frame[13] = roce ? 0x00 : 0xb5; /* EtherType: IPv4, or 0x88b5 for local experiments */
     frame[14] = 0x45;
     frame[16] = (uint8_t)((len - 14) >> 8);
     frame[17] = (uint8_t)(len - 14);
@@ -121,9 +123,9 @@ static void take(pcap_t *pcap)
         ;
 }
 
-static volatile uint32_t sink; /* keeps the compiler from removing a CRC whose value is unused */
+static volatile uint32_t sink; /* result that prevents the compiler from removing a CRC */
 
-/* Waits for a frame like take(), and then computes the CRC and copies the payload, as a device
+/* Waits for a frame as take() does, then computes the CRC and copies the payload, as a device
  * does. */
 static void take_payload(pcap_t *pcap, uint32_t size)
 {
@@ -170,8 +172,8 @@ static void ring_open(struct sender *sender, const char *iface)
     need(sender->ring != MAP_FAILED, "mmap");
 }
 
-/* Copies the payload of each frame from the program's memory into a separate frame, with its CRC.
- */
+/* Builds a batch of frames: copies the payload from the program's memory into each frame and
+ * computes its CRC. */
 static void gather(const struct sender *sender, struct iovec iov[BATCH])
 {
     static uint8_t frames[BATCH][FRAME_MAX];
@@ -277,7 +279,7 @@ static void run_frames(enum way way, const char *iface, bool client, uint32_t si
     rnic_udp_reserve_close(&guard);
 }
 
-/* Sends frames that no process receives. */
+/* WAY_BARE: sends frames that no process receives. */
 static void run_bare(const char *iface, bool client, uint32_t size, unsigned frames, int fd,
                      uint64_t *start)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Measures the speed of the wire codec: parse, build and ICRC of RoCEv2 packets over IPv4. The
- * reference is the CRC library alone over the same bytes in the same run. The CRC libraries are
- * compared with each other too.
+ * Measures the speed of rnic/wire: parsing and building RoCEv2 packets over IPv4, and computing
+ * their ICRC. The reference is the CRC library alone over the same bytes in the same run. The CRC
+ * libraries are also compared with each other.
  *
  *   bench_wire [--quick]
  *
- * Every figure is the median of ROUNDS rounds. Measurements that are compared run alternately,
- * round by round, so that a change of the machine's clock affects both. --quick measures too
- * little for useful figures and only shows that the program works. "copy with CRC" is
- * roce_crc32_copy(). Target: ICRC of 4096-byte packets at 90 % or more of the library's speed.
+ * Every figure is the median of several rounds. Measurements that are compared run in turns, so
+ * that a change of the clock frequency affects all. --quick only shows that the program works; it
+ * measures too little for useful figures. "copy with CRC" in the output is roce_crc32_copy().
+ * Target: ICRC of 4096-byte packets at 90 % or more of the library's speed.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -27,11 +27,12 @@
 
 #define CNT(a)     (sizeof(a) / sizeof((a)[0]))
 #define ROUNDS_MAX 25
-/* number of different packets; all fit the cache, because only the codec is measured */
+/* Number of different packets. All fit into the cache, because memory access is not to be
+ * measured. */
 #define PACKETS 16
 
 static unsigned rounds = ROUNDS_MAX;
-static double round_s = 0.01; /* approximate seconds of one round of one measurement */
+static double round_s = 0.01; /* approximate time of one round of one measurement, s */
 
 static struct sample {
     uint8_t frame[ROCE_FRAME_MAX];
@@ -39,7 +40,7 @@ static struct sample {
     struct roce_pkt pkt;
 } samples[PACKETS];
 
-static volatile uint32_t sink; /* keeps the compiler from removing the work */
+static volatile uint32_t sink; /* result that prevents the compiler from removing the work */
 
 static double now_s(void)
 {
@@ -96,7 +97,7 @@ static void pass_build(void)
         sink += (uint32_t)roce_pkt_build(&samples[i].pkt, 0, out, sizeof(out));
 }
 
-/* Builds the headers and copies the payload, without computing the ICRC. */
+/* Builds the headers and copies the payload; does not compute the ICRC. */
 static void pass_build_keep(void)
 {
     static uint8_t out[ROCE_FRAME_MAX];
@@ -116,7 +117,7 @@ static void pass_icrc(void)
     }
 }
 
-/* Runs one CRC function over the bytes that the ICRC covers. */
+/* Defines a pass that runs one CRC function over the bytes that the ICRC covers. */
 #define PASS_CRC(name, function)                                                                   \
     static void name(void)                                                                         \
     {                                                                                              \
@@ -133,7 +134,8 @@ PASS_CRC(pass_isal, crc32_gzip_refl)
 PASS_CRC(pass_libdeflate, libdeflate_crc32)
 #endif
 
-/* Copies the payload and computes the CRC, in two passes here and in one pass in pass_one(). */
+/* Both copy the payload and compute its CRC: pass_two() one after the other, pass_one() in one
+ * function. */
 static void pass_two(void)
 {
     static uint8_t out[ROCE_FRAME_MAX];
@@ -211,7 +213,8 @@ static void measure(uint32_t payload_len)
     size_t bytes, icrc = 0, crc = 0;
 
     make_samples(payload_len);
-    for (size_t p = 0; p < CNT(passes); p++) { /* sets times[] and warms up the caches */
+    /* Compute how often to run each pass in a round; this also warms up the caches. */
+    for (size_t p = 0; p < CNT(passes); p++) {
         double s = run_s(&passes[p], 20);
 
         times[p] = (unsigned long)(round_s / (s / 20)) + 1;

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Generates a capture of conformant RoCEv2 traffic of any length. It has WRITEs of four packets
- * and their acknowledgements. The connections take turns, one message each, with a microsecond
- * between packets.
+ * Generates a capture of any length with conformant RoCEv2 traffic: WRITEs of four packets and
+ * their ACKs. The connections take turns, one message each, with a microsecond between packets.
  *
  *   gen_capture [-n PACKETS] [-c CONNECTIONS] [-s PAYLOAD[,PAYLOAD...]] [-l SNAPLEN]
  *               [-m MESSAGES] [-d PACKETS] >FILE.pcap
  *
- * PAYLOAD is the path MTU: 256, 512, 1024, 2048 or 4096 (default 256). A value below 256 yields
- * WRITEs of one packet with that many bytes. With several values each connection has one of
- * them. Their turns are such that each value has the same number of packets, acknowledgements
- * included.
+ * PAYLOAD is the path MTU: 256, 512, 1024, 2048 or 4096 (default 256). With a value below 256, each
+ * WRITE is one packet with this number of bytes. With several values, each connection uses one of
+ * them. The connections take turns so that each value gets the same number of packets, including
+ * ACKs.
  *
- * The connections are spread over 64 pairs of hosts, each with its own QPNs and PSNs. The same
- * arguments yield the same bytes.
+ * The connections are distributed over 64 pairs of hosts; each has different QPNs and PSNs. The
+ * same arguments give the same bytes.
  *
- * With -m, a connection ends after that many messages and another one with new QPNs begins. With
- * -d, one of that many packets is missing, as if the capture had lost it.
+ * With -m MESSAGES, a connection ends after this number of messages, and another one with new QPNs
+ * begins. With -d PACKETS, one of this number of packets is missing, as if the capture had lost it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -31,24 +30,25 @@
 #define MSG_PACKETS 4u
 #define HOSTS       64u
 #define SIZES       16u
-#define CONNS       0x700000u /* connections with different QPNs */
+#define CONNS       0x700000u /* number of connections that have different QPNs */
 #define LINKTYPE    1u        /* link type Ethernet */
 
 struct conn {
-    uint32_t idx; /* selects addresses and QPNs */
+    uint32_t idx; /* number of the connection, which determines addresses and QPNs */
     uint32_t psn, msn;
 };
 
-/* Connections of one payload length: every n-th connection, where n is the number of lengths. */
+/* The connections with one payload length. With n lengths, every n-th connection has the same
+ * length. */
 struct size {
     uint32_t payload_len;
-    uint32_t next;    /* connection whose turn is next */
-    uint64_t packets; /* packets written so far */
+    uint32_t next;    /* number of the connection that sends next */
+    uint64_t packets; /* number of packets written so far */
 };
 
 struct writer {
     uint64_t left, packets;
-    uint64_t drop_each; /* one packet in this number of packets is missing; 0: none */
+    uint64_t drop_each; /* one of this number of packets is not written; 0: all are written */
     uint32_t snaplen;
 };
 
@@ -95,7 +95,7 @@ static struct pktgen gen_of(uint32_t idx, bool response)
     return gen;
 }
 
-/* Writes one message and its ACK. Returns false if the capture is full. */
+/* Writes one message and its ACK. Returns false if the wanted number of packets is reached. */
 static bool put_message(struct writer *w, struct conn *conn, uint32_t payload_len)
 {
     static uint8_t payload[4096];
@@ -126,7 +126,8 @@ static bool put_message(struct writer *w, struct conn *conn, uint32_t payload_le
     return put_packet(w, &pkt);
 }
 
-/* Reads a list of payload lengths. Returns their number, or 0 if one of them is invalid. */
+/* Parses a list of payload lengths. Returns the number of lengths, or 0 if one of them is
+ * invalid. */
 static uint32_t read_sizes(const char *text, struct size size[SIZES])
 {
     uint32_t cnt = 0;
@@ -144,7 +145,7 @@ static uint32_t read_sizes(const char *text, struct size size[SIZES])
     return *end ? 0 : cnt;
 }
 
-/* Returns the first of the payload lengths with the fewest packets so far. */
+/* Returns the payload length with the fewest packets so far. */
 static struct size *next_size(struct size *size, uint32_t cnt)
 {
     struct size *found = size;
@@ -155,7 +156,8 @@ static struct size *next_size(struct size *size, uint32_t cnt)
     return found;
 }
 
-/* Writes messages until the capture is full. A connection has `msg_max` messages; 0: no limit. */
+/* Writes messages until the wanted number of packets is reached. A connection ends after `msg_max`
+ * messages; 0: no limit. */
 static void put_all(struct writer *w, struct conn *conns, uint32_t conn_cnt, uint32_t msg_max,
                     struct size *size, uint32_t size_cnt)
 {
@@ -195,7 +197,8 @@ int main(int argc, char **argv)
     uint32_t conn_cnt = 1, size_cnt = 1, msg_max = 0;
     struct rng rng;
     struct conn *conns;
-    uint8_t head[24] = {0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0}; /* nanosecond times, version 2.4 */
+    /* Pcap header: nanosecond times, version 2.4. */
+    uint8_t head[24] = {0x4D, 0x3C, 0xB2, 0xA1, 2, 0, 4, 0};
     int c;
 
     while ((c = getopt(argc, argv, "n:c:s:l:m:d:")) != -1) {
@@ -217,8 +220,8 @@ int main(int argc, char **argv)
     rng = rng_of(1);
     for (uint32_t i = 0; i < conn_cnt; i++)
         conns[i] = (struct conn){.idx = i, .psn = rng_below(&rng, 1u << 24)};
-    /* Large writes make the page cache keep the file in large pieces, as for a file read from a
-     * disk. */
+    /* Use large writes: then the page cache stores the file in large pieces, as it does for a file
+     * read from a disk. */
     setvbuf(stdout, output, _IOFBF, sizeof(output));
     roce_le32_put(head + 16, w.snaplen);
     roce_le32_put(head + 20, LINKTYPE);

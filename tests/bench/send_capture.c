@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Sends the frames of a pcap file in host byte order from standard input to an interface, at a
- * constant rate, until the file ends.
+ * Reads a pcap file in host byte order from standard input, and sends its frames to an interface at
+ * a constant rate, until the file ends.
  *
  *   gen_capture -n 1000000 | send_capture INTERFACE PACKETS_PER_SECOND
  *
- * Frames that are late are sent in batches. Prints the number of frames, and the rate reached.
+ * If sending is late, all frames that are due are sent in one batch. At the end, prints the number
+ * of frames and the rate reached.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +39,7 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Reads the next frame. Returns its length, 0 at the end, or -1 if the input is not a capture. */
+/* Reads the next frame. Returns its length, 0 at the end, or -1 if the input is malformed. */
 static long read_frame(uint8_t frame[FRAME_MAX])
 {
     uint32_t record[4];
@@ -50,7 +51,7 @@ static long read_frame(uint8_t frame[FRAME_MAX])
     return (long)record[2];
 }
 
-/* Reads up to `max` frames. Returns their number, or -1. */
+/* Reads up to `max` frames. Returns their number, or -1 if the input is malformed. */
 static int read_batch(struct batch *b, unsigned max)
 {
     unsigned cnt = 0;

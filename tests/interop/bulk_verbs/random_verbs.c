@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Random work requests of one end. random_verbs.h describes the program. */
+/* Posts the random work requests of one end and polls their completions. random_verbs.h describes
+ * the program. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,15 +24,15 @@ static const struct {
     {                                                                                              \
         name, offsetof(struct options, member), usual                                              \
     }
-    NAME(side, 0),          /* 0: left, 1: right */
-    NAME(seed, 1),          /* seed of the random numbers; each end derives a separate sequence */
-    NAME(type, IBV_QPT_RC), /* enum ibv_qp_type */
-    NAME(qps, 1),           /* number of QPs */
-    NAME(rounds, 1),        /* number of uses of the QPs */
-    NAME(reuse, 0),         /* 1: a QP goes to RESET between rounds; 0: it is destroyed */
-    INDEXED("ops0", ops[0], 20), /* number of work requests of the left end per QP and round */
-    INDEXED("ops1", ops[1], 20), /* number of work requests of the right end per QP and round */
-    INDEXED("send", weight[OP_SEND], 1), /* weights of the operations */
+    NAME(side, 0),               /* 0: left, 1: right */
+    NAME(seed, 1),               /* seed; each end derives another random sequence from it */
+    NAME(type, IBV_QPT_RC),      /* enum ibv_qp_type */
+    NAME(qps, 1),                /* number of QPs */
+    NAME(rounds, 1),             /* number of rounds; each uses every QP once */
+    NAME(reuse, 0),              /* after a round, 1: move QPs to RESET; 0: destroy them */
+    INDEXED("ops0", ops[0], 20), /* work requests of the left end for each QP and round */
+    INDEXED("ops1", ops[1], 20), /* work requests of the right end for each QP and round */
+    INDEXED("send", weight[OP_SEND], 1), /* weights (relative frequencies) of operations */
     INDEXED("sendimm", weight[OP_SEND_IMM], 0),
     INDEXED("write", weight[OP_WRITE], 0),
     INDEXED("writeimm", weight[OP_WRITE_IMM], 0),
@@ -41,40 +42,39 @@ static const struct {
     INDEXED("sendinv", weight[OP_SEND_INV], 0),
     INDEXED("bind", weight[OP_BIND], 0),
     INDEXED("inv", weight[OP_INV], 0),
-    NAME(bad, 0),               /* invalid work requests, of 1000 */
+    NAME(bad, 0),               /* number of invalid work requests in 1000 */
     NAME(mtu, 1024),            /* path MTU, bytes */
     NAME(sq, 32),               /* depth of the send queue */
     NAME(rq, 32),               /* depth of the receive queue */
-    NAME(srq, 0),               /* 1: a shared receive queue */
+    NAME(srq, 0),               /* 1: the QPs share an SRQ */
     NAME(sge, 1),               /* maximum number of SGEs */
     NAME(inlined, 0),           /* maximum inline bytes */
-    NAME(sig, 1),               /* N: one of N work requests is signaled */
+    NAME(sig, 1),               /* N: every N-th work request is signaled */
     NAME(size, 4096),           /* maximum length of a message, bytes */
     NAME(timeout, 12),          /* ACK timeout code */
     NAME(retry, 7),             /* retry count */
     NAME(rnr, 7),               /* RNR retry count */
     NAME(minrnr, 12),           /* RNR timer code */
-    NAME(rd, 4),                /* READs and atomics in flight as requester */
-    NAME(dest, 4),              /* READs and atomics in flight as responder */
+    NAME(rd, 4),                /* max_rd_atomic of the QPs */
+    NAME(dest, 4),              /* max_dest_rd_atomic of the QPs */
     INDEXED("psn0", psn[0], 0), /* first PSN of the left end's QP 0; -1: random */
     INDEXED("psn1", psn[1], 0),
-    NAME(psnstep, 0),   /* PSN distance between QPs */
-    NAME(recvs, 32),    /* receives posted before the round */
-    NAME(recvdelay, 0), /* maximum time until a used receive is replaced, us */
-    NAME(recvshort, 0), /* receives with a smaller buffer, of 1000 */
+    NAME(psnstep, 0),   /* difference between the first PSNs of successive QPs */
+    NAME(recvs, 32),    /* number of receives posted on a QP before a round */
+    NAME(recvdelay, 0), /* maximum time until a consumed receive is replaced, us */
+    NAME(recvshort, 0), /* number of receives with a too small buffer in 1000 */
     NAME(pause, 0),     /* maximum time between posts, us */
-    NAME(chain, 1),     /* maximum work requests per post */
-    NAME(rewrite, 0),   /* 1: buffers are overwritten while they are in flight */
+    NAME(chain, 1),     /* maximum work requests for a call of ibv_post_send() */
+    NAME(rewrite, 0),   /* 1: send buffers are overwritten in flight; 2: also remote memory */
     NAME(shared, 0),    /* 1: all QPs use the same 64 bytes of remote memory; 2: the same 16 KiB */
-    NAME(rereg, 0),     /* chance per turn of the loop that a memory registration is renewed, of
-                         * 100000 */
-    NAME(cm, 0),        /* 1: QPs are connected with rdma_cm */
+    NAME(rereg, 0),     /* turns of the main loop, in 100000, that renew a registration */
+    NAME(cm, 0),        /* 1: rdma_cm connects the QPs */
     NAME(reject, 0),    /* number of connections that the right end rejects */
     NAME(leaveside, 0), /* end that leaves early, 0 or 1 */
-    NAME(leaveus, 0),   /* time at which that end leaves, after the start of the last round, us */
+    NAME(leaveus, 0),   /* time until that end leaves, from the start of the last round, us */
     NAME(leave, 0),     /* enum leave: how that end leaves; 0: it does not leave */
     NAME(seconds, 4),   /* maximum time of a round, s */
-    NAME(barrier, 1),   /* 0: an end may send before the other is ready to receive */
+    NAME(barrier, 1),   /* 0: an end may send before the other end has connected its QPs */
     NAME(linger, 5000), /* time between the last completion and the end of a round, us */
 };
 
@@ -93,7 +93,7 @@ static const enum ibv_wr_opcode opcodes[OPS] = {
     IBV_WR_LOCAL_INV,
 };
 
-#define RECV_ID (1ULL << 63) /* bit in the wr_id of each receive */
+#define RECV_ID (1ULL << 63) /* set in the wr_id of receives, not of send work requests */
 
 void fail(const char *format, ...)
 {
@@ -135,8 +135,8 @@ static void stamp(void)
     printf("%lld.%06lld ", (long long)(now / 1000000), (long long)(now % 1000000));
 }
 
-/* Returns the buffer of work request `number` of a QP. Queues are so short that no buffer is used
- * by two requests at a time. */
+/* Returns the buffer in `arena` for work request `number` of QP `i`. The queues are short, so no
+ * buffer is used by two requests at a time. */
 static uint8_t *slot_of(const struct end *end, uint8_t *arena, int i, long number)
 {
     return arena +
@@ -162,7 +162,7 @@ static void recv_post(struct end *end, int i)
         return; /* the queue is full, or the QP has failed */
     q->recvs++;
     if (sge.length == end->opt.size + GRH_LEN && q->recvs < end->opt.recvs)
-        return; /* of the receives before the round only the last one is printed */
+        return; /* of the receives posted before the round, only the last is printed */
     stamp();
     printf("recv %d %llu len=%u\n", i, (unsigned long long)(wr.wr_id & ~RECV_ID), sge.length);
 }
@@ -285,8 +285,8 @@ static void remote_set(struct end *end, int i, struct request *r)
     }
 }
 
-/* Makes a work request invalid. wr.rdma and wr.atomic both begin with the address but have the key
- * at different offsets. */
+/* Makes a work request invalid in a random way. (wr.rdma and wr.atomic both begin with the address,
+ * but have the R_Key at different offsets.) */
 static void spoil(struct end *end, struct request *r)
 {
     const bool atomic = r->op == OP_FADD || r->op == OP_CAS;
@@ -347,7 +347,7 @@ static void window_bind(struct end *end, struct queue *q, struct request *r)
             IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
 }
 
-/* Fills a random work request. */
+/* Fills *r with a random work request, number `number` of QP `i`. */
 static void request_make(struct end *end, int i, struct request *r, long number)
 {
     struct queue *q = &end->q[i];
@@ -414,7 +414,8 @@ static void request_print(const struct end *end, int i, const struct request *r)
            r->bad ? r->bad : "");
 }
 
-/* Posts a chain of work requests if the send queue has room. */
+/* Posts a chain of work requests to QP `i` if the send queue has free entries. Returns whether it
+ * posted any. */
 static bool requests_post(struct end *end, int i)
 {
     struct queue *q = &end->q[i];
@@ -441,8 +442,8 @@ static bool requests_post(struct end *end, int i)
         printf("post %d rejected from %llu on: %s\n", i, bad ? (unsigned long long)bad->wr_id : 0,
                strerror(error));
         n = bad ? (long)bad->wr_id - q->posted : 0;
-        q->to_post = q->posted + n; /* ends the queue, because the pattern of signaled requests no
-                                     * longer fits after a rejected post */
+        /* Post no more on this QP: after a rejected post, the wrong requests would be signaled. */
+        q->to_post = q->posted + n;
         if (n > 0 && !(r[n - 1].wr.send_flags & IBV_SEND_SIGNALED))
             q->failed = true;
     }
@@ -474,18 +475,19 @@ static void window_note(struct end *end, int i, const struct ibv_wc *wc)
         message.b = q->mw_rkey;
         peer_send(end, &message);
     } else if (wc->opcode == IBV_WC_LOCAL_INV && one_in(end, 2)) {
-        peer_send(end, &message); /* otherwise the peer still uses the invalidated key */
+        /* In half of the cases the peer is not told, and still uses the invalid key. */
+        peer_send(end, &message);
     }
 }
 
 static void complete(struct end *end, const struct ibv_wc *wc)
 {
     const int i = queue_of(end, wc->qp_num);
-    const bool recv = wc->wr_id & RECV_ID; /* the wr_id shows the kind, because the opcode of a
-                                            * failed completion is not valid */
+    /* Use the wr_id: the opcode of a failed completion is not valid. */
+    const bool recv = wc->wr_id & RECV_ID;
 
     if (i >= 0 && recv && wc->status == IBV_WC_WR_FLUSH_ERR && end->q[i].failed)
-        return; /* only the first of the flushed receives is printed */
+        return; /* of the flushed receives, only the first is printed */
     stamp();
     printf("%s %d %llu %s len=%u%s\n", recv ? "rwc" : "wc", i,
            (unsigned long long)(wc->wr_id & ~RECV_ID), ibv_wc_status_str(wc->status),
@@ -537,8 +539,8 @@ static void disturb(struct end *end)
     if (end->opt.rewrite && one_in(end, 3))
         memset(end->out + random_below(end, ARENA_LEN - 4096), (int)random_below(end, 256),
                random_below(end, 4096));
-    if (end->opt.rewrite == 2 && one_in(end, 10)) /* the program of the responder writes to the
-                                                   * region, too */
+    /* The responder's program also writes to the memory that the peer accesses. */
+    if (end->opt.rewrite == 2 && one_in(end, 10))
         memset(end->region + random_below(end, REGION_LEN - 256), (int)random_below(end, 256),
                random_below(end, 256));
     if ((long)random_below(end, 100000) < end->opt.rereg)
@@ -606,8 +608,8 @@ static void round_run(struct end *end, bool leaves)
             told = true;
         }
         if (end->peer_gone && !gone)
-            gone = now_ns() + 1500000000; /* time in which this end detects that the peer no longer
-                                           * answers, ns */
+            /* Wait 1.5 s more, so that this end's QPs detect that the peer no longer answers. */
+            gone = now_ns() + 1500000000;
         if (told && (end->peer_done || (gone && now_ns() > gone)))
             break;
         if (!busy)
@@ -651,7 +653,7 @@ static void receives_post(struct end *end)
             recv_post(end, i);
 }
 
-/* Creates and connects all QPs. Returns false if the peer is gone. */
+/* Creates and connects all QPs. Returns true, or false if the peer is gone. */
 static bool queues_open(struct end *end)
 {
     if (end->opt.cm) {
@@ -718,8 +720,8 @@ static void rounds_run(struct end *end)
     }
 }
 
-/* Reads "left=ADDRESS", "right=ADDRESS" and "control=ADDRESS". Returns false if the argument is
- * another one. */
+/* Parses an argument "left=ADDRESS", "right=ADDRESS" or "control=ADDRESS". Returns true, or false
+ * for any other argument. */
 static bool address_parse(struct end *end, const char *argument)
 {
     if (strncmp(argument, "left=", 5) == 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * random_verbs: one end of a random RDMA conversation between two hosts. It runs on the
- * libibverbs and librdmacm of its host. It uses no code of this project, so it shares no
- * assumption with rnic/.
+ * random_verbs: one end of a random RDMA conversation between two hosts. It uses the libibverbs and
+ * librdmacm of its host, and no code of this project. So it cannot share a wrong assumption with
+ * rnic/.
  *
- * Both ends get the same options as NAME=NUMBER; only `side` differs. A round uses every QP
- * once. Each end posts its own random work requests, and prints its requests and completions.
- * The ends exchange QPNs and keys over a TCP connection that is not recorded.
+ * Both ends get the same options as NAME=NUMBER; only `side` differs. A round uses every QP once.
+ * Each end posts random work requests, and prints them and their completions. The ends exchange
+ * QPNs and R_Keys over a TCP connection, which is not part of the recorded capture.
  */
 #ifndef RANDOM_VERBS_H
 #define RANDOM_VERBS_H
@@ -20,13 +20,13 @@
 
 enum {
     MAX_QPS = 16,
-    MAX_DEPTH = 256,      /* work requests per queue */
-    MAX_SGE = 4,          /* local buffers per work request */
-    REGION_LEN = 1 << 20, /* bytes that the peer may access */
+    MAX_DEPTH = 256,      /* maximum depth of a queue, work requests */
+    MAX_SGE = 4,          /* maximum SGEs of a work request */
+    REGION_LEN = 1 << 20, /* length of the memory that the peer may access, bytes */
     ARENA_LEN =
         1 << 24, /* length of each arena of local buffers, bytes: sent, received, and READ data */
-    MAX_SIZE = 1 << 16, /* bytes per message */
-    GRH_LEN = 40,       /* bytes before the payload in a UD receive buffer */
+    MAX_SIZE = 1 << 16, /* maximum length of a message, bytes */
+    GRH_LEN = 40,       /* GRH area before the payload in a UD receive buffer, bytes */
     QKEY = 0x11111111,
 };
 
@@ -48,16 +48,16 @@ enum op {
 
 enum key {
     KEY_ALL,   /* key of a region with all access rights */
-    KEY_READ,  /* remote READ only */
+    KEY_READ,  /* key of a region with remote READ only */
     KEY_WRITE, /* key of a region with remote WRITE only */
     KEY_STALE, /* key of a region that is no longer registered */
     KEYS,
 };
 
-/* How an end leaves before its work is done. */
+/* How an end leaves early, before its work requests have completed. */
 enum leave { LEAVE_EXIT = 1, LEAVE_DESTROY, LEAVE_ERROR, LEAVE_RESET, LEAVE_DISCONNECT };
 
-/* The options; random_verbs.c has their names and defaults. */
+/* The options; random_verbs.c has their names, meanings and defaults. */
 struct options {
     long side, seed, type, qps, rounds, reuse, ops[2], weight[OPS], bad, mtu, sq, rq, srq, sge,
         inlined, sig;
@@ -66,8 +66,8 @@ struct options {
     long rewrite, shared, rereg, cm, reject, leaveside, leaveus, leave, seconds, linger, barrier;
 };
 
-/* Data of one end that its peer needs before a round. Both machines have one byte order, so it is
- * sent unconverted. */
+/* Data of one end that its peer needs before a round. Sent in host byte order, because both
+ * machines have the same. */
 struct endpoint {
     uint32_t qpn[MAX_QPS];
     uint32_t psn[MAX_QPS];
@@ -87,10 +87,10 @@ struct queue {
     struct ibv_ah *ah;
     struct rdma_cm_id *id;
     struct ibv_mw *mw;
-    uint32_t mw_rkey, peer_mw; /* current keys of the memory windows, 0 if there is none */
-    long posted, retired; /* number of send work requests of this round, posted and completed */
+    uint32_t mw_rkey, peer_mw; /* current R_Keys of the own and the peer's memory window; 0: none */
+    long posted, retired; /* number of send work requests of this round: posted, and completed */
     long to_post;
-    long recvs;        /* receives posted */
+    long recvs;        /* number of receives posted */
     int64_t next_recv; /* time of the next receive, ns; 0 if none is due */
     long owed_recvs;
     int64_t next_post;
@@ -99,14 +99,17 @@ struct queue {
 
 struct end {
     struct options opt;
-    const char *ip[2], *control; /* IP addresses of both devices; address of the right end's host */
+    /* IP addresses of both devices; address of the right end's host for TCP. */
+    const char *ip[2], *control;
     struct ibv_context *ctx;
     struct ibv_pd *pd;
     struct ibv_cq *cq;
     struct ibv_srq *srq;
     uint8_t *region, *out, *in,
-        *got;        /* memory for remote access; arenas of sent, received and READ data */
-    size_t slot_len; /* distance between two buffers, bytes */
+        /* `region`: memory that the peer may access. Arenas (sets of buffers) for data that is sent
+         * (`out`), received (`in`), and fetched by READ (`got`). */
+        *got;
+    size_t slot_len; /* distance between two buffers of an arena, bytes */
     struct ibv_mr *mr[KEYS], *out_mr, *in_mr, *got_mr;
     struct endpoint mine, peer;
     struct queue q[MAX_QPS];
@@ -134,7 +137,7 @@ void queue_connect(struct end *end, int i);
 void queue_move(struct queue *q, enum ibv_qp_state state);
 void queue_destroy(struct queue *q);
 
-/* Connects all QPs with rdma_cm; a QP whose connection fails is marked. */
+/* Connects all QPs with rdma_cm. If a connection fails, sets `failed` of its QP. */
 void cm_connect_all(struct end *end);
 void cm_listen(struct end *end);
 
@@ -142,10 +145,11 @@ void cm_listen(struct end *end);
 void peer_connect(struct end *end);
 void peer_send(struct end *end, const struct message *message);
 
-/* Waits for a message of kind `kind` and handles all others. Returns false if the peer is gone. */
+/* Waits for a message of kind `kind`; handles other messages meanwhile. Returns true and fills
+ * *message, or false if the peer is gone. */
 bool peer_wait(struct end *end, uint32_t kind, struct message *message);
 
-/* Handles all messages that have arrived. */
+/* Handles all messages that have arrived; does not wait. */
 void peer_poll(struct end *end);
 
 #endif

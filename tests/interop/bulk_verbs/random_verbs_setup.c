@@ -72,12 +72,12 @@ void end_open(struct end *end)
     ibv_free_device_list(list);
     fcntl(end->ctx->async_fd, F_SETFL, fcntl(end->ctx->async_fd, F_GETFL) | O_NONBLOCK);
     end->gid = gid_index(end->ctx, end->ip[end->opt.side]);
-    if (end->opt.cm) /* an rdma_cm id opens the device again and has a separate context */
+    if (end->opt.cm) /* rdma_cm opens the device again; its ids have another context */
         return;
     end->pd = ibv_alloc_pd(end->ctx);
 }
 
-/* Registers the memory and creates the CQ, after the PD was created. */
+/* Creates the CQ and registers the memory. Call it after the PD was created. */
 static void memory_open(struct end *end)
 {
     struct ibv_srq_init_attr attr = {.attr = {.max_wr = MAX_DEPTH, .max_sge = 1}};
@@ -288,7 +288,8 @@ static void cm_address(const struct end *end, int side, struct sockaddr_storage 
     }
 }
 
-/* Returns the next event within `ms` milliseconds, or NULL. The caller acknowledges the event. */
+/* Waits up to `ms` milliseconds for the next event. Returns the event, or NULL. The caller
+ * acknowledges the event. */
 static struct rdma_cm_event *cm_event(struct end *end, int ms)
 {
     struct pollfd fd = {.fd = end->channel->fd, .events = POLLIN};
@@ -300,8 +301,8 @@ static struct rdma_cm_event *cm_event(struct end *end, int ms)
     return event;
 }
 
-/* Waits for event `type` of an id. Returns false after another event of this id, or if the time is
- * over. */
+/* Waits for event `type` of an id. Returns true, or false after another event of this id or a
+ * timeout. */
 static bool cm_wait(struct end *end, struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
     const int64_t over = now_ns() + (int64_t)CM_MS * 1000000;
@@ -380,8 +381,8 @@ static void cm_right(struct end *end)
     uint32_t index;
     long open = end->opt.qps;
 
-    /* A connection may be open at one end only. The left end therefore reports over TCP when it has
-     * finished. */
+    /* A connection may be established at one end only, so counting events is not enough: the left
+     * end reports over TCP when it has finished. */
     while (open > 0 && now_ns() < over) {
         event = cm_event(end, 500);
         if (!event) {
@@ -446,7 +447,7 @@ void cm_connect_all(struct end *end)
             printf("qp %d qpn=0x%x cm\n", i, end->q[i].qp->qp_num);
         else
             end->q[i].failed = true;
-    if (!end->pd) { /* no connection was established, but the peer still expects keys */
+    if (!end->pd) { /* no connection was established; the peer still expects R_Keys */
         end->pd = ibv_alloc_pd(end->ctx);
         memory_open(end);
     }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Drill device: the interface between the engine and the device under test (DUT). One
- * implementation is the software RNIC in this process (device_rnic.h).
+ * implementation is the software RNIC in this process (device_rnic.h). The drill itself acts as the
+ * peer of the DUT, the "drill's own end".
  *
  *   1. open() creates the device and all objects of a script.
  *   2. The engine calls input(), output(), expire() and verb() for the lines of the script. After
  *      each call it calls poll(), async() and notified() until they return false.
  *   3. close()
  *
- * Objects are named by their index in the script. Times are in ns since any fixed time. A device in
- * virtual time acts at the times that the engine passes. A device in real time has wait().
+ * Objects are named by their index in the script. Times are in ns; a drill starts at
+ * DRILL_TIME_BASE. A device in virtual time acts only when the engine calls it, at the time that
+ * the engine passes. A device in real time, for example behind a network interface, has the
+ * functions wait(), clock(), arrived() and patience().
  */
 #ifndef REPLAY_DRILL_DEVICE_H
 #define REPLAY_DRILL_DEVICE_H
@@ -22,12 +25,12 @@
 /* Time of the start of a drill, ns. */
 #define DRILL_TIME_BASE UINT64_C(1000000000)
 
-/* IP and MAC addresses of the DUT and of the drill's own end. */
+/* IP and MAC addresses of the DUT and of the drill's own end, which is the DUT's peer. */
 struct drill_net {
     enum roce_encap encap;
     uint8_t dut_addr[16], own_addr[16];
     uint8_t dut_mac[6], own_mac[6];
-    uint32_t own_qpn; /* first QPN of the drill's own end */
+    uint32_t own_qpn; /* QPN of the drill's own end for object 0; object N has own_qpn + N */
 };
 
 /* Returns the addresses for IP version 4 or 6. The DUT has address 192.0.2.2 or 2001:db8::2. */
@@ -36,20 +39,22 @@ struct drill_net drill_net_of(unsigned ip);
 /* Computes the address of multicast group `group` (1..255) in the IP version of `net`. */
 void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[16]);
 
-/* Return the QPN, the first R_Key and the first address that the drill's own end uses for an
- * object. */
+/* Return the number that the drill's own end uses as peer of an object: its QPN, its R_Key, and the
+ * start address of its memory. */
 uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
 
-/* QPNs of the drill's own end in the text of a drill. A device in real time has other QPNs. */
+/* QPNs that the text of a drill uses for the drill's own end. On a device in real time, the drill
+ * has other QPNs, and drill_qpn() translates. */
 #define DRILL_OWN_QPN  0x100u
 #define DRILL_OWN_QPNS 4096u
 
-/* Returns the QPN that a number in the text of a drill means. */
+/* Returns the QPN on the wire for a number in the text of a drill. Numbers outside of the range
+ * above are returned unchanged. */
 uint32_t drill_qpn(const struct drill_net *net, uint64_t qpn);
 
-/* Return the first PSN of the requests of the DUT, and of the requests to the DUT. */
+/* Return the PSN of the first request of the DUT, and of the first request to the DUT. */
 uint32_t drill_dut_psn(const struct script_object *qp);
 uint32_t drill_own_psn(const struct script_object *qp);
 
@@ -62,7 +67,7 @@ struct drill_comp {
     bool has_imm, has_invalidated, solicited;
     uint32_t imm, invalidated;
     uint32_t src_qp;
-    uint64_t header; /* length of the network header before the data, bytes */
+    uint64_t header; /* bytes of network header before the data in the receive buffer; 0: none */
 };
 
 struct drill_async {
@@ -75,16 +80,18 @@ struct drill_device;
 #define DRILL_UNSUPPORTED_TEXT "the device has no "
 #define DRILL_VERB_UNSUPPORTED (-1000)
 
-/* Returns whether a text is the error of a device that lacks a capability. */
+/* Returns whether an error text says that the device lacks a capability: the text begins with
+ * DRILL_UNSUPPORTED_TEXT. */
 bool device_is_unsupported(const char *text);
 
 struct drill_device_ops {
     /* Returns whether the device has a capability that a script needs. */
     bool (*supports)(const char *need);
-    /* Creates the device. `config` belongs to the kind of device. Returns NULL and an error if the
-     * device cannot be created. An error that begins with DRILL_UNSUPPORTED_TEXT names what the
-     * device lacks. Sets *unreachable to true if no script can be played. A device in real time
-     * replaces the addresses and QPNs of `net`. */
+    /* Creates the device. `config` is the configuration of this kind of device, for example struct
+     * device_pipe_config. Returns NULL and an error if the device cannot be created. An error that
+     * begins with DRILL_UNSUPPORTED_TEXT names what the device lacks. Sets *unreachable to true if
+     * no script can be played. A device in real time replaces the addresses and QPNs of `net` by
+     * its own. */
     struct drill_device *(*open)(const void *config, const struct script *script,
                                  struct drill_net *net, bool *unreachable, struct error *error);
     void (*close)(struct drill_device *dev);
@@ -98,24 +105,24 @@ struct drill_device_ops {
     int (*verb)(struct drill_device *dev, const struct script_event *event, uint64_t now);
     bool (*poll)(struct drill_device *dev, struct drill_comp *out);
     bool (*async)(struct drill_device *dev, struct drill_async *out);
-    /* Return the next notification of a CQ or the next CM event. NULL if the device does not report
-     * them. */
+    /* Fetch the next notification of a CQ, or the next CM event. Return false if there is none. The
+     * pointer is NULL if the device reports no such events. */
     bool (*notified)(struct drill_device *dev, int *cq);
     bool (*cm_event)(struct drill_device *dev, unsigned *type);
 
-    /* Return the current values of an object. */
+    /* Return the current address, key, number or state of an object. */
     uint64_t (*address)(const struct drill_device *dev, int object);
     uint32_t (*key)(const struct drill_device *dev, int object);
     uint32_t (*number)(const struct drill_device *dev, int object); /* QPN or SRQ number */
     unsigned (*state)(const struct drill_device *dev, int object);  /* state of a QP */
 
-    /* Copy bytes of an MR, or of the buffer of a completed receive. Return false if the range has
-     * no such bytes. */
+    /* Copy bytes of an MR, or of the buffer of a completed receive. Return false if the MR or the
+     * buffer does not contain the whole range. */
     bool (*read)(const struct drill_device *dev, int object, uint64_t off, void *buf, size_t len);
     bool (*read_recv)(const struct drill_device *dev, const struct drill_comp *comp, void *buf,
                       size_t len);
-    /* Sets *out to the value of a counter. Returns false if the device has no such counter. NULL if
-     * the device has no counters at all. */
+    /* Sets *out to the value of a counter. Returns false if the device has no such counter. The
+     * pointer is NULL if the device has no counters at all. */
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
     /* Functions of a device in real time; NULL in virtual time. wait() waits until time `until`,
      * or until the device has done something, and returns the time. The wait is at most some
@@ -126,18 +133,19 @@ struct drill_device_ops {
     uint64_t (*clock)(const struct drill_device *dev);
     uint64_t (*arrived)(const struct drill_device *dev);
     uint64_t (*patience)(const struct drill_device *dev);
-    /* Real time only: returns for how long the device did not run since the drill began, ns. May be
-     * NULL. */
+    /* Returns the total time since the start of the drill in which the device did not run, ns. Only
+     * for devices in real time; the pointer may be NULL. */
     uint64_t (*stalled)(const struct drill_device *dev);
-    /* Returns the reason why the drill cannot go on, or NULL: the error that ended the connection
-     * to the device, or DRILL_UNSUPPORTED_TEXT and an operation that the device lacks. May be NULL.
-     */
+    /* Returns NULL while the drill can continue, otherwise the reason why it cannot. The reason is
+     * the error that ended the connection to the device, or DRILL_UNSUPPORTED_TEXT and an operation
+     * that the device lacks. The pointer may be NULL. */
     const char *(*failure)(const struct drill_device *dev);
     /* Returns 0 if a drill can be played, or -1 and an error if the device cannot be reached at
-     * all. Called after a drill that lost its device. May be NULL. */
+     * all. Called after a drill in which the connection to the device failed. The pointer may be
+     * NULL. */
     int (*reach)(const void *config, struct error *error);
-    /* Returns whether the guard bytes before and after each memory region are unchanged. NULL: the
-     * regions have no guard bytes. */
+    /* Returns whether the guard bytes before and after each memory region are unchanged. The
+     * pointer is NULL if the regions have no guard bytes. */
     bool (*guards_intact)(const struct drill_device *dev);
 };
 

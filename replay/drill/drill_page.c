@@ -10,7 +10,7 @@
 #include "util/cli_opts.h"
 #include "util/strbuf.h"
 
-/* Maximum number of rows of a ladder, the last ones of a case. */
+/* Maximum number of rows of a ladder. A longer ladder has only the last rows of its case. */
 #define ROWS_MAX 200u
 
 static bool is_good(const struct drill_case *c, bool strict)
@@ -112,8 +112,8 @@ static void write_ladder(FILE *out, const struct drill_result *r)
         const struct drill_log_row *row = &r->log[i];
         double ms = (double)row->time / 1e6;
 
-        if (!row->text || strcmp(row->text, r->problem) == 0) /* the table above the ladder
-                                                               * already has this problem */
+        if (!row->text || strcmp(row->text, r->problem) == 0) /* the table above the ladder already
+                                                               * contains this problem */
             continue;
         if (!row->frame) {
             ladder_svg_text(&drawing, row->line, ms, row->text);

@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include "drill/suite_run.h"
 
-/* Writes the page. `device`: name of the device. `strict`: as drill_suite_status(). Write errors
- * stay in the stream. */
+/* Writes the page. `device`: name of the device. `strict`: as drill_suite_status(). After a write
+ * error, ferror() of `out` is set. */
 void drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict);
 
-/* Writes the body of the section of a case; nothing for a case without a section. */
+/* Writes the body of the section of a case. Writes nothing if the case passed or is unsupported,
+ * because the page has no section for such a case. */
 void drill_page_section(FILE *out, const struct drill_case *c);
 
 #endif

@@ -76,7 +76,8 @@ static void print_arrow_line(FILE *out, size_t cnt)
         fputs("─", out);
 }
 
-/* Prints the end of a row: its mark, and FILE:LINE of the drill where the row differs. */
+/* Prints the end of a row: its mark and, if the row differs from the drill, the FILE:LINE of the
+ * drill. */
 static void print_mark(FILE *out, const struct drill_case *c, const struct drill_log_row *row)
 {
     static const char *const marks[] = {"", " ✓", " ✗", " ≈"};

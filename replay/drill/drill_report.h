@@ -32,13 +32,14 @@ enum drill_detail {
 /* Prints the drills, and a table of groups. */
 void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail detail);
 
-/* How a run prints its reports; a merge does the same. */
+/* Options with which a shard printed its reports. `rocedrill merge` prints its reports with the
+ * same options. */
 struct drill_report_style {
     bool quiet, strict;
 };
 
-/* Adds to drill_json() of a shard what a merge needs. `sections` prints the body of the section of
- * a case on a page. */
+/* Adds to the report of drill_json() for a shard (a part of the drills that one process plays) what
+ * `rocedrill merge` needs. `sections` prints the body of the section of a case on a page. */
 void drill_json_shard(json_t *json, const struct shard *shard, const struct drill_suite *suite,
                       struct drill_report_style style,
                       void sections(FILE *out, const struct drill_case *c));

@@ -57,12 +57,14 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
         r->verdict = verdict;
 }
 
-/* Sets the time from which the next event counts. Lower bounds count from the same time in virtual
- * time. In real time, an event without a delay of its own may be late, for example a completion
- * that the agent reports. The next lower bound then counts from an earlier event. */
+/* Sets the time from which the window of the next event counts. In virtual time, lower bounds of
+ * windows count from this time, too. In real time, an event whose line has no delay may be reported
+ * late, for example a completion by the agent. So a lower bound then counts from the latest event
+ * whose line has a delay. */
 static void set_base(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
-    /* A completion may be seen after the packet that follows it. Real time never goes back. */
+    /* In real time, the engine may see a completion after a later packet. `base` never goes back
+     * then. */
     e->base = e->ops->wait && time < e->base ? e->base : time;
     e->base_line = event->line;
     if (!e->ops->wait || event->time.from > 0 || match_is_none(event)) {
@@ -70,11 +72,12 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
         e->anchor_line = event->line;
     }
     if (e->ops->wait && match_is_none(event) && e->now > e->base)
-        e->base = e->now; /* an alternative has a longer time window than its step */
+        e->base = e->now; /* the window of an alternative was longer than the window of the step */
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
 }
 
-/* Sets the reason for a drill that would never end. */
+/* Sets the reason why the engine ended a drill that would otherwise run forever: the failure of the
+ * device, or that the device does not stop sending. */
 static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
@@ -278,8 +281,8 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
-/* Returns the alternative of an action that is met, or NULL. An alternative of a verb is met if the
- * verb has the other result. */
+/* Returns the alternative of an action that is met, or NULL. An alternative to a verb is the
+ * opposite result, so it is met if the verb did not have the result that its line expects. */
 static const struct script_event *met_alternative(struct drill_engine *e,
                                                   const struct script_step *step)
 {
@@ -298,9 +301,9 @@ static const struct script_event *met_alternative(struct drill_engine *e,
     return NULL;
 }
 
-/* Performs an action, or checks a state, at the end of its time window. In real time, the engine
- * checks a wrong state again until the patience ends, because the device may still work. Returns
- * false if the drill ends here. */
+/* Performs an action, or checks a state, at the end of its time window. In real time, the device
+ * may reach the state later. So the engine repeats the check until the state is right or the
+ * patience (drill_device_ops) has passed. Returns false if the drill ends here. */
 static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];
@@ -386,7 +389,8 @@ static bool check_whole_events(struct drill_engine *e)
     return true;
 }
 
-/* Returns the last event whose row in the log stands before this row, else the last event. */
+/* Returns the script's last event whose row in the log precedes row `row`, or the last event of the
+ * script if there is none. */
 static const struct script_event *event_before(const struct drill_engine *e, size_t row)
 {
     size_t last = e->script->step_cnt - 1;
@@ -443,7 +447,7 @@ static bool ignores_rule(void *user, enum roce_rule rule)
     return false;
 }
 
-/* A WARN finding about a rule that the drill names fails the drill. */
+/* Returns whether the drill names a rule. A WARN finding about such a rule fails the drill. */
 static bool names_rule(void *user, enum roce_rule rule)
 {
     const struct script *script = user;
@@ -485,8 +489,8 @@ static const char *missing_need(const struct script *script, const struct drill_
     return NULL;
 }
 
-/* Returns the delay above which a failed drill in real time shows nothing, ns: half of the shortest
- * timeout of its QPs. */
+/* Returns the delay of this host or of the device, ns, above which a failure in real time proves
+ * nothing: half of the shortest timeout of the drill's QPs. */
 static uint64_t permitted_delay(const struct script *script)
 {
     uint64_t code = 18;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drill engine: plays a script against a device, and compares the behaviour of the device with
- * the script.
+ * Drill engine: plays a script against a device, and compares the behaviour of the device with the
+ * script.
  *
- *   1. drill_run() plays one script. It opens and closes the device itself.
+ *   1. drill_run() plays one script. It opens the device before and closes it after.
  *   2. The result has the verdict, the first difference, and the log of all frames and events in
  *      order.
  *   3. drill_result_free()
  *
- * Events run one after the other. Times count from the previous event. An action happens at the
- * end of its time, and an expectation must be met within its time. Packets of one QP are
- * compared in the order in which the device sent them, and completions in the order of the CQ.
+ * Events run one after the other. Times count from the previous event. An action (a packet to the
+ * device, or a verb) happens at the end of its time window. An expected packet or completion must
+ * occur within its window. Packets of one QP are compared in the order in which the device sent
+ * them, and completions in the order of the CQ.
  */
 #ifndef REPLAY_DRILL_ENGINE_H
 #define REPLAY_DRILL_ENGINE_H
@@ -19,10 +20,10 @@
 
 enum drill_verdict {
     DRILL_PASS,
-    DRILL_KNOWN, /* the device had known deviations only, which the drill lists */
+    DRILL_KNOWN, /* every deviation of the device is one that the drill lists as known */
     DRILL_FAIL,
-    DRILL_INCONCLUSIVE, /* the device chose a behaviour that the specification permits and the
-                         * drill does not continue */
+    DRILL_INCONCLUSIVE, /* the device behaved as the specification permits, but the drill has no
+                         * lines for this behaviour */
     DRILL_UNSUPPORTED,  /* the device lacks a capability that the drill needs */
     DRILL_VERDICT_CNT
 };
@@ -61,9 +62,9 @@ struct drill_result {
     bool unreachable; /* no script can be played on the device */
 };
 
-/* Plays the script. `config` is passed to open(). `lacking`: names of capabilities, separated by
- * commas, that the device is treated as lacking, or NULL. Always returns a result: if the device
- * cannot be created, the verdict is DRILL_FAIL. */
+/* Plays the script. `config` is passed to open(). `lacking` lists capabilities, separated by
+ * commas, or is NULL: the device is treated as if it lacked them. Always returns a result: if the
+ * device cannot be created, the verdict is DRILL_FAIL. */
 void drill_run(const struct script *script, const struct drill_device_ops *ops, const void *config,
                const char *lacking, struct drill_result *result);
 void drill_result_free(struct drill_result *result);

@@ -57,9 +57,9 @@ const char script_grammar[] =
     "OPTION  = OPT [PLACE | WORD { \",\" WORD }] | FILL\n";
 /* clang-format on */
 
-#define WIDTH 110u /* of a line of words, columns */
+#define WIDTH 110u /* longest printed line of a list of words, columns */
 
-/* A line of words that continues in lines that begin with blanks. */
+/* A list of words, printed as one line and, if needed, indented lines below it. */
 struct word_line {
     FILE *out;
     size_t used;

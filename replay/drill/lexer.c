@@ -17,8 +17,9 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-/* Reads the number at `at`. Reports an error if the number exceeds 64 bits or has decimals.
- * `value`: it is the value of a field, perhaps the start of an IP address. */
+/* Reads the number at `at`. Reports an error if the number exceeds 64 bits. Also reports an error
+ * for decimals, unless `value` is set: then the token is the value of a field and may be an IP
+ * address. */
 static void take_number(struct lexer *lexer, bool value)
 {
     struct lex_token *token = &lexer->token;
@@ -58,8 +59,8 @@ static void take_number(struct lexer *lexer, bool value)
 void lexer_next(struct lexer *lexer)
 {
     struct lex_token *token = &lexer->token;
-    bool value; /* of a field: the token follows an = */
-    bool bytes; /* hexadecimal digits follow, which may be more than a number can have */
+    bool value; /* the token is the value of a field, because it follows an = */
+    bool bytes; /* the token is hexadecimal bytes, which may be longer than a number */
 
     if (lexer->failed)
         return;

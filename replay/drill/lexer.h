@@ -49,9 +49,9 @@ bool lexer_mark(struct lexer *lexer, char mark);
 bool lexer_word(struct lexer *lexer, const char *word);
 bool lexer_is_word(const struct lexer *lexer, const char *word);
 
-/* Moves past the longest of `cnt` phrases that the line has here; a phrase may have several words
- * ("READ Request"). Returns its index, or -1 if none matches. An empty or NULL phrase matches
- * nothing. */
+/* Moves past the longest of `cnt` phrases that begins at the current token; a phrase may have
+ * several words ("READ Request"). Returns its index, or -1 if none matches. An empty or NULL phrase
+ * matches nothing. */
 int lexer_phrase(struct lexer *lexer, const char *const *words, unsigned cnt);
 
 /* Copies the text from the current token up to the next blank to `buf`, and moves past that text.

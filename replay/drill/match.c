@@ -10,7 +10,7 @@
 #include "util/strbuf.h"
 
 #define SLACK_NS  4000000u   /* least tolerance of a lower time bound in real time, ns */
-#define ABSENT_NS 250000000u /* real time: longer window of an absence with alternatives, ns */
+#define ABSENT_NS 250000000u /* real time, ns: match_none_end() waits longer by at most this */
 
 uint64_t match_time_after(uint64_t base, uint64_t delta)
 {
@@ -38,8 +38,8 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
     return NULL;
 }
 
-/* Marks what differs from a line, the first of the alternatives. consume_frame() replaces the mark
- * if an alternative is met. */
+/* Marks a row of the log as differing from `event`, the first alternative of its step.
+ * consume_frame() replaces the mark if another alternative is met. */
 static void mark_difference(struct drill_log_row *row, const struct script_event *event)
 {
     if (row->mark == DRILL_MARK_DIFF)
@@ -66,7 +66,8 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
 {
     uint64_t patience = e->patience;
 
-    /* An event in the window of a later alternative counts as that alternative, not as late. */
+    /* If another alternative has a later window, an event in that window belongs to that
+     * alternative and is not late. So the patience ends where that window begins. */
     if (e->later > event->time.to && e->later - event->time.to < patience)
         patience = e->later - event->time.to;
     return match_time_after(match_time_after(e->base, event->time.to), patience);
@@ -82,7 +83,8 @@ uint64_t match_none_end(const struct drill_engine *e, const struct script_event 
 {
     uint64_t longer = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
 
-    /* A slow device must not fulfil the line because its event, an alternative, comes late. */
+    /* An alternative may expect the event that this line excludes. If a slow device sends that
+     * event late, this line must not be fulfilled. So wait longer. */
     if (e->alternatives)
         longer += e->patience < ABSENT_NS ? e->patience : ABSENT_NS;
     return match_time_after(match_time_after(e->base, event->time.to), longer);
@@ -212,7 +214,7 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
 }
 
 /* Returns the outcome of a line that expects the absence of an event: "> nothing", "no comp" and so
- * on. `found` describes what the device did, or is NULL. */
+ * on. `found` describes such an event of the device; NULL: there was none. */
 static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
                                     const char *found)
 {
@@ -235,7 +237,8 @@ static enum outcome_of_try try_silence(struct drill_engine *e, const struct scri
     struct drill_log_row *row =
         match_pending_frame(e, event->object, event->object == SCRIPT_NO_OBJECT);
 
-    /* In real time the engine may see a frame that the device sent after the silence. */
+    /* In real time, the engine may have received a frame that the device sent after the window of
+     * this line ended. Such a frame does not violate the line. */
     if (row && row->time + DRILL_TIME_BASE > match_none_end(e, event))
         row = NULL;
     if (row && !event->time.whole)

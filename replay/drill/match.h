@@ -15,14 +15,14 @@
 /* Outcome of the comparison of one alternative. */
 enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 
-/* Completion that no line has expected, and the time at which the device reported it, ns. */
+/* Completion that no line has expected yet, and the time at which the device reported it, ns. */
 struct queued_comp {
     struct drill_comp comp;
     uint64_t time;
     size_t row; /* index of the completion's row in the log */
 };
 
-/* Event that no line has expected. */
+/* Asynchronous event that no line has expected yet. */
 struct queued_async {
     struct drill_async event;
     size_t row; /* index of the event's row in the log */
@@ -38,7 +38,7 @@ struct drill_engine {
     bool has_oracle;
     uint64_t now;
     uint64_t base;   /* time of the previous event; the times of a line are relative to it, ns */
-    uint64_t anchor; /* lower bounds are relative to this time, ns */
+    uint64_t anchor; /* time from which lower bounds of time windows count, ns */
     unsigned base_line, anchor_line; /* lines of the events at `base` and `anchor`; 0: the start */
     uint64_t met;                    /* time at which the current event was met, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
@@ -80,8 +80,8 @@ enum outcome_of_try match_fail(struct drill_engine *e, const char *fmt, ...)
  * line has consumed. Returns NULL if there is none. */
 struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool any);
 
-/* Returns the least time of an event after the anchor, ns. In real time both events have delays, so
- * the least time is shorter by 12.5 %, at least by 4 ms. */
+/* Returns the lower bound of the event's time window, ns after the anchor. In real time, both the
+ * event and the anchor event have delays. So the bound is lower by 12.5 %, and by at least 4 ms. */
 uint64_t match_least_delay(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns the time until which an expected event may happen. */
@@ -90,12 +90,12 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
 /* Returns whether the line expects the absence of an event: "> nothing", "no comp" and so on. */
 bool match_is_none(const struct script_event *event);
 
-/* Returns the end of the time window of a line that expects the absence of an event. In real time
- * the window is longer by the time for which the device did not run, and if the line has
- * alternatives. */
+/* Returns the end of the time window of a line that expects the absence of an event. In real time,
+ * the window is longer by the time in which the device did not run. If the line has alternatives,
+ * it is longer again, so that a late event is seen. */
 uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event);
 
-/* Returns a time that is `delta` later, at most the end of time. */
+/* Returns base + delta, at most UINT64_MAX / 2. */
 uint64_t match_time_after(uint64_t base, uint64_t delta);
 
 #endif

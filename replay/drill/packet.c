@@ -39,8 +39,8 @@ static int32_t psn_distance(uint32_t psn, uint32_t from)
     return (int32_t)((psn - from) << 8) >> 8;
 }
 
-/* Returns the first PSN of the direction of a packet. The requests of an end begin with its own
- * first PSN. Responses have the PSNs of the other end's requests. */
+/* Returns the PSN from which relative PSNs of a packet count. For a request, it is the PSN of its
+ * sender's first request; for a response, that of its receiver's first request. */
 static uint32_t first_psn(const struct drill_context *ctx, int qp, bool from_dut, uint8_t opcode)
 {
     const struct script_object *object = &ctx->script->object[qp];
@@ -77,8 +77,9 @@ static uint32_t mtu_of(const struct drill_context *ctx, int qp)
 
 /* ---- packets sent so far --------------------------------------------------------------------- */
 
-/* Returns the request with the highest PSN at or before `psn`, or NULL. The request must be of this
- * kind, unless `kind` is ROCE_KIND_RESERVED. With `starts`, it must begin a message. */
+/* Returns the request with the highest PSN at or before `psn`, or NULL. If `kind` is not
+ * ROCE_KIND_RESERVED, considers only requests of that kind. If `starts` is set, considers only
+ * requests that begin a message. */
 static const struct drill_sent *find_sent(const struct drill_history *h, uint32_t psn,
                                           enum roce_kind kind, bool starts)
 {
@@ -134,7 +135,8 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, b
         uint32_t end = op->kind == ROCE_KIND_READ ? sent->psn : sent->last;
         bool again = false;
 
-        /* A retransmission, also of the rest of a READ, does not increment the MSN. */
+        /* Do not count a message twice. Its last PSN was requested before if this is a
+         * retransmission, or a READ of the missing rest. */
         for (unsigned k = 0; k < i; k++)
             again |= roce_opcode_ends(roce_opcode(h->at[k].opcode)) && h->at[k].last == sent->last;
         msn += roce_opcode_ends(op) && !again && psn_distance(psn, end) >= nak;
@@ -176,8 +178,9 @@ static uint64_t message_offset(const struct drill_context *ctx, int qp, bool fro
     return off;
 }
 
-/* Returns bytes of a script. Bytes that are an address of drill_net_of() mean one of the two ends,
- * which have other addresses on a real network. */
+/* Translates an address in a script. An address of drill_net_of() means one of the two ends, so
+ * returns the address that this end has in ctx->net. On a real network it is another address.
+ * Returns all other bytes unchanged. */
 static const uint8_t *end_address(const struct drill_context *ctx, const uint8_t *bytes, size_t len)
 {
     const struct drill_net own = drill_net_of(ctx->net.encap == ROCE_ENCAP_V2_IP6 ? 6 : 4);
@@ -246,8 +249,9 @@ bool drill_fill_compare(const struct drill_context *ctx, const struct script_fil
     return true;
 }
 
-/* Returns the offset of the packet's first byte in the contents that its line names: the offset of
- * its address in the named memory, otherwise the offset in the message. */
+/* Returns the position of the packet's first byte in the contents that its line names. If the line
+ * names memory, this is the offset of the packet's address there; otherwise it is the offset in the
+ * message. */
 static uint64_t fill_base(const struct drill_context *ctx, const struct script_packet *packet,
                           bool from_dut, const struct roce_pkt *pkt)
 {
@@ -359,7 +363,8 @@ static unsigned keep_flags(const struct script_packet *packet)
     return flags;
 }
 
-/* Sets the correct lengths of IP and UDP, for a packet whose line names only some of them. */
+/* Sets the lengths of IP and UDP to those of the packet, and the pad count, unless the line names
+ * the pad count. */
 static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet)
 {
     uint32_t pad = (4 - (pkt->payload_len & 3)) & 3;
@@ -373,8 +378,9 @@ static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet
         pkt->bth.padcnt = (uint8_t)pad;
 }
 
-/* Applies fields of the script to a packet. If `altered` is set, applies only those that simulate a
- * change in the network, after the ICRC was computed; otherwise only the others. */
+/* Applies fields of the script to a packet. If `altered` is set, applies only the fields that the
+ * network changes after the sender computed the ICRC. Otherwise applies only the fields that the
+ * sender sets. */
 static void apply_fields(const struct drill_context *ctx, const struct script_packet *packet,
                          bool altered, struct roce_pkt *pkt)
 {
@@ -394,8 +400,8 @@ static bool has_altered(const struct script_packet *packet)
     return false;
 }
 
-/* Builds the frame and returns its length. If the path alters fields, the frame keeps the ICRC of
- * the sender. */
+/* Builds the frame and returns its length. Fields that the network alters do not change the ICRC:
+ * the frame keeps the ICRC of its sender. */
 static size_t build_frame(const struct drill_context *ctx, const struct script_packet *packet,
                           struct roce_pkt *pkt, uint8_t *buf, size_t cap)
 {
@@ -645,8 +651,8 @@ static bool compare_field(const struct drill_context *ctx, const struct script_f
     return false;
 }
 
-/* Compares the properties that the specification fixes for every packet, also those that the line
- * does not name. */
+/* Compares the properties that the specification requires of every packet, whether the line names
+ * them or not. */
 static bool compare_form(const struct drill_context *ctx, const struct script_packet *packet,
                          const struct roce_pkt *pkt, struct drill_diff *diff)
 {

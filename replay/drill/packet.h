@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drill packet: builds the frame of a line with <, and compares a frame of the DUT with a line
- * with >. Lines may have relative PSNs, names of memory, and contents. The packets of both ends
- * so far determine their values.
+ * Drill packet: builds the frame of a line with <, and compares a frame of the DUT with a line with
+ * >. Lines may contain relative PSNs, names of memory regions, and contents. Their values depend on
+ * the packets that both ends have sent so far.
  *
  *   1. drill_packet_build() for each packet to the DUT.
  *   2. drill_packet_seen() for each frame of the DUT, in order.
@@ -36,8 +36,8 @@ struct drill_context {
     const struct drill_device_ops *ops;
     struct drill_device *dev;
     struct drill_net net;
-    struct drill_history *own; /* requests to the DUT, with the index of the QP */
-    struct drill_history *dut; /* requests of the DUT, with the index of the QP */
+    struct drill_history *own; /* for each QP: requests to the DUT */
+    struct drill_history *dut; /* for each QP: requests of the DUT */
     /* CM: transaction ID, communication ID and QPN of the DUT's latest message. */
     uint64_t cm_tid;
     uint32_t cm_id, cm_qpn;

@@ -343,8 +343,8 @@ static bool parse_fails(struct parser *p, struct script_event *event)
     return true;
 }
 
-/* Reads the operands of a bind. The memory window determines the key: "post bind Q id 1 mw W mr M
- * len 64". */
+/* Reads the operands of a bind, such as "post bind Q id 1 mw W mr M len 64". The line names no
+ * R_Key, because the memory window determines the R_Key. */
 static bool parse_window(struct parser *p, struct script_event *event)
 {
     struct script_value *window = &event->options.value[SCRIPT_OPT_INVALIDATE];
@@ -358,11 +358,12 @@ static bool parse_window(struct parser *p, struct script_event *event)
     return parse_object(p, SCRIPT_MW, &window->object);
 }
 
-/* Number of previous events that are searched for an id, so that the time is linear. */
+/* Number of previous events in which check_id() searches for an id. The limit keeps the time for
+ * long scripts linear. */
 #define IDS_CHECKED 4096u
 
-/* Returns false and sets an error if the id of a work request is in use: that of another receive
- * for a receive, else that of another request. */
+/* Returns false and sets an error if the id of a work request is in use. The id of a receive must
+ * differ from those of other receives, and the id of a request from those of other requests. */
 static bool check_id(struct parser *p, const struct script_event *event)
 {
     const struct script *s = p->script;

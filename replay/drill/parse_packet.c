@@ -30,8 +30,8 @@ enum item_kind {
     ITEM_GROUP,
 };
 
-/* Words of a packet, and the field that each word sets. A word has a row for each header in which
- * it sets a field; the row of a header that the packet has applies. */
+/* Words of a packet, and the field that each word sets. A word that can set a field in several
+ * headers has one row for each header. The row whose header the packet has applies. */
 static const struct {
     const char *word;
     enum item_kind kind;
@@ -348,7 +348,7 @@ static bool parse_bytes(struct packet_parser *s, struct script_field *f)
     return true;
 }
 
-/* Reads a field of more than 64 bits, which has no number: all its bytes in hexadecimal. */
+/* Reads the value of a field of more than 64 bits: all its bytes in hexadecimal. */
 static bool parse_raw_bytes(struct packet_parser *s, struct script_field *f)
 {
     char text[64];
@@ -467,7 +467,8 @@ static bool parse_cm_field(struct packet_parser *s)
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-/* Returns the index of the item that begins at the token and is possible in the packet, or -1. */
+/* Returns the index of the item that begins at the current token and that this packet can have, or
+ * -1. */
 static int find_item(struct packet_parser *s)
 {
     const char *words[ITEM_CNT];

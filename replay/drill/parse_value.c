@@ -270,7 +270,7 @@ bool parse_time(struct parser *p, struct script_time *out)
         out->whole = true;
         return !l->failed;
     }
-    lexer_mark(l, '+'); /* the caller found '+' or '*' */
+    lexer_mark(l, '+'); /* skip the '+'; a '*' was handled above */
     if (!parse_duration(p, &out->from))
         return false;
     out->to = out->from;

@@ -73,8 +73,7 @@ bool parse_required(struct parser *p, const struct script_options *options, uint
 /* Lists the words of an option set for a message. Returns `buf`. */
 const char *parse_option_list(uint64_t set, char *buf, size_t cap);
 
-/* Prints the words of a set of options, and the end of the line. Those that are not required are in
- * brackets. */
+/* Prints the words of a set of options, and the end of the line. Optional ones are in brackets. */
 void parse_print_options(FILE *out, uint64_t allowed, uint64_t required);
 
 #endif

@@ -334,7 +334,7 @@ static bool read_variants(struct parser *p, unsigned variant)
         if (p->lexer.token.kind == LEX_WORD && p->lexer.at[strspn(p->lexer.at, " \t")] == '=' &&
             !parse_variant_values(p))
             return false;
-        if (p->lexer.failed) { /* the second reading reports this error again, with its line */
+        if (p->lexer.failed) { /* ignore the error here: parsing all lines reports it again */
             p->lexer.failed = false;
             continue;
         }

@@ -39,7 +39,7 @@ struct script_value {
 };
 
 enum script_fill_kind {
-    SCRIPT_FILL_NONE,    /* not named */
+    SCRIPT_FILL_NONE,    /* the line names no contents */
     SCRIPT_FILL_PATTERN, /* fill N */
     SCRIPT_FILL_MEMORY,  /* fill NAME */
     SCRIPT_FILL_DATA,    /* data HEX, or u64 N as eight bytes in host byte order */
@@ -136,7 +136,7 @@ _Static_assert(SCRIPT_OPT_CNT <= 64, "script_options.given holds one bit for eac
 struct script_options {
     uint64_t given; /* options that were given: set of SCRIPT_BIT() */
     struct script_value value[SCRIPT_OPT_CNT];
-    struct script_fill fill; /* FILL, DATA */
+    struct script_fill fill; /* value of the options FILL, DATA and U64 */
 };
 
 /* Returns the value of an option, or `fallback` if the option was not given. */
@@ -162,7 +162,7 @@ enum script_object_kind {
     SCRIPT_MR,
     SCRIPT_MW,
     SCRIPT_AH,   /* address handle of datagrams */
-    SCRIPT_PEER, /* memory of the drill's own end */
+    SCRIPT_PEER, /* memory at the drill's own end, the peer of the DUT */
 };
 
 enum script_service {
@@ -176,7 +176,7 @@ enum script_service {
 
 struct script_object {
     enum script_object_kind kind;
-    enum script_service service; /* QP */
+    enum script_service service; /* transport service; only for a QP */
     char name[SCRIPT_NAME_MAX];
     unsigned line;
     struct script_options options;
@@ -186,8 +186,8 @@ struct script_object {
 
 enum script_field_kind {
     SCRIPT_FIELD_NUMBER,
-    SCRIPT_FIELD_PSN, /* offset from the first PSN of the direction, in two's complement */
-    SCRIPT_FIELD_ANY, /* not compared */
+    SCRIPT_FIELD_PSN, /* PSN minus the first PSN of the direction, in two's complement */
+    SCRIPT_FIELD_ANY, /* any value matches */
     SCRIPT_FIELD_ADDRESS,
     SCRIPT_FIELD_KEY,
     SCRIPT_FIELD_QPN,
@@ -280,7 +280,8 @@ enum script_verb {
     SCRIPT_VERB_CNT
 };
 
-/* Time of an event after the previous event: [from, to]. Both are equal for an action. */
+/* Time window of an event: from `from` to `to` after the previous event, ns. For an action, both
+ * are equal. */
 struct script_time {
     bool whole; /* time "*": the whole drill */
     uint64_t from, to;
@@ -292,17 +293,18 @@ struct script_event {
     unsigned line;
     unsigned column; /* column of the event, after its time */
     struct script_time time;
-    bool optional;               /* >? */
+    bool optional;               /* the DUT may omit the packet: the line begins with >? */
     bool inconclusive;           /* an alternative that ends the drill as inconclusive */
-    char known[SCRIPT_NAME_MAX]; /* id of the known deviation that this alternative is; "": none */
+    char known[SCRIPT_NAME_MAX]; /* id of the known deviation that this alternative describes; "":
+                                  * none */
 
-    struct script_packet *packet; /* SEND, EXPECT */
-    int64_t psn;                  /* ACKS: PSN that the ACKs must reach, relative */
+    struct script_packet *packet; /* SEND, EXPECT: the packet */
+    int64_t psn;                  /* ACKS: relative PSN that the ACKs must reach */
     enum script_verb verb;        /* VERB */
     int object;                   /* index of the object; SCRIPT_NO_OBJECT: any */
     bool recv;                    /* COMP: completion of a receive */
     unsigned code;                /* COMP: status; ASYNC: event; STATE: state; CM_EVENT: event */
-    struct script_value place;    /* STORE, MEMORY */
+    struct script_value place;    /* STORE, MEMORY: region and offset */
     char word[SCRIPT_NAME_MAX];   /* COUNTER: name */
     uint64_t number;              /* COUNTER: value; ACKS: MSN */
     bool has_number;              /* ACKS: the line names an MSN */

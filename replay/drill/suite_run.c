@@ -258,7 +258,7 @@ static int make_cases(struct drill_suite *suite, const struct wanted_cases *want
     return 0;
 }
 
-/* Sets an error with the first line that contains `name`. Returns -1. */
+/* Sets an error that names the line of the script which first contains `name`. Returns -1. */
 static int refuse_name(const struct script *script, const char *what, const char *name,
                        struct error *error)
 {
@@ -298,7 +298,8 @@ static int check_needs(const struct script *script, struct error *error)
     return 0;
 }
 
-/* Returns 0, or -1 and an error if the device cannot be reached after a drill that lost it. */
+/* Checks the device after a drill that lost its connection to the device. Returns 0, or -1 and an
+ * error if the device cannot be reached any more. */
 static int check_device(const struct drill_suite_options *options,
                         const struct drill_result *result, struct error *error)
 {
@@ -366,7 +367,7 @@ static void *run_cases(void *arg)
     }
 }
 
-/* Moves the cases that were not played behind the others. Returns 0, or -1 if out of memory. */
+/* Moves the cases that were not played to the end. Returns 0, or -1 if out of memory. */
 static int set_apart(struct drill_suite *suite)
 {
     struct error error;
@@ -414,7 +415,7 @@ static int choose_cases(struct drill_suite *suite, const struct drill_suite_opti
     }
     rc = make_cases(suite, &wanted, error);
     json_decref(report);
-    /* A shard may have no drill with this variant. */
+    /* If no drill has this variant, report an error; but a single shard may have no such drill. */
     if (rc == 0 && options->only && suite->path_cnt && !suite->cnt && !suite->position)
         return error_set(error, "--only '%s': no drill has this variant", options->only);
     return rc;

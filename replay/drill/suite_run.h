@@ -25,14 +25,14 @@ struct drill_case {
     char variant[96];     /* "mtu=1024 ip=4", or "" */
     bool unusable;        /* the file cannot be parsed */
     bool played;
-    struct error error;   /* the reason */
+    struct error error;   /* reason why the file cannot be parsed */
     struct script script; /* parsed drill; all zero if the drill cannot be parsed */
     struct drill_result result;
     char *recorded;  /* path of the recording, or NULL */
     size_t position; /* number of the drill among those of all shards, from 0 */
     /* Case that was played by another process (rocedrill merge); all NULL otherwise. */
-    json_t *json;        /* its case in the JSON report, without `merge` */
-    json_t *merge;       /* texts of the other reports */
+    json_t *json;        /* this case in the JSON report, without its member `merge` */
+    json_t *merge;       /* texts of this case for the other reports */
     const char *ladder;  /* points into `merge`; drill_text() prints it */
     const char *section; /* points into `merge`; body of the section of the page */
 };
@@ -49,22 +49,22 @@ struct drill_suite {
 
 struct drill_suite_options {
     const struct drill_device_ops *ops;
-    const void *config;     /* argument of open(): the command of a pipe */
+    const void *config;     /* argument of open(), for example struct device_pipe_config */
     const char *lacking;    /* capabilities that the device is treated as lacking (drill_run());
                              * NULL: none */
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
-    const char *only;   /* variants of the only combination to play; NULL: play all combinations */
+    const char *only;       /* play only combinations with these variants, such as "mtu=1024"; NULL:
+                             * play all combinations */
     const char *resume; /* JSON report of a run that stopped: play only the cases that it names as
                          * not run; NULL: play all */
     unsigned threads;   /* number of threads; 0: number of processors */
-    bool keep_log;      /* keep the logs of the cases that passed, too */
+    bool keep_log;      /* also keep the logs of the cases that passed */
     bool check_only;    /* only parse the drills, and check the ids of their rules */
 };
 
-/* Finds the file of a drill by the name that reports print, for example
- * "rc-rsp/068-one-nak-a-gap". The folder tests/conformance or that of the installed drills has the
- * file. Returns false if `name` is the path of an existing file or folder, or if there is no such
- * drill. */
+/* Finds the file of a drill by the name that reports print, for example "rc-rsp/068-one-nak-a-gap".
+ * Searches tests/conformance and the folder of the installed drills. Returns false if `name` is the
+ * path of an existing file or folder, or if there is no such drill. */
 bool drill_suite_find(const char *name, char *path, size_t cap);
 
 /* Adds a drill, or all files *.drill of a folder and its subfolders in the order of their names.
@@ -81,7 +81,7 @@ struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
 
 /* Plays all drills, or stops when the device cannot be reached any more. Returns 0. Returns -1 and
  * an error if out of memory, if a recording cannot be written, or if the report to resume is not
- * usable. A drill that cannot be parsed is one case, which is unusable. */
+ * usable. A drill that cannot be parsed becomes one unusable case. */
 int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options *options,
                     struct error *error);
 void drill_suite_free(struct drill_suite *suite);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Timeline: moves the time of a running drill, and takes what the device does meanwhile. Frames go
- * to the log and to the judge. Completions and events go to the log and to the queues that match.c
- * reads. The engine (engine.c) calls it. A device that never stops ends the drill (`endless`).
+ * Timeline: advances the time of a running drill, and fetches the frames, completions and events of
+ * the device meanwhile. Frames go to the log and to the judge (sim/flow_oracle.h), which reports
+ * violations of rules. Completions and events go to the log and to the queues that match.c reads.
+ * The engine (engine.c) calls these functions. If a device fails or never stops sending, the
+ * timeline sets `endless`.
  */
 #ifndef REPLAY_DRILL_TIMELINE_H
 #define REPLAY_DRILL_TIMELINE_H
@@ -17,7 +19,7 @@ void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
 void timeline_sent(struct drill_engine *e, const struct script_event *event, const uint8_t *bytes,
                    size_t len);
 
-/* Takes all frames, completions and events that the device has ready at this time. */
+/* Fetches all frames, completions and events that the device has ready at this time. */
 void timeline_drain(struct drill_engine *e);
 
 /* Moves time to `to`, or to the next timer of the device if that is earlier. */

@@ -25,8 +25,8 @@ extern const char *const words_needs[];           /* features of devices; NULL e
 /* Returns whether `words_needs` has a word. */
 bool words_is_need(const char *word);
 
-/* Returns whether a list of words, which are separated by blanks, has the first `len` characters of
- * `word` as a word. */
+/* Returns whether the first `len` characters of `word` are one of the words in `list`, which are
+ * separated by blanks. */
 bool words_list_has(const char *list, const char *word, size_t len);
 
 /* Returns whether a table has a number. */

@@ -14,7 +14,7 @@
 #include "drill/device.h"
 
 #define DEVICE_CM_RECVS    32u
-#define DEVICE_CM_RECV_LEN 296u /* network header and MAD */
+#define DEVICE_CM_RECV_LEN 296u /* bytes of a receive: network header (40) and MAD (256) */
 #define DEVICE_CM_EVENTS   64u
 
 struct device_cm {
@@ -39,7 +39,7 @@ void device_cm_close(struct device_cm *c);
 int device_cm_verb(struct device_cm *c, const struct script_event *event, uint32_t qpn,
                    uint32_t psn, uint64_t now);
 
-/* Passes MADs between the GSI QP and the CM, and runs its timers. */
+/* Passes MADs between the GSI QP and the CM, and runs the timers of the CM. */
 void device_cm_run(struct device_cm *c, uint64_t now);
 uint64_t device_cm_deadline(const struct device_cm *c);
 

@@ -60,8 +60,8 @@ static uint64_t device_clock(const struct drill_device *dev)
     return drill_time(dev, live_now());
 }
 
-/* Converts a time stamp of the UTC epoch to the monotonic clock. Returns `now` if the stamp is
- * unknown or cannot be right. */
+/* Converts a time stamp in UTC to the monotonic clock. Returns `now` if the stamp is 0, in the
+ * future, or older than STAMP_LIMIT. */
 static uint64_t monotonic_of(uint64_t stamp, uint64_t now)
 {
     struct timespec ts;
@@ -82,7 +82,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 
     if (frame->flags & RNIC_FRAME_LOCAL)
         return;
-    /* QP 1 belongs to the CM of the host */
+    /* ignore packets to other QPs than the drill's, for example to QP 1 of the host's CM */
     if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) == 0 &&
         (pkt.bth.dest_qp < dev->port.qpn || pkt.bth.dest_qp >= dev->port.qpn + LIVE_QPNS))
         return;
@@ -112,7 +112,8 @@ static void receive_idle(void *user)
     receive_frames(user, 0);
 }
 
-/* The agent is polled after the frames. All frames up to the returned time are in the queue. */
+/* Receives frames, then polls the agent. Returns a time; all frames that arrived until that time
+ * are in the queue. */
 static uint64_t device_wait(struct drill_device *dev, uint64_t until)
 {
     uint64_t now = device_clock(dev), end = now + POLL_NS < until ? now + POLL_NS : until;
@@ -223,8 +224,8 @@ static int open_port(struct drill_device *dev, const struct device_live_config *
     return live_port_open(&dev->port, config->iface, to, own ? from : NULL, config->really, error);
 }
 
-/* Connects to the device and its agent, for both IP versions. If `cnt` > 0, announces the packets.
- */
+/* Tests that the device and its agent can be reached, for both IP versions. If `cnt` > 0, announces
+ * to the user that packets of `cnt` drills will be transmitted. */
 static int try_device(const struct device_live_config *config, size_t cnt, struct error *error)
 {
     for (unsigned ip = 4; ip <= 6; ip += 2) {
@@ -264,7 +265,7 @@ static struct drill_device *device_open(const void *config, const struct script 
     const struct device_live_config *c = config;
     struct drill_device *dev = calloc(1, sizeof(*dev));
 
-    (void)unreachable; /* reach() tells it */
+    (void)unreachable; /* device_reach() reports an unreachable device instead */
     if (!dev) {
         error_set(error, "no memory");
         return NULL;
@@ -330,7 +331,8 @@ static uint32_t device_number(const struct drill_device *dev, int object)
     return dev->agent.at[object].qpn;
 }
 
-/* Queries change the connection to the agent, but no state of the device. */
+/* Returns the agent without `const`, for a query. A query uses the connection to the agent, but
+ * changes no state of the device. */
 static struct live_agent *agent_of(const struct drill_device *dev)
 {
     return (struct live_agent *)(uintptr_t)&dev->agent;

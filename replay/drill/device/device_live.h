@@ -4,8 +4,8 @@
  * the device's host creates the objects and calls the verbs. The drill's own end sends and receives
  * frames on the interface. Time is real.
  *
- * device_live_check() once, then open() for each drill. Each drill is a session of the agent, so
- * only one drill can run at a time.
+ * Call device_live_check() once, then open() for each drill. Each drill is one session of the
+ * agent. The agent has one session at a time, so drills run one after another.
  */
 #ifndef REPLAY_DRILL_DEVICE_DEVICE_LIVE_H
 #define REPLAY_DRILL_DEVICE_DEVICE_LIVE_H

@@ -25,7 +25,7 @@ struct drill_device {
         uint32_t key, number;
     } at[SCRIPT_OBJECTS_MAX];
     uint64_t deadline;               /* time of the next event of the program, ns */
-    json_t *frames, *comps, *events; /* arrays that the engine has not fetched */
+    json_t *frames, *comps, *events; /* items of replies that the engine has not fetched */
     size_t frame_at, comp_at, event_at;
 };
 
@@ -62,8 +62,8 @@ static void set_failure(struct drill_device *dev, const char *problem)
                  problem);
 }
 
-/* Sends a request, which is freed, and returns the reply, or NULL if the program does not answer.
- * Frames, completions, events and the deadline of the reply are kept. */
+/* Sends a request and frees it. Returns the reply, or NULL if the program does not answer. Stores
+ * the frames, completions, events and the deadline of the reply in `dev`. */
 static json_t *call(struct drill_device *dev, json_t *request)
 {
     char *text = dev->broken ? NULL : json_dumps(request, JSON_COMPACT);
@@ -75,7 +75,7 @@ static json_t *call(struct drill_device *dev, json_t *request)
     if (text) {
         size_t end = strlen(text);
 
-        text[end] = '\n'; /* takes the place of the zero */
+        text[end] = '\n'; /* replaces the final zero byte */
         line = pipe_program_call(&dev->program, text, end + 1, dev->config->timeout, &len);
         free(text);
         if (!line)
@@ -104,7 +104,7 @@ static const char *get_text(const json_t *object, const char *name)
 }
 
 /* Reads the hexadecimal bytes of a JSON member. Returns their number, or 0 if the member has no
- * bytes or more than fit. */
+ * bytes or more than `cap`. */
 static size_t get_bytes(const json_t *value, uint8_t *buf, size_t cap)
 {
     const char *text = json_string_value(value);
@@ -327,7 +327,7 @@ static void device_expire(struct drill_device *dev, uint64_t now)
     json_decref(call(dev, request));
     if (dev->deadline <= now)
         dev->deadline =
-            now + 1; /* a program that names a time in the past would be asked for ever */
+            now + 1; /* a deadline in the past would make the engine ask the program forever */
 }
 
 /* ---- verbs ----------------------------------------------------------------------------------- */
@@ -346,7 +346,8 @@ static const char *const verb_names[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_ESTABLISH] = "establish", [SCRIPT_VERB_DISCONNECT] = "disconnect",
 };
 
-/* Adds the options of a verb: numbers as they are, objects and places by name and offset. */
+/* Adds the options of a verb to its request: a number as a number, an object by its name, a place
+ * by the name of its object and the offset. */
 static void add_options(const struct drill_device *dev, const struct script_options *o,
                         json_t *request)
 {
@@ -374,7 +375,7 @@ static void add_options(const struct drill_device *dev, const struct script_opti
     }
 }
 
-/* Returns the bytes of a store. */
+/* Returns the bytes that a `store` line writes to memory. */
 static json_t *store_bytes(const struct drill_device *dev, const struct script_event *event)
 {
     const struct script_options *o = &event->options;
@@ -432,7 +433,7 @@ static int object_of(const struct drill_device *dev, const char *name)
     return SCRIPT_NO_OBJECT;
 }
 
-/* Returns the number of a word; `fallback` if the table does not have it. */
+/* Returns the number of a word in the table, or `fallback` if the table lacks the word. */
 static unsigned number_of(const struct word_number *table, const char *word, unsigned fallback)
 {
     for (; table->word; table++)

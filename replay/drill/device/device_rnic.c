@@ -289,7 +289,7 @@ static bool device_guards_intact(const struct drill_device *dev)
 }
 
 const struct drill_device_ops device_rnic_ops = {
-    .supports = words_is_need, /* it has all features that a drill can name */
+    .supports = words_is_need, /* the software RNIC has every capability that a drill can name */
     .open = device_open,
     .close = device_close,
     .input = device_input,

@@ -80,7 +80,7 @@ static int make_srq(struct drill_device *dev, int i)
     bool xrc = script_given(o, SCRIPT_OPT_XRCD);
     int rc;
 
-    /* An SRQ without an XRC option is an XRC SRQ if the drill has an XRC target QP. */
+    /* An SRQ without the option `xrcd` becomes an XRC SRQ if the drill has an XRC target QP. */
     for (int k = 0; k < dev->script->object_cnt; k++)
         if (dev->script->object[k].kind == SCRIPT_QP)
             xrc |= dev->script->object[k].service == SCRIPT_XRC;

@@ -22,7 +22,7 @@ struct recv_buffer {
     uint64_t id;
     uint64_t off;
     uint32_t len;
-    bool named; /* the drill named the memory of the receive: `place` is used instead of the
+    bool named; /* the drill named the buffer, which is `place`; otherwise the buffer is in the
                  * receive memory */
     struct script_value place;
 };
@@ -46,7 +46,8 @@ struct drill_device {
         struct rnic_ah *ah;
         uint8_t *block; /* memory of an MR, between two guards */
         uint64_t len;
-        uint32_t key, number; /* keys and numbers remain after the object is destroyed */
+        uint32_t key, number; /* R_Key, and QPN or SRQ number; they stay valid after the object is
+                               * destroyed */
     } at[SCRIPT_OBJECTS_MAX];
     uint8_t *recv_block;
     uint64_t recv_len, recv_used;
@@ -61,11 +62,11 @@ struct drill_device {
 /* Creates the object `i` of the script. Returns 0 or an enum rnic_error. */
 int device_rnic_make(struct drill_device *dev, int i);
 
-/* Returns the PD that the options name, or the PD of the device. */
+/* Returns the PD that the options name, or the default PD of the device if they name none. */
 struct rnic_pd *device_rnic_pd(struct drill_device *dev, const struct script_options *o);
 
-/* Returns the L_Key of the receive memory in a PD. Registers the memory on first use. Returns 0 if
- * out of memory. */
+/* Returns the L_Key for access to the receive memory through a PD. Registers the memory on first
+ * use. Returns 0 if out of memory. */
 uint32_t device_rnic_recv_key(struct drill_device *dev, struct rnic_pd *pd);
 
 /* Sets the attributes of the QP `i` to the values that the script names, or to the defaults. */

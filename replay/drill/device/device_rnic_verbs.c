@@ -89,7 +89,7 @@ static int set_bind(struct drill_device *dev, const struct script_event *event,
         wr->mw.access |= RNIC_ACCESS_ZERO_BASED;
     wr->mw.rkey = script_given(o, SCRIPT_OPT_KEY) ? (uint32_t)o->value[SCRIPT_OPT_KEY].num
                                                   : dev->api->rnic_mw_rkey(dev->at[window].mw) + 1;
-    if (!script_given(o, SCRIPT_OPT_KEY)) /* only the low 8 bits of the key may change */
+    if (!script_given(o, SCRIPT_OPT_KEY)) /* a bind may change only the low 8 bits of the R_Key */
         wr->mw.rkey = (dev->api->rnic_mw_rkey(dev->at[window].mw) & ~0xFFu) | (wr->mw.rkey & 0xFF);
     return 0;
 }
@@ -231,8 +231,9 @@ static const struct {
     {SCRIPT_OPT_PORT, RNIC_QP_PORT},
 };
 
-/* Runs "modify QP". With only a new state, passes all attributes that this state permits, with the
- * values of the object. With other options, passes only their attributes. */
+/* Runs "modify QP". If the line names only a new state, passes every attribute that the transition
+ * permits, with the values of the QP's object. Otherwise passes only the attributes of the options
+ * that the line names. */
 static int modify_qp(struct drill_device *dev, const struct script_event *event, uint64_t now)
 {
     const struct script_options *o = &event->options;
@@ -327,7 +328,7 @@ static int destroy_object(struct drill_device *dev, int i)
     return RNIC_ERR_INVALID;
 }
 
-/* Returns whether an object that the event uses was destroyed before. */
+/* Returns whether a verb before destroyed an object that this event uses. */
 static bool uses_destroyed(const struct drill_device *dev, const struct script_event *event)
 {
     int i = event->object;

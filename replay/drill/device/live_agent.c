@@ -11,10 +11,10 @@
 #include "util/hex.h"
 #include "util/keymap.h"
 
-#define CHUNK       (128u * 1024) /* bytes of one load or store */
-#define ACCESS_BITS 0x1Fu         /* rights of libibverbs without FLUSH */
+#define CHUNK       (128u * 1024) /* bytes of one `load` or `store` request */
+#define ACCESS_BITS 0x1Fu         /* access rights that the agent supports: all but FLUSH */
 #define DEPTH       64            /* default depth of queues */
-#define REPLY_NS    10000000u     /* time of a reply of an agent that is not stalled, ns */
+#define REPLY_NS    10000000u     /* longest normal time to a reply, ns; beyond: stalled */
 
 /* ---- capabilities that the agent lacks ------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ static const char *lacking_object(const struct script_object *object)
     }
 }
 
-/* Returns the name of what an event needs and the agent lacks, or NULL. */
+/* Returns the name of a capability that an event needs and the agent lacks, or NULL. */
 static const char *lacking_event(const struct script *script, const struct script_event *event)
 {
     const struct script_options *o = &event->options;
@@ -332,7 +332,8 @@ static bool make_object(struct live_agent *agent, int i)
     }
 }
 
-/* Returns 0, or -1 and an error if the agent's device cannot have an object. */
+/* Compares object `i` with the limits of the agent's device. Returns 0, or -1 and an error if the
+ * device cannot create the object. */
 static int check_limits(const struct live_agent *agent, int i, uint32_t mtu, struct error *error)
 {
     const struct script_object *object = &agent->script->object[i];
@@ -420,7 +421,7 @@ void live_agent_poll(struct live_agent *agent)
     live_agent_forget(agent);
 }
 
-/* Returns the object of this kind that has a number of the agent. */
+/* Returns the object of this kind for which the agent chose `number`, or SCRIPT_NO_OBJECT. */
 static int object_of(const struct live_agent *agent, enum script_object_kind kind,
                      const json_t *number)
 {
@@ -516,7 +517,8 @@ static bool load_bytes(struct live_agent *agent, uint32_t mr, uint64_t off, uint
     return !agent->failed;
 }
 
-/* A packet is compared byte by byte with a region, so the whole region is copied once. */
+/* The engine compares memory with packets byte by byte. So the first call copies the whole region
+ * from the agent, and later calls read the copy. */
 bool live_agent_read(struct live_agent *agent, int object, uint64_t off, void *buf, size_t len)
 {
     uint64_t whole = agent->at[object].len;

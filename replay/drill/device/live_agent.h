@@ -3,7 +3,7 @@
  * Live agent: the objects and verbs of a drill, as requests to `rocedrill agent` on the device's
  * host (docs/agent.md). device_live.c calls these functions.
  *
- *   1. live_agent_check() refuses drills that need what the agent does not have.
+ *   1. live_agent_check() refuses drills that need capabilities which the agent lacks.
  *   2. live_agent_open() connects, and creates all objects of the script.
  *   3. the other functions
  *   4. live_agent_close() ends the session: the agent destroys the objects.
@@ -17,7 +17,7 @@
 #include "live/agent_client.h"
 #include "live/live_port.h"
 
-/* A posted receive and its buffer: a range of a region. */
+/* A posted receive. Its buffer is a range of a memory region. */
 struct live_recv {
     int object; /* index of the QP or SRQ */
     uint64_t id;
@@ -44,7 +44,7 @@ struct live_agent {
     uint64_t recv_address, recv_len, recv_used;
     struct live_recv *recv;
     size_t recv_cnt, recv_cap;
-    json_t *comps, *events, *notified; /* arrays that the engine has not fetched */
+    json_t *comps, *events, *notified; /* items of replies that the engine has not fetched */
     size_t comp_at, event_at, notified_at;
     uint8_t *copy; /* copy of a whole region, or NULL */
     int copied;    /* index of the region that was copied */
@@ -55,8 +55,8 @@ bool live_agent_supports(const char *need);
 /* Returns 0, or -1 and an error that begins with DRILL_UNSUPPORTED_TEXT. */
 int live_agent_check(const struct script *script, struct error *error);
 
-/* Connects and creates the objects. `mtu` is the path MTU of the interface. Returns 0, or -1 and an
- * error. The caller has set client.fd to -1. Call live_agent_close() in both cases. */
+/* Connects and creates the objects. `mtu` is the path MTU of the interface. Set client.fd to -1
+ * before the call. Returns 0, or -1 and an error. Call live_agent_close() in both cases. */
 int live_agent_open(struct live_agent *agent, const char *where, unsigned timeout, uint32_t mtu,
                     const struct script *script, const struct drill_net *net, struct error *error);
 void live_agent_close(struct live_agent *agent);
@@ -72,18 +72,19 @@ bool live_agent_read(struct live_agent *agent, int object, uint64_t off, void *b
 bool live_agent_read_recv(struct live_agent *agent, const struct drill_comp *comp, void *buf,
                           size_t len);
 
-/* Sends a request, which is freed. Returns the reply, or NULL. If the agent refused the request,
- * client.code is the errno; otherwise `failed` is set. */
+/* Sends a request and frees it. Returns the reply, or NULL. If the agent refused the request,
+ * client.code is the errno of the refusal. If the connection failed, `failed` is set. */
 json_t *live_agent_call(struct live_agent *agent, json_t *request);
 
 /* Returns a request with all attributes of a QP of the script. */
 json_t *live_agent_qp_request(const struct live_agent *agent, int object, const char *op);
 
-/* Writes contents to a region. Returns false after an error. */
+/* Writes contents to a region of the device's memory. Returns false after an error. */
 bool live_agent_store(struct live_agent *agent, int object, uint64_t off,
                       const struct script_fill *fill, uint64_t len);
 
-/* Discards the copy of a region, because a packet or a verb may change the memory. */
+/* Discards the copy of a region that live_agent_read() made. Call when a packet or a verb may have
+ * changed the memory. */
 void live_agent_forget(struct live_agent *agent);
 
 #endif

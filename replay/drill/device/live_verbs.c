@@ -10,8 +10,8 @@
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Returns the result of a verb, and frees the reply. The specification has no errno values, so any
- * refusal counts as the refusal that the drill expects. */
+/* Returns the result of a verb, and frees the reply. The specification defines no errno values. So
+ * if the drill expects an error of the verb, any refusal of the agent counts as that error. */
 static int verb_result(const struct live_agent *agent, const struct script_event *event,
                        json_t *reply)
 {
@@ -105,7 +105,7 @@ static const struct {
     [SCRIPT_VERB_LOCAL_INV] = {"local_inv", "local_inv", SCRIPT_OPT_CNT, SCRIPT_OPT_CNT, 0},
 };
 
-/* Sets our address as destination. */
+/* Sets the destination of a request to the address of the drill's own end. */
 static void set_own_gid(const struct live_agent *agent, json_t *request)
 {
     char dgid[INET6_ADDRSTRLEN];
@@ -200,7 +200,7 @@ static int post_bind(struct live_agent *agent, const struct script_event *event)
     set_number(request, "addr", agent->at[mr->object].address + mr->num);
     set_number(request, "len", script_number(o, SCRIPT_OPT_LEN, 0));
     set_number(request, "access", script_number(o, SCRIPT_OPT_ACCESS, 0) & RNIC_ACCESS_REMOTE);
-    /* Only the low 8 bits of the key may change. */
+    /* A bind may change only the low 8 bits of the R_Key. */
     set_number(request, "rkey",
                script_given(o, SCRIPT_OPT_KEY) ? (uint32_t)o->value[SCRIPT_OPT_KEY].num
                                                : (old & ~0xFFu) | ((old + 1) & 0xFF));
@@ -250,8 +250,8 @@ static const struct {
     {SCRIPT_OPT_HOP_LIMIT, "hop_limit"},
 };
 
-/* Executes "modify QP". With only a new state, passes all attributes that the transition requires.
- * With other options, passes only their attributes. */
+/* Executes "modify QP". If the line names only a new state, passes all attributes that the
+ * transition requires. Otherwise passes only the attributes of the options that the line names. */
 static int modify_qp(struct live_agent *agent, const struct script_event *event)
 {
     const struct script_options *o = &event->options;

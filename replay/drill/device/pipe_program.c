@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define END_MS 500u /* time between the end of the output of a command and its end, ms */
+#define END_MS 500u /* longest time that a command may still run after it closed its output, ms */
 
 static uint64_t monotonic_ms(void)
 {
@@ -75,7 +75,8 @@ static void release_held(struct pipe_program *program)
     program->held_len = 0;
 }
 
-/* Reads the standard error of the command. Holds it before the first reply, if it is not long. */
+/* Reads the standard error of the command and copies it to the standard error of this process.
+ * Before the first reply, keeps the text in `held` instead, as long as it fits. */
 static void take_errors(struct pipe_program *program)
 {
     char text[PIPE_HELD_MAX];
@@ -97,7 +98,7 @@ static void take_errors(struct pipe_program *program)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Waits a short time for the end of a command that closed its output. Returns whether it ended. */
+/* Waits at most END_MS for a command that closed its output. Returns whether the command ended. */
 static bool wait_end(struct pipe_program *program, int *status)
 {
     const struct timespec pause = {.tv_nsec = 2000000};
@@ -112,8 +113,8 @@ static bool wait_end(struct pipe_program *program, int *status)
     return true;
 }
 
-/* Sets the reason why a command closed its output. The shell ends with 126 or 127 if it cannot
- * start the command. */
+/* Sets the reason why a command closed its output. The exit status of the shell is 126 or 127 if it
+ * cannot start the command. */
 static void describe_end(struct pipe_program *program)
 {
     bool ended;
@@ -161,7 +162,8 @@ void pipe_program_stop(struct pipe_program *program)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Moves bytes between this process and the command. Returns false after an error or the end. */
+/* Moves bytes between this process and the command. Returns false after an error, or if the command
+ * closed its output. */
 static bool move_bytes(struct pipe_program *program, const char *request, size_t len, size_t *sent,
                        short events)
 {

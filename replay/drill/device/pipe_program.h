@@ -25,12 +25,13 @@ struct pipe_program {
     int io;      /* socket: standard input and output of the command; -1: none */
     int err;     /* standard error of the command; -1: none */
     char *buf;   /* bytes that the command wrote, PIPE_LINE_MAX */
-    size_t len;  /* of `buf` */
-    size_t used; /* length of the reply at the begin of `buf` that the caller has, with line end */
+    size_t len;  /* number of bytes in `buf` */
+    size_t used; /* bytes of the reply at the start of `buf`, with line end, that the caller uses */
     bool replied;
     bool late;                /* the command did not reply in time */
     bool not_started;         /* the shell could not start the command */
-    char held[PIPE_HELD_MAX]; /* standard error before the first reply */
+    char held[PIPE_HELD_MAX]; /* standard error before the first reply; it may be the shell's error
+                               * message */
     size_t held_len;
     char problem[300]; /* reason why pipe_program_call() returned NULL */
 };
@@ -38,8 +39,9 @@ struct pipe_program {
 /* Starts a shell command. Returns 0, or -1 and errno. */
 int pipe_program_start(struct pipe_program *program, const char *command);
 
-/* Sends a request, whose last byte is the line end. Returns the reply without its line end, which
- * is valid until the next call, or NULL and a problem if there is none within `timeout` s. */
+/* Sends a request, whose last byte is the line end. Returns the reply without its line end; the
+ * reply is valid until the next call. Returns NULL and sets `problem` if the command does not reply
+ * within `timeout` s. */
 const char *pipe_program_call(struct pipe_program *program, const char *request, size_t len,
                               unsigned timeout, size_t *reply_len);
 

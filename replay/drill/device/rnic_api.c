@@ -16,7 +16,7 @@ int rnic_api_load(struct rnic_api *api, const char *path, struct error *error)
     char file[4096];
     void *library, *symbol;
 
-    /* Without a slash dlopen() would search the folders of system libraries. */
+    /* A path without a slash would make dlopen() search the folders of system libraries. */
     snprintf(file, sizeof(file), "%s%s", strchr(path, '/') ? "" : "./", path);
     library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library)

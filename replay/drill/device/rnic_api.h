@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * RNIC API: the functions of rnic/device/rnic.h that a drill calls, as pointers. They belong to the
- * software RNIC of this program, or to a shared library with the same C interface.
+ * RNIC API: the functions of rnic/device/rnic.h that a drill calls, as pointers. The functions are
+ * those of the software RNIC in this program, or of a shared library with the same C interface.
  *
- * The library must be compiled with the headers of this version of RoCEdrill, because it shares
- * their structs. cmd_drill.c loads it; device_rnic.c calls the functions.
+ * Compile the library with the headers of this version of RoCEdrill, because the library and this
+ * program share the structs. cmd_drill.c loads the library; device_rnic.c calls the functions.
  */
 #ifndef REPLAY_DRILL_DEVICE_RNIC_API_H
 #define REPLAY_DRILL_DEVICE_RNIC_API_H

@@ -9,7 +9,7 @@
 
 _Static_assert(DRILL_FROM_NONE == FROM_RC_FIRST, "without a number: the first connection");
 
-/* Adds the lines of a connection. Returns as from_rc_responder(). */
+/* Adds the lines of a connection. Returns the same values as from_rc_responder(). */
 static int add_connection(struct from_drill *d, struct replay *replay,
                           const struct drill_from_options *options)
 {
@@ -35,7 +35,8 @@ static uint32_t choose_stream(const struct dgram_streams *streams,
     return DRILL_FROM_NONE;
 }
 
-/* Adds the lines of a datagram stream. Returns 0; 1 if there is none; or -1 and an error. */
+/* Adds the lines of a datagram stream. Returns 0, 1 if the capture has no such stream, or -1 and an
+ * error. */
 static int add_stream(struct from_drill *d, struct replay *replay,
                       const struct drill_from_options *options)
 {
@@ -51,7 +52,8 @@ static int add_stream(struct from_drill *d, struct replay *replay,
                : from_dgram_receiver(d, &replay->dgrams, stream);
 }
 
-/* Adds the lines of a CM exchange. Returns 0; 1 if there is none; or -1 and an error. */
+/* Adds the lines of a CM exchange. Returns 0, 1 if the capture has no such exchange, or -1 and an
+ * error. */
 static int add_exchange(struct from_drill *d, struct replay *replay,
                         const struct drill_from_options *options)
 {

@@ -26,7 +26,8 @@ int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, 
     return 0;
 }
 
-/* Returns the frame of the first recorded packet of this kind that no line has, or 0. */
+/* Returns the frame number of the first recorded packet with this QP, opcode and PSN that is not
+ * used by an earlier line, or 0. */
 static uint32_t find_recorded(struct expected_lines *lines, int qp, uint8_t opcode, uint32_t psn)
 {
     for (size_t i = 0; i < lines->recorded_cnt; i++) {
@@ -66,7 +67,7 @@ static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
     fprintf(out, " MSN %u", pkt->aeth.msn);
 }
 
-/* Prints an address of the drill's own end and its key. */
+/* Prints the place in the drill's own memory that an address and its R_Key name. */
 static void print_peer_place(const struct script *script, uint64_t va, uint32_t rkey, FILE *out)
 {
     for (int i = 0; i < script->object_cnt; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Expected lines: writes the line of a drill that expects a frame, completion or event, from the
- * row of the log in which the device did it. from_drill.c calls expected_lines_add() for each row.
+ * Expected lines: writes the lines of a drill that expect the device's frames, completions and
+ * events. Each line comes from a row of the log of an earlier play. from_drill.c calls
+ * expected_lines_add() for each row.
  */
 #ifndef REPLAY_DRILL_FROM_EXPECTED_LINES_H
 #define REPLAY_DRILL_FROM_EXPECTED_LINES_H
@@ -11,7 +12,8 @@
 
 #define EXPECTED_SHORT_PAYLOAD 32u /* longest payload that a line shows as bytes */
 
-/* Packet of the recorded device, whose frame number becomes the comment of an expected line. */
+/* Packet that the recorded device sent. Its frame number becomes a comment at the line that expects
+ * the same packet. */
 struct recorded_packet {
     int qp; /* number of the QP in the written drill, or -1 for a CM message */
     uint8_t opcode;
@@ -24,11 +26,13 @@ struct recorded_packet {
 struct posted_message {
     unsigned qp;
     uint32_t psn, cnt; /* first PSN and number of PSNs of the message */
-    uint64_t local;    /* offset in region L */
+    uint64_t local;    /* offset of its data in region L, the local memory of the device's
+                        * program */
     char check[96];    /* line that checks the result of a READ or atomic, or "" */
 };
 
-/* Effects of a line to the device, which later expected lines need. */
+/* Properties of a packet to the device, or of a verb. The lines that expect the effects of the
+ * packet or verb depend on them. */
 struct from_meaning {
     char content[80]; /* contents of the buffer of a completed receive, as "fill 58", or "" */
     char memory[16];  /* region from which the device answers a READ, or "" */
@@ -40,9 +44,9 @@ struct expected_lines {
     bool many_qps;
     struct recorded_packet *recorded;
     size_t recorded_cnt, recorded_cap;
-    struct posted_message *posted; /* messages, whose work request ids count from 1 in this order */
+    struct posted_message *posted; /* messages; their work request ids count from 1 in this order */
     size_t posted_cnt, posted_cap;
-    const struct from_meaning *meaning; /* effects of the latest line to the device */
+    const struct from_meaning *meaning; /* properties of the latest packet or verb */
 };
 
 /* Returns the distance from PSN `from` to `psn`. */
@@ -52,15 +56,15 @@ int expected_lines_distance(uint32_t psn, uint32_t from);
 int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, uint32_t psn,
                           uint32_t frame);
 
-/* Writes the line that expects the row, with `time` as its time. Writes nothing for a packet to the
- * device. Returns whether it wrote one. */
+/* Writes the line that expects the event of `row`, with `time` as its time. Writes nothing for a
+ * packet to the device. Returns whether it wrote a line. */
 bool expected_lines_add(struct expected_lines *lines, const struct drill_log_row *row,
                         const char *time, FILE *out);
 
 /* Prints " data HEX". */
 void expected_lines_hex(FILE *out, const uint8_t *bytes, size_t len);
 
-/* Prints the end of a line: a comment with the frame number, unless that is 0. */
+/* Ends a line. Before the end, prints the frame number as a comment, unless it is 0. */
 void expected_lines_end(FILE *out, uint32_t frame);
 
 #endif

@@ -188,7 +188,7 @@ static void print_step(const struct from_step *step, FILE *out)
     expected_lines_end(out, step->frame);
 }
 
-/* Prints a duration without loss, as "10240us". */
+/* Prints a duration in the largest unit that shows it exactly, as "+10240us". */
 static void print_duration(char *buf, size_t cap, uint64_t ns)
 {
     if (ns % 1000000 == 0)
@@ -199,8 +199,8 @@ static void print_duration(char *buf, size_t cap, uint64_t ns)
         snprintf(buf, cap, "+%" PRIu64 "ns", ns);
 }
 
-/* Writes the lines for the rows of the log before time `end`. If a row is later than the line
- * before it, the device waited for the timer that `wait` describes (NULL: no timer). */
+/* Writes the lines for the rows of the log before time `end`. If a row is STEP_NS or more after the
+ * previous line, the device acted by its timer. `wait` describes this timer (NULL: no timer). */
 static void write_rows(struct writer *w, const struct drill_result *result, uint64_t end,
                        const struct from_step *wait)
 {
@@ -221,7 +221,7 @@ static void write_rows(struct writer *w, const struct drill_result *result, uint
     }
 }
 
-/* Plays the text so far and a last line. Returns 0, or -1 and an error. */
+/* Plays the text written so far, followed by `line`. Returns 0, or -1 and an error. */
 static int play_so_far(struct writer *w, const char *line, struct script *script,
                        struct drill_result *result)
 {
@@ -253,7 +253,8 @@ static int write_wait(struct writer *w, const struct from_step *step)
     rc = play_so_far(w, line, &script, &result);
     if (rc == 0)
         write_rows(w, &result, UINT64_MAX, step);
-    /* The last row contains the reason why the wait ended, and exists in this play only. */
+    /* The last row contains the reason why this play ended. Later plays have no such row, so do not
+     * count it. */
     if (rc == 0 && w->rows && result.log[w->rows - 1].line != 0 && !result.log[w->rows - 1].frame)
         w->rows--;
     drill_result_free(&result);

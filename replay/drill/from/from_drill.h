@@ -6,7 +6,7 @@
  *
  *   1. from_head(), from_line() and from_line_end() add the head, the objects, and the packets and
  *      verbs of the drill (from_rc.h, from_dgram.h, from_cm.h).
- *   2. from_wait() marks places where the device acts by its timer.
+ *   2. from_wait() marks a place where the drill waits for a timer of the device.
  *   3. from_drill_write() plays the lines on the software RNIC, and writes the drill with a line
  *      for each response, completion and event of the software RNIC.
  */
@@ -23,13 +23,13 @@
 #define FROM_QPS_MAX     8u
 #define FROM_PATTERNS    200u /* number of byte patterns for messages */
 
-/* A packet to the device, a verb of its program, or a wait for its timer. */
+/* A packet to the device, a verb of its program, or a wait until a timer of the device fires. */
 struct from_step {
     char *text;        /* the line without its time; NULL for a wait */
     uint32_t frame;    /* frame number in the capture; 0 if there is none */
-    char unit;         /* for a wait: name of the let with the shortest permitted time; 0 if
-                        * there is none */
-    uint64_t least_ns; /* for a wait: value of that let, ns */
+    char unit;         /* for a wait: name of the `let` constant of the drill that is the shortest
+                        * permitted time; 0: there is none */
+    uint64_t least_ns; /* for a wait: value of that constant, ns */
     struct from_meaning meaning;
 };
 
@@ -60,29 +60,31 @@ struct from_drill {
 /* Sets the error "CAPTURE: WHAT cannot become a drill: REASON". Returns -1. */
 int from_fail(struct from_drill *d, const char *reason);
 
-/* Returns the stream of the head. Call from_head_end() after writing to it. Returns NULL if out of
- * memory. */
+/* Returns the stream for the head of the drill, or NULL if out of memory. Call from_head_end()
+ * after writing the head. */
 FILE *from_head(struct from_drill *d);
 void from_head_end(struct from_drill *d);
 
-/* Returns the stream of a new line. Call from_line_end() after writing to it: `frame` is its frame
- * in the capture, or 0. Returns 0, or -1 and an error. */
+/* Returns the stream for a new line, or NULL if out of memory. Call from_line_end() after writing
+ * the line. `frame` is the frame number of its packet in the capture, or 0. from_line_end() returns
+ * 0, or -1 and an error. */
 FILE *from_line(struct from_drill *d);
 int from_line_end(struct from_drill *d, uint32_t frame, struct from_meaning meaning);
 
-/* Adds a wait until a timer of the device fires. `unit` is the name of the let with the shortest
- * time that the specification permits; this time is `least_ns`, or 0. Returns 0, or -1 and an
- * error. */
+/* Adds a wait until a timer of the device fires. `least_ns` is the shortest time that the
+ * specification permits for this timer, or 0. `unit` is the name of the `let` constant with that
+ * time, or 0. Returns 0, or -1 and an error. */
 int from_wait(struct from_drill *d, char unit, uint64_t least_ns);
 
-/* Adds a range of addresses to the region of a key. Ranges that are too far apart are ignored.
- * Returns 0, or -1 if there are too many regions. */
+/* Widens the region of an R_Key so that it contains the range. Ignores the range if the region
+ * would become longer than FROM_REGION_MAX. Returns 0, or -1 and an error if there are too many
+ * regions. */
 int from_region_add(struct from_drill *d, uint32_t rkey, uint64_t va, uint64_t len);
 
-/* Returns the region of a key at a host, or -1. */
+/* Returns the index of the region of an R_Key at a host, or -1. */
 int from_region_of(const struct from_drill *d, uint32_t host, uint32_t rkey);
 
-/* Print the name of a QP or of a region. */
+/* Returns the name of a QP, one letter. */
 char from_qp_name(unsigned qp);
 
 /* Prints the words of an opcode, or "opcode N" if it is reserved. */
@@ -92,12 +94,12 @@ void from_print_opcode(FILE *out, const struct roce_opcode *op);
 void from_print_access(FILE *out, unsigned access);
 
 /* Prints " WORD PLACE". PLACE is an offset in a region, whose name is `prefix` and a number. An
- * address outside of all regions is printed as a number, with its key after `key_word`. */
+ * address outside of all regions is printed as a number, followed by `key_word` and its R_Key. */
 void from_print_place(const struct from_drill *d, FILE *out, const char *word, char prefix,
                       uint32_t host, uint64_t va, uint32_t rkey, const char *key_word);
 
-/* Writes the drill. The software RNIC has played it and passes it. Returns 0, or -1 and an error.
- */
+/* Plays the lines on the software RNIC and writes the resulting drill. Returns 0, or -1 and an
+ * error if the software RNIC does not pass the drill. */
 int from_drill_write(struct from_drill *d, FILE *out);
 void from_drill_free(struct from_drill *d);
 

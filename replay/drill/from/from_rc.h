@@ -12,23 +12,26 @@
 /* The first connection that can be replayed. */
 #define FROM_RC_FIRST UINT32_MAX
 
-/* Add the lines of a connection. As the responder, the device receives the requests and the actions
- * of its program; as the requester, the work requests and the responses. Return 0; 1 if the capture
- * has no such connection that can be replayed; or -1 and an error. */
+/* Add the lines of a connection. from_rc_responder(): the device is the responder; the lines are
+ * the requests and the actions of the responder's program. from_rc_requester(): the device is the
+ * requester; the lines are its work requests and the responses. Return 0, 1 if the capture has no
+ * such connection that can be replayed, or -1 and an error. */
 int from_rc_responder(struct from_drill *d, struct replay *replay, uint32_t connection);
 int from_rc_requester(struct from_drill *d, struct replay *replay, uint32_t connection);
 
 /* Directions of the connection that becomes the drill. */
 struct from_directions {
-    uint32_t dir[FROM_QPS_MAX]; /* capture direction of each QP, by the index of the QP */
+    uint32_t dir[FROM_QPS_MAX]; /* for each QP of the drill: index of its direction in
+                                 * session.dir */
     unsigned cnt;
 };
 
-/* Chooses the directions of a connection. Returns 0, 1 or -1 as from_rc_responder() does. */
+/* Chooses the directions of a connection. Returns the same values as from_rc_responder(). */
 int from_rc_choose(struct from_drill *d, const struct session *session, uint32_t *connection,
                    struct from_directions *out);
 
-/* Returns the QP of a direction, or -1 if the direction belongs to another connection. */
+/* Returns the index of the QP in the drill for a direction, or -1 if the direction belongs to
+ * another connection. */
 int from_rc_qp(const struct from_directions *directions, uint32_t dir);
 
 /* Prints the head of a drill of a connection. `role`: role of the device. `rule`: id of the rule

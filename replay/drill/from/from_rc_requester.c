@@ -8,7 +8,7 @@
 #include "wire/codes.h"
 
 #define SENDS_MIN   64u                  /* send queue depth of a QP without option `sends` */
-#define LOCAL_MAX   (UINT64_C(16) << 20) /* longest region L, bytes */
+#define LOCAL_MAX   (UINT64_C(16) << 20) /* longest region L (local memory), bytes */
 #define CHECK_BYTES 65536u               /* longest range that a line can check, bytes */
 #define TIMEOUT_MAX 20u                  /* longest timeout code: 4.3 s */
 
@@ -19,9 +19,10 @@ struct source {
     struct from_directions q;
     uint64_t local_len, local_next;
     bool timeout;              /* the ACK timer fires in the drill */
-    uint8_t rnr_code;          /* timer code + 1 of the let W; 0 if there is none */
-    uint8_t rnr[FROM_QPS_MAX]; /* timer code + 1 of the RNR NAK whose wait has not ended; 0 if there
-                                  is none */
+    uint8_t rnr_code;          /* RNR timer code + 1 of the drill's constant W; 0: the drill has no
+                                * W */
+    uint8_t rnr[FROM_QPS_MAX]; /* for each QP: RNR timer code + 1 of the RNR NAK whose wait has not
+                                * ended; 0: no RNR NAK */
 };
 
 static const struct requester_run *run_of(const struct source *s, unsigned qp)

@@ -75,8 +75,8 @@ static void print_objects(const struct source *s, FILE *out)
 
 /* ---- packets and actions --------------------------------------------------------------------- */
 
-/* Prints the payload. A retransmission has the same byte pattern, because its number depends on the
- * PSN of the message. */
+/* Prints the payload as a byte pattern. The number of the pattern depends on the first PSN of the
+ * message, so a retransmission has the same bytes. */
 static void print_payload(struct source *s, unsigned qp, const struct roce_pkt *pkt,
                           struct from_meaning *meaning)
 {
@@ -205,8 +205,8 @@ static int add_recv(struct source *s, unsigned qp, uint32_t len)
     return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds the line of an event; nothing for an event of another connection. Returns 0, or -1 and an
- * error. */
+/* Adds the line of an event. Adds nothing if the event belongs to another connection. Returns 0, or
+ * -1 and an error. */
 static int add_event(struct source *s, const struct live_event *e)
 {
     bool of_qp = e->kind == LIVE_RECV || e->kind == LIVE_FRAME || e->kind == LIVE_ANSWER;

@@ -89,8 +89,8 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(&word->mask, mask, 8);
 }
 
-/* Applies a write to a word. Returns false if the write is an atomic and its response shows another
- * value than the word has. */
+/* Applies a write to a word. Returns false if the write is an atomic whose response shows another
+ * original value than the word has. */
 static bool apply_write(const struct atomic_order *o, struct atomic_word *word,
                         const struct shared_write *w)
 {
@@ -172,8 +172,8 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
 /* ---- the search --------------------------------------------------------------------------------
  */
 
-/* Returns whether the next write of direction `run` may be executed now. It may not if the capture
- * shows that a remaining write of another direction was executed earlier. */
+/* Returns whether the next write of direction `run` may be executed now. Returns false if the
+ * capture shows that a remaining write of another direction was executed before that write. */
 static bool may_be_next(const struct atomic_order *o, size_t run)
 {
     const struct shared_write *w = o->write[o->head[run]];
@@ -184,8 +184,9 @@ static bool may_be_next(const struct atomic_order *o, size_t run)
     return true;
 }
 
-/* Returns the direction whose write the search tries next, in capture order. `last` is the
- * direction tried before at this place in the order. Returns SIZE_MAX if no direction is left. */
+/* Returns the direction whose write the search tries next at this position of the order. The search
+ * tries the directions in capture order of their next writes. `last` is the direction tried before
+ * at this position, or SIZE_MAX. Returns SIZE_MAX if no direction is left. */
 static size_t next_dir(const struct atomic_order *o, size_t last)
 {
     const struct shared_write *before =

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Atomic order: finds the order in which requests of several connections changed words of memory.
- * The response to an atomic has the value of the word before the atomic. The search is depth first,
- * in capture order.
+ * The evidence is the response to each atomic, which has the value of the word before the atomic.
+ * The search is depth first: it tries the requests in capture order, and undoes a request that
+ * contradicts a response.
  */
 #ifndef REPLAY_INFER_ATOMIC_ORDER_H
 #define REPLAY_INFER_ATOMIC_ORDER_H
@@ -24,7 +25,7 @@ struct atomic_undo {
     uint64_t mask;
 };
 
-/* One position in the order of writes that the search has found so far. */
+/* Position in the order of the writes that the search has found so far. */
 struct atomic_trial {
     size_t dir;  /* direction whose write has this position */
     size_t undo; /* number of word changes made before this write */
@@ -54,9 +55,9 @@ int atomic_order_init(struct atomic_order *order, const struct session *session,
                       size_t cnt);
 void atomic_order_free(struct atomic_order *order);
 
-/* Searches an order of the writes that fits all responses. Returns whether there is an order;
- * trial[n].dir is then the direction of its n-th write. Adds the steps of the search to *effort,
- * and gives up at `limit`. */
+/* Searches for an order of the writes that fits all responses. Returns whether it found one;
+ * trial[n].dir is then the direction of write number n in this order. Adds the number of search
+ * steps to *effort, and gives up when *effort reaches `limit`. */
 bool atomic_order_find(struct atomic_order *order, uint64_t *effort, uint64_t limit);
 
 #endif

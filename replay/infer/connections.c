@@ -8,8 +8,8 @@
 #include "infer/reuse_start.h"
 #include "wire/codes.h"
 
-/* Memory limit of the flow observer in bytes. The largest trace needs less, so the observer
- * evicts nothing. */
+/* Memory limit of the flow observer (rnic/flow) in bytes. The largest trace needs less, so the
+ * observer never discards a connection to free memory. */
 #define FLOW_BYTES_MAX (UINT64_C(8) << 30)
 
 #define GROUP_NONE UINT32_MAX
@@ -42,7 +42,7 @@ struct finder {
     size_t use_cnt;
     size_t use_cap;
     bool no_memory;
-    uint8_t *self;      /* for each connection: the QP is connected to itself */
+    uint8_t *self;      /* for each connection: whether the QP is connected to itself */
     struct keymap keys; /* keys of the groups: {connection, index of the use of the QP pair,
                          * requester's side} */
     struct group *group;
@@ -104,9 +104,9 @@ static const struct trace_packet *packet_of(const struct trace *trace, uint32_t 
     return low < trace->cnt && trace->pkt[low].frame == frame ? &trace->pkt[low] : NULL;
 }
 
-/* Returns whether a frame is a request that begins a message. If another packet begins a QP reuse,
- * the reuse was inferred from a response only. That response may be wrong, which the comparison
- * reports. */
+/* Returns whether a frame is a request that begins a message. Only then does a QP reuse that the
+ * observer reported without CM messages count. Otherwise the observer inferred the reuse from a
+ * response only; the response may be wrong, which the comparison then reports. */
 static bool begins_message(const struct trace *trace, uint32_t frame)
 {
     const struct trace_packet *p = packet_of(trace, frame);
@@ -124,8 +124,8 @@ static int use_cmp(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Assigns each packet that the observer assigned to no connection. The packet joins the
- * connection of the previous packet of its flow, or of the next one. Returns false if out of
+/* Assigns a connection to each packet that the observer assigned to none. The packet joins the
+ * connection of the previous packet of its flow, or else of the next one. Returns false if out of
  * memory. */
 static bool place_damaged(struct finder *f)
 {
@@ -267,7 +267,8 @@ static bool group_packet(struct finder *f, uint32_t idx)
     if (response ? g->resp_flow == KEYMAP_NONE : g->req_flow == KEYMAP_NONE)
         *(response ? &g->resp_flow : &g->req_flow) = p->flow;
     if (p->flow != (response ? g->resp_flow : g->req_flow))
-        return true; /* a service other than the direction's shows that the opcode was altered */
+        return true; /* the service differs from that of the direction, so the network altered the
+                      * opcode */
     if (!response && !p->dropped) {
         g->requests = true;
         g->begins |= roce_opcode_is_request(op) && roce_opcode_starts(op);
@@ -287,8 +288,8 @@ static bool group_packets(struct finder *f)
     return true;
 }
 
-/* Returns the only flow of RC or XRC from one host to another, or KEYMAP_NONE if there are several.
- */
+/* Returns the only RC or XRC flow from one host to another, or KEYMAP_NONE if there is not exactly
+ * one. */
 static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
 {
     uint32_t found = KEYMAP_NONE;
@@ -303,9 +304,9 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
     return found;
 }
 
-/* Pairs a group of requests that has no responses with the only other flow between the two hosts.
- * rnic/flow leaves the group unpaired if the responses in that flow do not fit. Once paired, the
- * comparison reports each response that does not fit. */
+/* Pairs each group of requests that has no responses. Its responses are the only flow in the
+ * opposite direction, if the hosts have one flow each way. rnic/flow does not pair them if the
+ * responses do not fit. The comparison then reports each response that does not fit. */
 static void pair_alone(struct finder *f)
 {
     for (uint32_t g = 0; g < f->keys.cnt && g < PAIR_ALONE_MAX; g++) {
@@ -428,8 +429,8 @@ static bool assign_packets(struct connections *connections, struct finder *f)
     return true;
 }
 
-/* Adds packets of a flow to `skip`, the packets that are not replayed. `frame` is the first of
- * them. Returns false if out of memory. */
+/* Adds packets of a flow to `skip`, the list of packets that are not replayed. `frame` is the frame
+ * number of the first of these packets. Returns false if out of memory. */
 static bool add_skipped_flow(struct connections *connections, uint32_t flow, uint32_t frame,
                              size_t packets, const char *reason)
 {
@@ -466,7 +467,7 @@ static bool list_skipped(struct connections *connections, const struct finder *f
         uint32_t first[2] = {0, 0};
 
         if (flow->svc == ROCE_SVC_UC || flow->svc == ROCE_SVC_UD)
-            continue; /* engine/dgram_stream.h replays UC and UD flows */
+            continue; /* engine/dgram_stream.h describes the replay of UC and UD flows */
         for (size_t k = 0; k < flow->cnt; k++) {
             const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
             bool response = trace_acknowledged(flow->svc) && is_response(p);

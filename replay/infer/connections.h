@@ -35,7 +35,7 @@ struct recorded_direction {
     uint8_t side;           /* side of the connection that is the requester: 0 or 1 */
     uint32_t req_flow;      /* trace flow from requester to responder */
     uint32_t resp_flow;     /* trace flow from responder to requester */
-    bool req_rxe, resp_rxe; /* requester, responder was recognised as Linux rxe */
+    bool req_rxe, resp_rxe; /* the requester, or the responder, was recognised as Linux rxe */
     struct recorded_cm cm;
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;

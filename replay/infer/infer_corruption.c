@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Returns whether a READ repeats only the last part of the previous READ (R112). No request with
- * the first PSN of that part was captured before. Stores the RETH of the READ in *before. */
+/* Returns whether a READ requests only the last part of the previous READ (R112), and no request
+ * captured before has the first PSN of that part. Stores the RETH of the READ in *before. */
 static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct roce_reth *before)
 {
     struct roce_reth last = *before;
@@ -24,7 +24,7 @@ void infer_corruption(struct inferred_setup *s)
     int64_t high = INT64_MIN, rnr = INT64_MIN;
     int64_t last = -1; /* event of the latest sign of loss: a retransmission or a sequence NAK */
     struct roce_reth read = {0};
-    uint32_t newest = 0; /* event of the latest new request; if no new request follows a damaged
+    uint32_t newest = 0; /* event of the latest new request. If no new request follows a damaged
                           * response, the requester may have failed */
     bool tail;
 
@@ -55,7 +55,8 @@ void infer_corruption(struct inferred_setup *s)
         if (event->rel > high) {
             high = event->rel;
             newest = i;
-            rnr = INT64_MIN; /* the request that the RNR NAK answers was retransmitted */
+            rnr = INT64_MIN; /* the requester has retransmitted the request that the RNR NAK
+                              * refused */
         }
     }
     for (uint32_t i = 0; i < s->event_cnt; i++) {

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Infer corruption: decides which damaged packets their receivers accepted. A conformant receiver
- * drops a packet with a wrong ICRC or a malformed header, so the sender retransmits the contents.
- * If no retransmission was captured, the receiver must have accepted the damaged packet.
+ * drops a packet with a wrong ICRC or a malformed header, so its sender must retransmit the
+ * contents. If the capture has no retransmission, the receiver must have accepted the damaged
+ * packet.
  */
 #ifndef REPLAY_INFER_INFER_CORRUPTION_H
 #define REPLAY_INFER_INFER_CORRUPTION_H
 
 #include "infer/infer_setup.h"
 
-/* Sets pkt_event.usable of each event, and counts damaged and retransmitted packets. If a
- * connection has only one damaged packet, which is a response without a later retransmission, the
- * packet is usable. */
+/* Sets pkt_event.usable of each event, and counts damaged and retransmitted packets. A damaged
+ * response is usable if it is the only damaged packet of its connection and no retransmission
+ * follows. */
 void infer_corruption(struct inferred_setup *setup);
 
-/* Sets pkt_event.usable of a damaged response to false if other responses contain its data. The
- * requester then had no reason to retransmit. Needs the path MTU. Returns false if out of
- * memory. */
+/* Sets pkt_event.usable of a damaged response to false if other responses contain its data. In this
+ * case the requester could drop the damaged response without a retransmission. Needs the path MTU.
+ * Returns false if out of memory. */
 bool infer_corruption_excuse(struct inferred_setup *setup);
 
-/* Returns whether the request with relative PSN `gap` was captured damaged and never
- * retransmitted. No packet is then missing in the capture, and the comparison reports the
- * damage. */
+/* Returns whether the request with relative PSN `gap` was captured damaged and never retransmitted.
+ * The capture then lacks no packet, and the comparison reports the damage. */
 bool infer_corruption_hides(const struct inferred_setup *setup, int64_t gap);
 
 #endif

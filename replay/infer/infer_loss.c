@@ -14,7 +14,7 @@
 /* Limit of the responses tested as proof of execution. Each test may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
-/* Number of packets after an ACK that are searched for repetitions, and the number of repetitions
+/* Number of packets after an ACK that are searched for copies of the ACK, and the number of copies
  * that prove that the responder sent the ACK. */
 #define REPEAT_WINDOW 64u
 #define REPEATS_SURE  3u
@@ -23,7 +23,7 @@
  * the fastest response whose request is known. */
 #define JITTER 8u
 
-/* Used instead of an event number if the request has several copies. */
+/* Used instead of an event number if several copies of the request were captured. */
 #define SENT_TWICE (EVENT_NONE - 1)
 
 /* Returns whether the event is a NAK after which the responder's QP is in the error state. */
@@ -36,8 +36,9 @@ static bool is_refusal(const struct inferred_setup *s, uint32_t event)
 /* ---- NAKs --------------------------------------------------------------------------------------
  */
 
-/* Returns whether a response before event `nak` contains data of READ or atomic `e`. A responder
- * may refuse a retransmission of `e` if the program deregistered the memory in between. */
+/* Returns whether a response before event `nak` contains data of READ or atomic `e`. A NAK of a
+ * later copy of `e` is then no evidence: the responder refuses such a copy if its program has
+ * deregistered the memory meanwhile. */
 static bool is_answered_before(const struct inferred_setup *s, uint32_t nak,
                                const struct request_pkt *e)
 {
@@ -48,8 +49,8 @@ static bool is_answered_before(const struct inferred_setup *s, uint32_t nak,
     return false;
 }
 
-/* Finds the NAK that ended the connection. No later response shows that the NAKed request was
- * executed. */
+/* Finds the NAK that ended the connection. A NAK qualifies only if no later response shows that the
+ * responder executed the NAKed request. */
 static void find_refusal(struct inferred_setup *s)
 {
     int64_t later = INT64_MIN;
@@ -74,9 +75,11 @@ static void find_refusal(struct inferred_setup *s)
     }
 }
 
-/* Returns the event of a copy that arrived after the copy which an RNR NAK refuses, and was
- * executed, or EVENT_NONE. More copies than RNR NAKs precede, and a response shows the execution
- * before another copy follows: the round trip is longer than the ACK timeout. */
+/* Returns the event of a copy that arrived just after the copy which an RNR NAK refuses, and that
+ * was executed. Returns EVENT_NONE if there is none. Such a copy exists if more copies than RNR
+ * NAKs precede, and a response shows the execution before another copy is captured. The requester
+ * then retransmitted before the RNR NAK arrived, because the round trip is longer than the ACK
+ * timeout. */
 static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
 {
     int64_t rel = s->event[nak].rel;
@@ -114,7 +117,7 @@ static bool find_rnr(struct inferred_setup *s)
 {
     uint32_t codes[32] = {0};
     struct keymap refused;
-    uint32_t spared = EVENT_NONE; /* event of a copy that an RNR NAK behind it does not refuse */
+    uint32_t spared = EVENT_NONE; /* event of a copy that the RNR NAK after it does not refuse */
     bool ok = true;
 
     keymap_init(&refused, sizeof(int64_t));
@@ -138,9 +141,9 @@ static bool find_rnr(struct inferred_setup *s)
     return ok;
 }
 
-/* Returns the event of the next retransmission after response `answer`, or EVENT_NONE. A request is
- * a retransmission if its PSN does not exceed the highest one requested so far; `high` is the
- * highest one before the response. */
+/* Returns the event of the next retransmission after response `answer`, or EVENT_NONE. `high` is
+ * the highest PSN requested before the response. A request is a retransmission if its PSN does not
+ * exceed the highest PSN requested before it. */
 static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
     for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
@@ -160,10 +163,10 @@ static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t req
     return event_packet(s, request)->time - event_packet(s, answer)->time <= NAK_OBEYED_NS;
 }
 
-/* Returns whether the requester retransmitted the NAKed PSN after event `nak`. If `exactly` is
- * false, also returns true in two cases. The capture lacks the copy of the NAKed PSN, and the
- * retransmission was captured from the next PSN on. Or the requester stopped before it could
- * retransmit the NAKed PSN. */
+/* Returns whether the requester retransmitted the NAKed PSN after event `nak`. Unless `exactly` is
+ * set, also returns true in two other cases. Either the retransmission was captured from the PSN
+ * after the NAKed PSN on, because the capture lacks one copy. Or the requester stopped before it
+ * could retransmit the NAKed PSN. */
 static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
 {
     int64_t rel = s->event[nak].rel, high = rel;
@@ -176,8 +179,8 @@ static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactl
         if (!s->event[i].response && s->event[i].rel > high)
             high = s->event[i].rel;
     if (exactly || high == rel)
-        return false; /* a retransmission of the NAKed PSN is required, or the capture has no
-                       * out-of-order request that explains the NAK */
+        return false; /* false because `exactly` is set, or because the capture has no out-of-order
+                       * request that explains the NAK */
     back = goes_back(s, nak, high);
     if (back != EVENT_NONE && s->event[back].rel > rel)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
@@ -196,9 +199,8 @@ static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64
     return EVENT_NONE;
 }
 
-/* Sets min_response_ns to the shortest time from a request to its response, or to 0 if unknown.
- * Uses only requests with one captured copy. The time is that of the path from the capture point
- * to the responder and back. Returns false if out of memory. */
+/* Sets min_response_ns to the shortest time between the capture of a request and of its response,
+ * or to 0 if unknown. Uses only requests with one captured copy. Returns false if out of memory. */
 static bool find_quickest(struct inferred_setup *s)
 {
     uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* for each request packet: event
@@ -227,7 +229,8 @@ static bool find_quickest(struct inferred_setup *s)
                 best[ack] = took;
         }
     }
-    /* Prefer the time of data: a responder may delay ACKs (delayed ACK), but not READ responses. */
+    /* Prefer the time of responses with data: a responder may delay ACKs (delayed ACK), but not
+     * READ responses. */
     if (best[0] == UINT64_MAX)
         best[0] = best[1];
     s->min_response_ns = best[0] == UINT64_MAX ? 0 : best[0] - best[0] / JITTER;
@@ -235,8 +238,9 @@ static bool find_quickest(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether response `i` quickly followed request `copy`, after a much longer time without
- * responses. No earlier request was then still waiting for a response. */
+/* Returns whether response `i` follows request `copy` quickly, after a much longer time without
+ * responses. The silence shows that no earlier request was waiting for a response, so `i` answers
+ * `copy`. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
     uint64_t time = event_packet(s, copy)->time;
@@ -247,8 +251,8 @@ static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t c
     return false;
 }
 
-/* Returns whether response `i` answers a READ or an atomic that the requester repeated after
- * event `from`. Returns true only if the position of the response in the READ determines its MSN
+/* Returns whether response `i` answers a READ or atomic that the requester repeated after event
+ * `from`. Returns false for a READ response First, because its MSN may count the READ or not
  * (R103). */
 static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t from,
                            const uint32_t *executed)
@@ -261,8 +265,8 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     if (!e || (op->kind != ROCE_KIND_ATOMIC_ACK && op->kind != ROCE_KIND_READ_RESP) ||
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
-    /* Ignore copies before the executed one: they arrived out of order, so the responder did not
-     * answer them. */
+    /* Ignore copies captured before the executed copy: they arrived out of order, so the responder
+     * did not answer them. */
     for (uint32_t k = i + 1; k-- > executed[e - s->req] && i - k < LOST_WINDOW;) {
         if (s->event[k].response) {
             answers += s->event[k].rel == s->event[i].rel && /* a damaged response counts too */
@@ -321,9 +325,9 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
     return k;
 }
 
-/* Returns whether a later request was captured after event `from`, and then a copy of request `rel`
- * before event `to`. If request `rel` was lost at `from`, the later request caused a sequence NAK,
- * and the copy reached the responder. */
+/* Returns whether, after event `from`, a later request was captured and then, before event `to`, a
+ * copy of request `rel`. If so, and if `from` was a lost copy of `rel`, the later request caused a
+ * sequence NAK, and the copy reached the responder. */
 static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     bool later = false;
@@ -338,7 +342,8 @@ static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t t
     return false;
 }
 
-/* Returns whether the NAKed request was retransmitted earlier than an RNR NAK would allow. */
+/* Returns whether the NAKed request was retransmitted so soon that an RNR NAK would still have
+ * forbidden it. */
 static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
 {
     uint32_t copy = copy_after(s, nak, s->event[nak].rel);
@@ -347,7 +352,8 @@ static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
            event_packet(s, copy)->time - event_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
 }
 
-/* Returns whether an RNR NAK of the NAKed PSN follows the NAK, before another copy. */
+/* Returns whether the next response to the NAKed PSN after this NAK is an RNR NAK, with no other
+ * copy of the request before it. */
 static bool is_refused_next(const struct inferred_setup *s, uint32_t nak)
 {
     int64_t rel = s->event[nak].rel;
@@ -358,10 +364,10 @@ static bool is_refused_next(const struct inferred_setup *s, uint32_t nak)
     return false;
 }
 
-/* Finds requests lost between the capture point and the responder. The evidence is a sequence NAK
- * for a PSN that the responder, according to the capture, had already executed. Two conditions must
- * hold: no earlier response shows the execution, and the requester retransmits the PSN. Returns
- * false if out of memory. */
+/* Finds requests that were lost between the capture point and the responder. The evidence is a
+ * sequence NAK for a PSN which, according to the capture, the responder had already received. Two
+ * more conditions must hold: no earlier response shows that the PSN was executed, and the requester
+ * retransmits the PSN. Returns false if out of memory. */
 static bool find_lost(struct inferred_setup *s)
 {
     uint32_t *executed =
@@ -369,14 +375,15 @@ static bool find_lost(struct inferred_setup *s)
                                                        * copy that was executed */
     uint64_t effort = 0;
     uint32_t waiting = EVENT_NONE; /* event of a copy of request `next` that found no receive WQE,
-                                    * or EVENT_NONE */
-    uint32_t before = EVENT_NONE;  /* event of the copy before `waiting`, if it waits too */
+                                    * as an RNR NAK shows; EVENT_NONE if there is none */
+    uint32_t before = EVENT_NONE;  /* event of an earlier copy than `waiting` that also found no
+                                    * receive WQE, or EVENT_NONE */
     size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */
-    uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: a later request
-                                                * arrived before it, and the responder has not
-                                                * sent the NAK yet */
+    uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: the responder owes a
+                                                * sequence NAK for it, because a later request
+                                                * arrived first */
     bool stalled = false; /* a request after `next` was captured before `next` (out of order) */
     bool naked = false;   /* the responder sent a sequence NAK for `next` */
 
@@ -428,10 +435,10 @@ static bool find_lost(struct inferred_setup *s)
         }
         e = request_at(s, event->rel);
         naked |= e && (size_t)(e - s->req) == next;
-        /* If the retransmitted request had arrived at an empty receive queue, the responder would
-         * have sent an RNR NAK. It sent a sequence NAK, so the retransmitted request was lost, and
-         * a later request caused the NAK. If an RNR NAK follows, the retransmitted request arrived
-         * after that later request, and only the copy before it was lost. */
+        /* The retransmitted request found no receive WQE, according to the capture, so the
+         * responder should have sent an RNR NAK. Instead it sent a sequence NAK. So that copy was
+         * lost, and a later request caused the NAK. If an RNR NAK follows, the copy arrived after
+         * that later request, and only the copy before it was lost. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
             if (before != EVENT_NONE && is_refused_next(s, i)) {
@@ -446,15 +453,16 @@ static bool find_lost(struct inferred_setup *s)
         if (!e || e->rel != event->rel || (size_t)(e - s->req) >= next || proved >= e->rel ||
             (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->req], e->rel) > i))
             continue;
-        /* Ignore this NAK: a later request caused it that was captured before the copy. */
+        /* Ignore a sequence NAK that the responder owed: a later request caused it, which was
+         * captured before this one. */
         if (owed[e - s->req]) {
             owed[e - s->req] = 0;
             continue;
         }
-        /* Ignore this NAK in two cases. A request sent after the first lost copy caused it, and the
-         * second copy reached the responder. Or the network only delayed the request, so that a
-         * later request overtook it; an ACK before the next copy shows this, even if it is faster
-         * than all other responses. */
+        /* Ignore this NAK if an earlier loss explains it: a request sent after the first lost copy
+         * caused the NAK, and the second copy reached the responder. Also ignore this NAK if the
+         * network only delayed the request, so that a later request overtook it. An ACK before the
+         * next copy proves such a delay, even if the ACK is faster than all other responses. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
             infer_loss_is_shown(s, i, copy_after(s, i, e->rel), e->rel,
                                 (size_t)(e - s->req) != asked))
@@ -475,7 +483,7 @@ static bool find_lost(struct inferred_setup *s)
 }
 
 /* Returns whether a copy of request packet `e` was captured so soon after the event that the
- * capture point may have exchanged the two. */
+ * capture point may have reversed their order. */
 static bool raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -488,7 +496,8 @@ static bool raced(const struct inferred_setup *s, const struct request_pkt *e, u
     return false;
 }
 
-/* Returns whether the responder repeats an ACK more often than one altered packet can explain. */
+/* Returns whether the capture has so many copies of an ACK that no single altered packet explains
+ * them. */
 static bool is_repeated(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event);
@@ -502,12 +511,14 @@ static bool is_repeated(const struct inferred_setup *s, uint32_t event)
 }
 
 /*
- * Returns whether a response proves the executions that its PSN and MSN show. An altered response
- * proves nothing, so these conditions must hold.
+ * Returns whether a response proves the execution of the requests that its PSN and MSN acknowledge.
+ * An altered response proves nothing, so all of these conditions must hold.
  *
- * Its PSN and MSN agree. Its kind fits the request. If it is an ACK or NAK, all requests up to its
- * PSN were captured before, and the requester reacts to it: the requester does not retransmit
- * acknowledged requests, and after a NAK it retransmits the NAKed PSN.
+ * - The PSN and the MSN of the response agree.
+ * - The kind of the response fits the request.
+ * - For an ACK or NAK: all requests up to its PSN were captured before.
+ * - After an ACK, the requester does not retransmit acknowledged requests. After a NAK, the
+ *   requester retransmits the NAKed PSN.
  */
 static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t high, int64_t expected)
 {
@@ -537,8 +548,8 @@ static bool is_proof(const struct inferred_setup *s, uint32_t event, int64_t hig
     return (s->event[back].rel == rel) == event_is_nak(s, event);
 }
 
-/* Finds requests that a response shows as executed before any copy of them was captured. Adds
- * them to executed_unseen. Returns false if out of memory. */
+/* Finds requests that, according to a response, were executed before any copy of them was captured.
+ * Adds these requests to executed_unseen. Returns false if out of memory. */
 static bool find_ahead(struct inferred_setup *s)
 {
     size_t next = 0; /* index of the request packet that the responder expects next */

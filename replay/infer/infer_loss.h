@@ -8,8 +8,8 @@
 
 #include "infer/infer_setup.h"
 
-/* Limits of reordering at a capture point: a response may be captured before its request,
- * because the two directions use different queues. */
+/* Limits of reordering at a capture point. A response may be captured before its request, because a
+ * capture point has separate queues for the two directions of a link. */
 #define REORDER_MAX_NS      50000u
 #define REORDER_MAX_PACKETS 16u
 
@@ -24,8 +24,9 @@
 bool infer_loss(struct inferred_setup *setup);
 
 /* Returns whether a response after event `from` shows that request `rel` was executed before the
- * requester retransmitted it at event `to`. Unless `before` is set, a response after `to` also
- * counts if it follows `to` too soon to be an answer to the retransmission. */
+ * requester retransmitted it at event `to`. Normally, the response must precede `to`. Unless
+ * `before` is set, a response after `to` also counts if it comes too soon after `to` to be an
+ * answer to the retransmission. */
 bool infer_loss_is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
                          bool before);
 

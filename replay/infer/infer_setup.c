@@ -9,20 +9,20 @@
 #include "infer/infer_loss.h"
 #include "infer/match_responses.h"
 
-/* Limits of the bytes that READs request: READ_FREE bytes, or READ_RATIO times the size of the
- * capture. A capture cannot contain the responses to more bytes, and generating them would exhaust
- * our memory. */
+/* Limit of the bytes that the READs of a capture request: READ_FREE bytes, or READ_RATIO times the
+ * size of the capture if that is more. The capture cannot contain the responses to more bytes, and
+ * to generate them would exhaust our memory. */
 #define READ_FREE  (UINT64_C(64) << 20)
 #define READ_RATIO 64
 
-/* Limit of the requests at the start of the capture that may be retransmissions. */
+/* Number of requests at the start of the capture that are tested for being retransmissions. */
 #define FIRST_TRIES 256
 
 /* Limit of the PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
-/* Minimum distance of an MSN base from the wrap. If only one response shows an MSN base nearer to
- * the wrap, the base is ignored. */
+/* MSN bases (MSN before the first message) this near below the wrap of the MSN are ignored if only
+ * one response shows them. */
 #define MSN_WRAP 0x10000u
 
 /* Number of the path MTUs: 256 to 4096 bytes. */
@@ -54,8 +54,8 @@ static bool answered_before(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Sets the relative PSN of each event, counted without wrap from the first request that begins a
- * message. Prefers as first request one that is not a retransmission. */
+/* Sets the relative PSN of each event, counted without wrap. Relative PSN 0 is the first request
+ * that begins a message and, if possible, is not a retransmission. */
 static void number_steps(struct inferred_setup *s)
 {
     roce_psn at = {0};
@@ -69,8 +69,8 @@ static void number_steps(struct inferred_setup *s)
         if (s->event[i].response || s->event[i].damaged || !roce_opcode_is_request(op) ||
             !roce_opcode_starts(op))
             continue;
-        /* The capture may begin with a retransmission. If each request may be a retransmission, use
-         * the last one examined. */
+        /* The capture may begin with retransmissions. If each examined request may be one, use the
+         * last examined request. */
         if (!begun || answered_first) {
             answered_first =
                 !s->recorded->cm.present && tries++ < FIRST_TRIES && answered_before(s, i);
@@ -97,9 +97,10 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* Returns the PSN of the request that a response answers, if three conditions hold: the PSN is
- * negative, the request begins a message, and the MSN shows that this is the first message of the
- * connection. Returns 0 otherwise. `begins` is that of find_first(). */
+/* Returns the relative PSN of the request that response `event` answers, if it is the first message
+ * of the connection although its PSN is negative. This is so if the request begins a message and
+ * the MSN of the response counts only this message. Returns 0 otherwise. `begins`: see
+ * find_first(). */
 static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                             const uint32_t begins[LOST_FIRST_MAX])
 {
@@ -112,14 +113,16 @@ static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
         return 0;
     if (!begins[-rel - 1])
         return 0;
-    /* The MSN of an ACK inside a message counts the message before it. */
+    /* The MSN of an ACK inside a message counts the messages before that message only, so such an
+     * ACK does not show the first message. */
     return event_is_nak(s, event) || roce_opcode_ends(event_opcode(s, begins[-rel - 1] - 1)) ? rel
                                                                                              : 0;
 }
 
-/* Sets setup.first, the first relative PSN. It is negative if a request before the first captured
- * one is known. The first request may have been lost before the capture point, so that the
- * responder's sequence NAK names it. Or the network reordered the first requests. */
+/* Sets setup.first, the first relative PSN. The first relative PSN is negative if a request with a
+ * lower PSN than the first captured one is known. There are two causes. The first request was lost
+ * before the capture point, and the responder's sequence NAK names it. Or the network reordered the
+ * first requests. */
 static void find_first(struct inferred_setup *s)
 {
     uint32_t begins[LOST_FIRST_MAX] = {0}; /* for each negative PSN: number of the last event
@@ -156,9 +159,9 @@ static void find_first(struct inferred_setup *s)
     }
 }
 
-/* Sets before_first of the packets of messages before the first one replayed. Their responses
- * precede all other responses. If a later response has such a PSN, the PSN is wrong, which the
- * comparison reports. */
+/* Sets before_first of all packets of messages before the first message replayed. Responses to such
+ * messages precede all other responses. If a later response has such a PSN, the PSN is wrong; this
+ * function does not mark it, so the comparison reports it. */
 static void mark_early(struct inferred_setup *s)
 {
     bool begun = false;
@@ -182,8 +185,8 @@ static uint32_t mtu_at_least(uint32_t len)
     return mtu;
 }
 
-/* Returns the least payload per packet that the responses to a READ need, because the next request
- * begins right after the PSNs of the READ. Returns 0 if the next request does not begin there. */
+/* Returns the smallest payload per packet with which the responses to a READ fit into the PSNs
+ * before the next request. Returns 0 if the PSN of the next request is not higher. */
 static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
 {
     struct roce_pkt pkt;
@@ -200,12 +203,12 @@ static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
     return 0;
 }
 
-/* First and Middle packets have exactly one MTU of payload. The most frequent length is the MTU, so
- * that one altered packet does not change it. */
+/* Sets the path MTU. First and Middle packets have exactly one path MTU of payload. Takes the most
+ * frequent length, so that one altered packet does not change the result. */
 static void find_mtu(struct inferred_setup *s)
 {
-    uint32_t votes[MTU_CNT] = {0}; /* votes for each MTU: number of First and Middle packets with
-                                    * 256 << n bytes */
+    uint32_t votes[MTU_CNT] = {0}; /* for each MTU, 256 << n bytes: number of First and Middle
+                                    * packets with this payload length */
     uint32_t several = 0, one = 0;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -240,8 +243,8 @@ static void find_pkey(struct inferred_setup *s)
     uint16_t pkey = 0;
     uint32_t votes = 0;
 
-    /* Choose the P_Key of most responses, because they carry the responder's own P_Key (R045).
-     * The algorithm is a majority vote. */
+    /* Choose the P_Key that most responses have, because a response has the P_Key of the responder
+     * (R045). Without responses, choose the P_Key of most requests. */
     for (int want_response = 1; want_response >= 0 && votes == 0; want_response--) {
         for (uint32_t i = 0; i < s->event_cnt; i++) {
             if (s->event[i].response != (want_response == 1) || !s->event[i].usable)
@@ -257,16 +260,16 @@ static void find_pkey(struct inferred_setup *s)
 /* ---- MSN ---------------------------------------------------------------------------------------
  */
 
-/* Sets the MSN before the first message to that of most responses. Unless `all` is set, only
- * responses that acknowledge a new PSN have a vote: the response to a duplicate counts all messages
- * executed so far. */
+/* Sets the MSN before the first message (the MSN base) to the one on which most responses agree.
+ * Unless `all` is set, uses only responses that acknowledge a new PSN. A response to a duplicate is
+ * less certain, because its MSN counts all messages executed so far. */
 static void vote_msn(struct inferred_setup *s, bool all)
 {
     struct {
         uint32_t base, votes;
     } bases[BASES_MAX];
     unsigned cnt = 0, best = 0;
-    int64_t voted = INT64_MIN; /* highest PSN that a voting response shows as executed */
+    int64_t voted = INT64_MIN; /* highest PSN that a response used so far shows as executed */
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct request_pkt *e;
@@ -312,21 +315,22 @@ static void find_msn(struct inferred_setup *s)
     vote_msn(s, false);
     if (s->msn_votes < 2) /* too few responses to new requests */
         vote_msn(s, true);
-    /* Accept an MSN base that only one response shows, because a capture may begin in the middle of
-     * a connection. Ignore a base just below the wrap: that response is the first one and counts
-     * too few messages. */
+    /* If only one response shows an MSN base, accept this base, because a capture may begin in the
+     * middle of a connection. But ignore a base just below the wrap: it arises if the first
+     * response of a connection counts too few messages. */
     if (s->msn_votes == 1 && !s->recorded->after_gap && s->msn > ROCE_PSN_MASK - MSN_WRAP)
         s->msn = 0;
     if (s->recorded->cm.present)
         s->msn = 0; /* the capture contains the start of the connection (R102) */
     /* A response whose MSN counts messages of this direction does not answer a message before the
-     * first one. */
+     * first replayed one. */
     for (uint32_t i = 0; i < s->event_cnt; i++)
         if (s->event[i].response && s->event[i].before_first && !s->recorded->after_gap &&
             s->msn_votes > 0 && roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&
             roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), roce_psn_of(s->msn)) > 0)
             s->event[i].before_first = false;
-    /* The MSN of a READ response First may count the READ or not (R103). */
+    /* The MSN of a READ response First may count the READ or not (R103). Find out which of the two
+     * this responder does. */
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         uint32_t own;
 
@@ -392,7 +396,7 @@ static int grant_access(struct inferred_setup *s, const struct request_pkt *e,
         if (shadow_claim_invalidate(memory, pkt.ieth.rkey) != 0)
             return -1;
     }
-    /* A FLUSH of 0 bytes needs a valid R_Key too (A19). */
+    /* a FLUSH of 0 bytes needs a valid R_Key, too (A19) */
     if (op->kind == ROCE_KIND_FLUSH && shadow_claim_key(memory, e->rkey, access) != 0)
         return -1;
     if (access && roce_opcode_starts(op))
@@ -416,7 +420,8 @@ static void count_request(struct inferred_setup *s, const struct request_pkt *e)
         s->max_recv = e->off + e->len;
 }
 
-/* Gives each copy of a refused SEND a receive WQE that ends before request packet `e`. */
+/* Sets the receive WQE of each copy of a refused SEND to a length that ends before request packet
+ * `e`. */
 static void shorten_recv(struct inferred_setup *s, const struct request_pkt *e)
 {
     int64_t first = s->req[e->msg_first].rel;
@@ -446,9 +451,9 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
     kind = event_opcode(s, bad->event)->kind;
     if (kind == ROCE_KIND_SEND && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
                                     roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
-        /* The SEND was too long for its receive WQE (R082). Linux rxe answers with NAK 0x63. A
-         * responder with another local fault sends the same NAK, and the capture does not show the
-         * cause. */
+        /* The SEND was too long for its receive WQE (R082), which Linux rxe refuses with NAK 0x63.
+         * A responder with another local fault sends the same NAK; the capture does not show the
+         * cause, so assume a short receive WQE. */
         shorten_recv(s, bad);
         return 0;
     }
@@ -458,8 +463,8 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
             if (!s->event[i].response && s->event[i].rel == bad->rel)
                 s->event[i].rkey_invalid = true;
     } else if (s->access & access_of(s, bad)) {
-        /* The responder refused (NAK 0x61) an operation that it executed before. No inferred
-         * setup explains the NAK. */
+        /* The responder refused an operation (NAK 0x61) that it executed before, so no setup
+         * explains the NAK. Grant the permission; the comparison then reports the NAK. */
         return grant_access(s, bad, memory);
     }
     return 0;

@@ -10,9 +10,10 @@
  *   4. match_responses.h       pairs READ requests and atomics with their responses
  *   5. infer_timers.h          bounds the requester's ACK timeout and retry counts
  *
- * One response alone does not change the setup. A NAK forbids an operation only if its MSN fits and
- * no later response contradicts it. The MSN base is the one on which most responses agree. So the
- * inferred setup does not adapt to an altered response, and the comparison reports it.
+ * A single response never changes the setup. For example, a NAK shows a missing permission only if
+ * its MSN fits and no later response contradicts the NAK. The MSN before the first message is the
+ * one on which most responses agree. So the setup never follows an altered response, and the
+ * comparison reports that response.
  */
 #ifndef REPLAY_INFER_INFER_SETUP_H
 #define REPLAY_INFER_INFER_SETUP_H

@@ -17,8 +17,8 @@
 /* Shortest wait that counts as a timeout, in multiples of the shortest response time. */
 #define WAIT_MIN 4u
 
-/* Range of the measured waits for an ACK timeout. The ends of one wait are known only within
- * bounds. */
+/* Range of the waits that ended in an ACK timeout. Each wait is known only as a range, because the
+ * capture does not show when the requester started its timer. */
 struct waits {
     uint64_t least; /* shortest upper bound of a wait, ns */
     uint64_t most;  /* longest lower bound of a wait, ns */
@@ -29,10 +29,10 @@ struct waits {
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
-    struct waits first, again; /* waits whose previous retry was followed by progress, and waits
-                                * that directly follow another timeout */
-    int64_t acked, high, last; /* relative PSNs: last one acknowledged, highest one requested,
-                                * last one of the latest request */
+    struct waits first, again; /* `first`: waits after a retry that was followed by progress;
+                                * `again`: waits that directly follow another timeout */
+    int64_t acked, high, last; /* relative PSNs: the last one acknowledged, the highest one
+                                * requested, and the last one of the latest request */
     int64_t restart;           /* relative PSN of the latest go-back */
     int64_t rnr_rel;           /* relative PSN of the latest RNR NAK */
     uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */
@@ -43,9 +43,10 @@ struct walk {
     bool naked;                /* a NAK or RNR NAK was captured since the latest request */
     bool rnr;                  /* an RNR NAK was captured since the latest request */
     uint32_t tries;            /* number of retries since a response last acknowledged a new PSN */
-    uint32_t restarts;         /* number of go-backs, for any reason, since a response last
-                                * acknowledged a new PSN */
-    bool moved;                /* since then, a go-back to a later PSN set both counts to 0 */
+    uint32_t restarts;         /* number of go-backs (retransmissions from an earlier PSN), for any
+                                * reason, since a response last acknowledged a new PSN */
+    bool moved;                /* since that response, a go-back to a later PSN set `tries` and
+                                * `restarts` to 0 */
     bool waited;               /* the latest retry was caused by the ACK timeout */
 };
 
@@ -88,15 +89,16 @@ static void on_answer(struct walk *w, uint32_t event, uint64_t time)
     w->rnr_rel = s->event[event].rel;
 }
 
-/* Counts a retry: at `event` the requester retransmits from PSN `rel`. Measures the wait if the ACK
- * timeout caused the retry. */
+/* Handles a go-back: at `event`, the requester retransmits from PSN `rel`. Counts a retry, and
+ * measures the wait if the ACK timeout caused the retry. */
 static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t time)
 {
     uint64_t wait = time - w->start, longest = time - w->sent;
 
     w->start = w->sent = time;
-    /* A go-back to a later PSN shows that the requester received responses in between. They were
-     * captured earlier, if the first copies of them were lost after the capture point. */
+    /* A go-back to a later PSN than the previous go-back shows progress: the requester received a
+     * response in between. The capture may show that response earlier, if the copy captured there
+     * was lost behind the capture point. */
     if (rel > w->restart) {
         w->moved |= w->restarts > 0;
         w->tries = w->restarts = 0;
@@ -108,9 +110,9 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
             w->t->rnr_retries = w->rnr_cnt;
         return;
     }
-    /* After a timeout the requester retransmits the first unacknowledged PSN (R140). A
-     * retransmission in the middle of other packets has another cause, such as missing READ data. A
-     * wait too short for a timer has another cause too. */
+    /* After a timeout the requester retransmits the first unacknowledged PSN (R140). So a
+     * retransmission in the middle of other packets has another cause, such as missing READ data.
+     * So has a retransmission after a wait that is too short for the timer. */
     if (!w->naked && (rel != w->acked + 1 || time - w->before < wait / 4 * 3 ||
                       wait <= WAIT_MIN * w->s->min_response_ns || wait < UNIT_NS))
         return;
@@ -140,15 +142,16 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
     }
     w->request = event;
     w->last = end;
-    /* A request that was already in flight when the RNR NAK arrived does not end the RNR wait. */
+    /* A request that was already in flight when the RNR NAK arrived does not end the wait that the
+     * RNR NAK demands. */
     if (!w->rnr || rel <= w->rnr_rel || w->acked >= w->rnr_rel)
         w->naked = w->rnr = false;
     if (end > w->high)
         w->high = end;
 }
 
-/* Returns whether the requester stopped although its last request has no response. The capture
- * goes on for more than twice the time `wait` after the last event. */
+/* Returns whether the requester gave up: its last request has no response, and the capture
+ * continues for more than twice `wait` ns after the last event. */
 static bool gave_up(const struct walk *w, uint64_t wait)
 {
     const struct inferred_setup *s = w->s;
@@ -175,8 +178,8 @@ static void find_codes(struct inferred_timers *t, const struct waits *w)
         t->timeout_min = 1;
 }
 
-/* Sets the timeout code and the retry counts of our requester. A count from the connection
- * manager is ignored if the recorded requester exceeded it. */
+/* Sets the timeout code and the retry counts of our requester. Ignores a count from the CM messages
+ * if the recorded requester exceeded that count. */
 static void choose_codes(struct inferred_setup *s)
 {
     const struct inferred_timers *t = &s->timers;
@@ -221,16 +224,17 @@ void infer_timers(struct inferred_setup *s)
     s->timers.sure = w.again.cnt > 0;
     find_codes(&s->timers, w.again.cnt ? &w.again : &w.first);
     if (w.naked && w.rnr) {
-        /* If an earlier PSN was retried more often, the requester does not count the RNR NAKs of
-         * one PSN, so its RNR retry count is unknown. */
+        /* The requester gave up after the RNR NAKs of this PSN. If an earlier PSN had at least as
+         * many, the requester does not count the RNR NAKs of one PSN, so its RNR retry count is
+         * unknown. */
         s->timers.rnr_exhausted =
             w.rnr_cnt > s->timers.rnr_retries && gave_up(&w, roce_rnr_ns(s->rnr_code));
         if (s->timers.rnr_exhausted)
             s->timers.rnr_retries = w.rnr_cnt - 1;
     } else if (w.waited && w.tries == s->timers.retries && w.tries == w.restarts &&
                w.tries <= COUNT_MAX && !w.moved) {
-        /* With a go-back that is not certainly a retry, the retry count is unknown. So it is if the
-         * requester may have counted the go-backs to an earlier PSN too. */
+        /* The retry count is known only if each go-back is certainly a retry, and if the requester
+         * cannot have counted go-backs to an earlier PSN as well. */
         s->timers.exhausted = gave_up(&w, w.again.cnt ? w.again.most : w.first.most);
     }
     choose_codes(s);

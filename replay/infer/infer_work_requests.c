@@ -90,8 +90,9 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
     return 1;
 }
 
-/* Returns the first event before which a request may have been sent. A response captured just
- * before that event may have crossed the request between capture point and requester. */
+/* Returns the first event before which the requester may have sent the request of `event`. A
+ * response captured just before the request may have crossed it between capture point and
+ * requester. */
 static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -103,8 +104,8 @@ static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
     return start;
 }
 
-/* Longest time, ns, between a fatal NAK and a request that the requester sent before it processed
- * the NAK. A busy requester was measured at 5 ms. */
+/* Longest time, ns, from a fatal NAK to a request that the requester sent before it processed that
+ * NAK. A busy requester was measured at 5 ms. */
 #define CROSSED_NS UINT64_C(1000000000)
 
 /* Returns whether a request may have been sent before the fatal NAK arrived at the requester: it
@@ -115,9 +116,9 @@ static bool crosses_fatal_nak(const struct inferred_setup *s, uint32_t event)
            event_packet(s, event)->time - event_packet(s, s->fatal_nak)->time <= CROSSED_NS;
 }
 
-/* Sets posted_by of each work request. A requester posts a message before any of its packets, or
- * any packet of a later message, is captured. If the first packet was lost before the capture
- * point, its retransmission is captured late. */
+/* Sets posted_by of each work request. A requester posts a message before any packet of that
+ * message, or of a later message, is captured. The later message matters if the first packet was
+ * lost before the capture point, because its retransmission is captured late. */
 static void find_posts(struct work_requests *w)
 {
     for (uint32_t i = 0; i < w->setup->event_cnt; i++) {
@@ -137,7 +138,7 @@ static void find_posts(struct work_requests *w)
 }
 
 /* Returns whether the packets of a message have the lengths that the specification demands (R079,
- * R080). Our requester always sends such lengths. */
+ * R080). Our requester cannot send other lengths. */
 static bool lengths_fit(const struct work_requests *w, const struct work_request *wr)
 {
     uint64_t sum = 0;
@@ -201,8 +202,8 @@ static bool too_many_fetches(const struct work_requests *w)
 {
     const struct inferred_setup *s = w->setup;
     int64_t asked = INT64_MIN;  /* highest PSN requested so far */
-    size_t begun = 0, done = 0; /* number of work requests whose packets were sent, and number
-                                 * acknowledged */
+    size_t begun = 0, done = 0; /* number of work requests whose packets were sent, and number of
+                                 * work requests acknowledged */
     uint32_t out = 0;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -226,9 +227,9 @@ static bool too_many_fetches(const struct work_requests *w)
     return false;
 }
 
-/* Shortens a message whose end was not captured: to the captured packets, plus one packet of 1
- * byte. With the additional packet, our requester sends the captured ones as First and Middle
- * packets. Posting the length in the RETH of a WRITE instead could cost up to 8 million packets. */
+/* Shortens a message whose end was not captured, to the captured packets plus one packet of 1 byte.
+ * Because of the additional packet, our requester sends the captured packets as First and Middle
+ * packets. Posting the whole length in the RETH of a WRITE could cost up to 8 million packets. */
 static void cut_open_message(struct work_requests *w)
 {
     struct work_request *last = w->cnt ? &w->wr[w->cnt - 1] : NULL;

@@ -12,12 +12,12 @@ struct work_request {
     int64_t rel;        /* relative PSN of the first packet (packet_log.h) */
     uint32_t cnt;       /* number of PSNs */
     uint32_t event;     /* event of the first undamaged copy of the first packet */
-    uint32_t posted_by; /* event before which the work request was posted */
-    uint32_t part;      /* index into wrs.part of the first packet's event; the message has
-                         * part_cnt events */
+    uint32_t posted_by; /* event before which the requester posted the work request */
+    uint32_t part;      /* index into work_requests.part of the first packet's event; the message
+                         * has `part_cnt` events */
     uint32_t part_cnt;
     bool open;    /* the capture ends before the last packet of the message */
-    uint32_t len; /* bytes sent, or requested by a READ; for an open message: captured bytes plus
+    uint32_t len; /* bytes sent, or requested by a READ. If the message is open: captured bytes plus
                    * 1 */
     uint32_t cut; /* open WRITE: number of bytes that its RETH announces beyond `len` */
     enum roce_kind kind;
@@ -32,7 +32,8 @@ struct work_requests {
     size_t part_cnt;
     size_t part_cap;
     int64_t end;        /* relative PSN after the last PSN that is replayed */
-    uint32_t after_gap; /* number of captured requests after the gap in the PSNs */
+    uint32_t after_gap; /* number of captured requests that follow a gap in the PSNs, and are not
+                         * replayed */
     const char *skip;   /* reason why the work requests cannot be posted, or NULL */
 };
 

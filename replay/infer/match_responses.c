@@ -13,12 +13,13 @@ struct links {
     uint32_t *latest; /* for each request packet: event of the latest copy of the request */
     uint32_t *before; /* for each request event: event of the previous copy of the request */
     uint32_t *last;   /* for each request event: event of the last response to it */
-    uint32_t *claim;  /* for each element of `claims`: event of the response that has the claim */
+    uint32_t *claim;  /* for each element of `claims`: event of the response that belongs to that
+                       * packet */
     size_t claim_cap;
     struct keymap claims; /* keys: struct claim */
 };
 
-/* Key of one packet in the response to a READ request. */
+/* One packet in the response to a READ request. */
 struct claim {
     int64_t rel;
     int64_t request;
@@ -47,9 +48,9 @@ static void links_free(struct links *l)
     keymap_free(&l->claims);
 }
 
-/* Returns the event of the READ request that a response answers. Prefers the latest copy that
- * contains the PSN and precedes the response by at least the response time. Otherwise returns
- * the latest copy with the PSN, or EVENT_NONE. */
+/* Returns the event of the READ request (of `e`) that a response answers. Prefers the latest copy
+ * of the READ that contains the PSN and precedes the response by at least the shortest response
+ * time. Otherwise returns the latest copy with the PSN, or EVENT_NONE. */
 static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
                          const struct request_pkt *e, uint32_t answer)
 {
@@ -68,7 +69,7 @@ static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
     return any;
 }
 
-/* Returns whether one of two packets may be a duplicate that the network made of the other. */
+/* Returns whether the network may have made one of the two packets as a duplicate of the other. */
 static bool are_alike(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -84,9 +85,9 @@ static bool is_claimed(const struct links *l, int64_t rel, uint32_t request)
     return keymap_get(&l->claims, &key) != KEYMAP_NONE;
 }
 
-/* Returns the request that a response answers, where asked_by() returned `request`. If an earlier
- * response answers that request and all its earlier copies, the response came faster than the
- * response time, and answers the next copy. */
+/* Returns the copy of a READ request that a response answers, if asked_by() returned `request`. If
+ * earlier responses answer `request` and all copies before it, this response answers the next copy.
+ * It then arrived faster than the shortest response time. */
 static uint32_t next_unanswered(const struct inferred_setup *s, const struct links *l,
                                 const struct request_pkt *e, uint32_t answer, uint32_t request)
 {
@@ -100,7 +101,7 @@ static uint32_t next_unanswered(const struct inferred_setup *s, const struct lin
         return request;
     for (; req != EVENT_NONE && tries < COPIES_MAX; req = l->before[req], tries++)
         if (s->event[req].rel <= rel && !is_claimed(l, rel, req))
-            return request; /* take_place() moves the earlier response there */
+            return request; /* take_place() moves the earlier response to copy `req` */
     tries = 0;
     for (req = l->latest[e - s->req]; req != EVENT_NONE && req != request && tries < COPIES_MAX;
          req = l->before[req], tries++)
@@ -109,9 +110,10 @@ static uint32_t next_unanswered(const struct inferred_setup *s, const struct lin
     return found;
 }
 
-/* Records `answer` as the response packet to `request` for its PSN. A responder answers in order.
- * So an earlier response to this PSN belongs to the previous copy of the request, and moves there
- * unless that copy has a response. Returns false if out of memory. */
+/* Records `answer` as the response to `request` for its PSN. If `request` already has a response
+ * for this PSN, that earlier response must answer the previous copy of the request, because a
+ * responder answers in order. So moves it to the previous copy, unless that copy has a response.
+ * Returns false if out of memory. */
 static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->event[answer].rel, .request = request};

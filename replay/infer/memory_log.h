@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Memory log: the bytes that rc_responder.h stored in the responders' memory because recorded
- * responses show them. They are the initial contents, and the bytes that the responders' programs
- * stored later. setup_dump.h writes the log to a file.
+ * Memory log: the bytes that the replay stored in the responders' memory (rc_responder.h), because
+ * recorded responses show them. These bytes are the initial contents, and what the responders'
+ * programs stored later. setup_dump.h writes the log to a file.
  */
 #ifndef REPLAY_INFER_MEMORY_LOG_H
 #define REPLAY_INFER_MEMORY_LOG_H
@@ -19,9 +19,11 @@ struct logged_store {
     uint32_t len;
     size_t off;            /* offset in memory_log.byte of the stored bytes */
     bool initial;          /* the stored bytes are part of the initial contents */
-    uint32_t before_frame; /* frame before which the bytes were stored; 0 if not known yet */
-    uint32_t request;      /* frame of the request whose response shows the bytes; unequal to
-                            * before_frame if the request was executed before its capture */
+    uint32_t before_frame; /* frame number of the packet before which the bytes were stored; 0 if
+                            * not known yet */
+    uint32_t request;      /* frame number of the request whose response shows the bytes. It differs
+                            * from before_frame if the responder executed the request before the
+                            * request was captured */
 };
 
 /* All bytes stored during a replay. A log of zeros is empty. */
@@ -35,10 +37,10 @@ struct memory_log {
 /* Adds a stored byte. Returns 0, or -1 if out of memory. */
 int memory_log_byte(struct memory_log *log, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte,
                     bool initial);
-/* Assigns the bytes stored since the last call to the request of frame `request`, which was
- * played at frame `at`. */
+/* Assigns the bytes stored since the last call to the request in frame `request`, which the replay
+ * played at frame `at`. The two differ if the request was executed before its capture. */
 void memory_log_frame(struct memory_log *log, uint32_t at, uint32_t request);
-/* Ends the log of one host. No request shows the bytes stored since the last memory_log_frame(). */
+/* Ends the log of one host. Bytes stored since the last memory_log_frame() belong to no request. */
 void memory_log_end(struct memory_log *log);
 void memory_log_free(struct memory_log *log);
 

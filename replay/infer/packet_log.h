@@ -25,27 +25,28 @@ struct pkt_event {
     bool before_first; /* packet of a message before the first message replayed; it is not played
                         * and not compared */
     bool lost;         /* request: the responder never received this copy */
-    bool early;        /* request: earlier requests were not executed yet when it reached the
-                        * responder */
+    bool early;        /* request: the responder received this copy before it had executed all
+                        * earlier requests */
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
-    bool rkey_invalid; /* request: its R_Key was invalid or did not cover the accessed range */
+    bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the
+                        * accessed range */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */
-    uint32_t next_response; /* READ request: event of its first recorded response; response:
-                             * event of the next response */
+    uint32_t next_response; /* READ request: event of its first recorded response; READ response:
+                             * event of the next response to the same request; EVENT_NONE: none */
     uint32_t request;       /* READ response: event of its request, or EVENT_NONE */
     int64_t rel;
 };
 
-/* Request that the responder executed before any copy of it was captured, because the capture lacks
- * its first copy. The session plays a later copy of the request just before the response that
- * proves the execution. */
+/* Request that the responder executed before the capture shows any copy, because the copy that the
+ * responder executed was not captured. The session plays a later copy of the request just before
+ * the response that proves the execution. */
 struct executed_unseen {
     uint32_t event;    /* event of the later copy of the request */
     uint32_t response; /* event of the response that proves the execution */
 };
 
-/* One request packet that the responder executes. Only the last element may be a packet that the
- * responder refuses. The array is in PSN order, without gaps. */
+/* One request packet that the responder executes. The array of them is in PSN order, without gaps.
+ * Only its last element may be a packet that the responder refuses. */
 struct request_pkt {
     int64_t rel;
     uint32_t cnt;            /* number of PSNs */
@@ -73,8 +74,8 @@ struct inferred_setup {
     struct request_pkt *req;
     size_t req_cnt;
     size_t req_cap;
-    struct executed_unseen *executed_unseen; /* executed_unseen in the order in which they are
-                                              * played */
+    struct executed_unseen *executed_unseen; /* requests executed before their capture, in the order
+                                              * in which they are played */
     size_t executed_unseen_cnt;
     size_t executed_unseen_cap;
 
@@ -82,8 +83,8 @@ struct inferred_setup {
     uint32_t peer_qpn;
     uint16_t pkey;
     uint32_t mtu;
-    bool mtu_known; /* `mtu` is certain: from the CM or from a message of several packets;
-                     * otherwise `mtu` is the smallest possible one */
+    bool mtu_known; /* `mtu` is certain, because it is from the CM or from a message of several
+                     * packets; false: `mtu` is the smallest possible path MTU */
     unsigned access;
     roce_psn psn;       /* PSN of the packet with relative PSN 0 */
     int64_t first;      /* relative PSN of the first packet replayed; negative if the first
@@ -91,14 +92,14 @@ struct inferred_setup {
     uint32_t msn;       /* MSN before the first message */
     uint32_t msn_votes; /* number of responses whose MSN agrees with `msn` */
     uint8_t rnr_code;
-    int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts the READ: 0,
-                            * -1, or 1 if both values occur */
+    int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts this READ: 0 or
+                            * -1; 1 if both differences occur */
     uint32_t max_recv;     /* bytes of the longest receive WQE needed */
     /* Attributes of our QPs. */
     uint32_t rq_psn, sq_psn;               /* first PSN that our responder expects; first PSN
                                             * that our requester sends */
-    uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: the
-                                            * responder's and the requester's */
+    uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: of the
+                                            * responder, and of the requester */
     uint8_t timeout, retry_cnt, rnr_retry; /* attributes of the requester, in the codes of
                                             * ibv_modify_qp() */
     struct inferred_timers timers;         /* range of timeouts and retry counts that the packets
@@ -149,7 +150,7 @@ bool event_is_nak(const struct inferred_setup *setup, uint32_t event);
 
 /* Returns the relative PSN of the last request that the response shows as executed. */
 int64_t event_executed_to(const struct inferred_setup *setup, uint32_t event);
-/* Returns whether the response shows request `rel` as executed. */
+/* Returns whether the response at `event` shows request `rel` as executed. */
 static inline bool event_executed(const struct inferred_setup *setup, uint32_t event, int64_t rel)
 {
     return setup->event[event].rel >= rel && event_executed_to(setup, event) >= rel;

@@ -57,7 +57,7 @@ static int seen_cmp(const void *a, const void *b)
     return (x->step > y->step) - (x->step < y->step);
 }
 
-/* Message that is open during the pass through the request packets. */
+/* State of the message that has begun but not ended, in a pass through the request packets. */
 struct open_msg {
     bool open;
     enum roce_kind kind;
@@ -68,8 +68,8 @@ struct open_msg {
     uint64_t off;
 };
 
-/* Returns whether a FLUSH or ATOMIC WRITE has a form that no responder can serve (annex A19; R126).
- */
+/* Returns whether no responder can execute a FLUSH or ATOMIC WRITE because of its form (annex A19;
+ * R126). */
 static bool a19_invalid(const struct roce_pkt *pkt)
 {
     if (pkt->op->kind == ROCE_KIND_ATOMIC_WRITE)
@@ -154,7 +154,8 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     m->open = !is_single(op->kind) && !roce_opcode_ends(op);
 }
 
-/* Compares the payload of a retransmission with that of the first copy. */
+/* Compares the payload of a retransmission with that of the first copy, and sets `rewritten` if
+ * they differ. */
 static void note_rewritten(struct inferred_setup *s, int64_t rel, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, rel);

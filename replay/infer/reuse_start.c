@@ -7,11 +7,12 @@
 /* Maximum number of packets searched before and after an empty Only packet. */
 #define SHIFT_WINDOW (1u << 15)
 
-/* A QP of a connection in one use: the requests that it repeated with other content since its last
- * true retransmission. */
+/* What one QP of a connection repeated during one use of the QP pair: requests that have an earlier
+ * PSN but other contents, since its last true retransmission. */
 struct repeats {
     uint32_t first; /* index into trace.pkt of the first such request */
-    bool begins;    /* one of them is another operation and has the first PSN of the use */
+    bool begins;    /* one of these requests is another operation and has the first PSN of the
+                     * use */
     roce_psn base;  /* first PSN of the use */
 };
 
@@ -60,8 +61,8 @@ static bool is_same_request(const struct roce_pkt *a, const struct roce_pkt *b)
            (a->payload_len == 0 || memcmp(a->payload, b->payload, a->payload_len) == 0);
 }
 
-/* Returns whether a packet is an Only packet without data. Linux rxe sends one instead of a
- * retransmission (D41). */
+/* Returns whether a packet is an Only packet without data. Linux rxe sends such a packet instead of
+ * a retransmission (D41). */
 static bool is_empty_only(const struct roce_pkt *p)
 {
     return p->op->pos == ROCE_POS_ONLY && p->payload_len == 0 &&
@@ -101,8 +102,8 @@ bool reuse_is_shift(const struct trace *trace, uint32_t idx)
     return is_other_request(&pkt, &before) && is_same_request(&next, &before);
 }
 
-/* Compares a request with the first one of this use that has its PSN. Returns false if out of
- * memory. */
+/* Compares a request with the first request of this use that has the same PSN. Returns false if out
+ * of memory. */
 static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key[3])
 {
     uint32_t cnt = st->sides.cnt, side, psn_key[2], at;
@@ -132,7 +133,8 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     trace_parse(&st->trace->pkt[idx], &pkt);
     trace_parse(&st->trace->pkt[st->first[at]], &before);
     if (is_same_request(&pkt, &before)) {
-        if (st->first[at] < r->first) /* else the new use repeats a request that only it sent */
+        if (st->first[at] < r->first) /* otherwise both packets belong to the new use, so this
+                                       * retransmission proves nothing */
             *r = (struct repeats){.first = UINT32_MAX, .base = r->base};
         return true;
     }
@@ -143,7 +145,8 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     return true;
 }
 
-/* Searches the first requests once. Returns false if out of memory. */
+/* Searches the first request of each use, one pass through the trace. Returns false if out of
+ * memory. */
 static bool search_starts(const struct trace *trace, const struct roce_flow_owner *owner,
                           struct qp_use *use, size_t cnt)
 {
@@ -184,7 +187,8 @@ static bool search_starts(const struct trace *trace, const struct roce_flow_owne
 bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *owner,
                        struct qp_use *use, size_t cnt)
 {
-    /* The second search compares with the requests that the first one moved to another use. */
+    /* The first search may move requests to another use, so the second search compares with other
+     * requests. */
     return cnt == 0 ||
            (search_starts(trace, owner, use, cnt) && search_starts(trace, owner, use, cnt));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Reuse start: finds the first packet of a use of a QP pair. rnic/flow detects a QP reuse without
- * CM messages at a packet that no retransmission explains. If one QP begins again with the same PSN
- * and the other one with another PSN, packets of the first QP may precede the detected packet.
- * connections.c calls it.
+ * CM messages only at a packet that no retransmission explains. That packet may not be the first of
+ * the new use: if one QP begins with the same PSN as before, its first requests look like
+ * retransmissions. connections.c calls these functions.
  */
 #ifndef REPLAY_INFER_REUSE_START_H
 #define REPLAY_INFER_REUSE_START_H
@@ -11,7 +11,8 @@
 #include "flow/flow.h"
 #include "infer/trace.h"
 
-/* One use of a QP pair, from the first frame of the connection to QP reuse. */
+/* One use of a QP pair: from the first frame of the connection, or from a QP reuse, to the next QP
+ * reuse. */
 struct qp_use {
     uint32_t conn_index;
     uint32_t frame;
@@ -27,17 +28,18 @@ struct qp_use {
 size_t qp_uses_to(const struct qp_use *use, size_t cnt, uint32_t conn_index, uint32_t frame);
 
 /*
- * Sets `frame` of each use without CM messages to its first request. This is the first request with
- * a PSN of the previous use, but with another opcode or content. One of these requests has the
- * first PSN of the previous use, and the requester then sends no request of the previous use any
- * more. `owner` has one element for each packet of the trace. Returns false if out of memory.
+ * Sets `frame` of each use without CM messages to the first request of that use. This request has a
+ * PSN of the previous use, but another opcode or other contents. Two conditions must hold. One of
+ * the requests with such a PSN is a new operation at the first PSN of the previous use. And from
+ * the first of them on, the requester repeats no request of the previous use. `owner` has one
+ * element for each packet of the trace. Returns false if out of memory.
  */
 bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *owner,
                        struct qp_use *use, size_t cnt);
 
-/* Returns whether packet `idx` of the trace is an empty Only packet of Linux rxe (D41), and not the
- * first of a new use: the request with the next PSN is the one that had the PSN of `idx` before.
- */
+/* Returns whether packet `idx` of the trace is an empty Only packet which Linux rxe inserted (D41),
+ * and not the first packet of a new use. The packet is inserted if the request that had its PSN
+ * before now has the next PSN. */
 bool reuse_is_shift(const struct trace *trace, uint32_t idx);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Roles: the ends of a recorded conversation that our RNIC replaces. */
+/* Roles: the ends of a recorded conversation whose place our software RNIC takes. */
 #ifndef REPLAY_INFER_ROLES_H
 #define REPLAY_INFER_ROLES_H
 

@@ -20,7 +20,7 @@
 
 /* Response that our RNIC sent. */
 struct tx_response {
-    uint32_t event; /* the request that our RNIC answered */
+    uint32_t event; /* event of the request that our RNIC answered */
     uint64_t time;
     int64_t rel;
     uint32_t psn;
@@ -35,22 +35,23 @@ struct tx_response {
     uint64_t orig;
     uint32_t payload_len;
     uint64_t hash;          /* payload_hash() of the payload */
-    const uint8_t *payload; /* payload bytes; NULL if the limit of kept payloads was reached */
+    const uint8_t *payload; /* payload bytes; NULL if they were not kept, because of the limit of
+                             * memory */
 };
 
-/* State of our responder after an event that advanced its ePSN. */
+/* State of our responder after an event at which its ePSN advanced. */
 struct epsn_advance {
     uint32_t event;
     int64_t epsn; /* relative PSN expected next */
     uint32_t msn;
 };
 
-/* RC direction that is played: a whole recorded direction, or a stretch of one without a gap in
- * the requests. */
+/* RC direction that is played: a whole recorded direction, or a part of one without a gap in the
+ * captured requests. */
 struct rc_direction {
     struct inferred_setup setup;
-    struct recorded_direction *stretch; /* recorded stretch, owned; NULL if the whole recorded
-                                         * direction is played */
+    struct recorded_direction *stretch; /* the recorded part, owned by this struct; NULL if the
+                                         * whole recorded direction is played */
     const char *failed;                 /* reason why our RNIC could not be set up as inferred, or
                                          * NULL */
     uint32_t host;                      /* index into session.host */
@@ -74,10 +75,11 @@ struct responder_host {
     const char *failed; /* reason why our RNIC could not be set up as inferred, or NULL */
 };
 
-/* Callbacks for each action of a recorded program and for each packet played, in order. With them,
- * a caller can repeat the actions on another device. Each callback returns 0, or -1 if out of
- * memory. recv(), store(), key() and frame() are called while the responders are played, the others
- * while the requesters are. A watch sets all callbacks of a role, or none. */
+/* Callbacks for each action of a recorded program and for each packet played, in order. A caller
+ * can use them to repeat the actions on another device. Each callback returns 0, or -1 if out of
+ * memory. recv(), store(), key() and frame() are called while the responders are played; post(),
+ * response() and timer() are called while the requesters are played. Set either all or none of the
+ * callbacks of one role. */
 struct session_watch {
     void *ctx;
     int (*recv)(void *ctx, uint32_t dir, uint32_t len);
@@ -85,13 +87,13 @@ struct session_watch {
      * contents. */
     int (*store)(void *ctx, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte, bool initial);
     int (*key)(void *ctx, uint32_t host, uint32_t rkey, bool valid);
-    /* Called when the request of `event` is played, at the time of packet `pkt` of the trace.
-     * `when` is the event that gives the request its place in the order. */
+    /* Called when the request at `event` is played, at the time of packet `pkt` of the trace.
+     * `when` is the event at whose place in the order the request is played. */
     int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
     /* Called before the requester's program posts work request `wr` (infer_work_requests.h). */
     int (*post)(void *ctx, uint32_t dir, uint32_t wr);
-    /* Called before the requester receives a response. `recorded` is its packet in the trace, or
-     * NULL if the capture lacks the response. */
+    /* Called before the requester receives a response `pkt`. `recorded` is the same packet in the
+     * trace, or NULL if the capture lacks it. */
     int (*response)(void *ctx, uint32_t dir, const struct roce_pkt *pkt,
                     const struct trace_packet *recorded);
     /* Called before a timer of the requester fires. */
@@ -103,8 +105,8 @@ struct session {
     const struct session_watch *watch; /* callbacks, or NULL */
     struct memory_log *memory_log;     /* log of all bytes stored in the responders' memory, or
                                         * NULL */
-    struct rc_direction *dir;          /* played directions, one for each stretch of each
-                                        * recorded direction */
+    struct rc_direction *dir;          /* played directions; a recorded direction with gaps in its
+                                        * requests has several elements */
     size_t dir_cnt;
     size_t dir_cap;
     struct responder_host *host;

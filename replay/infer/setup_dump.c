@@ -55,7 +55,7 @@ static json_t *access_json(unsigned access)
 /* ---- connections -------------------------------------------------------------------------------
  */
 
-/* Returns the SENDs whose receive WQE was missing or too short. */
+/* Returns, as JSON, the SENDs whose receive WQE was missing or too short. */
 static json_t *receives_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
@@ -89,7 +89,7 @@ static json_t *withdrawn_json(const struct inferred_setup *s)
     return list;
 }
 
-/* Returns the timeouts and retry counts that the requester's packets allow. */
+/* Returns, as JSON, the timeouts and retry counts that the requester's packets allow. */
 static json_t *timers_json(const struct inferred_timers *t)
 {
     json_t *json = json_object();
@@ -189,8 +189,8 @@ static json_t *device_json(const struct responder_host *host)
     return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
 }
 
-/* Atomics without a captured response. Our RNIC executes them, so a later response shows their
- * result and not the initial contents. */
+/* Atomics without a captured response. The replay executes them on our RNIC. So if a later response
+ * shows the word, that value is the result of the atomic, not the initial contents. */
 struct open_atomics {
     struct {
         uint32_t host, rkey;

@@ -7,12 +7,13 @@
 
 enum { UNKNOWN, OBSERVED, WRITTEN };
 
-/* Limit of the search steps in one capture. The search finds explanations of a READ that
- * contradicts earlier writes. Beyond the limit, the contradiction is reported. */
+/* Limit of the search steps in one capture. The search tries to explain a READ whose data
+ * contradicts earlier writes. Beyond the limit, the READ counts as unexplained, and the comparison
+ * reports it. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* Minimum number of changed bytes in a buffer that the responder's program refilled. Most bytes of
- * the buffer must have changed too. */
+/* Minimum number of changed bytes from which we infer that the responder's program refilled a
+ * buffer. Also, more than half of the buffer's written bytes must have changed. */
 #define REFILL_MIN 16
 
 void shadow_init(struct shadow_memory *memory)
@@ -26,8 +27,9 @@ static uint64_t pages_of(const struct shadow_region *region)
     return region->span / MEMORY_PAGE + 1;
 }
 
-/* Returns `len` zero bytes. Many captures access a few bytes of each of many regions, so less than
- * a page comes from the heap. Larger memory is reserved, and its pages are allocated on access. */
+/* Returns `len` zero bytes. Less than a page comes from the heap, because many captures access a
+ * few bytes in each of many regions. For more, reserves address space, whose pages are allocated on
+ * access. */
 static void *reserve_bytes(uint64_t len)
 {
     void *p;
@@ -192,7 +194,7 @@ static int touch_pages(struct shadow_memory *memory, struct shadow_region *regio
     return memory->pages > MEMORY_PAGES_MAX ? -1 : 0;
 }
 
-/* Returns the byte at `va` after `write`, or -1 if `write` does not cover the byte. */
+/* Returns the byte at `va` that `write` stored, or -1 if `write` does not cover `va`. */
 static int byte_of(const struct shadow_write *write, uint64_t va)
 {
     if (va < write->va || va - write->va >= write->len)
@@ -200,8 +202,8 @@ static int byte_of(const struct shadow_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
-/* Returns whether a remote write stored `value` at `va` through another R_Key of the same
- * memory. */
+/* Returns whether a remote write stored `value` at `va` through another R_Key, which then names the
+ * same memory. */
 static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
                                  uint64_t va, uint8_t value)
 {
@@ -216,9 +218,9 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
     return false;
 }
 
-/* Returns whether the responder's program refilled the buffer. Two conditions must hold: most bytes
- * differ from the last remote write, and a packet informed the program of that write before they
- * changed. */
+/* Returns whether the responder's program refilled the buffer. Two conditions must hold. Most bytes
+ * differ from the last remote write. And after that write, a packet allowed the program to reuse
+ * the buffer. */
 static bool refilled(struct shadow_memory *memory, const struct shadow_region *region, uint64_t va,
                      const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader)
 {

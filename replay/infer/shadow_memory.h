@@ -6,17 +6,19 @@
  * There is one region for each R_Key. Its size and permissions are those of the accesses that the
  * recorded responder accepted. Our RNIC reads and writes its `image`. Each byte has a state:
  *
- *   unknown   no packet has shown the byte: the first READ or atomic that does gives its initial
- * value observed  shown by a READ or an atomic; if a later one shows another value, the responder's
- *             program stored that value, so we store it too
- *   written   written by a remote WRITE or atomic; if a READ shows another value, we do not store
- * it, and our RNIC's response differs from the recorded one given     set by the user; treated like
- * a written byte
+ * - unknown: no packet has shown the byte. The first READ or atomic that shows the byte gives its
+ *   initial value.
+ * - observed: a READ or an atomic showed the byte. If a later one shows another value, the
+ *   responder's program stored that value, so we store the value too.
+ * - written: a remote WRITE or atomic wrote the byte. If a READ shows another value, we do not
+ *   store that value. So our RNIC's response differs from the recorded one.
+ * - given: the user set the byte. It is treated like a written byte.
  *
- * A written byte may change without a difference in two cases: another R_Key of the same memory was
- * used to write the new value, or the responder's program refilled the buffer after a message
- * allowed it to. A READ may also show the effect of another connection's write in another allowed
- * order (shared_memory.h). The byte then has that value for that READ only.
+ * A written byte may change without a difference in two cases. A remote write stored the new value
+ * through another R_Key of the same memory. Or the responder's program refilled the buffer after a
+ * message allowed the program to do so. A READ may also show the effect of another connection's
+ * write in another allowed order (shared_memory.h). The byte then has that value for that READ
+ * only.
  */
 #ifndef REPLAY_INFER_SHADOW_MEMORY_H
 #define REPLAY_INFER_SHADOW_MEMORY_H
@@ -25,8 +27,9 @@
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
-/* Limits of the regions of one responder. The first limits the reserved address space, the second
- * the pages in use. They prevent a hostile capture from exhausting the memory. */
+/* Limits of the regions of one responder: MEMORY_SPAN_MAX limits the reserved address space,
+ * MEMORY_PAGES_MAX the pages in use. The limits prevent a hostile capture from exhausting the
+ * memory. */
 #define MEMORY_SPAN_MAX  (UINT64_C(32) << 30)
 #define MEMORY_PAGES_MAX (UINT64_C(1) << 18)
 #define MEMORY_PAGE      4096u
@@ -55,17 +58,17 @@ struct shadow_write {
     uint8_t value[8];
 };
 
-/* READ or atomic that is about to be played, with callbacks. */
+/* READ or atomic that will be played next, with callbacks. */
 struct shadow_reader {
     uint32_t dir;
     uint32_t pkt;        /* index into trace.pkt of the request */
-    uint32_t app_active; /* latest earlier packet after which the responder's program may reuse its
-                          * buffers; 0 if none */
-    /* Returns whether another allowed order of execution gives `value` at `va`. The pointer is NULL
-     * if no other direction writes to the bytes. */
+    uint32_t app_active; /* index into trace.pkt of the latest earlier packet after which the
+                          * responder's program may reuse its buffers; 0 if there is none */
+    /* Returns whether another allowed order of the requests results in `value` at `va`. The pointer
+     * is NULL if no other direction writes to the bytes. */
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value);
     void *explains_ctx;
-    bool unseen_only; /* change no byte that a response showed or a request wrote before */
+    bool unseen_only; /* store only bytes that no response showed and no request wrote before */
     /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.
      */
     int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,
@@ -73,8 +76,8 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* Byte whose recorded value another order of execution explains. The image has that value for one
- * READ only. */
+/* Byte whose recorded value is explained by another order of the requests. The image has that value
+ * for one READ only. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
@@ -94,7 +97,7 @@ struct shadow_memory {
     size_t lent_cap;
     uint64_t pages;
     uint64_t effort; /* search steps used so far to find explanations */
-    /* Figures of the memory for the report. */
+    /* Counts for the report. */
     uint64_t initial;     /* inferred bytes of the initial contents */
     uint64_t host_stores; /* bytes that the responder's program stored */
     uint64_t obligations; /* written bytes that a later READ response shows */
@@ -109,12 +112,12 @@ void shadow_free(struct shadow_memory *memory); /* the caller deletes our RNIC f
 int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
                  unsigned access);
 
-/* Adds `access` to the permissions of an R_Key. Used for an access of 0 bytes that needs a valid
+/* Adds `access` to the permissions of an R_Key, for an access of 0 bytes that still needs a valid
  * R_Key. Returns 0, or -1 if out of memory. */
 int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
-/* Notes that a SEND invalidates the R_Key. Makes a region of one page if no request used the
- * R_Key. Returns 0, or -1 if out of memory. */
+/* Notes that a SEND invalidates the R_Key. If no request used the R_Key, makes a region of one
+ * page. Returns 0, or -1 if out of memory. */
 int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 
 /* Reserves the address space of all images. Returns NULL on success, or the reason of the
@@ -133,8 +136,8 @@ int shadow_register(struct shadow_region *region, struct rnic_pd *pd);
 void shadow_deregister(struct shadow_region *region);
 
 /* Compares the image with bytes that the capture shows at `va`. If they differ, stores the bytes
- * that the responder's program must have stored. Bytes of a remote write are not changed. The
- * region must cover the bytes. Returns 0, or -1 if too much memory is used. */
+ * that the responder's program must have stored. Does not change bytes that a remote write stored.
+ * The region must cover the bytes. Returns 0, or -1 if too much memory is used. */
 int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
                    const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader);
 
@@ -147,7 +150,7 @@ int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader 
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Notes an atomic that our RNIC executed and whose response was not captured. The result is known
+/* Notes an atomic that our RNIC executed and whose response was not captured. Its result is known
  * only if earlier remote writes determine the value before the atomic. Returns 0, or -1 if out of
  * memory. */
 int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
@@ -160,8 +163,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 
-/* Ignores all earlier writes from now on. Call at a gap in the captured requests, because a missing
- * request may have written anywhere. */
+/* Makes all later checks ignore the writes so far. Call at a gap in the captured requests, because
+ * a missing request may have written anywhere. */
 void shadow_forget_writes(struct shadow_memory *memory);
 
 /* Returns the latest remote write to the byte by a packet before `pkt`. Returns NULL if there is

@@ -10,8 +10,8 @@
  * order. */
 #define EFFORT_MAX (UINT64_C(1) << 26)
 
-/* Limit of the search steps for one word of memory, so that a word whose order is not found leaves
- * steps for the other words. */
+/* Limit of the search steps for one word of memory. The limit leaves steps for the other words if
+ * the search for one word fails. */
 #define WORD_EFFORT (UINT64_C(1) << 18)
 
 /* The longest payload of a packet. */
@@ -20,8 +20,8 @@
 /* ---- writes to shared memory -------------------------------------------------------------------
  */
 
-/* Finds for each request packet the first response that proves its execution. `until` needs one
- * element for each request packet. */
+/* For each request packet, finds the first response that proves its execution, and stores the
+ * packet index of that response in `until`. `until` has one element for each request packet. */
 static void find_until(const struct inferred_setup *s, uint32_t *until)
 {
     size_t next = 0;
@@ -153,8 +153,8 @@ static bool is_before(const struct shared_write *a, const struct shared_write *b
     return a->dir == b->dir ? a->req < b->req : a->until < b->from;
 }
 
-/* Copies the writes that change a word to `op`, and returns their number. `op` has room for all
- * writes. */
+/* Copies the writes that change a word to `op`, and returns their number. `op` must have space for
+ * all writes. */
 static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
                        const struct shared_write **op)
 {
@@ -172,7 +172,8 @@ static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
     return cnt;
 }
 
-/* Stores the order found as one atomic_turn for each write. Returns false if out of memory. */
+/* Stores the order that the search found, as one atomic_turn for each write. Returns false if out
+ * of memory. */
 static bool keep_order(struct shared_memory *sh, const struct atomic_order *order)
 {
     if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
@@ -192,8 +193,8 @@ static bool keep_order(struct shared_memory *sh, const struct atomic_order *orde
     return true;
 }
 
-/* Searches an order of the writes to the words. Becomes the owner of `word`. Sets *found.
- * Returns false if out of memory. */
+/* Searches for an order of the writes to the words. Takes ownership of `word`. Sets *found to
+ * whether there is an order. Returns false if out of memory. */
 static bool order_words(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt,
                         bool *found)
 {
@@ -237,8 +238,8 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* Returns whether all writes can be executed in the orders of their words. They cannot if writes to
- * several words wait for each other in a circle. */
+/* Returns whether all writes can be executed if each word has its own order. This is impossible if
+ * writes that change several words wait for each other in a circle. */
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of
@@ -268,8 +269,8 @@ static bool orders_agree(struct shared_memory *sh)
     return done == sh->turn_cnt;
 }
 
-/* Searches one order of the writes to all words. It replaces the separate orders. Returns false if
- * out of memory. */
+/* Searches for one order of the writes to all words, which replaces the separate orders of the
+ * words. Returns false if out of memory. */
 static bool order_jointly(struct shared_memory *sh, struct atomic_word *word, size_t word_cnt)
 {
     size_t turn_cnt = sh->turn_cnt, word_was = sh->word_cnt;
@@ -288,8 +289,8 @@ static bool order_jointly(struct shared_memory *sh, struct atomic_word *word, si
     return true;
 }
 
-/* Searches an order for each word that atomics change, independently of the other words. Returns
- * false if out of memory. */
+/* Searches for an order for each word that atomics change, independently of the other words.
+ * Returns false if out of memory. */
 static bool order_each(struct shared_memory *sh, struct atomic_word **words, size_t *word_cnt)
 {
     size_t cap = 0;

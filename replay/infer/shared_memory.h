@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sharing: how several connections access the same memory of a responder. The capture shows the
- * order of the requests of one connection. The order between two connections is known in one case:
- * if a response precedes a request of the other connection in the capture, the answered request was
- * executed first. Otherwise a responder may execute the two in any order.
+ * order of the requests of one connection. For requests of two connections, it shows the order in
+ * one case only: the response to one request was captured before the other request. Otherwise the
+ * responder may have executed the two in any order.
  *
- * The responses to atomics reveal their order, because each has the value that the previous change
- * left. For each word that several connections change, we search an order that fits all responses
- * and the rest of the capture. We play the requests in that order. If no order fits, we play in
- * capture order, and the comparison reports the contradiction. A READ of bytes that other
- * connections wrote may return any byte that an allowed order produces.
+ * The responses to atomics reveal their order, because each response has the value that the
+ * previous change of the word left. For each word that several connections change, we search for an
+ * order that fits all responses and the rest of the capture. We play the requests in that order. If
+ * no order fits, we play in capture order, and the comparison reports the contradiction. A READ of
+ * bytes that other connections wrote may return any byte that an allowed order produces.
  */
 #ifndef REPLAY_INFER_SHARED_MEMORY_H
 #define REPLAY_INFER_SHARED_MEMORY_H
@@ -23,14 +23,13 @@ struct shared_write {
     uint32_t rkey;
     uint32_t len;
     uint64_t va;
-    uint32_t from;       /* index into trace.pkt of the request: it was not executed earlier than
-                          * this packet */
+    uint32_t from;       /* index into trace.pkt of the request; the responder executed the request
+                          * after this packet */
     uint32_t until;      /* index into trace.pkt of the response that proves the execution;
                           * UINT32_MAX if there is none */
     const uint8_t *data; /* bytes written; NULL for an atomic, or if the capture lacks the bytes */
     bool known;          /* atomic: its response was captured, so `found` and `left` are valid */
-    uint64_t found;      /* atomic: value of the word before the atomic, in host byte order;
-                          * `left`: value after the atomic */
+    uint64_t found;      /* atomic: value of the word before the atomic, in host byte order */
     uint64_t left;
 };
 
@@ -56,7 +55,7 @@ struct shared_memory {
     uint64_t effort; /* search steps used so far; the search gives up at a limit */
 };
 
-/* READ whose response is explained by an order of the writes. */
+/* READ whose response an allowed order of the writes must explain. */
 struct shared_read {
     struct shared_memory *sharing;
     uint32_t dir;
@@ -81,8 +80,9 @@ bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, 
 /* Notes that our RNIC executed a request. */
 void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
-/* Returns whether an allowed order of the writes gives `value` at `va` when the READ is executed.
- * The value before all writes may be any. `read` points to a struct shared_read. */
+/* Returns whether an allowed order of the writes results in `value` at `va` when the READ is
+ * executed. If no write must precede the READ, any value is possible. `read` points to a struct
+ * shared_read. */
 bool shared_memory_explains(void *read, uint64_t va, uint8_t value);
 
 #endif

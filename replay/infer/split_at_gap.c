@@ -27,7 +27,7 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
                  struct recorded_direction *rest)
 {
     uint32_t from = next_message(s);
-    bool open = true; /* responses after `from` may still answer requests before the gap */
+    bool open = true; /* responses captured after `from` may still answer requests before the gap */
 
     *head = *s->recorded;
     head->pkt = NULL;
@@ -42,8 +42,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* Retransmissions captured after the gap, and the responses to them, are played only in the
-         * part after the gap. */
+        /* After the gap, the requester may retransmit a request from before the gap. From that
+         * request on, packets are played only in the part after the gap. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Split at gap: divides a direction into stretches. A stretch is a part of the direction whose
- * requests were captured without a gap. If a request was executed but not captured, the PSNs and
- * lengths up to the start of the next message are uncertain. The part from that message on is
- * replayed like a capture that starts there. So one lost frame costs one message, not the whole
- * connection.
+ * requests were captured without a gap. A gap is a request that was executed but not captured.
+ * After a gap, PSNs and lengths are uncertain up to the start of the next message. The packets from
+ * that message on are replayed like a capture that starts there. So one lost frame costs one
+ * message, not the whole connection.
  */
 #ifndef REPLAY_INFER_SPLIT_AT_GAP_H
 #define REPLAY_INFER_SPLIT_AT_GAP_H

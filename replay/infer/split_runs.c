@@ -45,7 +45,7 @@ static int add_direction(struct session *session, const struct recorded_directio
                              &session->host[dir->host].memory);
 }
 
-/* Removes the last direction. */
+/* Removes the direction that was added last. */
 static void drop_direction(struct session *session)
 {
     struct rc_direction *dir = &session->dir[--session->dir_cnt];

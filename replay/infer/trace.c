@@ -7,8 +7,8 @@
 #include "wire/bytes.h"
 #include "wire/tunnel.h"
 
-/* Longest time, ns, between a packet and a copy made by the network or the capture. After a
- * longer time, the sender sent the packet twice. */
+/* Longest time, ns, between a packet and a copy that the network or the capture made. If the time
+ * is longer, the sender sent the packet twice. */
 #define COPY_NS UINT64_C(1000000)
 
 #define BLOCK_SIZE (1u << 20)
@@ -68,8 +68,8 @@ static struct flow_key flow_key(const uint8_t src[16], const uint8_t dst[16], en
     return key;
 }
 
-/* Stores the addresses of a packet. A native InfiniBand packet without GRH has its LIDs as
- * addresses. */
+/* Stores the source and destination address of a packet. A native InfiniBand packet without GRH has
+ * its LIDs as addresses. */
 static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {
     roce_pkt_addr(pkt, src, dst);
@@ -107,8 +107,9 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     return trace->flow[flow].hosts == KEYMAP_NONE ? KEYMAP_NONE : flow;
 }
 
-/* Writes the IPv4 header checksum, which the sender left 0, into a copy of the packet, because a
- * receiver drops a packet without it. Returns false if out of memory. */
+/* Writes the IPv4 header checksum into a copy of the packet. The sender left the checksum 0 for its
+ * NIC to fill, but a receiver drops a packet with a wrong checksum. Returns false if out of
+ * memory. */
 static bool fill_checksum(struct trace *trace, struct trace_packet *p, const struct roce_pkt *pkt)
 {
     uint8_t *copy = keep_frame(trace, p->data, p->cap_len);
@@ -222,8 +223,8 @@ static int unify_macs(struct trace *trace)
         same_src = has_mac(&h, flow->src, src);
         same_dst = has_mac(&h, flow->dst, dst);
         rc = same_src < 0 || same_dst < 0 ? -1 : 0;
-        /* A source MAC with the group bit cannot be the MAC of a host, so replace the MAC
-         * addresses. */
+        /* A host cannot have a source MAC with the group bit, so such an address means that MAC
+         * addresses must be replaced. */
         trace->macs_vary |= !same_src || (src[0] & 1) || (!same_dst && !(dst[0] & 1));
     }
     if (rc == 0 && trace->macs_vary)
@@ -310,9 +311,9 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
 }
 
 /*
- * Limit of damaged packets in a capture without a correct ICRC. Up to this number, the ICRCs stay
- * as captured. With more, a device before the capture point changed bytes that the ICRC covers
- * (flow/base/icrc_trust.h), and the receivers got correct packets.
+ * Number of damaged packets up to which a capture without any correct ICRC keeps its ICRCs. If more
+ * packets are damaged, a device before the capture point changed bytes that the ICRC covers
+ * (flow/base/icrc_trust.h). The receivers then got correct packets, so all ICRCs are corrected.
  */
 #define DAMAGED_MAX 3u
 
@@ -337,18 +338,17 @@ static int fix_all_icrcs(struct trace *trace)
 /* ---- IPv4 identification -----------------------------------------------------------------------
  */
 
-/* Largest step of the identification between two packets of a flow that shows their order. The
- * packets of other flows between the same hosts use the numbers between. */
+/* Largest increase of the identification between two packets of a flow that still shows their
+ * order. The numbers in between belong to other flows of the same two hosts. */
 #define ID_STEP_MAX 4096
 
 /* Longest time between two packets whose identifications are compared, ns. */
 #define ID_TIME_MAX UINT64_C(1000000000)
 
-/* Least number of packets that show that a sender numbers its packets. */
+/* Least number of packets from which we infer that a sender numbers its packets. */
 #define NUMBERED_MIN 8u
 
-/* Returns by how much the identification increases from one packet to another, or 0 if it is
- * unknown. */
+/* Returns the increase of the identification from one packet to another, or 0 if it is unknown. */
 static int id_step(const struct trace_packet *from, const struct trace_packet *to)
 {
     int16_t step = (int16_t)(uint16_t)(to->ip_id - from->ip_id);
@@ -357,11 +357,12 @@ static int id_step(const struct trace_packet *from, const struct trace_packet *t
     return time > ID_TIME_MAX || step > ID_STEP_MAX || step < -ID_STEP_MAX ? 0 : step;
 }
 
-/* Sets `numbered` of a flow if nearly all steps from packet to packet are small and more of them
- * increase the identification than decrease it. */
+/* Sets `numbered` of a flow if nearly all steps between successive packets are small, and more
+ * steps increase the identification than decrease it. */
 static void find_numbered(struct trace *trace, struct trace_flow *flow)
 {
-    uint32_t up = 0, down = 0, other = 0; /* steps: `other` ones are too large */
+    uint32_t up = 0, down = 0, other = 0; /* number of steps that increase, that decrease, and that
+                                           * are too large */
     const struct trace_packet *prev = NULL;
 
     for (size_t i = 0; i < flow->cnt; i++) {

@@ -2,8 +2,8 @@
 /*
  * Trace: the RoCE packets of one capture, kept in memory and sorted into flows. A flow is one
  * direction of a conversation, identified by the fields that every packet has: addresses,
- * encapsulation, destination QP and transport service. Packets do not have the source QP, so
- * connections.h finds which flows form a connection.
+ * encapsulation, destination QP and transport service. A packet does not have its source QP, so one
+ * flow does not show its reverse flow; connections.h pairs the flows.
  */
 #ifndef REPLAY_INFER_TRACE_H
 #define REPLAY_INFER_TRACE_H
@@ -12,10 +12,10 @@
 #include "util/keymap.h"
 #include "capture/capture_reader.h"
 
-/* Limits of the RoCE packets of a capture, which a replay keeps in memory. It refuses more. The
- * limits also bound the memory that a hostile file can make us allocate: a longer file is not
- * mapped, and only its RoCE frames are kept. 1 GiB is hours of traffic in captures of typical
- * size. */
+/* Limits of the RoCE packets of one capture, because a replay keeps them in memory. trace_read()
+ * refuses a capture with more. The limits also bound the memory that a hostile file can make us
+ * allocate: a file longer than TRACE_BYTES_MAX is not mapped, and only its RoCE frames are stored.
+ * In captures of typical size, 1 GiB is hours of traffic. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 
@@ -31,8 +31,8 @@ struct trace_packet {
     uint32_t overlay; /* VNI or other network id of the tunnel, in the format of
                        * roce_pkt.overlay; 0 without a tunnel */
     uint32_t psn;
-    const struct peer_quirk *icrc_fixed; /* known deviation by which the ICRC was wrong before we
-                                          * corrected it, or NULL */
+    const struct peer_quirk *icrc_fixed; /* known deviation of the sender because of which the ICRC
+                                          * was wrong before we corrected it, or NULL */
     uint32_t msn;                        /* MSN of the AETH, if there is an AETH */
     uint32_t payload_len;                /* bytes of payload without pad */
     uint16_t payload_off;                /* offset of the payload in `data` */
@@ -43,10 +43,11 @@ struct trace_packet {
     uint8_t icrc;     /* enum roce_icrc_status */
     uint8_t link;     /* enum roce_link */
     bool ackreq;
-    bool malformed;   /* transport headers or payload are malformed, but the captured ICRC is
-                       * correct: the sender sent the packet so */
+    bool malformed;   /* transport headers or payload are malformed although the captured ICRC is
+                       * correct, so the sender sent the packet malformed */
     bool dropped;     /* a conformant receiver drops the packet because of its form or its ICRC */
-    bool cut;         /* the capture has only a part of the frame, and we did not complete it */
+    bool cut;         /* the capture lacks the end of the frame, and we did not complete the
+                       * frame */
     bool zero_filled; /* we added zeros for missing payload, and a matching ICRC */
 };
 
@@ -81,8 +82,8 @@ struct trace {
                          * trace_read()) */
     uint32_t malformed; /* number of RoCE frames without a readable BTH */
     uint32_t checksums_filled; /* number of packets with an IPv4 header checksum of 0 */
-    uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no ICRC of the
-                                * capture was right */
+    uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no packet of
+                                * the capture had a correct ICRC */
     uint64_t bytes;
     struct trace_block *blocks;
     struct mmap_file *mapped; /* mapped file that contains the frames; NULL if the frames are in
@@ -92,15 +93,15 @@ struct trace {
 /*
  * Reads a whole capture. Returns 0, or -1 and an error. Call trace_free() in both cases.
  *
- * An RNIC has one MAC address. A capture may show several for one IP address or GID, because of two
- * routers, a capture point behind a router, or a mirror port that writes a time into the frame. In
- * such a capture, each IP address or GID receives one MAC address for all its frames:
- * 02:00:00:00:00:01 and so on.
+ * An RNIC has one MAC address. But a capture may show several MAC addresses for one IP address or
+ * GID: with two routers, with a capture point behind a router, or with a mirror port that writes a
+ * time into the frame. In such a capture, trace_read() replaces the MAC addresses, so that each IP
+ * address or GID has one for all its frames: 02:00:00:00:00:01 and so on.
  */
 int trace_read(struct trace *trace, const char *path, struct error *error);
 
-/* As trace_read(), but reads only the frames that `narrow` selects (capture/narrow.h); NULL selects
- * all. */
+/* Like trace_read(), but reads only the frames that `narrow` selects (capture/narrow.h). NULL
+ * selects all frames. */
 int trace_read_narrowed(struct trace *trace, const char *path, const struct narrow *narrow,
                         struct error *error);
 void trace_free(struct trace *trace);
@@ -113,7 +114,7 @@ int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
 /* Returns the text of the first defect of the transport headers or the payload, or NULL. The ICRC
- * covers both: if the ICRC is correct, the sender caused the defect. */
+ * covers both; so if the ICRC is correct, the sender caused the defect. */
 const char *trace_form_defect(const struct roce_pkt *pkt);
 
 /* Returns whether `later` is a copy of `earlier` made by the network or the capture: the packets

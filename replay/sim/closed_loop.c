@@ -11,7 +11,7 @@
 /* ---- memory ------------------------------------------------------------------------------------
  */
 
-/* Copies the regions with their current contents. Returns 0, or -1 if out of memory. */
+/* Copies the regions of a host with their current contents. Returns 0, or -1 if out of memory. */
 static int clone_memory(struct shadow_memory *to, const struct shadow_memory *from)
 {
     shadow_init(to);
@@ -48,8 +48,8 @@ static struct shadow_memory *clone_memories(const struct session *d)
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
         if (!d->host[i].failed)
-            /* The result is ignored: if the copy fails, memory[i] has no regions, and the
-             * connections of the host are skipped. */
+            /* Ignore the result. If the copy fails, memory[i] has no regions, so all connections of
+             * the host are skipped. */
             clone_memory(&memory[i], &d->host[i].memory);
     return memory;
 }
@@ -191,7 +191,7 @@ static void fail_conn(struct rc_loop_result *conn, const char *fmt, ...)
     va_end(args);
 }
 
-/* Sets the remote range of a work request. Returns false if the work request has none. */
+/* Sets the remote memory range that a work request accesses. Returns false if it accesses none. */
 static bool remote_range(const struct work_requests *w, const struct work_request *wr,
                          uint32_t *rkey, uint64_t *va, uint64_t *len)
 {
@@ -212,9 +212,9 @@ static bool remote_range(const struct work_requests *w, const struct work_reques
     return *len != 0;
 }
 
-/* Returns whether a later request may change the data of a READ that is retransmitted. The
- * responder reads the memory again for a retransmission (9.7.5.1.4). Different R_Keys never share
- * memory in the closed loop. */
+/* Returns whether a request after work request `idx`, a READ, may change the data that the READ
+ * returns if it is retransmitted: the responder then reads the memory again (9.7.5.1.4). In the
+ * closed loop, different R_Keys never name the same memory. */
 static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;
@@ -230,8 +230,8 @@ static bool may_change(const struct work_requests *w, size_t idx)
     return false;
 }
 
-/* Compares the requester's completions with the reference, up to the completion at which the
- * requester gave up, if it had to. Sets the verdict and returns false if they differ. */
+/* Compares the requester's completions with those of the reference. If the requester had to give
+ * up, compares only up to that completion. Sets the verdict and returns false if they differ. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
@@ -302,8 +302,8 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
                   conn->sent.cnt, conn->works.cnt);
         return;
     }
-    /* After a forged packet, no data is compared, because the packet may have changed the memory of
-     * later connections too. */
+    /* After a forged packet, compare no data. The forged packet may have changed memory that later
+     * connections use as well. */
     *bent |= conn->forged != 0;
     *bent |= recorded && conn->moved;
     if (*bent || !check_sent(conn, clean) || !check_received(conn, clean))
@@ -327,7 +327,7 @@ void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *c
         cm_loop_compare(&closed->cm[i], &clean->cm[i]);
 }
 
-/* Adds a verdict to a sum: FAIL outweighs PASS, and PASS outweighs SKIPPED. */
+/* Adds a verdict to a total verdict: FAIL outweighs PASS, and PASS outweighs SKIPPED. */
 static void add_verdict(enum verdict *sum, enum verdict verdict)
 {
     if (verdict == VERDICT_FAIL || (verdict == VERDICT_PASS && *sum == VERDICT_SKIPPED))

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Closed loop: our RNIC replaces both endpoints of each recorded connection. Impairments on a
- * simulated link between them lose, delay and change frames. So one capture is a test for every
- * combination of impairments and seed.
+ * Closed loop: our RNIC replaces both endpoints of each recorded connection. A simulated link
+ * between the endpoints loses, delays and changes frames (impairments). So one capture becomes a
+ * test with any number of impairments and seeds.
  *
  * report/report_loop.c calls these functions:
  *
  *   1. closed_loop_play() without impairments produces the reference.
- *   2. closed_loop_play() with impairments and a seed. It plays one RC direction after the other
- *      on the memory that the previous one left (rc_loop.h), then each CM exchange (cm_loop.h),
- *      then all datagram streams together (dgram_loop.h). Work requests are posted at the
- *      recorded times.
+ *   2. closed_loop_play() with impairments and a seed. It plays one RC direction after the other on
+ *      the memory that the previous one left (rc_loop.h), then each CM exchange (cm_loop.h), then
+ *      all datagram streams together (dgram_loop.h). Work requests are posted at the recorded
+ *      times.
  *   3. closed_loop_compare() compares both plays, closed_loop_verdict() returns the verdict.
  *   4. closed_loop_free() frees each play.
  *
- * A play has no recorded traffic to compare with. Instead two checks are made:
+ * The recorded packets are no reference for a play with impairments. So two other checks are made:
  *
- *   - Each endpoint obeys the rules of rnic/flow: its frames cause no ERROR, given the frames that
- *     reached the endpoint. After a forged packet, ERRORs are only counted: an observer cannot
- *     decide which of two different packets with one PSN was executed.
- *   - Work requests complete in order, with the status and data of the reference. The receives that
- *     completed in the reference complete, and memory ends with equal bytes.
+ *   - Each endpoint obeys the rules of rnic/flow. An observer sees the frames that the endpoint
+ *     sent and received, and must report no ERROR about the endpoint. After a forged packet (a
+ *     changed field with a corrected ICRC), ERRORs are only counted. The observer cannot decide
+ *     which of two different packets with one PSN the endpoint executed.
+ *   - Work requests complete in order, with the status and data of the reference. The same receives
+ *     complete as in the reference, and memory ends with equal bytes.
  *
- * The second check is skipped in two cases: after a forged packet (a field was set and the ICRC
- * corrected), and after a requester gave up because the link lost all its tries. A retransmitted
- * READ may return the data from before or after a later request that changes the data.
+ * The second check is skipped in two cases: after a forged packet, and after a requester gave up
+ * because the link lost all its tries. A retransmitted READ may return other data than the
+ * reference if a later request changes that data.
  *
  * With --side, one endpoint is a recorded peer (recorded_peer.h). It sends the captured frames at
  * their times and does not react to any packet. Only our endpoint is judged. The second check is
@@ -58,11 +59,11 @@ struct rc_loop_result {
     uint64_t *page; /* hash of each page that a request can change, after the last request */
     size_t page_cnt, page_cap;
     uint64_t frames, lost, damaged, forged,
-        repeated;      /* number of frames sent; number of lost, damaged and forged ones among
-                        * them; number of retransmitted requests */
+        repeated;      /* number of frames sent; how many of these were lost, damaged and forged;
+                        * number of requests retransmitted */
     uint32_t errors;   /* number of ERROR findings about both endpoints */
-    uint32_t doubtful; /* number of ERROR findings about an endpoint after a forged packet
-                        * reached it */
+    uint32_t doubtful; /* number of ERROR findings about an endpoint that had received a forged
+                        * packet */
     bool moved; /* a frame was lost, changed or delayed, or a copy of a request found no receive
                  * WQE */
     bool gave_up;
@@ -81,14 +82,14 @@ struct closed_loop {
     uint64_t applied[IMPAIR_RULES_MAX];
 };
 
-/* Endpoints that our RNIC replaces, bits of enum replay_side, and the traffic besides RC that is
- * played. */
+/* Endpoints that our RNIC replaces, bits of enum replay_role, and the traffic to play besides
+ * RC. */
 struct closed_loop_sides {
     unsigned sides;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */
     const struct dgram_streams *streams;  /* datagram streams of the capture, or NULL */
-    const struct rc_requester *post; /* outcomes of the recorded responses; used only if our RNIC
-                                      * is the requester and not the responder */
+    const struct rc_requester *post; /* the fate of each recorded response; used only if our RNIC is
+                                      * the requester and not the responder */
 };
 
 /* File that records the frames (sim_pcap.h), or NULL. */
@@ -100,11 +101,11 @@ int closed_loop_play(struct closed_loop *closed, const struct session *session,
                      uint64_t seed, struct sim_pcap *pcap, struct error *error);
 void closed_loop_free(struct closed_loop *closed);
 
-/* Compares the run with impairments, `closed`, with the run without, `clean`. Sets the verdicts in
+/* Compares a play with impairments, `closed`, with the reference `clean`. Sets the verdicts in
  * `closed`. */
 void closed_loop_compare(struct closed_loop *closed, const struct closed_loop *clean);
 
-/* Returns FAIL if a part of the run failed, else PASS if a part passed, else SKIPPED. */
+/* Returns FAIL if a part of the play failed, else PASS if a part passed, else SKIPPED. */
 enum verdict closed_loop_verdict(const struct closed_loop *closed);
 
 #endif

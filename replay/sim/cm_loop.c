@@ -11,21 +11,22 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Time from the setup of a connection to its disconnect by a program, ns: longer than any
- * retransmission. */
+/* Time from the setup of a connection to the disconnect by a program, ns. The disconnect thus
+ * follows all retransmissions of the setup. */
 #define USE_NS UINT64_C(1000000000000000)
 
 /* Opcode UD SEND Only: MADs are UD datagrams (R168, R221). */
 #define UD_SEND_ONLY 0x64
 
-/* Connection number of an exchange. No rule with conn=N matches this number. */
+/* Connection number of an exchange. Impairment rules with conn=N match RC connections only, so no
+ * rule matches this number. */
 #define NO_CONN 0x80000000u
 
 /* Maximum number of events of one exchange: 16 tries of each message, each duplicated several
  * times. */
 #define EVENTS_MAX 20000u
 
-/* Timeout code and retry count of SIDR, which no SIDR message contains. */
+/* Timeout code and retry count for SIDR. SIDR messages do not contain them. */
 #define SIDR_TIMEOUT 18
 #define SIDR_RETRIES 15
 
@@ -46,7 +47,7 @@ struct cm_loop {
     struct sim_pcap *pcap;
     struct sim_link link;
     struct cm_loop_end end[2]; /* endpoints, indexed by enum cm_role */
-    /* First message of each kind that each endpoint sent in the capture, as available in `has`. */
+    /* First message of each kind that each endpoint sent in the capture; valid if `has` is set. */
     struct roce_cm_msg msg[2][ROCE_CM_CNT];
     bool has[2][ROCE_CM_CNT];
     int disconnector; /* enum cm_role of the end that disconnects first, or -1 */
@@ -171,7 +172,7 @@ static void on_event(struct cm_loop *l, enum cm_role role, const struct rnic_cm_
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* Builds the frame of a MAD, which is a datagram to QP 1. Returns its length. */
+/* Builds the frame of a MAD: a UD datagram to QP 1. Returns its length. */
 static size_t frame_of(struct cm_loop *l, enum cm_role role, const uint8_t mad[ROCE_MAD_SIZE],
                        uint8_t *buf)
 {
@@ -224,8 +225,8 @@ static int send_frame(struct cm_loop *l, enum cm_role role, const uint8_t mad[RO
     return sim_link_send(&l->link, out, role == CM_ACTIVE, 0, l->now);
 }
 
-/* Handles events and sends MADs until both endpoints have no more. Returns 0, or -1 if out of
- * memory. */
+/* Handles the events of both endpoints and sends their MADs, until no more are left. Returns 0, or
+ * -1 if out of memory. */
 static int drain_ends(struct cm_loop *l)
 {
     for (unsigned role = 0; role < 2; role++) {
@@ -319,7 +320,7 @@ static bool open_ends(struct cm_loop *l)
     return l->end[CM_ACTIVE].id && l->end[CM_PASSIVE].listener;
 }
 
-/* Returns whether no recorded program listened for the service (R232). */
+/* Returns whether the capture shows that no recorded program listened for the service (R232). */
 static bool service_missing(const struct cm_loop *l)
 {
     return (l->has[CM_PASSIVE][ROCE_CM_REJ] &&

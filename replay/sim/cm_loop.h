@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Closed loop of a CM exchange: our communication managers replace both endpoints. The programs
- * that use them repeat the actions of the recorded programs: connect with the recorded REQ, accept
- * with the REP or reject, confirm with the RTU, disconnect with the DREQ. SIDR is played in the
- * same way. The link between the two CMs impairs messages by the rules that have dir=cm or no dir=.
+ * Closed loop of a CM exchange: our communication managers replace both endpoints. Two programs use
+ * them and repeat the actions of the recorded programs: connect with the recorded REQ, accept with
+ * the REP or reject, confirm with the RTU, disconnect with the DREQ. SIDR is played in the same
+ * way. The link between the two CMs applies those impairment rules that have dir=cm or no dir=.
  *
  *   1. cm_loop_play() plays one exchange.
  *   2. cm_loop_compare() compares a play with impairments to a play without.
  *
  * Each message must be well formed, both endpoints must stop sending, and the programs must receive
- * the same events as without impairments. The events are not compared after a forged message, nor
- * if the link lost as many frames as the number of tries of a CM (max CM retries of the REQ).
+ * the same events as without impairments. The events are not compared after a forged message. Nor
+ * are they compared if the link lost at least as many frames as a CM has tries (max CM retries of
+ * the REQ).
  */
 #ifndef REPLAY_SIM_CM_LOOP_H
 #define REPLAY_SIM_CM_LOOP_H

@@ -24,7 +24,8 @@ struct dgram_loop {
     struct impair *impair;
     struct sim_pcap *pcap;
     struct sim_link link;
-    struct dgram_receivers *receive;  /* our receivers; NULL if the receivers are not played */
+    struct dgram_receivers *receive;  /* our receivers; NULL if our RNIC does not play the
+                                       * receivers */
     struct dgram_sender_slot *sender; /* one element for each stream */
     uint32_t next; /* index of the next recorded packet, if a recorded peer is the sender */
     rnic_time now;
@@ -60,8 +61,8 @@ bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
 /* ---- frames ------------------------------------------------------------------------------------
  */
 
-/* Impairs a frame and puts it on the link. `stream` is that of its sender, or KEYMAP_NONE for a
- * recorded peer. Returns 0, or -1 if out of memory. */
+/* Impairs a frame and puts it on the link. `stream` is the index of the sender's stream, or
+ * KEYMAP_NONE if a recorded peer sends the frame. Returns 0, or -1 if out of memory. */
 static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const uint8_t *data,
                       size_t len, rnic_time now)
 {
@@ -101,7 +102,8 @@ static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, 
     return send_frame(l, stream, l->play->streams.stream[stream].pkt[at], frame, len, sender->free);
 }
 
-/* Puts the next recorded packet to one of our receivers on the link. */
+/* Returns the time at which the recorded peer sends its next packet to one of our receivers, ns, or
+ * RNIC_NEVER. */
 static rnic_time recorded_time(struct dgram_loop *l)
 {
     const struct dgram_streams *streams = &l->play->streams;
@@ -135,7 +137,8 @@ static int deliver_next(struct dgram_loop *l)
 /* ---- time --------------------------------------------------------------------------------------
  */
 
-/* Returns the sender whose next message is posted first, or NULL. */
+/* Returns the sender whose next message is due first, and sets *at to its time. Returns NULL if no
+ * message is left. */
 static struct dgram_sender_slot *next_sender(struct dgram_loop *l, rnic_time *at)
 {
     struct dgram_sender_slot *next = NULL;
@@ -221,8 +224,8 @@ static int open_ends(struct dgram_loop *l, const struct dgram_sender_sink *sink)
     return 0;
 }
 
-/* Closes a sender. Reports a rule that the sender violated as a difference. Returns 0, or -1 if
- * out of memory. */
+/* Closes a sender. If the sender violated a rule, adds a difference to its stream. Returns 0, or -1
+ * if out of memory. */
 static int close_sender(struct dgram_loop *l, uint32_t idx)
 {
     struct dgram_streams *streams = &l->play->streams;

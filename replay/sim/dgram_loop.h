@@ -10,8 +10,9 @@
  * UC and UD have no acknowledgements, so the specification alone determines the results. A sender
  * sends the recorded messages and completes each immediately (engine/dgram_sender.h). A receiver
  * completes exactly the messages that arrived completely, with their bytes
- * (engine/dgram_receiver.h, engine/dgram_expected.h). After a forged packet, a receiver is not
- * judged until a message begins. A datagram with a forged key is judged.
+ * (engine/dgram_receiver.h, engine/dgram_expected.h). After a forged packet (a changed field with a
+ * corrected ICRC), a receiver is not judged until the next message begins. Exception: a datagram
+ * with a forged key is judged.
  */
 #ifndef REPLAY_SIM_DGRAM_LOOP_H
 #define REPLAY_SIM_DGRAM_LOOP_H
@@ -22,7 +23,7 @@
 
 /* Result of all datagram streams in one play. */
 struct dgram_loop_result {
-    unsigned sides;               /* roles that our RNIC plays, bits of enum replay_side */
+    unsigned sides;               /* roles that our RNIC plays, bits of enum replay_role */
     struct dgram_streams streams; /* copies of the streams, with the differences of the play */
     uint64_t frames, lost, damaged, forged;
 };
@@ -34,7 +35,8 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *
                     unsigned sides, struct impair *impair, struct sim_pcap *pcap);
 void dgram_loop_free(struct dgram_loop_result *play);
 
-/* Returns whether stream `idx` is played: our RNIC has its role, and it carries no CM messages. */
+/* Returns whether stream `idx` is played: our RNIC has one of its roles, and the stream carries no
+ * CM messages. */
 bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx);
 
 #endif

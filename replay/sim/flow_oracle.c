@@ -12,14 +12,15 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct flow_oracle *oracle = user;
     char text[FLOW_ORACLE_TEXT_MAX - 64];
 
-    /* The observer reports a second NAK as WARN only, because a capture may contain a packet
-     * twice. In a simulation it is an error: each packet is fed as often as it was sent. */
+    /* The observer reports a second NAK only as WARN, because a capture may contain one packet
+     * twice. In a simulation, the observer sees each packet exactly as often as it was sent. So a
+     * second NAK is an error here. */
     bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE ||
                  (finding->severity == ROCE_SEV_WARN && oracle->counts_warn &&
                   oracle->counts_warn(oracle->user, finding->rule));
 
-    /* Count only findings about our endpoint. They concern the sender of the current frame or,
-     * at the end, the side of the finding. */
+    /* Count only findings about our endpoint. A finding about the current frame concerns the sender
+     * of that frame. A finding at the end concerns the side that the finding names. */
     if (!proof || (finding->frame == oracle->frame ? !oracle->own : finding->side != oracle->side))
         return;
     if (oracle->ignores && oracle->ignores(oracle->user, finding->rule))
@@ -73,7 +74,7 @@ void flow_oracle_distrust(struct flow_oracle *oracle)
 
 void flow_oracle_finish(struct flow_oracle *oracle)
 {
-    oracle->frame++; /* at the end of the observation, no frame is current */
+    oracle->frame++; /* at the end, no frame is current, so on_finding() uses the side */
     if (oracle->flow)
         roce_flow_finish(oracle->flow);
     roce_flow_del(oracle->flow);

@@ -20,7 +20,7 @@ struct flow_oracle {
     uint32_t frame;
     uint64_t repeated; /* number of requests that the endpoint retransmitted */
     bool own;          /* the endpoint sent the current frame */
-    int side;          /* number of the endpoint in the flow; -1 before its first frame */
+    int side;          /* side of the endpoint in rnic/flow: 0 or 1; -1 before its first frame */
     bool doubt;        /* flow_oracle_distrust() was called */
     uint32_t doubtful; /* number of ERROR findings after flow_oracle_distrust() */
     uint32_t errors;   /* number of counted findings before flow_oracle_distrust() */

@@ -9,18 +9,18 @@
 #include "engine/inject.h"
 #include "engine/rc_post_wr.h"
 
-/* Code of the local ACK timeout of the simulated requester: the recorded code, but at least that of
- * 4.2 ms, which exceeds the delay of a reordered frame. Without a recorded timeout 67 ms, the usual
- * value of programs. */
+/* Code of the local ACK timeout of the simulated requester. TIMEOUT_MIN is 4.2 ms, which exceeds
+ * the delay of a reordered frame; shorter recorded codes are raised to it. TIMEOUT_CODE is 67 ms,
+ * the usual value of programs, used if the capture shows no timeout. */
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 
-/* Number of lost frames remembered. It exceeds the tries of a requester with many packets in
- * flight. */
+/* Number of lost frames remembered. It is larger than the number of frames that a requester sends
+ * in all its tries, even with many packets in flight. */
 #define LOST_MAX 1024u
 
-/* Limit of the events of a connection, as a factor of its PSNs and as a minimum. A connection
- * with more events never ends. */
+/* Limit of the events of a connection: EVENTS_A_PSN for each PSN, at least EVENTS_MIN. A connection
+ * with more events is treated as endless. */
 #define EVENTS_A_PSN 1000u
 #define EVENTS_MIN   (UINT64_C(1) << 20)
 
@@ -37,7 +37,8 @@ struct rc_loop {
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
-    int64_t near; /* latest relative PSN, from which the next relative PSN is computed */
+    int64_t near; /* latest relative PSN; the relative PSN of the next packet is the one nearest to
+                   * it */
     struct posted_wr *posted;
     size_t posted_cnt;
     bool full; /* the send queue was full, and no work request has completed since */
@@ -74,8 +75,8 @@ static const char *open_ends(struct rc_loop *l)
         .max_recv_sge = 1,
         .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
         .max_send_sge = 1,
-        /* Use the largest window that R060 allows with a recorded peer: its responses arrive at
-         * their recorded times, even if our requester sends late. */
+        /* With a recorded peer, use the largest window that R060 allows. The recorded responses
+         * arrive at their recorded times, even if our requester sends late. */
         .window = l->sides == REPLAY_BOTH ? 0 : UINT32_C(1) << 23};
     uint8_t to[6], from[6];
     struct roce_pkt pkt;
@@ -137,9 +138,9 @@ static int post_due(struct rc_loop *l)
 /* ---- completions -------------------------------------------------------------------------------
  */
 
-/* Returns whether the requester had to give up at PSN `rel`: the link lost all its tries, or the
- * NAK of a responder in the error state. A NAK that overtakes an earlier response counts as lost
- * (R139, R140). */
+/* Returns whether the requester had to give up at PSN `rel`. This is so if the link lost all its
+ * tries, or if it lost the NAK of a responder that is now in the error state. A NAK that overtakes
+ * an earlier response counts as lost (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
@@ -191,7 +192,8 @@ static bool is_request(const uint8_t *data, size_t len, struct roce_pkt *pkt)
            roce_opcode_is_request(pkt->op);
 }
 
-/* Impairs the next frame of a host and puts it on the link. Returns 0, or -1 if out of memory. */
+/* Impairs one frame that a host sends, and puts it on the link. Returns 0, or -1 if out of
+ * memory. */
 static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *data, size_t len)
 {
     bool asks = host == &l->requester;
@@ -214,7 +216,8 @@ static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *d
                       (out->copies > 1 && l->setup->rnr_naks > 0);
     flow_oracle_feed(&host->oracle, true, data, len, l->now);
     if (asks) {
-        /* Record the frame as it was sent. A packet comment names its impairments. */
+        /* Record the requester's frame as it was before impairments. Its packet comment names the
+         * impairments. */
         sim_pcap_write(l->pcap, l->now, data, len, out->note);
         out->note[0] = '\0';
     }

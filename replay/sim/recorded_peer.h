@@ -15,8 +15,8 @@
 
 struct recorded_peer_frame {
     uint32_t step; /* event whose frame is sent */
-    uint32_t when; /* event at which the frame is sent; differs from `step` for a request
-                    * executed before its capture */
+    uint32_t when; /* event at whose time the frame is sent. It differs from `step` if the responder
+                    * executed the request before the request was captured */
     size_t order;
 };
 
@@ -28,9 +28,10 @@ struct recorded_peer {
     size_t next;
 };
 
-/* Lists the requests that reached the recorded responder. If `fate` is not NULL, lists the
- * responses that the recorded requester accepted (`fate` has the enum resp_outcome of each
- * event). Returns 0, or -1 if out of memory. Call recorded_peer_free() in both cases. */
+/* Lists the frames to send. If `fate` is NULL, they are the requests that reached the recorded
+ * responder. Otherwise they are the responses that the recorded requester accepted; `fate` has the
+ * enum resp_outcome of each event. Returns 0, or -1 if out of memory. Call recorded_peer_free() in
+ * both cases. */
 int recorded_peer_init(struct recorded_peer *recorded, const struct inferred_setup *setup,
                        const uint8_t *fate);
 void recorded_peer_free(struct recorded_peer *recorded);

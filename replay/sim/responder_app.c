@@ -6,7 +6,8 @@
 #include "engine/rc_responder_app.h"
 #include "infer/request_table.h"
 
-/* Counts for each message the captured tries that found no receive WQE. */
+/* Counts for each message how often the requester sent it, in the capture, while no receive WQE was
+ * posted. */
 static void count_starved(struct responder_app *app)
 {
     const struct inferred_setup *s = app->setup;
@@ -60,7 +61,7 @@ static struct responder_app_srq *find_srq(const struct responder_app *app, uint3
  * memory. */
 static int open_srqs(struct responder_app *app)
 {
-    /* A receive WQE is posted only when the SRQ has none, so a few entries are enough. */
+    /* Two or more receive WQEs are never posted at a time, so a few entries are enough. */
     struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .cq = app->host->cq};
     int rc = rnic_xrcd_new(app->host->rnic, &app->xrcd);
 
@@ -136,7 +137,7 @@ static void post_recv(struct responder_app *app, struct responder_app_srq *srq, 
         srq->spare++;
 }
 
-/* Posts a receive WQE for a request that consumes one, unless the recorded request found no
+/* Posts a receive WQE for a request that consumes one. Posts none if the recorded request found no
  * receive WQE. */
 static void offer_recv(struct responder_app *app, const struct app_request *request,
                        const struct pkt_event *event, uint32_t posted)
@@ -179,22 +180,22 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     if (!region)
         return 0;
     if (event && event->rkey_invalid) {
-        /* If a SEND invalidated the R_Key, our RNIC refuses the request by itself. Otherwise the
-         * simulated program deregisters the region first. */
+        /* If a SEND has invalidated the R_Key, our RNIC refuses the request without help. Otherwise
+         * the simulated program must deregister the region first. */
         if (app->invalidated[region - app->memory->region])
             return 0;
         shadow_deregister(region);
         request->withdrawn = region;
     } else if (app->invalidated[region - app->memory->region]) {
-        /* A request uses the R_Key after its invalidation, so the recorded program registered it
-         * again. */
+        /* The capture shows a request that uses the R_Key after its invalidation. So the recorded
+         * program must have registered the region again. */
         shadow_deregister(region);
         app->invalidated[region - app->memory->region] = 0;
     }
     return request->withdrawn || shadow_register(region, app->host->pd) == 0 ? 0 : -1;
 }
 
-/* Marks the pages that an executed request changed as touched. */
+/* Marks as touched the pages that an executed request changed. */
 static void mark_pages_touched(struct responder_app *app, const struct request_pkt *e)
 {
     struct shadow_region *region = shadow_find(app->memory, e->rkey);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responder's application in a closed loop: repeats the actions of the recorded responder's program
- * that the capture shows. It registers the regions, and posts a receive WQE when a request needs
- * one. It leaves a request without a receive WQE as often as in the capture. It deregisters R_Keys
- * and registers them again.
+ * Responder's application in a closed loop: repeats those actions of the recorded responder's
+ * program that the capture shows. It registers the regions, deregisters R_Keys and registers them
+ * again. It posts a receive WQE when a request needs one. If the capture has RNR NAKs, the
+ * application lets a request find no receive WQE as often as in the capture.
  *
  * rc_loop.c calls these functions:
  *
@@ -33,14 +33,14 @@ struct responder_app {
     const struct inferred_setup *setup;
     struct shadow_memory *memory;
     struct sim_host *host;
-    uint32_t *starve;     /* for each work request: number of further tries that must find no
+    uint32_t *starve;     /* for each work request: number of its next tries that must find no
                            * receive WQE */
     uint8_t *invalidated; /* for each region: a SEND invalidated its R_Key */
     uint8_t *recv_buf;
     uint32_t recv_key;
     uint32_t recv_cnt;
     struct rnic_xrcd *xrcd; /* XRC domain, only for XRC */
-    struct keymap srqns;    /* SRQ numbers; the SRQ with number i of the map is srq[i] */
+    struct keymap srqns;    /* SRQ numbers; the SRQ with key i of the map is srq[i] */
     struct responder_app_srq *srq;
     size_t srq_cap;
 };
@@ -48,11 +48,11 @@ struct responder_app {
 /* State of a request during its delivery to the RNIC. */
 struct app_request {
     const struct roce_pkt *pkt;
-    int64_t rel;                     /* PSN of the request, relative */
+    int64_t rel;                     /* relative PSN of the request */
     uint32_t epsn;                   /* PSN that our responder expected before the request */
     struct responder_app_srq *srq;   /* SRQ of an XRC request, or NULL */
-    struct shadow_region *withdrawn; /* region whose R_Key is deregistered for the request, or
-                                      * NULL */
+    struct shadow_region *withdrawn; /* region that is deregistered while this request is delivered,
+                                      * or NULL */
 };
 
 /* Initializes the application. Returns 0, or -1 if out of memory. Call responder_app_free() in
@@ -65,8 +65,7 @@ void responder_app_free(struct responder_app *app);
  * reason of the failure. */
 const char *responder_app_open(struct responder_app *app, const struct rnic_qp_attr *common);
 
-/* Call before and after the request is passed to the RNIC. Both return 0, or -1 if out of
- * memory. */
+/* Call before and after passing a request to the RNIC. Both return 0, or -1 if out of memory. */
 int responder_app_before_request(struct responder_app *app, struct app_request *request);
 int responder_app_after_request(struct responder_app *app, const struct app_request *request);
 

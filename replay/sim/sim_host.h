@@ -4,7 +4,8 @@
  * again, and the oracle that judges its frames.
  *
  *   1. sim_host_open() creates the RNIC, sim_host_connect() its QP.
- *   2. sim_host_next() returns the time of its next event; sim_host_expire() runs its timers.
+ *   2. sim_host_next() returns the time of the host's next event; sim_host_expire() runs the timers
+ *      of the RNIC.
  *   3. sim_host_close() frees the RNIC. The results of the oracle stay readable.
  *
  * A struct of zeros is a closed host.
@@ -18,7 +19,8 @@
 /* Start of virtual time, ns. */
 #define SIM_TIME_BASE UINT64_C(1000000000)
 
-/* Time to send one frame, ns: 4 KiB at 160 Gbit/s. It limits the number of frames on the link. */
+/* Time to send one frame, ns: 4 KiB at 160 Gbit/s. This time limits the number of frames on the
+ * link. */
 #define SIM_HOST_TX_NS UINT64_C(200)
 
 struct sim_host {
@@ -45,7 +47,7 @@ const char *sim_host_connect(struct sim_host *host, struct rnic_qp_init *init,
 /* Ends the oracle's observation and frees the RNIC. */
 void sim_host_close(struct sim_host *host);
 
-/* Returns the number of frames that reached the RNIC but no QP. */
+/* Returns the number of frames that the RNIC received but passed to no QP. */
 uint64_t sim_host_ignored(const struct sim_host *host);
 
 /* Returns the time of the host's next event, ns. */

@@ -25,7 +25,8 @@ struct sim_link_frame {
     struct delay_entry entry; /* must be the first member, because the delay line returns its
                                * address */
     bool to_responder;
-    bool forged;   /* a receiver accepts the frame as a packet that no endpoint sent */
+    bool forged;   /* an impairment changed the frame and corrected the ICRC, so a receiver accepts
+                    * a packet that no endpoint sent */
     uint32_t mark; /* number that the sender assigned to the frame */
     size_t len;
     char note[IMPAIR_NOTE_MAX]; /* names of the impairment rules that were applied, or "" */

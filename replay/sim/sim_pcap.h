@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Recording of a closed loop as pcapng, captured at the requester: the frames that the requester
- * sent, before the link impaired them, and the frames that reached it. A packet comment names the
- * impairments of a frame. `rocedrill check` and `rocedrill replay` can read the file.
+ * Recording of a closed loop as pcapng. The capture point is the requester: the file has the frames
+ * that the requester sent, before the link impaired them, and the frames that reached the
+ * requester. A packet comment names the impairments of a frame. `rocedrill check` and `rocedrill
+ * replay` can read the file.
  *
  *   1. sim_pcap_open()
  *   2. sim_pcap_next_conn() before each connection, then sim_pcap_write() for its frames

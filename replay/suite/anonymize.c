@@ -14,7 +14,8 @@
 #define IP4_OPT_OFF 20u
 #define IP4_NOP     1u /* RFC 791: option 1 is no operation */
 
-/* Room for addresses in 192.0.2.0/24 (RFC 5737), then in 198.18.0.0/15 (RFC 2544). */
+/* Number of new IPv4 addresses: first those in 192.0.2.0/24 (RFC 5737), then those in 198.18.0.0/15
+ * (RFC 2544). */
 #define TEST_NET_LAST 254u
 #define BENCH_NET_CNT (1u << 17)
 
@@ -39,7 +40,8 @@ void anonymizer_free(struct anonymizer *a)
 /* ---- addresses ---------------------------------------------------------------------------------
  */
 
-/* Returns the number of an address, from 1, or 0 if out of memory. */
+/* Returns the number of an address, counted from 1 in the order of first use, or 0 if out of
+ * memory. */
 static uint32_t number_of(struct keymap *map, const void *addr)
 {
     uint32_t at = keymap_add(map, addr);
@@ -157,8 +159,8 @@ bool anonymize_knows(const struct roce_pkt *pkt)
     return pkt->bth.dest_qp != ROCE_QP_GSI || roce_cm_msg_of_pkt(&msg, pkt) == 0;
 }
 
-/* Masks the private data after the RDMA-IP header, up to its last byte that is not zero. No field
- * contains its length. */
+/* Masks the private data after the RDMA-IP header. No field contains the length of private data, so
+ * masks up to the last byte that is not zero. */
 static void mask_private(struct anonymizer *a, const struct roce_cm_msg *msg, uint8_t *p,
                          uint32_t len)
 {
@@ -227,7 +229,8 @@ struct sums {
     uint32_t ip4, udp;
 };
 
-/* The UDP checksum also covers the addresses (RFC 768, RFC 8200 8.1). */
+/* Returns the sums over the data that the checksums cover, not complemented. The UDP checksum also
+ * covers the IP addresses (RFC 768, RFC 8200 8.1). */
 static struct sums sums_of(const struct roce_pkt *pkt, const uint8_t *frame)
 {
     const uint8_t *ip4 = frame + pkt->off[ROCE_HDR_IP4], *ip6 = frame + pkt->off[ROCE_HDR_IP6];
@@ -302,7 +305,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     whole &= pkt.end_off <= cap_len;
     sealed = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_UNVERIFIED;
     if (a->trace->pkt[idx].icrc_fixed)
-        pkt.icrc = icrc; /* a known deviation of the peer: the ICRC becomes correct */
+        pkt.icrc = icrc; /* the ICRC was wrong because of a known deviation of the peer; the written
+                          * ICRC becomes correct */
     before = whole ? sums_of(&pkt, frame) : (struct sums){0};
     if (!change_cm(a, &pkt, frame) || (a->addresses && (!change_link(a, link, frame, cap_len) ||
                                                         !change_network(a, &pkt, frame))))

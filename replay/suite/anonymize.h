@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Anonymize: removes from frames everything that identifies their owner. Each address is
- * always replaced by one other address: MAC addresses by 02:00:00:00:00:N, IPv4 addresses
- * by 192.0.2.N and then 198.18.0.0/15. IPv6 addresses and GIDs become 2001:db8::N, or fe80::N if
- * they are link-local; GUIDs become 02:00..N. Addresses in messages of the connection manager
- * are replaced too. Multicast groups and zero addresses stay. Payload, immediate data and
- * private data are masked (payload_mask.h). An ICRC or an IPv4 or UDP checksum that was right is
- * right again afterwards; a wrong one stays as wrong as before.
+ * Anonymize: removes from frames everything that identifies their owner.
+ *
+ * Each address is replaced by another address, always the same one. MAC addresses become
+ * 02:00:00:00:00:N. IPv4 addresses become 192.0.2.N, or, when these are used up, addresses in
+ * 198.18.0.0/15. IPv6 addresses and GIDs become 2001:db8::N, or fe80::N if they are link-local.
+ * GUIDs become 02:00..N. The same is done with addresses in messages of the connection manager.
+ * Multicast groups and zero addresses stay.
+ *
+ * Payload, immediate data and private data are masked (payload_mask.h). ICRCs and IPv4 and UDP
+ * checksums are updated: a correct one stays correct, and a wrong one stays wrong.
  *
  * Not changed: times, ports, identifications, QPNs, PSNs, keys, memory addresses, service ids.
  */
@@ -33,8 +36,8 @@ void anonymizer_free(struct anonymizer *anonymizer);
 int anonymize(struct anonymizer *anonymizer, uint32_t pkt, enum roce_link link, uint8_t *frame,
               uint32_t cap_len, uint32_t wire_len);
 
-/* Returns whether a packet may be kept. Of the datagrams to QP 1, only messages of the connection
- * manager may be kept, because the contents of others are unknown. */
+/* Returns whether a packet may be kept in an anonymized capture. Datagrams to QP 1 may be kept only
+ * if they are messages of the connection manager, because the contents of others are unknown. */
 bool anonymize_knows(const struct roce_pkt *pkt);
 
 #endif

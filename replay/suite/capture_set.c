@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include "base/error.h"
 
-/* Limit of nested folders. It ends the search if a link leads back to a parent folder. */
+/* Limit of nested folders. The limit ends the search if a symbolic link leads back to a parent
+ * folder. */
 #define DEPTH_MAX 16u
 
 static bool ends_with(const char *name, size_t *len, const char *ending)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Capture set: the captures that a command works on, named one by one or as folders. A folder
- * adds all its captures, also those of its subfolders, in the order of their paths; the ending
- * of a file name shows that the file is a capture. The folder's manifest.tsv (manifest.h) has
- * the expected result of each capture.
+ * Capture set: the captures that a command works on. The user names single captures or folders. A
+ * folder adds all its captures, also those of its subfolders, in the order of their paths. A file
+ * is a capture if its name has the ending of one (is_capture_name()). The folder's manifest.tsv
+ * (manifest.h) has the expected result of each capture.
  */
 #ifndef REPLAY_SUITE_CAPTURE_SET_H
 #define REPLAY_SUITE_CAPTURE_SET_H
@@ -14,9 +14,10 @@
 
 struct capture_item {
     char *path; /* path to open; "-" is standard input */
-    char *peer; /* peer of the manifest, or NULL */
+    char *peer; /* peer that the manifest names, or NULL */
     enum outcome expected;
-    size_t position; /* number in the list of all captures, before capture_set_shard() */
+    size_t position; /* number of the capture in the list of all captures, before
+                      * capture_set_shard(), from 0 */
 };
 
 struct capture_set {
@@ -27,8 +28,8 @@ struct capture_set {
 };
 
 /* Adds a capture, "-", or all captures of a folder, without opening the files. Returns 0, or -1 and
- * an error: a folder that cannot be read or has no capture, or a manifest that is malformed or
- * names a missing capture. Call capture_set_free() in both cases. */
+ * an error. It is an error if a folder cannot be read or has no capture, or if a manifest is
+ * malformed or names a missing capture. Call capture_set_free() in both cases. */
 int capture_set_add(struct capture_set *captures, const char *path, struct error *error);
 
 /* Keeps the captures of one shard. Does nothing if shard->count is 0. Returns 0, or -1 and an

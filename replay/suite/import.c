@@ -19,7 +19,8 @@ static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
                                         [VERDICT_FAIL] = OUTCOME_FAIL,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
-/* Sets the name to the last part of the path, without the file endings of captures. */
+/* Sets the name of the new capture to the last part of the path, without the file endings of
+ * captures. */
 static int name_of(const char *path, struct import_result *added, struct error *error)
 {
     static const char *const endings[] = {".gz", ".zst", ".pcap", ".pcapng", ".cap", ".erf"};
@@ -78,7 +79,7 @@ static int copy_frame(struct import_copy *c, uint32_t idx, const struct captured
         return 0;
     }
     rc = 0;
-    /* Removes the tunnel headers of a packet in a tunnel. */
+    /* Remove the tunnel headers of a packet in a tunnel. */
     out.cap_len = pkt.cap_len;
     out.wire_len = pkt.wire_len;
     data = malloc(out.cap_len + 1);
@@ -190,8 +191,8 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
     return rc;
 }
 
-/* Replays the original capture, selects the packets and stores the verdict that the imported part
- * must have. */
+/* Replays the original capture and selects the packets to import. Stores the verdict that a replay
+ * of the imported part must have. */
 static int import_packets(const char *path, const struct import_options *options,
                           struct suite_folder *folder, struct import_result *added,
                           struct error *error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Import: adds a capture, or the interesting part of it, to a folder of regression tests for
- * `rocedrill replay FOLDER`. The capture becomes captures/NAME.pcap, with its golden outputs
- * beside it and a row in manifest.tsv.
+ * Import: adds a capture, or the packets of some of its connections, to a folder of regression
+ * tests for `rocedrill replay FOLDER`. Writes captures/NAME.pcap, its golden outputs (expected
+ * outputs of this program) next to it, and a row in manifest.tsv.
  */
 #ifndef REPLAY_SUITE_IMPORT_H
 #define REPLAY_SUITE_IMPORT_H
@@ -13,7 +13,7 @@
 
 struct import_options {
     const char *folder;
-    const char *name;  /* file name without ending; NULL uses that of the capture */
+    const char *name;  /* file name without ending; NULL: the name of the capture */
     const char *peer;  /* recorded implementation, or NULL */
     const char *shows; /* description of the capture for the manifest, or NULL */
     bool addresses;    /* anonymize addresses */

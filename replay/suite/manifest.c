@@ -80,8 +80,8 @@ static int read_header(struct layout *layout, const char *line, const char *path
     return 0;
 }
 
-/* Returns the outcome of a word, CRASHED if it has none. Accepts the former words "holds" and
- * "differs", and any case. */
+/* Returns the outcome that a word means, or OUTCOME_CRASHED for an unknown word. An empty word
+ * means PASS. Accepts the former words "holds" and "differs". Ignores case. */
 static enum outcome outcome_of_word(const char *word)
 {
     int i = 0;

@@ -4,11 +4,11 @@
  * capture. Fields are separated by tabs. The first line names the columns, in any order. Unknown
  * columns are ignored.
  *
- *   file     path of the capture, from the folder of the manifest, or the last part of that path if
- *            no other capture has it
- *   peer     implementation that was recorded; its known deviations do not fail, if there is a
- *            profile of that name
- *   replay   expected verdict: PASS (the default), FAIL, SKIPPED or UNUSABLE
+ * - file: path of the capture, relative to the folder of the manifest. The last part of that path
+ *   is enough if no other capture has the same last part.
+ * - peer: implementation that was recorded. If there is a profile of that name, the known
+ *   deviations of this implementation do not fail the replay.
+ * - replay: expected verdict: PASS (the default), FAIL, SKIPPED or UNUSABLE
  *
  * Empty lines and lines that begin with # are ignored.
  */

@@ -60,8 +60,8 @@ struct atomic_word {
     uint64_t word;
 };
 
-/* Stores the words that an atomic accesses: two words if the address is not aligned, which a
- * responder refuses. */
+/* Stores the 8-byte words that an atomic accesses. An unaligned address, which a responder refuses,
+ * is in two words. */
 static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 {
     struct atomic_word first = {device, va / 8}, last = {device, (va + 7) / 8};
@@ -72,7 +72,8 @@ static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
                : 0;
 }
 
-/* Finds the memory address of the payload of one packet, if the payload is in memory. */
+/* Finds the memory address from which a packet's payload was read, or to which it was written, if
+ * there is one. */
 static int find_place(struct payload_masks *m, const struct rc_direction *dir, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;

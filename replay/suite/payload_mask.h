@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Payload mask: combines every payload byte of a capture with a secret byte. Then nobody can read
- * the payload, but a replay has the same result. A byte of memory has one mask at all times, for
- * every connection and R_Key. A retransmitted packet has the masks of the original. Words that
+ * Payload mask: combines every payload byte of a capture with a secret byte, its mask. The payload
+ * is then unreadable, but a replay has the same result. A byte of memory always has the same mask,
+ * for every connection and R_Key. A retransmitted packet has the masks of the original. Words that
  * atomics use are not masked, because a replay computes with their values.
  *
- * Masks are computed by SipHash-2-4 (Aumasson, Bernstein 2012) with a key that is discarded. All
- * values of one place have one mask. So one known value reveals all other values of that place.
+ * SipHash-2-4 (Aumasson, Bernstein 2012) computes the masks, with a key that is discarded. All
+ * values that one byte of memory has at different times share one mask. So a reader who knows one
+ * of these values can compute all the others.
  */
 #ifndef REPLAY_SUITE_PAYLOAD_MASK_H
 #define REPLAY_SUITE_PAYLOAD_MASK_H
 
 #include "engine/rc_responder.h"
 
-/* The destination or the source of a packet's payload. */
+/* Destination or source of a packet's payload: memory, or only the packet. */
 struct masked_place {
     bool memory;
     uint32_t device; /* index into session.host */
@@ -27,8 +28,8 @@ struct payload_masks {
     struct keymap counters;     /* words that atomics use: host and address / 8 */
 };
 
-/* Computes the places and chooses a random key. Returns 0, or -1 if there is no memory or no
- * randomness. Call payload_masks_free() in both cases. */
+/* Finds the place of each payload and chooses a random key. Returns 0, or -1 if out of memory or if
+ * the system provides no random bytes. Call payload_masks_free() in both cases. */
 int payload_masks_make(struct payload_masks *masks, const struct session *session);
 void payload_masks_free(struct payload_masks *masks);
 

@@ -8,7 +8,7 @@
 #include "report/report_exchange.h"
 #include "report/verdict.h"
 
-/* The two QPs of a connection; the QP of the requester of this direction is first. */
+/* The two QPs of a connection. First is the QP that is the requester of the direction at hand. */
 struct qp_pair {
     const uint8_t *addr[2];
     uint32_t qpn[2];
@@ -29,7 +29,7 @@ static bool same_end(const struct qp_pair *a, unsigned i, const struct qp_pair *
     return a->qpn[i] == b->qpn[k] && memcmp(a->addr[i], b->addr[k], 16) == 0;
 }
 
-/* Returns whether two pairs are one connection, in either direction. */
+/* Returns whether two pairs are the same connection. The order of the QPs does not matter. */
 static bool same_pair(const struct qp_pair *a, const struct qp_pair *b)
 {
     return (same_end(a, 0, b, 0) && same_end(a, 1, b, 1)) ||
@@ -63,8 +63,8 @@ static bool is_between_ends(const struct selection *s, const struct replay *r, u
     return false;
 }
 
-/* Returns whether a CM exchange establishes a selected connection: its REQ or REP has the QPN of
- * its end. */
+/* Returns whether a CM exchange sets up a selected connection. Its REQ or its REP then contains the
+ * QPN of a QP of the connection. */
 static bool sets_up_selected(const struct selection *s, const struct replay *r,
                              const struct cm_exchange *x)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Select packets: chooses the packets of a replayed capture that are imported into a folder of
- * captures. Either all RoCE packets are chosen, or the packets of selected connections. The
- * latter include the CM exchanges that established and released these connections, and the CNPs
- * between their QPs.
+ * Select packets: chooses the packets of a replayed capture that `rocedrill import` copies. These
+ * are either all RoCE packets, or the packets of selected connections. The packets of a connection
+ * include the CM exchanges that established and released it, and the CNPs between its QPs.
  */
 #ifndef REPLAY_SUITE_SELECT_PACKETS_H
 #define REPLAY_SUITE_SELECT_PACKETS_H
@@ -15,20 +14,20 @@
 #define SELECT_MAX 64u
 
 struct selection {
-    uint32_t want[SELECT_MAX]; /* numbers of the selected connections, as in the report; empty:
-                                * selection_make() chooses */
+    uint32_t want[SELECT_MAX]; /* numbers of the connections that the user selected, as in the
+                                * report; empty: selection_make() chooses */
     size_t want_cnt;
     bool all;            /* choose every RoCE packet */
     uint8_t *keep;       /* for each packet of the trace: whether it is chosen */
     size_t cnt;          /* number of packets chosen */
     uint8_t *run;        /* for each direction of the session: whether it is chosen */
-    enum verdict expect; /* verdict of the chosen parts in the replay of the whole capture */
+    enum verdict expect; /* verdict of the chosen connections in the replay of the whole capture */
 };
 
 /*
- * Chooses the packets. If `want` is empty, chooses the first connection with a difference, or
- * all connections if none has one. Returns 0, or -1 and an error: no such connection, or out of
- * memory. Call selection_free() in both cases.
+ * Chooses the packets. If `want` is empty, chooses the first connection with a difference, or all
+ * connections if none has a difference. Returns 0, or -1 and an error: no such connection, or out
+ * of memory. Call selection_free() in both cases.
  */
 int selection_make(struct selection *selection, const struct replay *replay, struct error *error);
 void selection_free(struct selection *selection);

@@ -133,8 +133,8 @@ static void put_diff(FILE *out, const json_t *diff)
         fprintf(out, " [%s]", text_of_member(diff, "rule"));
 }
 
-/* Writes each difference of the connection or stream `what` as a failure, and known deviations as
- * text. */
+/* Writes the differences of a connection or stream; `what` is the JSON member that numbers it. A
+ * difference becomes a failure, a known deviation becomes text. */
 static void put_diffs(FILE *out, const struct job *job, const char *what, size_t idx)
 {
     const json_t *diffs = json_object_get(job->json, "differences"), *diff;

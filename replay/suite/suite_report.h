@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Suite report: the result of the replay of many captures. A summary is printed first, then the
- * captures with an unexpected result. There is a JUnit and a JSON form too.
+ * Suite report: the result of the replay of many captures, as text, JUnit or JSON. The text is a
+ * summary, then the captures with an unexpected result.
  */
 #ifndef REPLAY_SUITE_SUITE_REPORT_H
 #define REPLAY_SUITE_SUITE_REPORT_H
@@ -21,9 +21,9 @@ struct suite_totals {
 
 void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
-/* Returns the exit status: 0 if every outcome was expected, 1 if a capture unexpectedly differs or
- * unexpectedly does not differ. Returns 2 if a capture unexpectedly could not be used, had nothing
- * to replay, or crashed. */
+/* Returns the exit status. 0: every outcome was expected. 1: a capture differs or does not differ,
+ * against its expected outcome. 2: a capture could not be used, had nothing to replay, or crashed,
+ * and this was not expected. */
 int suite_status(const struct suite_totals *totals);
 
 /* Prints the text report. `all`: includes the reports of all captures, not only of those with an
@@ -39,13 +39,15 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
  * memory. */
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
-/* How a single run prints the text report of a suite. */
+/* How a run prints the text report of a suite; `rocedrill merge` uses the same form. */
 struct suite_text {
-    bool folder;  /* suite_text(); otherwise the text of each capture, one after the other */
+    bool folder;  /* print suite_text(); otherwise print the text of each capture, one after the
+                   * other */
     bool verbose; /* the texts of all captures */
 };
 
-/* Adds to suite_json() of a shard what a merge needs. */
+/* Adds to suite_json() of a shard (a part of the captures) the data that `rocedrill merge`
+ * needs. */
 void suite_json_shard(json_t *all, const struct shard *shard, const struct job *jobs,
                       struct suite_text how);
 

@@ -24,8 +24,8 @@ int suite_file_open(struct suite_file *file, const char *path, struct error *err
     return 0;
 }
 
-/* Returns the LINKTYPE_ number of libpcap for a link layer, or -1 if frames of it cannot be
- * written. */
+/* Returns the LINKTYPE_ number of libpcap for a link layer, or -1 if this program cannot write such
+ * frames. */
 static int dlt_of(enum roce_link link)
 {
     switch (link) {
@@ -65,8 +65,8 @@ int suite_file_write(struct suite_file *file, enum roce_link link, const struct 
                          "%s: frames of several link layers: a pcap file can contain only one",
                          file->path);
     hdr.ts.tv_sec = (time_t)(frame->time / 1000000000);
-    hdr.ts.tv_usec = (suseconds_t)(frame->time % 1000000000); /* tv_usec contains nanoseconds in
-                                                               * this file format */
+    hdr.ts.tv_usec = (suseconds_t)(frame->time % 1000000000); /* in a file with nanoseconds, tv_usec
+                                                               * contains nanoseconds */
     pcap_dump((u_char *)file->out, &hdr, data);
     return 0;
 }
@@ -216,7 +216,8 @@ int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *
 /* ---- the manifest ------------------------------------------------------------------------------
  */
 
-/* Writes a row with the columns in the first line of the manifest. Unknown columns are empty. */
+/* Writes a row of the manifest. `header` is the first line of the manifest, which names the
+ * columns. Columns that this program does not know are left empty. */
 static void write_row(FILE *out, const char *header, const struct suite_folder *f,
                       const struct suite_row *row)
 {

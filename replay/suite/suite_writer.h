@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Suite writer: writes a capture and its golden outputs into a folder of captures. All files are
- * first written to a temporary folder beside captures/ and moved to their places at the end. So
- * a failure leaves no file behind.
+ * Suite writer: writes a capture and its golden outputs (expected outputs of this program) into a
+ * folder of captures. All files are first written to a temporary folder and moved to their places
+ * at the end. So a failure leaves no file behind.
  */
 #ifndef REPLAY_SUITE_SUITE_WRITER_H
 #define REPLAY_SUITE_SUITE_WRITER_H
@@ -29,8 +29,8 @@ struct suite_frame {
 
 int suite_file_open(struct suite_file *file, const char *path, struct error *error);
 
-/* Writes a frame. Returns 0, or -1 and an error. A link layer that differs from that of earlier
- * frames is an error. */
+/* Writes a frame. Returns 0, or -1 and an error. All frames of a file must have the same link
+ * layer. */
 int suite_file_write(struct suite_file *file, enum roce_link link, const struct suite_frame *frame,
                      const uint8_t *data, struct error *error);
 
@@ -45,7 +45,7 @@ struct suite_folder {
     char path[1024];
     char name[128];
     char work[1100];    /* temporary folder; "" after its removal */
-    char capture[1300]; /* path where the caller writes the capture */
+    char capture[1300]; /* path at which the caller writes the capture */
 };
 
 struct suite_row {

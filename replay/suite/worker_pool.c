@@ -43,7 +43,8 @@ static json_t *fault_json(const char *file, const char *text)
                      "error", json_lossy_string(text));
 }
 
-/* A closed loop has no recorded traffic from which it could differ. */
+/* Returns the expected outcome of a job. In a closed loop there are no recorded packets to differ
+ * from, so FAIL is never expected. */
 static enum outcome expected_of(const struct job *job, const struct job_options *options)
 {
     if (!options->closed || job->item->expected == OUTCOME_UNUSABLE)
@@ -278,8 +279,8 @@ static size_t wait_for_workers(struct job_batch *batch, const struct job_options
     do {
         pid = waitpid(-1, &status, 0);
     } while (pid < 0 && errno == EINTR);
-    /* If there is no process to wait for, another part of the program has already collected its
-     * exit status. */
+    /* waitpid() fails if there is no process left to wait for: another part of the program has
+     * already collected the exit status. So end all remaining jobs. */
     for (size_t i = 0; i < batch->queue.cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
             collect_result(&batch->jobs[i], &workers[i], pid < 0 ? -1 : status);

@@ -14,7 +14,7 @@
 
 struct job_options {
     const char *peer; /* peer of all captures; NULL uses the peer of the manifest */
-    unsigned sides;   /* sides that our RNIC replaces, of enum replay_side; 0 is both */
+    unsigned sides;   /* sides that our RNIC replaces, bits of enum replay_role; 0: both sides */
     bool strict;
     const char *dump_path;             /* file for the inferred setup, or NULL */
     const struct narrow *narrow;       /* selected frames (capture/narrow.h); NULL: all */
@@ -52,9 +52,10 @@ struct job_watcher {
 };
 
 /*
- * Replays all captures, `at_a_time` >= 1 at once. With 1, replays them in this process. *out
- * receives one job for each capture, in their order; free them with jobs_free(). Returns 0, or -1
- * and an error if a process cannot be started or if out of memory.
+ * Replays all captures. `at_a_time` (at least 1) is the number of processes that run at the same
+ * time. If it is 1, replays the captures in this process. *out receives one job for each capture,
+ * in the order of the captures; free the jobs with jobs_free(). Returns 0, or -1 and an error if a
+ * process cannot be started or if out of memory.
  */
 int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
                     const struct job_options *options, const struct job_watcher *watcher,

@@ -76,9 +76,9 @@ static struct cm_exchange *new_exchange(struct cm_exchanges *xs, const struct tr
     return x;
 }
 
-/* Returns the newest exchange that contains a message, or NULL. If `exact` is set, both
+/* Returns the newest exchange to which a message belongs, or NULL. If `exact` is set, both
  * communication ids must match. Otherwise the sender's id or the transaction id is sufficient, so
- * that a message with one wrong id is found too. */
+ * that a message with one wrong id still finds its exchange. */
 static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct trace_flow *flow,
                                          const struct roce_cm_msg *msg, bool exact)
 {
@@ -117,10 +117,11 @@ static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct t
     return NULL;
 }
 
-/* Begins a new exchange with the REQ that this REJ answers, if the REQ is a copy that the passive
- * end received after it rejected an earlier copy and forgot the exchange. The two REJs then have
- * different communication ids, or the later one has none because nothing listens any more. *x is
- * the exchange of the earlier REJ. Returns 0, or -1 if out of memory. */
+/* Splits exchange *x if this REJ, with the sender's communication id `from`, answers a later copy
+ * of the REQ. The passive end had already answered an earlier copy with another REJ and forgotten
+ * the exchange. The two REJs then have different communication ids, or the later REJ has none
+ * because no program listens any more. The later REQ and this REJ become a new exchange *x. Returns
+ * 0, or -1 if out of memory. */
 static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x,
                            const struct trace_flow *flow, uint32_t from)
 {
@@ -146,7 +147,7 @@ static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x,
                       request.req.local_comm_id, &request);
     if (!*x)
         return -1;
-    old = &xs->at[idx]; /* the array may have moved */
+    old = &xs->at[idx]; /* adding an exchange may have moved the array */
     for (size_t i = 0; i < old->cnt; i++) {
         if (i != req && (i <= rej || i <= req)) {
             old->pkt[kept++] = old->pkt[i];
@@ -175,7 +176,7 @@ static int add_message(struct cm_exchanges *xs, uint32_t idx)
     if (!x || (msg.kind == ROCE_CM_REQ && x->service_id != msg.req.service_id)) {
         if ((msg.kind != ROCE_CM_REQ && msg.kind != ROCE_CM_SIDR_REQ) ||
             xs->cnt == CM_EXCHANGES_MAX)
-            return 0; /* first message of the exchange was not captured */
+            return 0; /* the capture lacks the first message of the exchange */
         x = msg.kind == ROCE_CM_REQ ? new_exchange(xs, flow, msg.req.local_comm_id, &msg)
                                     : new_exchange(xs, flow, msg.sidr_req.request_id, &msg);
         if (!x)

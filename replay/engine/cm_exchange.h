@@ -14,12 +14,13 @@
 /* Maximum number of exchanges of a trace that are replayed. */
 #define CM_EXCHANGES_MAX 4096u
 
-/* Result for one end of an exchange, where our CM replaces the recorded one. */
+/* Result for one end of an exchange, after our CM replaced the recorded CM of that end. */
 struct cm_exchange_end {
     enum verdict verdict;
     const char *skip;    /* reason why the end was not replayed, if SKIPPED */
     uint32_t compared;   /* number of messages compared */
-    uint32_t lost;       /* number of captured messages that the end cannot have received */
+    uint32_t lost;       /* number of captured messages to this end that the end cannot have
+                          * received */
     uint32_t only_ours;  /* number of messages that only our CM sent */
     uint32_t optional;   /* number of MRA, LAP and APR messages, which a program may send at any
                           * time */
@@ -47,8 +48,8 @@ struct cm_exchanges {
     struct cm_exchange *at;
     size_t cnt;
     size_t cap;
-    struct diff *diff; /* differences; diff.dir is the index of the exchange, diff.request is an
-                        * enum cm_role */
+    struct diff *diff; /* differences; diff.dir is the index of the exchange, diff.request is the
+                        * enum cm_role of the end */
     size_t diff_cnt;
     size_t diff_cap;
 };
@@ -66,8 +67,8 @@ bool cm_exchange_message(const struct trace *trace, uint32_t pkt, struct roce_cm
 bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange *x,
                          enum cm_role end, size_t i);
 
-/* Adds the differences *d of the message in packet `pkt`. End `role` of exchange `idx` sent the
- * message. Returns 0, or -1 if out of memory. */
+/* Adds the differences *d of the message in packet `pkt`, which end `role` of exchange `idx` sent.
+ * Returns 0, or -1 if out of memory. */
 int cm_exchange_report(struct cm_exchanges *xs, uint32_t idx, enum cm_role role, uint32_t pkt,
                        const struct field_diffs *d, const char *reason);
 

@@ -7,13 +7,14 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Maximum number of timers that fire before our CM retransmits a message. */
+/* Maximum number of timers of our CM that the replay fires to make our CM retransmit a message. */
 #define TIMERS_MAX 3u
 
-/* Maximum number of messages of our CM that wait to be matched with recorded ones. */
+/* Maximum number of messages that our CM has sent and that no recorded message has matched yet. */
 #define SENT_MAX 128u
 
-/* Maximum number of recorded transaction ids of CM messages that are replaced. */
+/* Maximum number of transaction ids that are translated between the recorded messages and our
+ * CM. */
 #define TIDS_MAX 32u
 
 /* SIDR messages carry no timeout. Our CM uses 4 s and a retry limit that it never reaches. */
@@ -35,7 +36,7 @@ struct cm_replay_dev {
     struct cm_exchange_end *end;
     struct rnic_cm *cm;
     struct rnic_cm_id *listener;
-    struct rnic_cm_id *id; /* connection id in our CM; for the passive end, NULL until the REQ
+    struct rnic_cm_id *id; /* connection id in our CM; NULL for the passive end until the REQ
                             * arrives */
     struct rnic_cm_addr addr;
     struct sent_mad *sent;
@@ -45,10 +46,10 @@ struct cm_replay_dev {
     } tid[TIDS_MAX];
     size_t tid_cnt;
     rnic_time now;
-    uint8_t *lost;              /* for each message: 0 if received in order, 1 if lost, 2 if
-                                 * received late, after message `after` */
-    size_t *after;              /* for each late message: index of the message from our end that
-                                 * precedes its arrival */
+    uint8_t *lost;              /* for each message to our end: 0 if received in order, 1 if lost, 2
+                                 * if received late, after message `after` */
+    size_t *after;              /* for each late message: index of the message of our end after
+                                 * which it arrives */
     bool seen[ROCE_CM_CNT];     /* for each kind: our end has sent such a message */
     bool got[ROCE_CM_CNT];      /* for each kind: our end has received such a message */
     uint32_t last[ROCE_CM_CNT]; /* index of the latest message of each kind from our end */
@@ -82,9 +83,9 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* Marks messages of the peer before message `j` of our end as lost, if our end cannot have received
- * them when it sent message `j`. These are a REJ before our REJ or DREQ, and an RTU or DREQ before
- * our REJ. */
+/* Marks messages of the peer as lost that our end cannot have received when it sent message `j`. If
+ * message `j` is a REJ, these are earlier REJs, RTUs and DREQs of the peer; if it is a DREQ,
+ * earlier REJs. */
 static void find_crossed(struct cm_replay_dev *dev, size_t j)
 {
     enum roce_cm kind = kind_of(dev, j);
@@ -98,8 +99,8 @@ static void find_crossed(struct cm_replay_dev *dev, size_t j)
             dev->lost[k] = 1;
 }
 
-/* Marks captured messages to our end as lost or late. If our end retransmits a message, the answers
- * captured before the retransmission did not arrive in time. */
+/* Marks captured messages to our end as lost or late. If our end retransmits a message, it had not
+ * received the answers that were captured before the retransmission. */
 static void find_lost(struct cm_replay_dev *dev)
 {
     const struct cm_exchange *x = dev->x;
@@ -120,8 +121,8 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* An end that sends a DREQ has not received the peer's DREQ: that DREQ was lost, or the two
-         * DREQs crossed each other. */
+        /* An end that sends a DREQ has not received a DREQ of the peer before. So an earlier
+         * captured DREQ of the peer was lost, or the two DREQs crossed each other. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
@@ -253,7 +254,7 @@ static int deliver_mad(struct cm_replay_dev *dev, size_t i)
     msg.mad.tid = rebound(dev, msg.mad.tid);
     if (roce_cm_msg_build(&msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
         return 0;
-    /* The capture lacks the RTU, but an end that sends a DREQ was connected. */
+    /* The capture lacks the RTU, but the peer sends a DREQ, so it was connected. */
     if (msg.kind == ROCE_CM_DREQ && dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU] && dev->id)
         rnic_cm_comm_est(dev->id, dev->now);
     if (dev->id && dev->x->sidr && dev->role == CM_ACTIVE)
@@ -267,8 +268,8 @@ static int deliver_mad(struct cm_replay_dev *dev, size_t i)
 
 /* ---- Actions of our end ---------------------------------------------------------------------- */
 
-/* Returns whether our end has sent and received the messages that must precede a message of this
- * kind. */
+/* Returns whether our end has sent and received the messages that must precede a message of kind
+ * `kind`. */
 static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
 {
     switch (kind) {
@@ -284,7 +285,7 @@ static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
     }
 }
 
-/* Calls the function of our CM that sends *msg, as the recorded program did. */
+/* Calls the function of our CM that sends *msg, at the point where the recorded program did so. */
 static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
     size_t len;
@@ -331,8 +332,8 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Adds the difference in one field. The field name must come from a constant table, because a
- * composed name such as "cm.req.mtu" would have to be freed. */
+/* Adds the difference in one field, if the values differ. Takes the field name from a constant
+ * table, because a composed name such as "cm.req.mtu" would have to be freed. */
 static void compare_field(const struct cm_replay_dev *dev, const struct roce_field *field,
                           const uint8_t *recorded, const uint8_t *ours, struct field_diffs *d)
 {
@@ -378,8 +379,9 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether our end retransmits its latest message of this kind without a timer: the peer has
- * since sent a message that this kind answers. */
+/* Returns whether our end retransmits its latest message of this kind because of the peer, not
+ * because of a timer. The peer has then retransmitted a message to which this kind is the answer.
+ */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)
@@ -394,7 +396,7 @@ static bool has_timer(enum roce_cm kind)
            kind == ROCE_CM_SIDR_REQ;
 }
 
-/* Sets *ours to the message of our CM that corresponds to recorded message `pkt`, or to NULL.
+/* Sets *out to the message of our CM that corresponds to recorded message `pkt`, or to NULL.
  * Returns 0, or -1 if out of memory. */
 static int make_expected_mad(struct cm_replay_dev *dev, const struct roce_cm_msg *msg, uint32_t pkt,
                              bool again, struct sent_mad **out)
@@ -441,7 +443,8 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
         dev->end->stopped = "an earlier CM message was not captured";
         return 0;
     }
-    /* Both ends rejected. Our CM has no connection any more, but the recorded program rejected. */
+    /* Both ends sent a REJ. Our CM received the peer's REJ and has no connection left to reject, so
+     * this REJ is not compared. */
     if (msg.kind == ROCE_CM_REJ && dev->got[ROCE_CM_REJ]) {
         dev->end->optional++;
         return 0;

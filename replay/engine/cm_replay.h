@@ -2,21 +2,21 @@
 /*
  * CM replay: replaces each end of each CM exchange (cm_exchange.h) by our communication manager.
  *
- * Our CM receives the recorded messages of the other end. In these messages, our CM's
- * communication and transaction ids replace the recorded ones. Our CM connects, accepts,
- * rejects, establishes, disconnects, queries or replies at the time of the recorded message.
- * Each recorded message of the replaced end is compared with the message that our CM sends.
+ * Our CM receives the recorded messages of the other end. In these messages, our CM's communication
+ * and transaction ids replace the recorded ones. Our CM connects, accepts, rejects, establishes,
+ * disconnects, queries or replies at the time of the recorded message. Each recorded message of the
+ * replaced end is compared with the message that our CM sends.
  *
- * Compared: which messages are sent, in which order, with which fields. Not compared: the times
- * of retransmissions, MRAs, and messages that only our CM sends. Our CM's timer fires when the
- * recorded CM has retransmitted.
+ * Compared: which messages are sent, in which order, with which fields. Not compared: the times of
+ * retransmissions, MRAs, and messages that only our CM sends. A timer of our CM fires only when the
+ * recorded CM retransmitted.
  */
 #ifndef REPLAY_ENGINE_CM_REPLAY_H
 #define REPLAY_ENGINE_CM_REPLAY_H
 
 #include "engine/cm_exchange.h"
 
-/* Callbacks for the actions of one end, in order. With them, a caller can repeat the actions on
+/* Callbacks for the actions of one end, in order. A caller can use them to repeat the actions on
  * another device. Each callback returns 0, or -1 if out of memory. */
 struct cm_replay_watch {
     void *ctx;

@@ -18,7 +18,8 @@ static struct rx_result dropped(struct expected_delivery *d, const char *rule)
     return (struct rx_result){.outcome = RX_DROPPED, .why_dropped = rule};
 }
 
-/* Returns whether two P_Keys match: equal keys, and not both limited members (R049). */
+/* Returns whether two P_Keys match: they are equal except for the membership bit, and at least one
+ * of them is a full member (R049). */
 static bool pkey_matches(uint16_t a, uint16_t b)
 {
     return (a & 0x7FFF) == (b & 0x7FFF) && (a & 0x7FFF) != 0 && ((a | b) & 0x8000) != 0;

@@ -10,7 +10,8 @@
 
 #include "engine/dgram_stream.h"
 
-/* Bytes of the receive buffer before the payload of a datagram: room for a GRH (R172). */
+/* Bytes of the receive buffer before the payload of a datagram, which are reserved for a GRH
+ * (R172). */
 #define GRH_AREA_LEN 40u
 
 struct expected_delivery {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include "engine/inject.h"
 
-/* Sets `out` to the address of one member of a multicast group. No packet contains the address of a
- * member. So the function uses another unicast address of the capture, or else the address that
+/* Sets `out` to the address of one member of a multicast group. No packet to the group contains the
+ * address of a member. So takes another unicast address of the capture, or else the address that
  * follows the sender's. */
 static void member_of(const struct trace *trace, const struct dgram_stream *s, uint8_t out[16])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Datagram hosts: one of our RNICs for each address that receives UC or UD packets. All QPs of a
- * host share its memory.
+ * Datagram hosts: for each recorded address that receives UC or UD packets, one RNIC of ours. All
+ * QPs of a host share its memory.
  */
 #ifndef REPLAY_ENGINE_DGRAM_HOST_H
 #define REPLAY_ENGINE_DGRAM_HOST_H

@@ -11,9 +11,9 @@ bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, siz
     return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));
 }
 
-/* Limit of the packets that our sender sends although the capture lacks them: a fixed number for
- * each captured packet of the stream, plus a fixed number for the stream. So a few packets with
- * distant PSNs or large RETH lengths cost no more than others. */
+/* Limit of the packets that our sender sends although the capture lacks them: ABSENT_PER_PACKET for
+ * each captured packet of the stream, plus ABSENT_FREE for the stream. So a capture cannot cost
+ * much time by a few packets with distant PSNs or large RETH lengths. */
 #define ABSENT_PER_PACKET 16u
 #define ABSENT_FREE       8192u
 
@@ -32,7 +32,7 @@ static bool count_absent(struct dgram_message_reader *src, const struct dgram_me
     return true;
 }
 
-/* Shortens a WRITE whose end was not captured: to the captured packets, plus one packet of 1
+/* Shortens a WRITE whose end was not captured, to the captured packets plus one packet of 1
  * byte. */
 static void cut_end(const struct dgram_message_reader *src, struct dgram_message *m, size_t last)
 {
@@ -49,8 +49,8 @@ static void cut_end(const struct dgram_message_reader *src, struct dgram_message
 }
 
 /* Sets the length and the number of packets of the message whose last captured packet is `last`. If
- * the capture lacks the end of a SEND, assumes one packet for each PSN before `next`, of which the
- * last has 1 byte. */
+ * the capture lacks the end of a SEND, assumes that the SEND has one packet for each PSN before
+ * `next`, and that the last packet has 1 byte. */
 static void measure(const struct dgram_message_reader *src, struct dgram_message *m,
                     const struct roce_pkt *first, size_t last, uint32_t next)
 {
@@ -87,8 +87,8 @@ static bool is_message(const struct dgram_message_reader *src, const struct roce
            (src->stream->svc == ROCE_SVC_UC && op->kind == ROCE_KIND_WRITE);
 }
 
-/* Returns the message that begins with packet `from`. The message ends with its last packet, or
- * before the packet that begins the next message. */
+/* Returns the message that begins with packet `from`. The message ends with its Last or Only
+ * packet, or before the packet that begins the next message. */
 static struct dgram_message read_from(struct dgram_message_reader *src, size_t from)
 {
     struct dgram_message m = {.from = from, .psn = dgram_message_packet(src, from)->psn};

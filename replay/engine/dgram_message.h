@@ -9,13 +9,12 @@
 #include "engine/dgram_stream.h"
 
 struct dgram_message {
-    size_t from, to;        /* range of the message's packets in stream.pkt: from <= index < to;
-                             * includes damaged and duplicated packets */
+    size_t from, to;        /* range of the message's packets in stream.pkt: from <= index < to. The
+                             * range includes damaged and duplicated packets */
     uint32_t psn;           /* PSN of the first packet */
     uint32_t psn_cnt;       /* number of packets, including those not captured */
-    uint64_t len;           /* length in bytes, as far as the message is played */
-    uint32_t cut;           /* number of bytes of a WRITE after the first `len`, which are not
-                             * played */
+    uint64_t len;           /* number of bytes of the message that are replayed */
+    uint32_t cut;           /* number of bytes at the end of a WRITE that are not replayed */
     const char *unpostable; /* reason why the message cannot be posted, or NULL */
 };
 

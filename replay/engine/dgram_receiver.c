@@ -27,8 +27,8 @@ struct dgram_receiver {
     uint32_t len;
     uint32_t used; /* number of bytes at the start of `buf` that may differ from FILL */
     struct rnic_mr *mr;
-    bool doubt; /* comparison suspended, because a frame that fault injection altered reached the
-                 * host; see dgram_receivers_frame() */
+    bool doubt; /* the results of this QP are not compared, because a frame that fault injection
+                 * altered reached the host; see dgram_receivers_frame() */
 };
 
 struct dgram_receivers {
@@ -37,7 +37,7 @@ struct dgram_receivers {
     struct dgram_receiver *receiver; /* one for each stream */
 };
 
-/* Frame passed to a host in place of packet `pkt` of stream `stream`. */
+/* Frame that a host receives in place of packet `pkt` of stream `stream`. */
 struct arrival {
     uint32_t stream;
     uint32_t pkt;
@@ -49,7 +49,7 @@ struct arrival {
 
 /* ---- QPs ------------------------------------------------------------------------------------- */
 
-/* Returns the length of the longest message that the stream completes in a receive buffer. */
+/* Returns the length of the longest message of the stream that consumes a receive buffer. */
 static uint32_t longest(const struct trace *trace, const struct dgram_stream *s)
 {
     struct expected_delivery d;
@@ -192,7 +192,7 @@ static void compare_completion(const struct dgram_stream *s, const struct roce_p
 }
 
 /* Returns the address where our RNIC must have stored the packet's payload, or NULL if the packet
- * has no destination. */
+ * stores no payload. */
 static const uint8_t *place_of(const struct dgram_receiver *r, const struct rx_result *want,
                                uint32_t len)
 {
@@ -222,8 +222,8 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
 
 /* ---- One frame ------------------------------------------------------------------------------- */
 
-/* Memory that a dropped packet must not change: the destination of the message's next bytes, or of
- * the packet's own first bytes. */
+/* Memory that a dropped packet must not change: where the next bytes of the current message would
+ * be stored, or the first bytes of the packet. */
 struct guard {
     const uint8_t *at; /* NULL if the packet has no destination in memory */
     uint32_t len;
@@ -395,8 +395,8 @@ static int play_packet(struct dgram_receivers *rx, uint32_t stream, uint32_t pkt
     return is_open(rx, &a, now) ? compare_arrival(rx, &a, now) : 0;
 }
 
-/* Injects a frame altered by fault injection. The frame may have any effect on any QP of the host.
- */
+/* Injects a frame that fault injection altered. The frame may have any effect on any QP of the
+ * host, so no result of these QPs is compared until is_sure_again(). */
 static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_host *host = rx->receiver[a->stream].host;
@@ -413,12 +413,13 @@ static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rni
         r->doubt = true;
         r->used = r->len;
         if (cnt)
-            post_recv(r); /* refill the receive queue to two WQEs */
+            post_recv(r); /* the receive queue must again have two WQEs */
     }
 }
 
-/* Returns whether the result for a packet is independent of all earlier packets. That is so if the
- * packet begins a message, or is a datagram (R164). */
+/* Returns whether the comparison can continue with this packet, because its result depends on no
+ * earlier packet. This is so if the packet begins a message, or is a datagram (R164), and the QP is
+ * not in the error state. */
 static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -427,8 +428,8 @@ static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt 
     return view.state != RNIC_QPS_ERR && roce_opcode_starts(pkt->op);
 }
 
-/* Returns whether an altered frame is still a valid datagram for the QP of the stream. The QP
- * receives or drops each datagram independently, by rules that dgram_expected.h implements. */
+/* Returns whether an altered frame is still a valid datagram for the QP of the stream. The result
+ * for a datagram depends on no other packet, so dgram_expected.h can predict it. */
 static bool reaches(const struct dgram_receiver *r, const struct dgram_stream *s,
                     const struct roce_pkt *pkt)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Datagram receiver: replaces the receivers of UC and UD by our RNIC. Each recorded packet is
- * injected unchanged, at its capture time. The completions, stored bytes and responses of our
- * RNIC are compared with the expected ones (dgram_expected.h).
+ * injected unchanged, at its capture time. The completions, the stored bytes and any responses of
+ * our RNIC are compared with the expected ones (dgram_expected.h).
  *
- * The capture does not show whether the recorded receiver had a receive WQE, nor the length of
- * its buffer. Our receiver always has a receive WQE that is long enough, so every packet is
+ * The capture does not show whether the recorded receiver had a receive WQE, nor how long its
+ * buffer was. Our receiver always has a receive WQE that is long enough, so every packet is
  * compared.
  */
 #ifndef REPLAY_ENGINE_DGRAM_RECEIVER_H
@@ -22,15 +22,15 @@ struct dgram_receivers;
 struct dgram_receivers *dgram_receivers_new(struct dgram_streams *streams);
 void dgram_receivers_del(struct dgram_receivers *receive);
 
-/* An Ethernet frame for the receiver of stream `stream`, injected instead of packet `pkt` of the
+/* An Ethernet frame that the receiver of stream `stream` receives instead of packet `pkt` of the
  * trace. */
 struct dgram_arrival_in {
     uint32_t stream;
     uint32_t pkt;
     const uint8_t *frame;
     size_t len;
-    bool forged; /* fault injection altered the frame: neither this frame nor later packets
-                  * before the next start of a message are compared */
+    bool forged; /* fault injection altered the frame. Neither this frame nor later packets are
+                  * compared, until a packet begins a message */
 };
 
 /* Injects the frame and compares the result. Returns 0, or -1 if out of memory. */

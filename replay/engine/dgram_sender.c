@@ -23,13 +23,13 @@ struct dgram_sender {
     uint32_t qkey;     /* Q_Key of `qp` */
     uint32_t next_psn; /* PSN of the next packet of `qp` */
     rnic_time now;
-    const struct dgram_sender_device *device; /* remote device that sends the messages, or NULL
-                                               * for our RNIC */
+    const struct dgram_sender_device *device; /* remote device that sends the messages; NULL: our
+                                               * RNIC sends them */
     bool open;                                /* the remote device or our RNIC has a QP for the
                                                * stream */
 };
 
-/* Posted message whose packets are being compared. */
+/* State of the comparison of the packets of one posted message. */
 struct taking {
     struct dgram_sender *t;
     const struct dgram_message *m;
@@ -155,8 +155,8 @@ static const char *post_message(struct dgram_sender *t, const struct dgram_messa
 
 /* ---- Comparing packets ----------------------------------------------------------------------- */
 
-/* Compares one packet of our RNIC, `o`, with the recorded one. `cut` is the number of bytes at the
- * end of the message that our RNIC did not send. */
+/* Compares one packet of our RNIC, `o`, with the recorded packet `p`. `cut` is the number of bytes
+ * at the end of the message that our RNIC did not send. */
 static void compare_packet(const struct trace_packet *p, const struct roce_pkt *o, uint32_t cut,
                            struct field_diffs *d)
 {
@@ -244,8 +244,8 @@ static int take_sent(struct taking *k)
     return rnic_cq_poll(t->cq, wc, 2) == 1 ? (int)wc[0].status : -1;
 }
 
-/* Checks that our RNIC sent all packets of the message and completed it. `compared` is the number
- * of packets of the stream compared before this message. */
+/* Checks that our RNIC sent all packets of the message and completed it with success. `compared` is
+ * the number of packets of the stream compared before this message. */
 static int judge_sent(const struct taking *k, uint32_t compared, int status)
 {
     struct dgram_sender *t = k->t;
@@ -311,8 +311,8 @@ static int play_message(struct dgram_sender *t)
     trace_parse(p, &first);
     resumes = t->open && t->next_psn != p->psn;
     s->resumed += resumes;
-    /* A QP sends a Q_Key with bit 31 set only if it is the QP's own Q_Key (R169). A message with
-     * another such Q_Key needs a new QP. */
+    /* If the Q_Key of a work request has bit 31 set, the QP sends its own Q_Key instead (R169). So
+     * a message with another Q_Key that has bit 31 set needs a new QP. */
     if (!t->open || resumes || t->pkey != first.bth.pkey ||
         (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
         s->skip = open_qp(t, p, &first);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Datagram sender: replaces the senders of UC and UD by our RNIC. Posts the messages that the
- * recorded packets show to our RNIC. Compares each recorded packet with the packet that our RNIC
+ * Datagram sender: replaces the senders of UC and UD by our RNIC. Posts to our RNIC the messages
+ * that the recorded packets show. Compares each recorded packet with the packet that our RNIC
  * sends.
  *
- * If packets inside a message were not captured, our RNIC sends more packets than the capture has.
- * If whole messages may be missing, a new QP continues at the PSN of the next captured message.
+ * If the capture lacks packets inside a message, our RNIC sends more packets than the capture has.
+ * If whole messages may be missing, a new QP begins at the PSN of the next captured message.
  */
 #ifndef REPLAY_ENGINE_DGRAM_SENDER_H
 #define REPLAY_ENGINE_DGRAM_SENDER_H
@@ -16,9 +16,9 @@
 /* Virtual time of the first packet of the trace, in ns. */
 #define DGRAM_SENDER_TIME_BASE UINT64_C(1000000000)
 
-/* Callback for each frame that our sender sends in place of packet `at` of stream `stream`. The
- * frame may also replace an earlier packet of the message that was not captured. Returns 0, or -1
- * if out of memory. */
+/* Callback for each frame that our sender sends in place of packet `at` of stream `stream`. If the
+ * capture lacks the packet that the frame replaces, `at` is an earlier packet of the same message.
+ * Returns 0, or -1 if out of memory. */
 struct dgram_sender_sink {
     void *ctx;
     int (*sent)(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len);
@@ -43,7 +43,7 @@ int dgram_sender_step(struct dgram_sender *transmit);
 /* Replays and compares all streams of role DGRAM_SENDER. Returns 0, or -1 if out of memory. */
 int dgram_senders_play(struct dgram_streams *streams);
 
-/* Message that the recorded sender posted. */
+/* Message that the recorded sender posted, as the captured packets show it. */
 struct dgram_sender_message {
     const struct dgram_stream *stream;
     const struct roce_pkt *first, *end; /* first and last captured packet of the message */
@@ -53,10 +53,10 @@ struct dgram_sender_message {
     uint64_t time;    /* capture time of the first packet, ns */
 };
 
-/* Callback for one packet of the message. *pkt has the QPNs and PSNs of the capture. */
+/* Callback that receives one packet of the message. *pkt has the QPNs and PSNs of the capture. */
 typedef void dgram_sender_take_fn(void *user, const struct roce_pkt *pkt);
 
-/* Callbacks of a remote device that sends in place of our RNIC. */
+/* Callbacks of a remote device that sends the messages in place of our RNIC. */
 struct dgram_sender_device {
     void *ctx;
     /* Opens a QP whose next packet is *first. Returns NULL, or the reason why the QP cannot be

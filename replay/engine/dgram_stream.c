@@ -103,7 +103,7 @@ static bool find_stream(struct dgram_streams *streams, bool receivers, bool send
 /* ---- Inferring attributes -------------------------------------------------------------------- */
 
 /* Sets the P_Key and the Q_Key of a stream to the values that most undamaged packets have (majority
- * vote of Boyer and Moore). */
+ * algorithm of Boyer and Moore). */
 static void derive_keys(const struct trace *trace, struct dgram_stream *s)
 {
     uint32_t pkey_votes = 0, qkey_votes = 0;

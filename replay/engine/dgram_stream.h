@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Datagram streams: the packets of UC and UD, the services without responses. Each stream is
- * replayed twice: our QP replaces the receiver, then the sender. The two directions of a UC
- * connection are separate streams, because no packet shows which directions belong together.
+ * Datagram streams: the packets of UC and UD, the services without responses. Each packet is in two
+ * streams: in one, our QP replaces the receiver; in the other, the sender. The two directions of a
+ * UC connection are separate streams, because no packet shows which directions belong together.
  *
- *   receiver, UC   packets from one host to one QP
- *   receiver, UD   packets from any sender to one QP or multicast group
- *   sender, UC     packets from one host to one QP; UC packets do not contain the source QP
- *   sender, UD     packets from one QP to any receiver
+ * - receiver, UC: packets from one host to one QP
+ * - receiver, UD: packets from any sender to one QP or multicast group
+ * - sender, UC: packets from one host to one QP; UC packets do not contain the source QP
+ * - sender, UD: packets from one QP to any receiver
  *
- *   1. dgram_streams_find()                           finds the streams of both roles
- *   2. dgram_receivers_play(), dgram_senders_play()   replay them
- *   3. dgram_streams_judge()                          sets the verdicts
+ * Order of the calls:
+ *
+ *   1. dgram_streams_find() finds the streams of both roles.
+ *   2. dgram_receivers_play() and dgram_senders_play() replay them.
+ *   3. dgram_streams_judge() sets the verdicts.
  */
 #ifndef REPLAY_ENGINE_DGRAM_STREAM_H
 #define REPLAY_ENGINE_DGRAM_STREAM_H
@@ -57,7 +59,8 @@ struct dgram_stream {
                                * lacks */
     uint32_t wire_duplicates; /* sender role: number of packets that the network duplicated */
     uint32_t not_posted;      /* sender role: number of packets of messages that cannot be posted */
-    uint32_t resumed;         /* sender role: number of gaps between messages in the capture */
+    uint32_t resumed;         /* sender role: number of gaps in the captured PSNs between
+                               * messages */
     uint32_t diff_frames;     /* number of packets with a difference */
     uint32_t known_frames;    /* number of packets whose difference is a known quirk of the peer */
 };
@@ -67,7 +70,7 @@ struct dgram_streams {
     struct dgram_stream *stream;
     size_t cnt;
     size_t cap;
-    uint32_t *receiver; /* index of the receiver's stream for each packet of the trace, or
+    uint32_t *receiver; /* for each packet of the trace: index of the stream of its receiver, or
                          * KEYMAP_NONE */
     struct diff *diff;  /* differences; diff.dir is the index of the stream */
     size_t diff_cnt;

@@ -2,8 +2,8 @@
 /*
  * Diff: one difference between the capture and our RNIC, and the verdicts.
  *
- * The capture is the reference. If the capture was altered or the recorded device is wrong, the
- * report still shows a difference of our RNIC.
+ * Our RNIC is compared with the capture. So a difference does not show which of the two is wrong:
+ * our RNIC, the recorded device, or a capture that was altered.
  */
 #ifndef REPLAY_ENGINE_DIFF_H
 #define REPLAY_ENGINE_DIFF_H

@@ -12,8 +12,8 @@ enum {
     REQUESTS = 1 << 3,
 };
 
-/* Rules that a difference in an RC packet violates. The first row that fits applies. `word` must
- * occur in the recorded or the replayed value; "" always fits. */
+/* Rules that a difference in an RC packet violates. The first row that fits applies. A row fits if
+ * the recorded or the replayed value contains `word`; "" always fits. */
 static const struct {
     unsigned kinds;
     const char *field;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "wire/codes.h"
 
-/* Adds a difference without its values. Returns NULL if *d is full. */
+/* Adds a difference whose values the caller then sets. Returns NULL if *d is full. */
 static struct field_diff *append_diff(struct field_diffs *d, const char *field,
                                       enum field_form form)
 {
@@ -62,7 +62,8 @@ void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p)
     field_diff_add(d, FIELD_DIFF_FORM, trace_form_defect(&pkt), "a valid form");
 }
 
-/* Writes one value of a difference: 0 is the recorded one. */
+/* Writes one value of a difference as text: the recorded value if `which` is 0, our value if it is
+ * 1. */
 static void value_text(const struct field_diff *at, unsigned which, char *out, size_t cap)
 {
     uint64_t number = at->form == FIELD_TEXT ? 0 : at->number[which];
@@ -130,9 +131,9 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
                        (uint64_t)off << 8 | ours->payload[off]);
 }
 
-/* Returns whether the MSN of a recorded READ response First is allowed by R103 and agrees with the
+/* Returns whether R103 allows the MSN of a recorded READ response First, and whether it fits the
  * other recorded responses. `replayed` is the MSN of our RNIC, which counts the READ before it
- * responds. */
+ * responds. `style`: inferred_setup.read_first_msn. */
 static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replayed)
 {
     int32_t off = roce_psn_diff(roce_psn_of(recorded), roce_psn_of(replayed));
@@ -140,7 +141,8 @@ static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replay
     return style == 1 ? off == 0 || off == -1 : off == style;
 }
 
-/* Compares the prescribed fields of a recorded response with those of a response of our RNIC. */
+/* Compares a recorded response with a response of our RNIC, in those fields that the specification
+ * prescribes. `style`: inferred_setup.read_first_msn. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours, int8_t style,
                         struct field_diffs *d)
 {

@@ -16,8 +16,9 @@
 /* How the two values of a difference are stored. */
 enum field_form { FIELD_TEXT, FIELD_NUMBER, FIELD_HEX, FIELD_OPCODE, FIELD_SYNDROME, FIELD_BYTE };
 
-/* One difference: first the recorded value, then the value of our RNIC. Texts of numbers are
- * composed only for a report, because most comparisons serve the search of a response. */
+/* One difference: first the recorded value, then the value of our RNIC. Numbers become text only in
+ * a report: most comparisons only search for the response that fits, and their differences are
+ * never printed. */
 struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
     enum field_form form;
@@ -34,12 +35,12 @@ struct field_diffs {
     uint32_t payload_off; /* offset of the first differing payload byte */
 };
 
-/* Sets *d to all differences between two responses. `read_first_msn` is the member of struct
- * inferred_setup. */
+/* Sets *d to all differences between two responses. `read_first_msn`:
+ * inferred_setup.read_first_msn. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,
                         int8_t read_first_msn, struct field_diffs *d);
 
-/* Returns the difference in `field`, or NULL if the field has none. */
+/* Returns the difference in `field`, or NULL if the values of the field are equal. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
 /* Sets the field, the texts and the reason of *out. */
@@ -48,7 +49,8 @@ void field_diff_report(const struct field_diff *at, const char *reason, struct d
 /* Adds a difference to *d. */
 void field_diff_add(struct field_diffs *d, const char *field, const char *recorded,
                     const char *replayed);
-/* Adds the difference "form": the packet's form is invalid although its ICRC is correct. */
+/* Adds the difference "form": the headers or the payload are malformed, although the ICRC is
+ * correct. */
 void field_diff_add_form(struct field_diffs *d, const struct trace_packet *p);
 /* Add a difference to *d, unless both values are equal. `form` is not FIELD_TEXT. */
 void field_diff_add_opcode(struct field_diffs *d, uint8_t recorded, uint8_t replayed);

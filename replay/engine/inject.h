@@ -8,8 +8,8 @@
 #include "device/rnic.h"
 #include "infer/trace.h"
 
-/* Sets `dst` and `src` to the Ethernet addresses of a packet. Without Ethernet headers in the
- * capture, the responder gets 02:...:02 and the requester 02:...:01. */
+/* Sets `dst` and `src` to the Ethernet addresses of a packet. If the capture has no Ethernet
+ * headers, the responder has the address 02:...:02 and the requester 02:...:01. */
 void inject_macs(const struct trace_packet *p, uint8_t dst[6], uint8_t src[6]);
 
 /* Writes the frame with an Ethernet header to `buf`, which has room for ROCE_FRAME_MAX bytes.

@@ -6,7 +6,7 @@
 #include "wire/crc32.h"
 #include "infer/request_table.h"
 
-/* Maximum number of events searched back from a NAK for the packet that caused it. A requester
+/* Maximum number of events searched back from a NAK for the packet that caused the NAK. A requester
  * never has more packets in flight. */
 #define FOLLOW_MAX 1024u
 
@@ -41,7 +41,7 @@ static bool nak_op_for_long_send(const struct response_case *c)
            request_is(c, ROCE_KIND_SEND);
 }
 
-/* Returns whether our QP entered the error state at a SEND packet whose only fault is its
+/* Returns whether our QP entered the error state at a SEND packet that is wrong only in its
  * length. */
 static bool accepts_send_length(const struct response_case *c)
 {
@@ -56,8 +56,8 @@ static bool accepts_send_length(const struct response_case *c)
            roce_opcode(event_packet(s, e->event)->opcode)->kind == ROCE_KIND_SEND;
 }
 
-/* Returns whether the latest READ request before the event that contains the response's PSN
- * requests only the last part of READ `e`. */
+/* Returns whether the latest READ request before the event, of those whose PSNs contain the
+ * response's PSN, requests only the last part of READ `e`. */
 static bool requests_tail(const struct inferred_setup *s, uint32_t event,
                           const struct request_pkt *e)
 {
@@ -98,8 +98,9 @@ static bool stale_duplicate_ack(const struct response_case *c)
     if (kind_of(c) != ROCE_KIND_ACK || roce_syndrome_kind(recorded(c)->syndrome) != ROCE_SYN_ACK ||
         !c->duplicate)
         return false;
-    /* All requests from the acknowledged PSN up to those that the MSN counts must be READs. The
-     * recorded responder may be behind ours. */
+    /* Between the acknowledged PSN and the requests that the MSN counts, all requests must be
+     * READs. The MSN may be lower than that of our RNIC, because the recorded responder may be
+     * slower. */
     for (; i < s->req_cnt && s->req[i].rel < c->epsn &&
            roce_opcode(event_packet(s, s->req[i].event)->opcode)->kind == ROCE_KIND_READ;
          i++)
@@ -109,14 +110,16 @@ static bool stale_duplicate_ack(const struct response_case *c)
 }
 
 /* Returns whether a request after PSN `rel` was captured between the latest copy of request `rel`
- * and the event. That later request was in flight and causes a NAK. */
+ * and the event. If `rel` was refused, that later request is out of order and causes a sequence
+ * NAK. */
 static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     bool after = false;
 
     for (uint32_t i = event;
          i-- > 0 && event - i <= FOLLOW_MAX && (s->event[i].response || s->event[i].rel != rel);) {
-        /* Two NAKs have this PSN. The earlier one may be the NAK that the later request caused. */
+        /* An earlier NAK already has this PSN. That NAK may be the one that the later request
+         * caused. */
         if (s->event[i].response && s->event[i].rel == rel && event_is_nak(s, i))
             return false;
         after |= !s->event[i].response && s->event[i].rel > rel;
@@ -134,8 +137,8 @@ static uint32_t later_requests(const struct inferred_setup *s, uint32_t event, i
     return cnt;
 }
 
-/* Returns whether a request after PSN `rel` was captured between a copy of request `rel` and the
- * copy before it. That later request arrived before the copy, so it may have caused a NAK. */
+/* Returns whether a request after PSN `rel` was captured between `copy`, a copy of request `rel`,
+ * and the copy before. That later request arrived before `copy`, so it may have caused a NAK. */
 static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t rel)
 {
     for (uint32_t i = copy; i-- > 0 && copy - i <= FOLLOW_MAX;)
@@ -144,9 +147,9 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
     return false;
 }
 
-/* Returns whether a sequence NAK repeats the PSN of an RNR NAK before the request was
- * retransmitted, or may have crossed the retransmission. If the capture lacks the RNR NAK, an RNR
- * NAK of our RNIC counts instead, which our RNIC sends because of other recorded packets. */
+/* Returns whether a sequence NAK repeats the PSN of an RNR NAK although the request was not yet
+ * retransmitted, or the NAK may have crossed the retransmission. If the capture lacks that RNR NAK,
+ * an RNR NAK counts that our RNIC sends here. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -175,7 +178,8 @@ static bool seq_nak_after_rnr(const struct response_case *c)
            roce_syndrome_kind(c->ours->syndrome) == ROCE_SYN_RNR;
 }
 
-/* Returns whether request `i` is acknowledged after an event only if it is retransmitted. */
+/* Returns whether request `i` was dropped: after the event, no response acknowledges it before it
+ * is retransmitted. */
 static bool is_dropped(const struct inferred_setup *s, uint32_t event, uint32_t i)
 {
     for (uint32_t k = event + 1; k < s->event_cnt && k - event <= FOLLOW_MAX; k++) {
@@ -188,8 +192,8 @@ static bool is_dropped(const struct inferred_setup *s, uint32_t event, uint32_t 
     return true;
 }
 
-/* Returns the number of ACKs after an event that answer requests before READ `e`, and whose MSN
- * counts the READ. */
+/* Returns the number of ACKs after an event whose PSN is before READ `e`, but whose MSN counts READ
+ * `e`. They answer duplicate requests. */
 static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t event,
                                      const struct request_pkt *e)
 {
@@ -204,8 +208,8 @@ static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t ev
 }
 
 /* Returns whether the responder may have received a request after READ `e` and dropped it, because
- * it sent the response to the READ then instead. The dropped request is a later one, or a duplicate
- * that the responder does not acknowledge. */
+ * it was sending the response to READ `e` at that time. The dropped request is a later one, or a
+ * duplicate to which no ACK was captured. */
 static bool drops_next(const struct response_case *c, const struct request_pkt *e)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -223,9 +227,9 @@ static bool drops_next(const struct response_case *c, const struct request_pkt *
     return false;
 }
 
-/* Returns whether the responder may have sent the first packets of a READ response before, and its
- * transmit queue refused them. The responder then sends an RNR NAK, or the requester retransmits
- * the READ, or the responder drops the next request. */
+/* Returns whether the responder may have tried before to send the first packets of this READ
+ * response, and its transmit queue was full. This shows in one of three ways: the responder sent an
+ * RNR NAK, the requester retransmitted the READ, or the responder dropped the next request. */
 static bool may_be_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -241,8 +245,8 @@ static bool may_be_refused(const struct response_case *c)
     return e && drops_next(c, e);
 }
 
-/* Returns whether the recorded response to a READ lacks the beginning: Middle or Last instead of
- * First or Only, with the same payload. */
+/* Returns whether the recorded response to a READ lacks its first packet. It is then a Middle or
+ * Last packet where our RNIC sends First or Only, with the same payload. */
 static bool read_without_first(const struct response_case *c)
 {
     const struct roce_opcode *op = roce_opcode(recorded(c)->opcode);
@@ -255,8 +259,8 @@ static bool read_without_first(const struct response_case *c)
            may_be_refused(c);
 }
 
-/* Returns whether a READ that was captured before an event, in its neighbourhood, has more copies
- * than complete responses: the transmit queue may have refused a response. */
+/* Returns whether, among the FOLLOW_MAX packets before an event, READ requests outnumber complete
+ * READ responses. If so, a full transmit queue may have dropped a response. */
 static bool follows_read(const struct inferred_setup *s, uint32_t event)
 {
     uint32_t copies = 0, responses = 0;
@@ -290,7 +294,8 @@ static bool follows_refused_read(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns whether the MSN of a NAK counts fewer messages than precede its PSN. */
+/* Returns whether the MSN of a NAK is lower than the number of messages before the PSN of the NAK.
+ * The responder then expects an earlier request. */
 static bool expects_earlier(const struct inferred_setup *s, uint32_t event)
 {
     return roce_psn_diff(roce_psn_of(event_packet(s, event)->msn),
@@ -334,7 +339,7 @@ static bool repeats_without_va(const struct request_case *c)
 }
 
 /* Returns whether a recorded retransmission is an Only packet without payload where our RNIC sends
- * another packet. Linux rxe never posts such a work request. */
+ * another packet. Linux rxe sends such a packet although no program posted such a work request. */
 static bool is_empty_only(const struct request_case *c)
 {
     const struct roce_opcode *op = roce_opcode(c->pkt->opcode);
@@ -370,8 +375,8 @@ static bool flush_icrc(const struct roce_pkt *pkt)
 
 /* ---- Quirks of UC messages ------------------------------------------------------------------- */
 
-/* Returns whether the peer's QP loses a message because of an earlier packet loss. The peer
- * resets its record of the previous opcode only when it discards the receive WQE. */
+/* Returns whether the peer's QP loses a message because a packet was lost before. The peer forgets
+ * the opcode of the previous packet only when it discards a receive WQE. */
 static bool loses_after_loss(const struct delivery_case *c)
 {
     return c->write ? c->later : c->next;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Peer quirks: known deviations of an implementation from the specification (known_deviations.def
- * of rnic/flow). With them, captures of that implementation can be used as tests: a difference that
- * a quirk of the chosen profile explains is reported with the id of the quirk, and does not fail
- * the replay.
+ * of rnic/flow), grouped in profiles, one for each implementation. The user or the manifest chooses
+ * a profile. A difference that a quirk of this profile explains is reported with the id of the
+ * quirk, and does not fail the replay. So captures of that implementation can be used as tests.
  */
 #ifndef REPLAY_ENGINE_PEER_QUIRKS_H
 #define REPLAY_ENGINE_PEER_QUIRKS_H
@@ -22,7 +22,7 @@ struct request_case {
     bool beyond;     /* the recorded request is a retry beyond the largest retry count */
 };
 
-/* UC message that the peer's program did not receive. */
+/* UC message that the peer's program did not receive although it should have. */
 struct delivery_case {
     bool next;  /* a packet of the previous message was lost */
     bool later; /* a packet of an earlier WRITE on this QP was lost */
@@ -41,18 +41,18 @@ struct peer_quirk {
                                                    * ICRC that the peer computes and accepts */
 };
 
-/* Value of `quirks` that selects the quirks of every Linux kernel's rxe. They apply only to packets
+/* Profile that selects the quirks which every version of Linux rxe has. They apply only to packets
  * whose sender was recognised as rxe (flow/base/peer.h). */
 #define PEER_QUIRKS_AUTO "auto"
 
-#define PEER_QUIRKS_NONE "none" /* argument of --quirks for NULL */
+#define PEER_QUIRKS_NONE "none" /* argument of --quirks that means NULL: no quirks */
 
-/* Returns the profile for an argument of --quirks, or for the peer that a manifest names. Returns
+/* Returns the profile that an argument of --quirks or the peer column of a manifest names. Returns
  * PEER_QUIRKS_AUTO if `name` is NULL or an implementation without a profile. */
 const char *peer_quirks_named(const char *name);
 
-/* Returns the profile that may explain a packet: `quirks`, or NULL if `quirks` is PEER_QUIRKS_AUTO
- * and the sender of the packet was not recognised as rxe (`rxe`). */
+/* Returns the profile whose quirks may explain a packet of a sender. This is `quirks`, except for
+ * PEER_QUIRKS_AUTO: then NULL unless the sender was recognised as Linux rxe (`rxe`). */
 const char *peer_quirks_of_sender(const char *quirks, bool rxe);
 
 /* Returns the name of the implementation with this quirk, for example "linux-rxe-6.1". */

@@ -12,11 +12,12 @@
 #include "engine/diff.h"
 
 /* Maximum number of inconclusive responses of one direction that are examined, to limit the time.
- * Beyond it, all differences of the direction are inconclusive. */
+ * If a direction has more, all its differences are inconclusive. */
 #define INCONCLUSIVE_MAX 4096u
 
-/* Returns the trace packet of the request with the PSN of a response. Prefers the latest copy
- * before the response, else the first copy. Returns EVENT_NONE if the request was not captured. */
+/* Returns the index in trace.pkt of the request that has the PSN of a response: the latest copy
+ * before the response, or else the first copy. Returns EVENT_NONE if the request was not
+ * captured. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -31,7 +32,8 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* Returns whether the capture lacks packets of a connection to this responder, or shows loss. */
+/* Returns whether the capture lacks packets of any connection to this responder, or shows that
+ * packets were lost there. */
 static bool host_lacks(const struct response_cmp *cmp)
 {
     for (size_t i = 0; i < cmp->session->dir_cnt; i++) {

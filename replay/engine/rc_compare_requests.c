@@ -27,12 +27,13 @@ struct request_cmp {
     struct expected_wc expect;
     size_t missing;     /* number of the missing responses already processed by `expect` */
     size_t completions; /* number of completions of our RNIC up to the current event */
-    uint32_t go_back;   /* event at which the recorded requester last went back, or EVENT_NONE */
-    size_t looked;      /* number of our requests already examined to find `went_back` */
+    uint32_t go_back;   /* event at which the recorded requester last went back to an earlier PSN,
+                         * or EVENT_NONE */
+    size_t looked;      /* number of our requests that were already examined to set `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
     bool shifted;       /* a known deviation shifted the PSNs of the requests from here on */
-    bool by_rule;       /* `went_back` is the first unacknowledged PSN (R152) */
+    bool by_rule;       /* our RNIC went back to the first unacknowledged PSN, as R152 requires */
 };
 
 /* ---- Reporting differences ------------------------------------------------------------------- */
@@ -71,9 +72,9 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
     return 0;
 }
 
-/* Reports a difference in a request. From event `unsure_from` on, the difference is inconclusive,
- * because our RNIC may lack a response that the recorded requester received. Returns 0, or -1 if
- * out of memory. */
+/* Reports a difference in a request. From event `unsure_from` (requester_run) on, counts the
+ * difference as inconclusive: our RNIC may lack a response that the recorded requester received.
+ * Returns 0, or -1 if out of memory. */
 static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
                                const char *reason)
 {
@@ -148,9 +149,9 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
                                                              : NULL;
 }
 
-/* Compares the prescribed fields of a recorded request with ours. `program` is true if a program on
- * another host posted our request. Such a program may use any address and key if the length is 0
- * (R085). */
+/* Compares those fields of a recorded request that the specification prescribes with our request.
+ * `program` is true if a program on another host posted our request. For length 0 such a program
+ * may choose any address and key (R085). */
 static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
                             bool program, struct field_diffs *d)
 {
@@ -214,9 +215,9 @@ static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
     }
 }
 
-/* Compares the PSNs to which both requesters went back. If the capture lacks the first
- * retransmitted packets, the recorded requester may have gone back further than the capture
- * shows. */
+/* Compares the PSN to which the recorded requester went back with the PSN to which our RNIC went
+ * back. Our PSN may be earlier if it is the first unacknowledged PSN, because the capture may lack
+ * the first retransmitted packets. */
 static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -228,8 +229,8 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
         (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
         cmp->res->go_backs++;
-        /* Our RNIC did not go back because it lacks a response that the recorded requester received
-         * and the capture does not contain. */
+        /* If our RNIC sent no such request, it lacks a response that the recorded requester
+         * received and the capture does not contain. */
         if (!ours && event < cmp->run->unsure_from)
             cmp->run->unsure_from = event;
     } else if (!ours) {
@@ -250,8 +251,8 @@ static const struct peer_quirk *quirk_of(const struct request_cmp *cmp,
         peer_quirks_of_sender(cmp->all->quirks, cmp->setup->recorded->req_rxe), c);
 }
 
-/* Reports a retry beyond the largest retry count. Our RNIC then retries as often as the recorded
- * requester, so that the rest of the direction is compared. */
+/* Reports a retry of the recorded requester beyond the largest retry count. Our RNIC retries as
+ * often as the recorded requester, so that the rest of the direction can be compared. */
 static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
 {
     struct field_diffs d = {.cnt = 0};
@@ -267,7 +268,7 @@ static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
                             quirk_of(cmp, &again));
 }
 
-/* Returns whether the recorded request of an event has the payload of another PSN. */
+/* Returns whether the recorded request of an event has the payload that belongs to PSN `rel`. */
 static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_t rel)
 {
     const struct request_pkt *e = request_at(cmp->setup, rel);
@@ -280,9 +281,10 @@ static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_
            memcmp(trace_payload(p), trace_payload(other), p->payload_len) == 0;
 }
 
-/* Returns whether a retransmission has the payload of the next message because of the program: the
- * program wrote the next message into the same buffer before this message completed. A requester
- * that retransmits from a wrong PSN is excluded, because its next message has its own payload. */
+/* Returns whether a retransmission has the payload of the next message because the program reused
+ * the buffer: it wrote the next message into the buffer before this message completed. This
+ * excludes a requester that retransmits from a wrong PSN, because the next message then has its own
+ * payload. */
 static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -299,9 +301,9 @@ static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
     return false;
 }
 
-/* Returns whether only the payload of a retransmission differs, and our request equals the first
- * recorded copy. A requester reads its buffer again for each retransmission, so the program changed
- * the buffer. */
+/* Returns whether a retransmission differs only in its payload, while our request equals the first
+ * recorded copy. A requester reads its buffer again for each retransmission, so the program must
+ * have changed the buffer. */
 static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
                          const struct tx_request *ours, const struct field_diffs *d)
 {
@@ -350,8 +352,8 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
     return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently", known);
 }
 
-/* Compares a request whose PSN is after the replayed ones with its first recorded copy. Both must
- * be identical (R153). */
+/* Compares a request whose PSN is after the replayed ones with its first recorded copy. The two
+ * must be identical (R153). */
 static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -399,8 +401,8 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     ours = find_tx(cmp, at->rel, a->retransmit[event] ? event : UINT32_MAX);
     if (a->retransmit[event] == RETX_GO_BACK && compare_go_back(cmp, event, ours) != 0)
         return -1;
-    /* Only the recorded requester retransmits this request. It may retransmit at any time, but
-     * the content must not change (R153). */
+    /* Our RNIC does not retransmit this request, but the recorded requester does. It is allowed to
+     * do so at any time, but the contents must not change (R153). */
     if (!ours && a->retransmit[event]) {
         res->fewer += a->retransmit[event] == RETX_CONTINUES;
         return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
@@ -428,7 +430,7 @@ static void status_text(char *buf, size_t cap, size_t work, const char *status)
     snprintf(buf, cap, "work request %zu: %s", work + 1, status);
 }
 
-/* Returns whether the requester sends nothing after an event. */
+/* Returns whether the requester sends no request after an event. */
 static bool is_last_request(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event + 1; i < s->event_cnt; i++)
@@ -468,7 +470,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
             expected->over = true;
             expected->status = RNIC_WC_RNR_RETRY_EXC_ERR;
         }
-        /* The recorded requester gave up too: it sends nothing more. */
+        /* The recorded requester gave up as well, because it sends no request after this event. */
         if (!expected->over && completion->wr == expected->done_cnt &&
             completion->status == RNIC_WC_RETRY_EXC_ERR && is_last_request(cmp->setup, event)) {
             expected->over = true;

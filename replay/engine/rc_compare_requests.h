@@ -4,9 +4,11 @@
  * their place. Also compares the completions of our RNICs with those that the recorded responses
  * imply.
  *
- * Compared, because the specification prescribes it: each request at its PSN with all header fields
- * and bytes; the PSN from which the requester retransmits after a NAK, a timeout or a missing
- * response; which work requests complete, after which response, with which status and data.
+ * Compared, because the specification prescribes it:
+ *
+ * - each request at its PSN, with all header fields and bytes
+ * - the PSN from which the requester retransmits after a NAK, a timeout or a missing response
+ * - which work requests complete, after which response, with which status and data
  *
  * Counted but not compared: AckReq, the number of requests in flight, the times at which timers
  * fire, and further retransmissions.
@@ -27,8 +29,8 @@ struct request_result {
     uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of frames whose difference may result from packets that were
                             * not captured */
-    uint32_t not_compared; /* number of requests captured after our QP, but not the recorded QP,
-                            * entered the error state */
+    uint32_t not_compared; /* number of requests captured after our QP entered the error state,
+                            * while the recorded QP had not */
     uint32_t go_backs;     /* number of times that both requesters went back to an earlier PSN */
     uint32_t completed;    /* number of work requests completed */
     uint32_t failed;       /* number of work requests completed with an error */
@@ -40,12 +42,12 @@ struct request_result {
     uint32_t not_captured;    /* number of requests that our RNIC sent after the last captured
                                * PSN */
     uint32_t wire_duplicates; /* number of recorded requests that the network duplicated */
-    uint32_t lost;      /* number of captured responses that the recorded requester cannot have
-                         * received */
+    uint32_t lost;      /* number of captured responses that, as later requests show, the recorded
+                         * requester did not receive */
     uint32_t rewritten; /* retransmissions with another payload than the original, because the
                          * requester's program changed its buffer */
     uint32_t damaged;   /* number of recorded requests damaged on the wire */
-    uint32_t after_gap; /* number of recorded requests after a gap in the capture */
+    uint32_t after_gap; /* number of recorded requests that follow a gap in the captured requests */
 };
 
 struct request_comparison {

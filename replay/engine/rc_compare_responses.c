@@ -13,14 +13,14 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* Maximum time in ns between two responses that a responder sends back to back. A retransmission by
- * timer, or a NAK and the retransmission that it causes, takes longer. */
+/* Maximum time in ns between two responses that a responder sends back to back. More time passes
+ * between a response and one that follows a retransmission, by timer or because of a NAK. */
 #define TRAIN_NS 1000000u
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
-/* Returns whether a recorded response may be a late response to the request copy that our RNIC
- * answered with `late`, while a later copy had no response yet. */
+/* Returns whether a recorded response may answer an earlier copy of the request, to which our RNIC
+ * sent `late`. The recorded responder has then not answered the later copy yet. */
 static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
                         const struct tx_response *late)
 {
@@ -31,7 +31,7 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_packet(s, cmp->latest)->time;
-    /* Responses in order came right after the previous one, or their MSN does not decrease. */
+    /* a response in order comes right after the previous one, or its MSN does not decrease */
     if (late->event >= cmp->latest)
         return p->time - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -39,8 +39,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     return latest - asked <= TRAIN_NS; /* the network swapped responses to adjacent requests */
 }
 
-/* Returns whether a recorded response begins at a PSN inside a READ, and `ours` answers a READ that
- * the requester restarted from that PSN. */
+/* Returns whether a recorded response begins at a PSN inside a READ, and `ours` answers a READ
+ * request with which the requester restarted at that PSN. */
 static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
                                const struct tx_response *ours)
 {
@@ -63,7 +63,7 @@ static void allow_copies(struct response_cmp *cmp, uint32_t event, struct field_
     cmp->res->copies_msn++;
 }
 
-/* Compares a READ response, an Atomic ACK or a NAK, which must equal a response of our RNIC. */
+/* Compares a READ response, an Atomic ACK or a NAK. Our RNIC must have sent an equal response. */
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
@@ -108,8 +108,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d, "");
     }
     /* The capture has two copies of a response that our RNIC sent once. Either the network
-     * duplicated the response. Or the network duplicated the request behind the capture point; then
-     * the later response also counts the messages executed in between. */
+     * duplicated the response. Or the network duplicated the request after the capture point; the
+     * second response then also counts the messages executed in between. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -173,7 +173,7 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
 }
 
 /* Returns whether PSN `rel` belongs to a READ or an atomic, to which the responder sends data. An
- * ACK may have this PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
+ * ACK may have this PSN only if a SEND or WRITE was retransmitted after that READ or atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -204,8 +204,9 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              "the ACK covers a request that our RNIC has not executed");
     }
-    /* A responder may repeat its newest ACK unsolicited, to announce credits (9.7.7.2). Such an ACK
-     * may have the PSN of a READ whose data was already sent. */
+    /* An ACK that acknowledges nothing new is allowed: a responder may repeat its newest ACK to
+     * announce credits (9.7.7.2). Such an ACK may have the PSN of a READ whose data was already
+     * sent. */
     if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
         ours = rc_match_at(cmp, event, false, false, &d);
         return classify_diff(
@@ -213,8 +214,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             "the response to a READ or atomic contains data; an ACK is not a response to it");
     }
     if (!exact && cmp->dir->response_cnt) {
-        /* Our RNIC coalesced its ACKs differently. All our responses have equal values in the other
-         * fields, so compare them with any response. */
+        /* Our RNIC coalesced its ACKs differently and sent no ACK with this PSN. Compare the other
+         * fields with any of our responses, because these fields are equal in all of them. */
         struct tx_response like = cmp->dir->response[0];
 
         like.opcode =
@@ -247,7 +248,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             field_diff_add_num(&d, "aeth.msn", FIELD_NUMBER, p->msn, msn);
         }
     }
-    /* Without an AckReq bit, our RNIC may delay its ACK (R099, R110). */
+    /* Our RNIC must have acknowledged the request, unless no request has AckReq: then it may delay
+     * the ACK (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge",
@@ -261,8 +263,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 
 /* ---- Comparing one direction ----------------------------------------------------------------- */
 
-/* Returns the last event whose packet may have crossed the response between capture point and
- * responder. */
+/* Returns the last event whose packet may have passed the response of `event` between capture point
+ * and responder. */
 static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_packet(s, event)->time;
@@ -317,8 +319,8 @@ static void note_request(struct response_cmp *cmp, uint32_t event)
     cmp->request = event;
     if (event_fetches(&cmp->dir->setup, event))
         return;
-    /* A copy that does not advance our expected PSN is a duplicate: an earlier copy was
-     * executed. */
+    /* A copy of a request that does not advance our expected PSN is a duplicate, because our RNIC
+     * has executed an earlier copy. */
     update_progress(cmp, event);
     executed = progress_past(cmp, at->rel);
     if (at->rel < response_cmp_epsn(cmp) && (!executed || executed->event < event))
@@ -361,15 +363,16 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     update_progress(cmp, event);
-    /* Our QP is in the error state, but the recorded QP is not. No later event can be compared. */
+    /* Our QP is in the error state, but the recorded QP is not. So no later event can be
+     * compared. */
     if (cmp->dir->error_event != EVENT_NONE && cmp->dir->error_event < event &&
         cmp->res->diff_frames + cmp->res->known_frames > 0) {
         cmp->res->not_compared++;
         return 0;
     }
-    /* The response answers a request that the capture lacks if all captured requests are answered
-     * already and its MSN counts the missing request. Otherwise it answers a captured request and
-     * has a wrong PSN. */
+    /* The response answers a request that the capture lacks if two conditions hold: all captured
+     * requests are answered already, and the MSN counts the missing request. Otherwise the response
+     * answers a captured request and has a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high) &&
         !refuses_executed(&cmp->dir->setup, event)) {
@@ -403,8 +406,8 @@ static void count_ours(struct response_cmp *cmp)
     }
 }
 
-/* Compares one direction. If `why` is not NULL, all differences are inconclusive for that reason.
- * Returns 0, or -1 if out of memory. */
+/* Compares one direction. If `why` is not NULL, all differences are inconclusive and `why` is the
+ * reason. Returns 0, or -1 if out of memory. */
 static int compare_direction(struct response_comparison *all, struct session *session,
                              uint32_t dir_idx, struct response_by_psn *by_psn, const char *why)
 {
@@ -441,8 +444,8 @@ static int compare_direction(struct response_comparison *all, struct session *se
     return rc;
 }
 
-/* Removes the results of a direction, so that it can be compared again. Its differences must be
- * the last ones in the list. */
+/* Removes the results of a direction, so that the direction can be compared again. Its differences
+ * must be the last ones in the list. */
 static void undo_direction(struct response_comparison *all, struct rc_direction *dir,
                            struct response_result *res, size_t diff_cnt)
 {
@@ -502,7 +505,7 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
 /* ---- All directions -------------------------------------------------------------------------- */
 
 /* Returns the number of ACKs and Atomic ACKs of all directions whose MSN is lower than that of the
- * previous one. The MSN of a responder never decreases, so the network reordered them. */
+ * previous one. The MSN of a responder never decreases, so the network reordered these packets. */
 static uint32_t count_reordered(const struct session *session)
 {
     uint32_t cnt = 0;

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Compare responses: compares the packets of the recorded responder with those of our RNIC in its
- * place. In diff.h, `recorded` is a value of the former and `replayed` a value of the latter.
+ * place. In diff.h, `recorded` is a value of the recorded responder, and `replayed` a value of our
+ * RNIC.
  *
- * Compared, because the specification prescribes it: which requests are executed and with which
- * bytes; each NAK with its PSN, MSN and code; READ responses and Atomic ACKs with opcode, PSN, MSN
- * and data; DestQP, P_Key, solicited and AckReq bits. For each recorded ACK, our RNIC must send an
- * ACK that acknowledges its PSN and counts the same messages.
+ * Compared, because the specification prescribes it:
  *
- * Counted but not compared: coalescing of ACKs, credits, the MSN of a READ First (R103), and all
- * headers before the BTH. Responses of our RNIC that the capture lacks are counted too: frames are
- * lost before a capture point, and a requester that needs them retransmits.
+ * - which requests are executed, and with which bytes
+ * - each NAK with its PSN, MSN and code
+ * - READ responses and Atomic ACKs with opcode, PSN, MSN and data
+ * - DestQP, P_Key, solicited and AckReq bits
+ * - for each recorded ACK: our RNIC must send an ACK that acknowledges the same PSN and counts the
+ *   same messages
+ *
+ * Counted but not compared: coalescing of ACKs, credits, the MSN of a READ response First (R103),
+ * and all headers before the BTH. Responses of our RNIC that the capture lacks are also only
+ * counted. They may have been lost before the capture point; if the requester needs them, it
+ * retransmits.
  */
 #ifndef REPLAY_ENGINE_RC_COMPARE_RESPONSES_H
 #define REPLAY_ENGINE_RC_COMPARE_RESPONSES_H
@@ -18,7 +24,7 @@
 #include "engine/diff.h"
 #include "infer/session.h"
 
-/* Number of our latest responses among which the match of a recorded response is searched. */
+/* Number of our latest responses among which a match of a recorded response is searched. */
 #define COMPARE_RECENT 64u
 
 /* Number of inconclusive responses with one reason. */
@@ -38,16 +44,16 @@ struct response_result {
     uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of recorded responses whose difference may result from
                             * packets that were not captured */
-    bool lacks;            /* missing packets may explain further differences */
+    bool lacks;            /* missing packets may explain further differences of the direction */
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
-    uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to:
-                                   * event of the last one */
+    uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to is
+                                   * the event of the last one */
     uint32_t inconclusive_to;
-    struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* the inconclusive responses by
-                                                              * reason */
-    uint32_t not_compared; /* number of responses captured after our QP, but not the recorded QP,
-                            * entered the error state */
+    struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* numbers of inconclusive responses,
+                                                              * for each reason */
+    uint32_t not_compared; /* number of responses captured after our QP entered the error state,
+                            * while the recorded QP had not */
     /* Counts of differences that the specification allows. */
     uint32_t damaged;         /* number of recorded responses damaged on the wire */
     uint32_t wire_duplicates; /* number of recorded responses that the network duplicated */
@@ -64,7 +70,7 @@ struct response_result {
                                * the capture lacks */
 };
 
-/* Adds responses to the count of their reason in a list of INCONCLUSIVE_REASONS elements. If the
+/* Adds `responses` to the count of reason `why` in a list of INCONCLUSIVE_REASONS elements. If the
  * list is full, the last element counts all further reasons. */
 void inconclusive_reason_add(struct inconclusive_reason *list, const char *why, uint32_t responses);
 
@@ -78,8 +84,9 @@ struct response_comparison {
     size_t diff_cnt;
     size_t diff_cap;
     uint32_t reordered; /* number of ACKs of all directions that the network reordered */
-    /* Directions by the host pair of their responses (trace_flow.hosts): index of the first
-     * direction of each pair, and of the next direction after each; KEYMAP_NONE ends a list. */
+    /* Lists of directions whose responses are between the same two hosts (trace_flow.hosts).
+     * first_of_hosts: for each host pair, index of its first direction. next_of_hosts: for each
+     * direction, index of the next one in its list. KEYMAP_NONE ends a list. */
     uint32_t *first_of_hosts, *next_of_hosts;
 };
 

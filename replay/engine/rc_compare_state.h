@@ -9,8 +9,8 @@
 
 #include "engine/rc_compare_responses.h"
 
-/* Maximum number of ACKs with a decreasing MSN that one altered ACK can cause. Only a larger number
- * proves that the network reorders. */
+/* Maximum number of ACKs with a decreasing MSN that one altered ACK can cause. If more ACKs have a
+ * decreasing MSN, the network reorders packets. */
 #define REORDERED_SURE 2u
 
 /* Entry of the index of our responses, sorted by PSN, then by time. */
@@ -31,8 +31,8 @@ struct response_cmp {
     size_t advances;        /* number of entries of dir->advance reached so far */
     int64_t acked;          /* highest relative PSN that our responses acknowledge */
     uint32_t scanned;       /* number of events already used to update `ack_due` and `high` */
-    int64_t ack_due;        /* highest relative PSN of a request that demands a response: it has
-                             * AckReq, or is a READ or an atomic */
+    int64_t ack_due;        /* highest relative PSN of a request that the responder must answer: it
+                             * has AckReq, or is a READ or an atomic */
     int64_t high;           /* highest relative PSN requested so far */
     int64_t recorded_acked; /* highest relative PSN that matching recorded responses acknowledge */
     uint32_t high_msn;      /* highest MSN of the recorded responses so far */

@@ -10,20 +10,20 @@
 #include "engine/rc_response_case.h"
 
 /* Returns whether response `event` is a fatal NAK of a request that a later response shows as
- * executed. The NAK would have ended the QP. */
+ * executed. Such a NAK is wrong, because a fatal NAK ends the QP. */
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether another response proves this one wrong, because the IPv4 identifications show in
- * which order the responder sent both. The MSN of a responder never decreases, nor does the PSN of
- * its ACKs. A sequence NAK has the expected PSN, and no earlier response shows a request from there
- * as executed. */
+/* Returns whether another response proves this response wrong. The evidence is the order in which
+ * the responder sent the two, as their IPv4 identifications show it. The MSN of a responder never
+ * decreases, nor does the PSN of its ACKs. A sequence NAK has the expected PSN, so no earlier
+ * response may show this or a later request as executed. */
 bool contradicts_order(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether the MSN of an ACK or NAK does not count the messages up to its PSN. Other missing
- * packets of the direction do not explain that. */
+/* Returns whether the MSN of an ACK or NAK disagrees with the number of messages up to its PSN, and
+ * other missing packets of the direction do not explain the disagreement. */
 bool contradicts_msn(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether no packet that the capture lacks explains the differences `d` of a response. */
+/* Returns whether missing packets can never explain the differences `d` of a response. */
 bool never_inconclusive(const struct response_case *c, const struct field_diffs *d);
 
 /* Returns whether only this response shows that the responder executed a request which a later

@@ -16,8 +16,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
     const struct request_pkt *acked = request_at(s, rel);
     unsigned duplicates = 0, acks = 0;
 
-    /* Without reordering, a duplicate that precedes the acknowledged request is answered by an ACK
-     * of an earlier PSN. */
+    /* Without reordering, search only up to the acknowledged request. A duplicate before that
+     * request would be answered by an ACK of an earlier PSN. */
     for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX &&
                              (cmp->all->reordered > 0 || !acked || i > acked->event);) {
         const struct request_pkt *e = request_at(s, s->event[i].rel);
@@ -32,7 +32,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
                 return false; /* the MSN of a responder never decreases */
             break;
         }
-    /* The first ACK of this PSN answers the first copy. */
+    /* The first ACK of this PSN answers the first copy of the request, so there must be at least as
+     * many duplicates as earlier ACKs. */
     return duplicates > 0 && !contradicts_order(s, event) && acks <= duplicates &&
            !rc_match_has_other_psn(cmp, event) &&
            roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) >= 0 &&

@@ -21,7 +21,7 @@ static bool is_fetch(const struct work_request *wr)
 }
 
 /* Completes the work requests that an acknowledgement up to `rel` covers. A READ or atomic whose
- * data is missing stops the completions (R139, R140). */
+ * data has not arrived stops the completions (R139, R140). */
 static void acknowledge(struct expected_wc *e, int64_t rel)
 {
     const struct work_requests *w = &e->run->wrs;
@@ -39,8 +39,8 @@ static void acknowledge(struct expected_wc *e, int64_t rel)
     }
 }
 
-/* Processes a response with data to a READ or an atomic. In-order data acknowledges the earlier
- * work requests; out-of-order data is ignored (R140). */
+/* Processes a response with data to a READ or an atomic. If the data is in order, it acknowledges
+ * the earlier work requests as well; out-of-order data is ignored (R140). */
 void expected_wc_on_data(struct expected_wc *e, int64_t rel)
 {
     const struct work_request *wr = work_request_at(&e->run->wrs, rel);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Expected work completions: computes from the rules of acknowledgement (R137-R147) which work
- * requests the recorded responses complete. No RNIC is involved.
+ * requests the recorded responses complete. Uses no RNIC.
  */
 #ifndef REPLAY_ENGINE_RC_EXPECTED_WC_H
 #define REPLAY_ENGINE_RC_EXPECTED_WC_H
@@ -10,14 +10,13 @@
 
 struct expected_wc {
     const struct requester_run *run;
-    int64_t acked;              /* highest PSN up to which every request is acknowledged,
-                                 * relative */
+    int64_t acked;              /* highest relative PSN up to which every request is acknowledged */
     size_t done_cnt;            /* number of work requests completed with success */
     bool over;                  /* a NAK ended the connection */
-    enum rnic_wc_status status; /* if `over`: status of the work request that follows the
-                                 * successful ones */
-    bool may_give_up;           /* no retransmission follows the latest RNR NAK: the requester may
-                                 * have used up its RNR retries */
+    enum rnic_wc_status status; /* if `over`: status of the first work request that did not complete
+                                 * with success */
+    bool may_give_up;           /* no retransmission follows the latest RNR NAK, so the requester
+                                 * may have used up its RNR retries */
 };
 
 void expected_wc_init(struct expected_wc *e, const struct requester_run *run);

@@ -19,7 +19,8 @@ int rc_match_order(const void *a, const void *b)
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-/* Returns the index of the first entry of by_psn that is not before (PSN `rel`, response `idx`). */
+/* Returns the index of the first entry of by_psn that does not sort before the pair of PSN `rel`
+ * and response `idx`. */
 static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
     const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};
@@ -42,8 +43,8 @@ bool rc_match_is_nak(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether a recorded response and one of ours are of one class: READ response, Atomic
- * ACK, NAK or ACK. */
+/* Returns whether a recorded response and a response of our RNIC have the same class: READ
+ * response, Atomic ACK, NAK or ACK. */
 static bool same_class(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
@@ -103,7 +104,7 @@ bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event)
     return end > 0 && cmp->by_psn[end - 1].rel == rel;
 }
 
-/* Returns whether a later recorded response equals one of ours. */
+/* Returns whether a later recorded response equals our response `a`. */
 static bool comes_later(const struct response_cmp *cmp, uint32_t event, const struct tx_response *a)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -129,7 +130,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         struct field_diffs d;
 
         if (a->matched || a->psn == p->psn || a->opcode != p->opcode)
-            continue; /* not the only difference */
+            continue; /* more differs than the PSN, or the PSN is equal */
         rc_match_fields(cmp, p, a, &d);
         if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !comes_later(cmp, event, a))
             return true;
@@ -137,7 +138,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
     return false;
 }
 
-/* Returns the number of recorded responses with PSN `rel` to one READ request, at most 2. */
+/* Returns how many recorded responses at PSN `rel` answer READ request `request`, at most 2. */
 static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int64_t rel)
 {
     unsigned cnt = 0;
@@ -148,8 +149,8 @@ static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int
     return cnt;
 }
 
-/* Returns whether the recorded response before `event` is of the same READ, and is the packet
- * before that of `event`. */
+/* Returns whether the recorded response just before `event` belongs to the same READ and has the
+ * preceding PSN. */
 static bool follows_recorded(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= COMPARE_RECENT;)

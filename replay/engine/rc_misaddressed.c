@@ -19,14 +19,14 @@ static bool is_answered(const struct inferred_setup *s, int64_t rel)
 }
 
 /* Returns whether the headers and the padded payload of a packet are as long as those of a response
- * of our RNIC. An alteration of the opcode keeps the length of a packet. */
+ * of our RNIC. If only the opcode of a packet was altered, the length is unchanged. */
 static bool has_length_of(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->len + (p->payload_len + 3) / 4 * 4 ==
            roce_opcode(a->opcode)->len + (a->payload_len + 3) / 4 * 4;
 }
 
-/* Returns a response of our RNIC that equals the packet except for its destination QP or its
+/* Returns a response of our RNIC that equals packet `idx` except for the destination QP or the
  * opcode, or NULL. */
 static struct tx_response *find_like(const struct response_comparison *all,
                                      struct rc_direction *dir, uint32_t idx, bool response,
@@ -51,11 +51,12 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* This packet was not used for any inference. If it replaces the only missing response,
-         * further fields may differ too. If our response is already matched, all other fields must
-         * be equal, and the packet must be the only one to its QP; otherwise the QP belongs to a
-         * connection whose PSNs advance in parallel. The request has no response if it has AckReq,
-         * or if a response with its PSN was captured. */
+        /* The setup was inferred without this packet. If our response is unmatched, the packet may
+         * replace it, and further fields may differ. If our response is already matched, all other
+         * fields must be equal, and the packet must be the only one to its QP. Otherwise the QP
+         * belongs to another connection whose PSNs happen to be the same. A packet that looks like
+         * a request is a real request if it has AckReq, or if a response with its PSN was
+         * captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(!response &&
@@ -98,8 +99,8 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
-/* Finds the direction of a packet that belongs to no connection. The packet must equal a current
- * response of our RNIC except for the destination QP or the opcode. */
+/* Finds the direction to which a packet without a connection belongs. The packet must equal a
+ * current response of our RNIC except for the destination QP or the opcode. */
 int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
 {
     const struct trace *trace = session->trace;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Misaddressed: finds packets that belong to no connection but equal a response of our RNIC,
- * except for the destination QP or the opcode.
+ * Misaddressed: finds packets that belong to no connection, but equal a response of our RNIC except
+ * for the destination QP or the opcode.
  */
 #ifndef REPLAY_ENGINE_RC_MISADDRESSED_H
 #define REPLAY_ENGINE_RC_MISADDRESSED_H

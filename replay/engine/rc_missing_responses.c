@@ -8,7 +8,7 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* Captured packets that have each PSN. */
+/* Captured packets at each PSN. */
 struct psn_events {
     uint32_t *sent;     /* last event of a request that covers the PSN */
     uint32_t *answered; /* last event of a response with data at the PSN, 0 if there is none;
@@ -61,7 +61,8 @@ static int find_before(struct requester_run *run, const struct psn_events *at,
         if (!wr || idx < 0)
             return 0;
         if (wr->kind == ROCE_KIND_SEND || wr->kind == ROCE_KIND_WRITE) {
-            rel = wr->rel + wr->cnt - 1; /* a later response acknowledges the message */
+            rel = wr->rel + wr->cnt - 1; /* some later response acknowledges this message, so
+                                          * nothing is missing */
             continue;
         }
         if (at->sent[idx] > event || at->answered[idx] > event)

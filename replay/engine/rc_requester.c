@@ -14,13 +14,14 @@
  * then the local ACK timeout. */
 #define TIMERS_MAX 2u
 
-/* Limit of the packets of our RNIC: a fixed number for each event and PSN of the capture, plus a
- * fixed number for the direction. Each NAK makes our RNIC retransmit all PSNs in flight, so without
- * a limit N requests and N NAKs cost N² packets. */
+/* Limit of the packets that our RNIC sends: TX_PER_EVENT for each event and PSN of the capture,
+ * plus TX_FREE for the direction. Without a limit, N requests and N NAKs would cost N² packets,
+ * because each NAK makes our RNIC retransmit all PSNs in flight. */
 #define TX_PER_EVENT 16u
 #define TX_FREE      32768u
 
-/* Maximum number of packets searched back for the restart of a READ. */
+/* Maximum number of packets searched back for the READ request with which a requester restarted a
+ * READ. */
 #define RESTART_LOOK_BACK 1024u
 
 /* Start of virtual time: 1 s in ns, so that no event is at time 0. */
@@ -56,18 +57,19 @@ static const char *requester_dev_open(struct requester_dev *dev)
     const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     struct rnic_attr attr = {.gid_cnt = 1};
     bool xrc = inferred_setup_svc(s) == ROCE_SVC_XRC;
-    struct rnic_qp_init init = {
-        .type = xrc ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
-        .qpn = s->peer_qpn,
-        .max_recv_sge = 1,
-        .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
-        .max_send_sge = 1,
-        .window = UINT32_C(1) << 23, /* the largest window that R060
-                                      * allows */
-        .any_credits = exceeds_credits(dev->run),
-        /* The capture does not show which responses the requester received, so our RNIC may count
-         * more retries in a row. It gives up only where the recorded requester does. */
-        .endless_retries = !s->timers.exhausted};
+    struct rnic_qp_init init = {.type = xrc ? RNIC_QPT_XRC_SEND : RNIC_QPT_RC,
+                                .qpn = s->peer_qpn,
+                                .max_recv_sge = 1,
+                                .max_send_wr =
+                                    w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
+                                .max_send_sge = 1,
+                                .window = UINT32_C(1) << 23, /* the largest window that R060
+                                                              * allows */
+                                .any_credits = exceeds_credits(dev->run),
+                                /* Do not let our RNIC give up where the recorded requester did not.
+                                 * The capture does not show which responses the requester received,
+                                 * so our RNIC may count more retries in a row. */
+                                .endless_retries = !s->timers.exhausted};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
                               .dest_qpn = s->qpn,
@@ -150,7 +152,7 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
     return 0;
 }
 
-/* Returns whether our RNIC has sent many times the packets of the capture. */
+/* Returns whether our RNIC has sent far more packets than the capture has. */
 static bool exceeds_tx_limit(const struct requester_run *a)
 {
     uint64_t psns = (uint64_t)(a->wrs.end - a->wrs.setup->first);
@@ -175,8 +177,8 @@ static int take_tx(struct requester_dev *dev)
     return 0;
 }
 
-/* Returns whether the READ data at PSN `rel` equals that of a recorded response which the requester
- * accepted. */
+/* Returns whether the READ data at PSN `rel` equals the data of a recorded response that the
+ * requester accepted. */
 static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
                              int64_t rel, const uint8_t *data)
 {
@@ -198,8 +200,8 @@ static bool shown_by_answers(const struct requester_dev *dev, const struct work_
     return !any;
 }
 
-/* Returns whether the buffer of a completed READ or atomic contains the data of the accepted
- * responses. */
+/* Returns whether the buffer of a completed READ or atomic contains the data of the responses that
+ * the requester accepted. */
 static bool data_right(const struct requester_dev *dev, const struct work_request *wr,
                        const uint8_t *data)
 {
@@ -288,7 +290,8 @@ static int post_due_wrs(struct requester_dev *dev)
     return 0;
 }
 
-/* Advances time to the deadline `at` of our RNIC. Returns 0, or -1 if out of memory. */
+/* Advances time to `at`, the next deadline of our RNIC, and fires the timer. Returns 0, or -1 if
+ * out of memory. */
 static int fire_timer(struct requester_dev *dev, rnic_time at)
 {
     if (dev->watch && dev->watch->timer(dev->watch->ctx, dev->dir) != 0)
@@ -298,8 +301,8 @@ static int fire_timer(struct requester_dev *dev, rnic_time at)
     return take_output(dev);
 }
 
-/* Passes a response to our RNIC. `recorded` is its packet in the trace, or NULL. Returns 0, or -1
- * if out of memory. */
+/* Passes a response to our RNIC. `recorded` is the captured packet of this response; NULL if the
+ * capture lacks it. Returns 0, or -1 if out of memory. */
 static int take_response(struct requester_dev *dev, const struct roce_pkt *pkt,
                          const struct trace_packet *recorded)
 {
@@ -335,7 +338,8 @@ static int fire_last_timers(struct requester_dev *dev)
     return 0;
 }
 
-/* Fires timers until our RNIC has sent PSN `idx` as often as the recorded requester. */
+/* Fires timers until our RNIC has sent the PSN with index `idx` as often as the recorded
+ * requester. */
 static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
 {
     for (unsigned i = 0; i < TIMERS_MAX && dev->ours[idx] < dev->recorded[idx]; i++) {
@@ -349,8 +353,9 @@ static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
     return 0;
 }
 
-/* Returns whether the response of an event begins at the next PSN that our RNIC expects, inside a
- * READ that the recorded requester restarted there and our RNIC restarted elsewhere. */
+/* Returns whether our RNIC must restart a READ at the PSN of a response to accept that response.
+ * This is so if the response begins inside a READ, at the PSN that our RNIC expects next. The
+ * recorded requester must have restarted the READ there, and our RNIC at another PSN. */
 static bool needs_restart(const struct requester_dev *dev)
 {
     const struct inferred_setup *s = dev->setup;

@@ -52,28 +52,28 @@ struct requester_run;
 int rc_requester_note_tx(struct requester_run *run, const struct roce_pkt *pkt, uint32_t event,
                          uint16_t *times);
 
-/* Completion of our RNIC. */
+/* Completion of a work request by our RNIC. */
 struct completion {
     uint32_t event; /* event after which the completion was polled */
     uint32_t wr;    /* index into wrs.wr */
     enum rnic_wc_status status;
 };
 
-/* Outcome of a recorded response: whether the recorded requester received it, and how our replay
- * uses it. */
+/* Outcome of a recorded response: whether the recorded requester received the response, and how our
+ * replay uses it. */
 enum resp_outcome {
     RESP_ACCEPTED,
     RESP_BEFORE_FIRST, /* answer to a request sent before the first replayed message */
-    RESP_LOST,         /* captured, but the requester's next packets show that the response never
-                        * arrived */
+    RESP_LOST,         /* captured, but later packets of the requester show that it did not receive
+                        * the response */
     RESP_NOT_REPLAYED, /* answer to a request that is not replayed */
-    RESP_UNSOLICITED   /* data of a READ whose request was not captured */
+    RESP_UNSOLICITED   /* data of a READ, but the READ request was not captured */
 };
 
 /* Kind of a recorded request: new, or one of several kinds of retransmission. */
 enum retransmit_kind {
     RETX_NONE,
-    RETX_CONTINUES,     /* retransmission that continues an earlier one */
+    RETX_CONTINUES,     /* retransmission of a later PSN that continues an earlier retransmission */
     RETX_GO_BACK,       /* first retransmission: the requester goes back to the PSN of this
                          * request */
     RETX_WIRE_DUPLICATE /* copy of a request made by the network */
@@ -81,9 +81,11 @@ enum retransmit_kind {
 
 /* A READ response or Atomic ACK that the capture lacks, see rc_missing_responses.h. */
 struct missing_response {
-    uint32_t before; /* event of the response before which the requester received the missing one */
+    uint32_t before; /* event of the next captured response; the requester received the missing
+                      * response before it */
     int64_t rel;     /* relative PSN of the missing response */
-    uint32_t like;   /* event of an earlier response with this PSN, 0 if there is none */
+    uint32_t like;   /* event of an earlier response with this PSN, whose data is used; 0 if there
+                      * is none */
 };
 
 struct requester_run {
@@ -104,14 +106,16 @@ struct requester_run {
     size_t missing_cap;
     uint32_t *tx_cnt_after;  /* value of tx_cnt after each event */
     uint32_t unsure_from;    /* first event after which our RNIC may lack a response that the
-                              * recorded requester received, or EVENT_NONE. The response is
-                              * RESP_UNSOLICITED, or a RESP_LOST that may have arrived late. */
+                              * recorded requester received; EVENT_NONE if there is none. Such a
+                              * response is RESP_UNSOLICITED, or RESP_LOST although it arrived
+                              * late. */
     uint32_t error_event;    /* event at which our QP entered the error state, or EVENT_NONE */
     uint32_t wrong_data;     /* number of work requests whose READ or atomic result differs from the
                               * responses */
     uint32_t wrong_wr;       /* index of the first work request with a wrong result, if wrong_data >
                               * 0 */
-    uint32_t other_payload;  /* number of requests with another payload, if the user allows that */
+    uint32_t other_payload;  /* number of requests with another payload, where the user allows other
+                              * payloads */
     bool completions_unseen; /* completions are unknown, because a program on another host polls
                               * the CQ */
 };

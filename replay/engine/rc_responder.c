@@ -10,17 +10,17 @@
 #include "engine/rc_responder_dev.h"
 #include "infer/request_table.h"
 
-/* Maximum total bytes of kept payloads. A payload of our responses that differs from all recorded
- * payloads is kept for the report. */
+/* Maximum total bytes of kept payloads. The report needs the payload of each of our responses that
+ * differs from all recorded payloads. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
-/* Request packet to replay, and its position in the order of the replay. */
+/* Request packet to replay, and its place in the order of the replay. */
 struct scheduled_packet {
     uint32_t pkt; /* trace packet at whose capture time the request is replayed */
     uint32_t dir;
     uint32_t event;    /* event whose frame is injected */
-    uint32_t at_event; /* event at which the request is replayed: `event`, except for a struct
-                        * executed_unseen */
+    uint32_t at_event; /* event at which the request is replayed. It differs from `event` only if
+                        * the request was executed before its capture (struct executed_unseen) */
     size_t order;      /* position among the packets with equal `pkt` of one direction */
     size_t next;       /* index of the next waiting packet of the direction, or NOT_HELD */
 };
@@ -71,8 +71,9 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* Returns the direction whose requester receives a frame of our RNIC. It is the current direction,
- * unless a timer of another QP fired. */
+/* Returns the direction whose requester receives a frame of our RNIC. Normally this is direction
+ * `dir_idx`, which is played now. If a timer of another QP fired, it is the direction of that
+ * QP. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
 {
@@ -142,8 +143,8 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     write.va = e->va;
     write.len = e->len;
     write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
-    /* The recorded responder may have executed another copy of the request, with another
-     * payload. */
+    /* The bytes are uncertain if the capture lacks them, or if a retransmission had other bytes:
+     * the recorded responder may have executed another copy than this one. */
     write.unknown = p->zero_filled || e->rewritten;
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))
@@ -157,8 +158,8 @@ static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_ti
 {
     rnic_time at;
 
-    /* Limit the loop: a deadline that does not advance would make it endless. No device has 2^16
-     * deadlines between two packets. */
+    /* Limit the loop, because a deadline that does not advance would make it endless. No device has
+     * 2^16 deadlines between two packets. */
     for (unsigned i = 0;
          i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
         rnic_expire(dev->rnic, at);
@@ -216,14 +217,14 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         region = shadow_find(memory, pkt.ieth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
-        /* A request uses the R_Key after its invalidation, so the responder's program has
-         * registered the R_Key again. */
+        /* The capture shows a request that uses the R_Key after its invalidation. So the
+         * responder's program must have registered the R_Key again. */
         if (rc_responder_app_set_key(dev, region, false) != 0)
             return -1;
         dev->invalidated[region - memory->region] = 0;
     }
-    /* If a SEND invalidated the R_Key, our RNIC must refuse the request without an action of the
-     * replay. */
+    /* If a SEND has invalidated the R_Key, our RNIC must refuse the request without help. Otherwise
+     * the replay must invalidate the R_Key first. */
     taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region];
     if (region && (taken || !at->rkey_invalid) &&
         rc_responder_app_set_key(dev, region, !taken) != 0)
@@ -262,7 +263,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
 /* ---- Packets that wait ----------------------------------------------------------------------- */
 
 /* Returns whether a packet must wait: our RNIC would execute it now, but the recorded responses
- * imply that requests of other connections were executed first. */
+ * imply that the responder executed requests of other connections first. */
 static bool must_wait(const struct rc_responder_dev *dev, const struct scheduled_packet *sched)
 {
     const struct dir_state *state = &dev->state[sched->dir];
@@ -293,9 +294,9 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
     dev->held_cnt++;
 }
 
-/* Replays the packets that no longer need to wait. If `all` is set, replays all waiting packets: at
- * the end of the trace, packets still wait if our RNIC did not execute an expected request. Returns
- * 0, or -1 if out of memory. */
+/* Replays the packets that no longer need to wait. If `all` is set, replays all waiting packets. At
+ * the end of the trace, packets still wait if our RNIC did not execute a request for which they
+ * wait. Returns 0, or -1 if out of memory. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
                         bool all)
 {
@@ -321,8 +322,8 @@ static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *s
     return 0;
 }
 
-/* Replays a packet now, or holds it back until requests of other connections were executed. Returns
- * 0, or -1 if out of memory. */
+/* Replays a packet now, or holds it back until our RNIC has executed the requests of other
+ * connections that precede it. Returns 0, or -1 if out of memory. */
 static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at,
                         rnic_time now)
 {
@@ -409,15 +410,15 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
     return sched;
 }
 
-/* The requests that each responder's own program sent, in capture order. */
+/* Requests that the program on each responder's host sent itself, in capture order. */
 struct own_requests {
     struct keymap addrs; /* addresses of the responders */
     size_t *end;         /* for each address: end of its requests in `pkt` */
     uint32_t *pkt;       /* trace packets */
 };
 
-/* Returns the number of the responders' address that sent the packet, if it is a request that
- * arrived; otherwise returns KEYMAP_NONE. */
+/* If the packet is a request that arrived and a responder's host sent it, returns the number of
+ * that host's address. Otherwise returns KEYMAP_NONE. */
 static uint32_t sender_of(const struct own_requests *own, const struct trace *trace,
                           const struct trace_packet *p)
 {
@@ -426,7 +427,7 @@ static uint32_t sender_of(const struct own_requests *own, const struct trace *tr
                : keymap_get(&own->addrs, trace->flow[p->flow].src);
 }
 
-/* Finds the requests of all responders. Returns false if out of memory. */
+/* Finds the requests that the hosts of all responders sent. Returns false if out of memory. */
 static bool find_own_requests(struct own_requests *own, const struct session *session)
 {
     const struct trace *trace = session->trace;
@@ -463,8 +464,8 @@ static void own_requests_free(struct own_requests *own)
     free(own->pkt);
 }
 
-/* Notes the requests before packet `to` that the responder's own program sent. When it sent them,
- * the program was active and may have changed memory. */
+/* Notes the requests before packet `to` that the program on the responder's host sent itself. They
+ * show that the program was active, so it may have changed memory. */
 static void note_own_requests(struct rc_responder_dev *dev, const struct own_requests *own,
                               size_t *from, size_t end, uint32_t to)
 {

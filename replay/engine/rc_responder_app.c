@@ -14,7 +14,7 @@
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
                                            const struct trace_packet *p)
 {
-    /* A receive WQE is posted only when the SRQ has none, so a few entries are enough. */
+    /* At most one receive WQE is posted at a time, so a few entries are enough. */
     struct rnic_srq_init init = {.max_wr = 16, .max_sge = 1, .xrcd = dev->xrcd, .cq = dev->cq};
     struct responder_srq *srq;
     struct roce_pkt pkt;
@@ -86,7 +86,7 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
 }
 
 /* Returns the initial value of a counter that only FETCH_ADDs change: the value that most responses
- * imply. So one wrong response does not make all other responses look wrong. */
+ * imply. A single wrong response then does not make the other responses look wrong. */
 static uint64_t first_value(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct {
@@ -124,7 +124,7 @@ static uint64_t first_value(const struct inferred_setup *s, const struct request
         trace_parse(event_packet(s, x->event), &pkt);
         sum += pkt.atomiceth.swap_add;
     }
-    /* Without a majority, other connections also add to the counter. Then use only the first
+    /* No value has a majority if other connections also add to the counter. Then use only the first
      * response. */
     return 2 * seen[best].votes > votes ? seen[best].value : seen[0].value;
 }
@@ -142,9 +142,9 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
     return watch ? watch->store(watch->ctx, host, region->rkey, va, byte, initial) : 0;
 }
 
-/* Stores the bytes at the address requested by `event` that the responses to READ request `from`
- * show. One of the two READs is a copy of the other or requests its last part. Adds the number of
- * bytes to *seen. Returns 0, or -1 if out of memory. */
+/* Stores those bytes of the READ at `event` that the responses to READ request `from` show. One of
+ * the two READs is a copy of the other or requests its last part. Adds the number of bytes to
+ * *seen. Returns 0, or -1 if out of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,
@@ -179,8 +179,8 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
     return 0;
 }
 
-/* Stores the bytes that the recorded responses to a READ show. If some of its bytes are missing,
- * uses the responses to later copies of the READ, but only for memory that is still unknown.
+/* Stores the bytes that the recorded responses to a READ show. If these lack some bytes, uses the
+ * responses to later copies of the READ, but only for memory whose contents are still unknown.
  * Returns 0, or -1 if out of memory. */
 static int prepare_read(struct shadow_memory *memory, struct shadow_region *region,
                         const struct inferred_setup *s, uint32_t event,

@@ -16,8 +16,8 @@ struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
 bool rc_responder_app_takes_recv(const struct roce_opcode *op);
 
 /* Posts a receive WQE if the request of `event` needs one and the recorded responder had one.
- * `in_place` is true if the request is replayed at its own event, not at that of a struct
- * executed_unseen. `srq` is the SRQ of an XRC request, else NULL. Returns 0, or -1 if out of
+ * `in_place` is false if the request is replayed at another event than its own (struct
+ * executed_unseen). `srq` is the SRQ of an XRC request, else NULL. Returns 0, or -1 if out of
  * memory. */
 int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction *dir,
                                struct rnic_qp *qp, struct responder_srq *srq, uint32_t event,

@@ -49,8 +49,8 @@ struct rc_responder_dev {
     uint32_t recv_len;
     uint32_t recv_key;
     rnic_time last;          /* virtual time of the latest packet replayed */
-    uint32_t app_active;     /* trace packet at which the responder's program was last active
-                              * (struct shadow_reader) */
+    uint32_t app_active;     /* index in trace.pkt of the packet at which the responder's program
+                              * was last active (struct shadow_reader) */
     struct dir_state *state; /* one element for each direction of the session; elements of other
                               * hosts are unused */
     uint8_t *invalidated;    /* for each memory region: a SEND invalidated its R_Key */
@@ -67,9 +67,9 @@ struct rc_responder_dev {
 const char *rc_responder_dev_open(struct rc_responder_dev *dev, const struct rc_direction *any);
 void rc_responder_dev_close(struct rc_responder_dev *dev);
 
-/* Returns the QP of direction `dir`. The first call creates the QP and destroys an earlier QP
- * with its number. Returns NULL if a later connection reused the QPN, or if the QP cannot be
- * created (see dir->failed). */
+/* Returns the QP of direction `dir`. The first call creates the QP, and destroys the QP of an
+ * earlier connection with the same QPN. Returns NULL if a later connection has already reused the
+ * QPN, or if the QP cannot be created (see dir->failed). */
 struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, rnic_time now);
 
 #endif

@@ -13,31 +13,32 @@
  * packets in flight. */
 #define LOOK_BACK 1024u
 
-/* Recorded response that differs, with the state of the recorded responder and of our responder at
- * that event. */
+/* Recorded response that differs from our responses, and the state of the recorded responder and of
+ * our responder at that event. */
 struct response_case {
     const struct rc_direction *dir;
     uint32_t event;                    /* event of the differing recorded response */
     const struct tx_response *ours;    /* response of our RNIC that was compared with the recorded
                                         * one, or NULL */
     const struct pkt_event *duplicate; /* latest duplicate request before the event, or NULL */
-    int64_t epsn;                      /* PSN that our RNIC expects at the event, relative */
+    int64_t epsn;                      /* relative PSN that our RNIC expects at the event */
     uint32_t msn;                      /* MSN of our RNIC at the event */
-    int64_t rnr;            /* PSN of the latest recorded RNR NAK before the event, relative, or
+    int64_t rnr;            /* relative PSN of the latest recorded RNR NAK before the event, or
                              * INT64_MIN */
-    int64_t high;           /* highest PSN requested before the event, relative */
-    int64_t recorded_acked; /* highest PSN that recorded responses show as executed, relative */
-    bool matched;     /* all our responses with the PSN of the recorded response are matched with
-                       * other recorded responses */
-    bool replaces;    /* a response of our RNIC that is not matched differs only in the PSN */
+    int64_t high;           /* highest relative PSN requested before the event */
+    int64_t recorded_acked; /* highest relative PSN that recorded responses show as executed */
+    bool matched;     /* our RNIC sent responses with the PSN of the recorded response, but all of
+                       * them are matched with other recorded responses */
+    bool replaces;    /* an unmatched response of our RNIC differs from the recorded response only
+                       * in the PSN */
     bool opcode;      /* the recorded response differs from `ours` in the opcode only */
     bool opcode_msn;  /* the recorded response differs from `ours` in opcode and MSN only */
     bool counts;      /* the recorded response differs from `ours` in the MSN only */
     bool payload;     /* the payloads of the two responses differ */
     bool data;        /* only the payload or the value of an Atomic ACK differs */
     bool reorders;    /* the capture shows that the network reorders responses */
-    bool others_lack; /* the capture lacks packets of another connection with the same responder,
-                       * or shows loss there */
+    bool others_lack; /* for another connection with the same responder, the capture lacks packets
+                       * or shows loss */
     uint32_t dir_idx; /* index of `dir` in the session */
     const struct shadow_memory *memory; /* memory of the responder */
 };

@@ -2,9 +2,9 @@
 #include "engine/rc_restarts.h"
 #include "infer/request_table.h"
 
-/* Maximum round trip from the capture point to the requester and back, in units of
- * min_response_ns, the shortest round trip to the responder. The capture point may be nearer to
- * the responder. */
+/* Maximum round trip between the capture point and the requester, in multiples of min_response_ns,
+ * which is the shortest round trip to the responder. The capture point may be nearer to the
+ * responder, so the factor is more than 1. */
 #define ON_WAY 2u
 
 static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
@@ -18,9 +18,10 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
-/* Marks responses as lost: from event `from` on, those that acknowledge PSN `rel` or are a fatal
- * NAK for it. The requester retransmits PSN `rel` at event `to`. So these responses never arrived,
- * or arrived after the retransmission. */
+/* Marks responses as lost that the requester cannot have received in time, because it retransmits
+ * PSN `rel` at event `to`. These are the responses from event `from` to `to` that acknowledge PSN
+ * `rel`, or that are a fatal NAK for it. They never arrived, or arrived after the
+ * retransmission. */
 static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -31,8 +32,8 @@ static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t
             mark_lost(a, i, to);
 }
 
-/* Returns whether a READ request before event `i` can have caused the READ response of event `i`.
- * The response to that request must have the recorded opcode (First, Middle, Last or Only) at this
+/* Returns whether a READ request before event `i` explains the READ response of event `i`. The
+ * response to that READ request must have the recorded opcode (First, Middle, Last or Only) at this
  * PSN (R105). */
 static bool is_asked(const struct work_requests *w, uint32_t i)
 {
@@ -58,8 +59,8 @@ static bool is_asked(const struct work_requests *w, uint32_t i)
     return false;
 }
 
-/* Returns whether the PSN of a damaged request is credible. Opcode, length and at least half of
- * the bytes must equal those of the first copy. */
+/* Returns whether the PSN of a damaged request is credible: opcode, length and at least half of the
+ * bytes equal those of the first copy. */
 static bool is_what_it_says(const struct work_requests *w, uint32_t event)
 {
     const struct inferred_setup *s = w->setup;
@@ -110,8 +111,8 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
             continue;
         if (event->damaged &&
             (i < work_request_at(w, event->rel)->posted_by || !is_what_it_says(w, i))) {
-            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request, because none
-                                                     * of its fields is certain; a later copy may
+            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request: none of its
+                                                     * fields is certain, and a later copy may
                                                      * follow */
             continue;
         }
@@ -132,7 +133,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
                (pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
-                first[k] = i; /* set also the other PSNs of a READ */
+                first[k] = i; /* sets the other PSNs of a READ as well */
         last = i;
         answered = false;
     }

@@ -13,9 +13,9 @@
  * requests the PSN. */
 void classify_retransmissions(struct requester_run *run, uint32_t *first);
 
-/* Returns whether the recorded requester began a message without a credit, as far as the
- * captured responses show (R134, R135). The responses that show the limit were then still in
- * flight to the requester. */
+/* Returns whether the recorded requester began a message without a credit, as far as the captured
+ * responses show (R134, R135). The requester then had not yet received the response that limits the
+ * credits, although it was captured before. */
 bool exceeds_credits(const struct requester_run *run);
 
 #endif

@@ -10,7 +10,7 @@
 #include "engine/strict_compare.h"
 #include "engine/dgram_sender.h"
 
-/* Least number of packets for which the two roles are replayed in two threads. */
+/* Least number of packets of a capture for which the two roles are replayed in two threads. */
 #define THREADS_MIN 4096u
 
 /* Replay of one role, requester or responder, of all connections. */
@@ -26,8 +26,8 @@ static int no_memory(const struct half *half, struct error *error)
     return error_set(error, "%s: no memory", half->replay->trace.name);
 }
 
-/* Replays and compares the responders. Replays them even if they are not compared, because the
- * report shows their memory. Returns NULL. */
+/* Replays and compares the responders. If only requesters are compared, still replays the
+ * responders, because the report shows their memory. Returns NULL. */
 static void *respond(void *arg)
 {
     struct half *half = arg;
@@ -106,7 +106,7 @@ int replay_open(struct replay *replay, const char *path, const struct replay_opt
         return error_set(error, "%s: no memory", replay->trace.name);
     if (fixed == 0)
         return 0;
-    /* Find the connections again, because fewer packets are damaged than before. */
+    /* Find the connections again, because with corrected ICRCs fewer packets count as damaged. */
     connections_free(&replay->connections);
     return connections_find(&replay->connections, &replay->trace, error);
 }

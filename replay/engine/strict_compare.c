@@ -8,7 +8,7 @@
 #include "wire/codes.h"
 #include "engine/diff.h"
 
-/* Compared fields of a recorded packet or of one of ours. */
+/* Compared fields of a recorded packet or of a packet of our RNIC. */
 struct strict_packet {
     uint8_t opcode;
     uint32_t psn;
@@ -87,7 +87,7 @@ static void strict_text(char *buf, size_t cap, const struct strict_packet *e)
 }
 
 /* Returns the difference between a recorded packet `want` and our packet `is`. One of them is NULL
- * if that end sent no such packet. */
+ * if only the other end sent a packet. */
 static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct strict_packet *want,
                                      const struct strict_packet *is)
 {
@@ -103,8 +103,8 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Returns whether a recorded packet is compared. It must be replayed and undamaged, and a response
- * if `response` is true, else a request. */
+/* Returns whether the packet of an event is compared: it is replayed and undamaged. If `response`
+ * is true, compares only responses, otherwise only requests. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {
     return event->response == response && !event->damaged && !event->before_first;

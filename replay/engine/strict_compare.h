@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Strict: compares the recorded packets of an end with those of our RNIC, packet by packet and in
- * order. AckReq bits and the coalescing of ACKs must match too. Use it only for captures of our own
- * RNIC, because other devices may differ where the specification allows several behaviours. Credits
- * are not compared, because packets do not show the number of posted receive WQEs.
+ * order. Unlike the other comparisons, also requires equal AckReq bits and an equal coalescing of
+ * ACKs. Use it only for captures of our own RNIC: where the specification allows several
+ * behaviours, other devices may differ. Credits are not compared, because packets do not show the
+ * number of posted receive WQEs.
  */
 #ifndef REPLAY_ENGINE_STRICT_COMPARE_H
 #define REPLAY_ENGINE_STRICT_COMPARE_H

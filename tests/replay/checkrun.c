@@ -21,7 +21,7 @@ static void remove_folder(void)
         perror(folder);
 }
 
-/* Creates the folder $T at the first call, and sets the environment variables that test commands
+/* At the first call, creates the folder $T and sets the environment variables that test commands
  * use. */
 static void prepare(void)
 {

@@ -18,7 +18,7 @@ struct checkrun {
     long max_rss_kb; /* peak resident memory of any program run so far, KiB */
 };
 
-/* Prefix of each command. The shell then splits words at line ends only, so a path may contain a
+/* Prefix of each command. The shell then splits words only at line feeds, so a path may contain a
  * space. */
 #define CHECKRUN_SHELL "IFS='\n'; "
 
@@ -59,7 +59,8 @@ json_t *checkrun_json(const char *text);
 size_t checkrun_count(const json_t *lines, const char *type);
 json_t *checkrun_first(const json_t *lines, const char *type);
 
-/* Returns an integer member of an object. Another or no member fails the test. */
+/* Returns an integer member of an object. Fails the test if the member is missing or is not an
+ * integer. */
 json_int_t checkrun_number(const json_t *object, const char *key);
 
 /* Reads a whole file. Returns its text, or "" if the file does not exist. Call free() on the

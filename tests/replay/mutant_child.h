@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Mutant child: plays tests against a device with a fault in a child process, because the fault may
- * crash the process or make it run forever. Used by the two programs that try faults. */
+ * crash the process or make it run forever. mutants.c and drill_mutants.c use it. */
 #ifndef TESTS_REPLAY_MUTANT_CHILD_H
 #define TESTS_REPLAY_MUTANT_CHILD_H
 
 #include <stdbool.h>
 
-/* Calls `play` in a child process that a signal ends after `seconds`. Returns whether play()
- * returns a number other than 0, or the child ends by a signal. `print` prints the signal. Exits
- * with 2 if there is no child process. */
+/* Calls `play` in a child process, which is killed after `seconds`. Returns whether play() returned
+ * a number other than 0, or a signal ended the child. `print` prints the signal. Exits with status
+ * 2 if the child process cannot be created. */
 bool mutant_is_noticed(unsigned (*play)(const void *ctx), const void *ctx, unsigned seconds,
                        bool print);
 

@@ -40,11 +40,11 @@ bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opt
         bool atomic = opcode == RNIC_WR_CMP_SWAP || opcode == RNIC_WR_FETCH_ADD;
         uint32_t len = atomic ? 8 : rng_below(&rng, 6000);
         unsigned qp = rng_below(&rng, 2);
-        /* Each QP has its own range of remote memory. With shared memory, the results would
+        /* Each QP has its own range of remote memory, because with shared memory, the results would
          * depend on the order of the packets. */
         uint32_t roff = 8 * rng_below(&rng, 1000) + 20000 * qp;
-        /* Stores results of READs and atomics outside of the range from which requests are
-         * (re)transmitted. */
+        /* Results of READs and atomics are stored outside of the range from which requests read
+         * their data, because requests may be retransmitted. */
         uint32_t off = atomic || opcode == RNIC_WR_READ ? 200000 : 100000;
 
         qp_pair_send(&pair, rng_below(&rng, 2), qp, i, opcode, off, len, roff);

@@ -7,8 +7,8 @@
 #include "capture.h"
 #include "support/qp_pair.h"
 
-/* Simulates two devices with two QPs each, of the type in `opts`. Both post random work
- * requests. Records their frames. Fails the test and returns false if the recording fails. */
+/* Simulates two devices with two QPs each, of the type in `opts`, and records their frames. Both
+ * devices post random work requests. Fails the test and returns false if the recording fails. */
 bool recording_make(struct capture *out, uint64_t seed, const struct qp_pair_opts *opts,
                     uint32_t loss_ppm);
 

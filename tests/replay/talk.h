@@ -26,8 +26,8 @@ struct talk {
 void talk_init(struct talk *talk);
 void talk_free(struct talk *talk);
 
-/* talk_packet() fills `pkt` by roce_pkt_init() and addresses it to the responder or to the
- * requester. talk_add() appends a packet. */
+/* talk_packet() initializes `pkt` with roce_pkt_init() and addresses it to the responder or to the
+ * requester. talk_add() appends a packet to the conversation. */
 void talk_packet(const struct talk *talk, struct roce_pkt *pkt, uint8_t opcode, uint32_t psn,
                  bool to_responder);
 uint32_t talk_add(struct talk *talk, const struct roce_pkt *pkt);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The read buffer returns all bytes of a file in order, for any request sizes. It does so when it
- * reads on demand, reads ahead, maps the file, and when the file grows.
+ * The read buffer returns all bytes of a file in order, whatever the sizes of the requests are.
+ * This holds if it reads on demand, if it reads ahead, if it maps the file, and if the file grows.
  */
 #include "capture/read_buffer.h"
 
@@ -44,8 +44,8 @@ static FILE *open_file(const char *path, size_t len)
     return file;
 }
 
-/* Opens a read buffer as a capture reader does, which reads the file header first. Returns the
- * mapped file if the way is MAPPED, else NULL. Close the mapped file after the buffer. */
+/* Opens a read buffer and reads the file header, as a capture reader does. If the way is MAPPED,
+ * returns the mapped file, which must be closed after the buffer; otherwise returns NULL. */
 static struct mmap_file *begin(struct read_buffer *c, FILE *file, enum way way, size_t len)
 {
     struct mmap_file *mapped;
@@ -73,9 +73,9 @@ static size_t ask(struct rng *rng)
     }
 }
 
-/* Reads to the end of the file and returns the number of bytes. Compares kept bytes again as
- * long as they must stay valid. Simulates two read-ahead threads, of which at random one, both
- * or none reads. */
+/* Reads to the end of the file and returns the number of bytes. Bytes that the buffer was asked to
+ * keep are compared again later, while they must stay valid. Simulates two read-ahead threads: at
+ * random, one of them, both or none reads. */
 static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
 {
     const uint8_t *kept = NULL, *p;
@@ -88,7 +88,7 @@ static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
                        kept_at);
             break;
         }
-        if (rng_below(rng, 8)) { /* at other times keep no bytes */
+        if (rng_below(rng, 8)) { /* keep these bytes in 7 of 8 cases */
             read_buffer_keep(c);
             kept = p;
             kept_at = at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The options that select frames (--first, --from, --to, --host, --connection), and check FOLDER.
- */
+/* The options that select frames (--first, --from, --to, --host, --connection), and `check
+ * FOLDER`. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
@@ -57,8 +57,8 @@ static void host_is_source_or_destination(void)
                 "\"$R\" decode $C/vlan.pcap | grep -F 203.0.113.1");
 }
 
-/* The frames of all connections together are the frames of the capture, and no frame belongs to
- * two connections. */
+/* `--connection N` for each connection together selects all frames of the capture, and no frame
+ * twice. */
 static void connections_divide_the_capture(void)
 {
     expect_same("for n in 0 2 4 5; do \"$R\" decode --connection $n " FOUR "; done | sort -n",
@@ -87,7 +87,8 @@ static void frames_keep_their_numbers(void)
     CHECKRUN_EXPECT("\"$R\" check --json - --connection 5 " FOUR, 0, "\"first_frame\":12", "");
 }
 
-/* Wireshark numbers the connections of the whole capture. */
+/* The printed Wireshark filter has the number that the connection has in the whole capture, because
+ * Wireshark numbers the connections of the whole capture. */
 static void filters_for_wireshark_fit_the_whole_capture(void)
 {
     CHECKRUN_EXPECT("\"$R\" check --connection 1 $C/cm-lost-peer.pcap", 0,
@@ -97,7 +98,7 @@ static void filters_for_wireshark_fit_the_whole_capture(void)
                     "");
 }
 
-/* A picture of selected frames differs from the picture of all. */
+/* `plot` draws only the selected frames: its picture differs from that of the whole capture. */
 static void plot_draws_the_selected_frames(void)
 {
     static const char *const options[] = {"--first 9", "--from 60ms", "--to 60ms"};
@@ -149,7 +150,8 @@ static void wrong_selections_are_refused(void)
     }
 }
 
-/* Without a manifest, check recognises that rping.pcap is from Linux, but not from which kernel. */
+/* `check FOLDER` takes the peer from the manifest. Without a manifest, check recognises that
+ * rping.pcap is from Linux, but not from which kernel version. */
 static void folder_is_checked_with_its_manifest(void)
 {
     run_quietly("mkdir -p $T/folder/captures $T/empty; cp $C/rc-loss-atomic-write.pcap "

@@ -30,11 +30,12 @@ static void load(void)
         CU_ASSERT_TRUE_FATAL(capture_load(&sample, TRACES_DIR "/captures/rc-loss-both.pcap"));
 }
 
-/* Whether the timestamps of the file that is read are too fine for libpcap. */
+/* True if the timestamps of the file have a resolution that libpcap computes wrong. */
 static bool too_fine;
 
-/* Sets too_fine. libpcap multiplies the fraction of a second by 10^9 in 64 bits. So its result is
- * wrong if an interface has more than 2^34 units per second and their number is a power of two. */
+/* Sets too_fine for an interface of the file. libpcap multiplies the fraction of a second by 10^9
+ * in 64 bits. This overflows if an interface has more than 2^34 units per second and their number
+ * is a power of two. */
 static void note_resolution(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     struct pcapng_iface iface;
@@ -46,9 +47,9 @@ static void note_resolution(void *user, const uint8_t *block, uint32_t len, bool
         too_fine |= iface.units > UINT64_C(1) << 34 && (iface.units & (iface.units - 1)) == 0;
 }
 
-/* Compares timestamps. The reader returns 0 for a time before 1970 or beyond 64 bits of
- * nanoseconds. For a Simple Packet Block it returns 0, where libpcap returns the offset of the
- * interface. */
+/* Returns whether the timestamps of the reader and of libpcap agree. They may differ in two cases.
+ * The reader returns 0 for a time before 1970 or beyond 64 bits of nanoseconds. For a Simple Packet
+ * Block, the reader returns 0, and libpcap the time offset of the interface. */
 static bool same_time(const struct captured_frame *frame, const struct pcap_pkthdr *hdr)
 {
     bool simple = frame->block && (frame->block_big ? frame->block[3] : frame->block[0]) == 3;
@@ -61,7 +62,7 @@ static bool same_time(const struct captured_frame *frame, const struct pcap_pkth
 }
 
 /* Asserts that the reader returns every frame that libpcap returns, with equal contents. With
- * `ends`, the result after the last frame must be equal too. Returns the number of frames. */
+ * `ends`, both must also end with the same result. Returns the number of frames. */
 static unsigned expect_as_libpcap(const char *path, bool ends)
 {
     char errbuf[PCAP_ERRBUF_SIZE];
@@ -85,8 +86,8 @@ static unsigned expect_as_libpcap(const char *path, bool ends)
                     same_time(&frame, hdr) && memcmp(frame.record, data, hdr->caplen) == 0;
 
         cnt++;
-        if (strstr(error.text, "does not carry RoCE")) /* the reader alone refuses link types
-                                                        * without RoCE */
+        if (strstr(error.text, "does not carry RoCE")) /* only the reader refuses link types without
+                                                        * RoCE */
             break;
         if (!same) {
             suite_fail(__FILE__, __LINE__,
@@ -172,15 +173,15 @@ static void pcap_of_every_kind(void)
         /* Records longer than the snaplen are cut at the snaplen. */
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 100, SIZE_MAX), true), sample.cnt);
     }
-    /* A format of old libpcap patches with record headers of 24 bytes. The reader uses libpcap
-     * to read it. */
+    /* A format of old libpcap patches, whose record headers have 24 bytes. The reader passes such a
+     * file to libpcap. */
     expect_as_libpcap(write_pcap(0xA1B2CD34, false, 65535, 4000), false);
     /* Files cut at various bytes. */
     for (size_t len = 24; len < 3000; len += 7)
         expect_as_libpcap(write_pcap(0xA1B2C3D4, len & 1, 65535, len), true);
 }
 
-/* Builds a pcapng file with all kinds of blocks that libpcap can read too. */
+/* Builds a pcapng file with every kind of block that libpcap can also read. */
 static void make_ng(struct ngfile *f, bool big, uint8_t tsresol, int64_t tsoffset)
 {
     static const uint8_t addr[4] = {10, 0, 0, 1};
@@ -221,8 +222,8 @@ static void pcapng_of_every_kind(void)
     }
 }
 
-/* A time of 1700000000.999999999 s in each resolution finer than a nanosecond whose seconds fit 64
- * bits. libpcap computes some of them wrong. */
+/* Each row is a time with nine nines after the second, in a resolution finer than a nanosecond. The
+ * reader must return it exactly. libpcap computes some of these times wrong. */
 static void times_finer_than_a_nanosecond_are_exact(void)
 {
     static const struct {
@@ -290,8 +291,8 @@ static void resolution_beyond_64_bits_is_refused(void)
     }
 }
 
-/* In files with changed, duplicated and removed bytes, the reader returns the frames that
- * libpcap returns, up to the first error of libpcap. */
+/* Files have changed bytes or a cut end. The reader must return the frames that libpcap returns, up
+ * to the first error of libpcap. */
 static void spoilt_files_as_libpcap_reads_them(void)
 {
     struct rng rng = rng_seed();
@@ -318,7 +319,7 @@ static void spoilt_files_as_libpcap_reads_them(void)
 }
 
 /* A file has two sections, whose interfaces differ in link type, byte order and timestamp
- * resolution. libpcap refuses the file. */
+ * resolution. The reader reads the file, although libpcap refuses it. */
 static void sections_with_other_links_and_byte_orders_are_read(void)
 {
     const char *path = checkrun_path("mixed.pcapng");
@@ -374,14 +375,15 @@ static void sections_with_other_links_and_byte_orders_are_read(void)
 
 #define FRAMES 12000u
 
-/* Returns whether each byte of the frame equals the frame number minus 1. */
+/* Returns whether the frame is intact: each byte equals the frame number minus 1. */
 static bool is_whole(const struct captured_frame *frame)
 {
     return frame->cap_len == 0 || (frame->data[0] == (uint8_t)(frame->number - 1) &&
                                    memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
 }
 
-/* Thread that reads ahead continuously, in place of both read-ahead threads. */
+/* Thread that reads ahead continuously. It does the work of both read-ahead threads of the
+ * program. */
 struct ahead_thread {
     struct capture_reader *reader;
     atomic_bool stop;
@@ -399,8 +401,9 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
-/* Asserts that batches of frames stay valid as long as reader_ready() promises, with and without
- * read-ahead. Returns the number of frames. Sets *rc to the result of the last reader_next(). */
+/* Reads frames in batches, and asserts that each batch stays valid as long as reader_ready()
+ * promises. `ahead`: a thread reads ahead at the same time. Returns the number of frames. Sets *rc
+ * to the result of the last reader_next(). */
 static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
 {
     struct captured_frame *all = calloc(FRAMES + 1, sizeof(*all));
@@ -424,7 +427,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         cnt++;
         if (reader_ready(reader))
             continue;
-        /* drop the oldest batch, which need not be valid any more */
+        /* the oldest batch need not be valid any more, so forget it */
         memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
         first[READ_BUFFER_KEEP] = cnt;
         memmove(piece, piece + 1, sizeof(piece) - sizeof(piece[0]));
@@ -451,7 +454,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
     return cnt;
 }
 
-/* Frames of a batch stay valid while the reader skips 2 MiB of blocks without packets. */
+/* Frames of a batch must stay valid while the reader skips 2 MiB of blocks without packets. */
 static void frames_of_a_batch_stay_valid(void)
 {
     static uint8_t filler[65536];
@@ -478,9 +481,10 @@ static void frames_of_a_batch_stay_valid(void)
     }
 }
 
-/* Long files yield equal frames with and without read-ahead. Some records end at the end of a
- * piece, exceed a piece, or exceed the bytes kept before a piece. Some files have long stretches
- * without a packet, or end anywhere. */
+/* Long files yield equal frames with and without read-ahead. The read buffer reads a file in
+ * pieces: some records end exactly at the end of a piece, or are longer than a piece or than the
+ * bytes kept before it. Some files have long parts without a packet, or end in the middle of a
+ * record. */
 static void frames_are_equal_with_and_without_read_ahead(void)
 {
     static uint8_t bytes[262144];
@@ -498,7 +502,8 @@ static void frames_are_equal_with_and_without_read_ahead(void)
         ng_interface(&f, 1, 0, 0, 0);
         for (unsigned i = 0; i < FRAMES; i++) {
             uint32_t len = i == odd   ? long_len
-                           : seed & 4 ? 4096 - 32 /* multiple of 64 blocks in a piece */
+                           : seed & 4 ? 4096 - 32 /* length that divides a piece, so that records
+                                                   * end at its end */
                                       : 60 + rng_below(&rng, 9000);
 
             memset(bytes, (int)(i & 0xFF), len);
@@ -531,7 +536,7 @@ static void read_cut_short(const char *path, int err)
         _exit(100);
     while (reader_next(reader, &frame, &error) == 1)
         if (frame.cap_len && frame.data[frame.cap_len - 1])
-            _exit(101); /* after truncation, the mapped page contains only zeros */
+            _exit(101); /* of a truncated file, the mapped page contains only zeros */
     _exit(0);
 }
 

@@ -46,7 +46,8 @@ static void says_what_is_wrong_in_one_line(void)
     checkrun_refused("check --json $T/no/such/folder " HOLDS, "such/folder");
     checkrun_refused("check --json $T/x --junit $T/x " HOLDS, "x is used for two outputs");
     checkrun_refused("check --annotate $T/no/such/folder " HOLDS, "such/folder");
-    /* A file name cannot split the error message into two lines or move the cursor. */
+    /* The error message for a file name with a line feed and an escape sequence is one line that
+     * prints both as escapes. */
     checkrun_refused("check \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J: No such file");
     checkrun_refused("replay \"$(printf 'no\\nsuch\\033[2J')\"", "no\\nsuch\\x1b[2J");
 }
@@ -85,7 +86,8 @@ static void gives_three_kinds_of_status(void)
 {
     expect_status(0, "check " HOLDS);
     expect_status(1, "check --quirks none " VIOLATES);
-    expect_status(0, "check " VIOLATES); /* the program recognises the peer */
+    expect_status(0, "check " VIOLATES); /* without --quirks, the program recognises the peer and
+                                          * its known deviations */
     expect_status(1, "check --quirks linux-rxe-6.1 " VIOLATES);
     expect_status(0, "check --quirks linux-rxe-6.12 " VIOLATES);
     expect_status(0, "check " FAILS);
@@ -103,7 +105,8 @@ static void fails_on_less_when_asked(void)
     expect_status(1, "check -q --fail-on note " FAILS);
     expect_status(0, "check -q --fail-on failed " HOLDS);
     expect_status(1, "check -q --fail-on failed $C/cm-reject.pcap");
-    expect_status(1, "check -q --fail-on warn " HOLDS); /* finding of level WARN: MigReq is 0 */
+    expect_status(1, "check -q --fail-on warn " HOLDS); /* the capture has a WARN finding, because
+                                                         * its MigReq bits are 0 */
     checkrun_refused("check --fail-on never " HOLDS, "--fail-on never");
 }
 
@@ -124,7 +127,8 @@ static void does_not_overwrite_its_input(void)
     expect_status(0, "check -q $T/in.pcap");
 }
 
-/* Two outputs cannot have the same file, even if the file does not exist yet and has two names. */
+/* Two outputs to the same file are refused, even if the file does not exist yet and the two paths
+ * to it differ. */
 static void two_outputs_in_one_file_are_refused(void)
 {
     struct checkrun r = checkrun_shell("cd $T && mkdir -p sub && rm -f one && "
@@ -155,7 +159,7 @@ static void lists_and_explains_rules(void)
     for (; *line; line = strchr(line, '\n') + 1)
         rules++;
     EXPECT_EQ(rules, ROCE_RULE_CNT);
-    /* --explain knows every rule that a capture can violate. */
+    /* --rules lists every rule, and --explain explains each rule that a capture can violate. */
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *rule = roce_rule_info((enum roce_rule)i);
 
@@ -169,7 +173,7 @@ static void lists_and_explains_rules(void)
         checkrun_free(&one);
     }
     checkrun_free(&all);
-    one = checkrun("check --explain rc-rsp-112"); /* rule ids in lowercase are accepted too */
+    one = checkrun("check --explain rc-rsp-112"); /* rule ids are also accepted in lowercase */
     EXPECT_EQ(one.status, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(one.out, "RC-RSP-112"));
     checkrun_free(&one);
@@ -210,7 +214,7 @@ static void explains_by_number(void)
     checkrun_refused("check --explain RC-REQ-", "unknown rule 'RC-REQ-'");
     checkrun_refused("check --explain 99999999999999999999999", "unknown rule");
     checkrun_refused("check --explain ''", "unknown rule ''");
-    /* A rule number belongs to one rule only. */
+    /* No two rules have the same number. */
     for (unsigned i = 0; i < ROCE_RULE_CNT; i++)
         for (unsigned j = 0; j < i; j++)
             CU_ASSERT_NOT_EQUAL(number_of(roce_rule_info((enum roce_rule)i)),

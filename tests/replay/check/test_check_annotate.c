@@ -53,8 +53,8 @@ static uint32_t get32(const uint8_t *p)
     return v;
 }
 
-/* In the annotated copy, every finding is a comment at its frame, and there are no other new
- * comments. */
+/* In the annotated copy, every finding is a comment at its frame, and there is no other new
+ * comment. */
 static void annotated_copy_has_the_findings(void)
 {
     struct checkrun r = checkrun("check --json - --annotate $T/notes.pcapng " LOSS);
@@ -100,8 +100,8 @@ static void annotated_copy_has_the_findings(void)
     checkrun_free(&r);
 }
 
-/* If the disk is full, the program reports an error instead of a copy without findings. Findings
- * are first written to a temporary file. */
+/* The temporary file for the findings cannot be written; `ulimit` simulates a full disk. The
+ * program must report an error, not write a copy without findings. */
 static void incomplete_annotated_copy_is_an_error(void)
 {
     struct checkrun r = checkrun_shell("trap '' XFSZ; ulimit -f 1; $R check -q --annotate - "
@@ -122,8 +122,8 @@ static uint32_t get32_of(bool big, const uint8_t *p)
     return big ? __builtin_bswap32(v) : v;
 }
 
-/* Writes a pcapng file with blocks other than packets. The file has two sections, interfaces
- * with options, names, a block of unknown type, statistics and comments. */
+/* Writes a pcapng file that has more than packets: two sections, interfaces with options, names, a
+ * block of unknown type, statistics and comments. */
 static void make_rich(const char *path, bool big)
 {
     static const uint8_t addr[4] = {10, 0, 0, 1}, stats[12] = {0};
@@ -179,7 +179,8 @@ static unsigned expect_copy(const char *path, const char *copy)
 
         if (get32(a + oa) == 0x0A0D0D0A) {
             big = get32_of(true, a + oa + 8) == 0x1A2B3C4D;
-            memset(a + oa + 16, 0xFF, 8); /* the copy has unspecified section lengths */
+            memset(a + oa + 16, 0xFF, 8); /* ignore the section lengths, which the copy leaves
+                                           * unspecified */
         }
         na = get32_of(big, a + oa + 4);
         nb = get32_of(big, b + ob + 4);
@@ -199,7 +200,7 @@ static unsigned expect_copy(const char *path, const char *copy)
         } else {
             EXPECT_EQ(get32_of(big, b + ob), type);
             head = 28 + ((get32_of(big, a + oa + 20) + 3) & ~3u);
-            if (na > head + 4) /* compares all options except opt_endofopt */
+            if (na > head + 4) /* compare all options except opt_endofopt */
                 head = na - 8;
             EXPECT_EQ(memcmp(a + oa + 8, b + ob + 8, head - 8), 0);
             EXPECT_EQ(get32_of(big, b + ob + head) >> (big ? 16 : 0) & 0xFFFF, 1);
@@ -230,15 +231,14 @@ static void annotated_pcapng_keeps_what_it_had(void)
             snprintf(path, sizeof(path), "%s", checkrun_path("rich.pcapng"));
             CU_ASSERT_TRUE(expect_copy(path, checkrun_path("rich-out.pcapng")) > 10);
         }
-        /* A check of the copy yields the findings of the original, so the copy is read without
-         * changes. */
+        /* A check of the annotated copy must report the findings of the original. */
         r = checkrun_shell(
             "$R check --json - $T/rich.pcapng | grep -v summary | sed 's/rich//' >$T/a; "
             "$R check --json - $T/rich-out.pcapng | grep -v summary | "
             "sed 's/rich-out//' >$T/b; cmp $T/a $T/b");
         EXPECT_EQ(r.status, 0);
         checkrun_free(&r);
-        /* Wireshark's tools, if installed, show old and new comments of the copy. */
+        /* Wireshark's tools, if installed, must show the old and the new comments of the copy. */
         r = checkrun_shell("command -v tshark >/dev/null || exit 0; test $(tshark -n -r "
                            "$T/rich-out.pcapng -Y 'frame.comment contains \"was there before\"' "
                            "2>/dev/null | wc -l) -gt 60 && test $(tshark -n -r $T/rich-out.pcapng "

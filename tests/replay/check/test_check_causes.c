@@ -33,8 +33,8 @@ static void keep(const struct flowgen *g, const char *name)
     capture_free(&c);
 }
 
-/* Checks a capture with `cnt` transmissions of one request. The responder sends an AETH with
- * `syndrome` for each, or no response if `syndrome` is 0. */
+/* Writes a capture in which a requester transmits one request `cnt` times, and checks the capture.
+ * The responder answers each with an AETH with `syndrome`, or never if `syndrome` is 0. */
 static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     struct flowgen g;
@@ -53,7 +53,9 @@ static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, 
     return checkrun("check $T/stuck.pcap");
 }
 
-/* Linux Soft-RoCE, which sends MigReq 0, also sends such RNR NAKs if its transmit queue is full. */
+/* The connection repeats an RNR NAK, and its requests have MigReq 0, as those of Linux Soft-RoCE.
+ * Soft-RoCE also sends RNR NAKs if its transmit queue is full, so the report must name this
+ * cause. */
 static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
 {
     for (unsigned tries = 3; tries <= 10; tries += 7) {
@@ -85,8 +87,8 @@ static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
     return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
 }
 
-/* An RNR NAK of a request that needs no receive WQE results from a page fault. The report must
- * not recommend more receive WQEs. */
+/* A request that needs no receive WQE gets RNR NAKs. They result from a page fault, so the report
+ * must not recommend more receive WQEs. */
 static void rnr_naks_by_page_faults_are_reported(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_WRITE_ONLY, ROCE_OP_RC_READ_REQUEST,
@@ -108,8 +110,8 @@ static void rnr_naks_by_page_faults_are_reported(void)
         }
 }
 
-/* The report describes why a requester gave up. Its first SEND was acknowledged, and its next
- * request failed. */
+/* A requester's first SEND was acknowledged, and its next request failed. The report must describe
+ * why the requester gave up. */
 static void end_of_a_failed_requester_is_reported(void)
 {
     static const struct {
@@ -179,9 +181,9 @@ static void end_of_a_failed_requester_is_reported(void)
     }
 }
 
-/* The responder refuses a request after a retransmission with other packets than the original, as
- * Linux Soft-RoCE 7.2 sent it (D41). The report names the requester as the cause, not the access
- * rights. A later retransmission that equals the original clears the requester. */
+/* A requester retransmits a request with other contents, as Linux Soft-RoCE 7.2 does (D41), and the
+ * responder refuses it. The report names the requester as the cause, not the access rights. If a
+ * later retransmission equals the original, the report does not blame the requester (`rightly`). */
 static void altered_retransmission_is_the_cause_of_a_nak(void)
 {
     for (unsigned rightly = 0; rightly < 2; rightly++) {
@@ -213,7 +215,8 @@ static void altered_retransmission_is_the_cause_of_a_nak(void)
     }
 }
 
-/* A request without response that may still succeed is reported as stuck, not as failed. */
+/* A request has no response yet, but may still succeed. The report says that it is stuck, not that
+ * it failed. */
 static void unanswered_request_is_reported_as_stuck(void)
 {
     struct checkrun r = stuck(4, 0, 64), json = checkrun("check --json - $T/stuck.pcap");
@@ -244,7 +247,7 @@ static void unanswered_request_is_reported_as_stuck(void)
     checkrun_free(&r);
 }
 
-/* For a slow flow that did not fail, the report states the cause and the side to investigate. */
+/* A flow is slow, but did not fail. The report must state the cause and the side to investigate. */
 static void cause_of_a_slow_flow_is_reported(void)
 {
     static const struct {
@@ -373,11 +376,11 @@ static void rates_around_cnps_are_reported(void)
     checkrun_free(&r);
 }
 
-/* The report names a CM REQ without answer, although the connection has no other packets. */
+/* A CM REQ has no answer, and the connection has no other packets. The report must name the REQ. */
 static void unanswered_cm_request_is_reported(void)
 {
-    /* Commands that make captures: two REQs 6 s apart without an answer, the REQs with later
-     * answers, and a copy of the first REQ. */
+    /* Commands that make the captures: two REQs 6 s apart without an answer; both REQs with later
+     * answers; the REQ and a copy of it. */
     static const struct {
         const char *make;
         unsigned vain;
@@ -408,8 +411,8 @@ static void unanswered_cm_request_is_reported(void)
     }
 }
 
-/* The report names a REP that is retransmitted because neither an RTU nor another packet of the
- * active side arrived. */
+/* A REP is retransmitted because neither an RTU nor another packet of the active side arrived. The
+ * report must name the missing RTU. */
 static void missing_rtu_is_reported(void)
 {
     enum { NOTHING, RTU, REQUESTS, HOWS };
@@ -448,8 +451,9 @@ static void missing_rtu_is_reported(void)
     }
 }
 
-/* All packets of a requester have a wrong ICRC. Up to three such packets form no connection.
- * More do, because the capture may have caused the wrong ICRCs. */
+/* All packets of a requester have a wrong ICRC. With up to three packets, check reports no
+ * connection. With more, it does, because then the capture itself may have caused the wrong
+ * ICRCs. */
 static void requester_with_wrong_icrcs_only_is_reported(void)
 {
     for (unsigned cnt = 1; cnt < 10; cnt += 2) {
@@ -476,7 +480,8 @@ static void requester_with_wrong_icrcs_only_is_reported(void)
     }
 }
 
-/* A finding of many connections that the capture causes is printed only once. */
+/* The capture causes the same finding in many connections. The report must print the finding only
+ * once. */
 static void shared_finding_is_printed_once(void)
 {
     struct flowgen g;
@@ -569,7 +574,8 @@ static void a_checksum_of_0_is_counted_once(void)
     checkrun_free(&r);
 }
 
-/* A device that sends MigReq 0 is not Linux rxe if it chooses its source ports in another way. */
+/* A device with MigReq 0 is recognised as Linux rxe only if its source port is the one that Linux
+ * computes from the QPNs. */
 static void peer_is_recognised_by_migreq_and_port(void)
 {
     static const struct {

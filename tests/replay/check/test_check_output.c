@@ -46,7 +46,8 @@ static unsigned lines_of(const char *text)
     return cnt;
 }
 
-/* Control bytes of file names never reach the terminal. */
+/* The report prints the control bytes of a file name as escapes, so that they never reach the
+ * terminal. */
 static void control_bytes_are_escaped(void)
 {
     static const struct {
@@ -192,8 +193,8 @@ static unsigned occurrences(const char *text, const char *word)
     return cnt;
 }
 
-/* Percents are rounded, and below 10 % have one decimal. tests/replay/page/browser_test.js has the
- * same table. */
+/* Percents are rounded to integers; those below 10 % have one decimal.
+ * tests/replay/page/browser_test.js has the same table. */
 static void percents_are_rounded(void)
 {
     static const struct {

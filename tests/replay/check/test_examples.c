@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The examples of --explain: for each rule, the packets of a conversation that violates it
- * (tests/flow/cases_*.c) and the finding of the observer. The program includes them from
- * replay/check/explain_examples.def. This test generates the examples again and expects the text of
- * that file. After a change of the cases or of the finding texts, write the file by:
+ * The examples of --explain: for each rule, the packets of a conversation that violates the rule
+ * (tests/flow/cases_*.c) and the finding of the observer. The program includes the examples from
+ * replay/check/explain_examples.def. This test generates them again and expects the text of that
+ * file. If the cases or the finding texts change, generate the file with:
  *
  *   ROCEDRILL_WRITE=replay/check/explain_examples.def build/bin/test_replay_examples
  */
@@ -70,8 +70,8 @@ static void frame_line(struct strbuf *t, const struct flowgen *g, uint32_t numbe
                 (double)(f->time - g->frame[0].time) / 1e9, f->side ? "←" : "→", buf);
 }
 
-/* Returns whether the example shows a frame: the first frame, the frame of the finding, up to
- * BEFORE frames before that, or the second frame of the finding. */
+/* Returns whether the example shows a frame. It shows the first frame, the frame of the finding, up
+ * to BEFORE frames before the finding, and the other frame that the finding names. */
 static bool is_shown(const struct roce_finding *f, uint32_t number)
 {
     return number == 1 || number == f->other_frame ||

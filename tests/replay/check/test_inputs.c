@@ -17,7 +17,7 @@
 #define FAILS    "$C/rc-retry-exhausted.pcap"
 #define VNI_OFF  48u /* last byte of the VXLAN VNI, after Ethernet, IPv4, UDP */
 
-/* Asserts exit status 2 and `text` in the report of a capture without a packet to judge. */
+/* Asserts exit status 2 and `text` in the report, for a capture without a packet to judge. */
 static void expect_no_verdict(const char *arguments, const char *text)
 {
     struct checkrun r = checkrun("%s", arguments);
@@ -27,8 +27,8 @@ static void expect_no_verdict(const char *arguments, const char *text)
     checkrun_free(&r);
 }
 
-/* Returns the findings of an input without the members that depend on the input's name. The
- * caller compares them with those of VIOLATES. */
+/* Checks an input with the conversation of VIOLATES. Returns the findings, without the members that
+ * depend on the input's name, for comparison with the findings of VIOLATES. */
 static char *findings_of(const char *input)
 {
     struct checkrun r = checkrun("check --quirks none --json - %s", input);
@@ -53,7 +53,8 @@ static char *findings_of(const char *input)
     return text;
 }
 
-/* Returns those counters of each connection side that are independent of the network layer. */
+/* Checks an input. Returns those counters of each connection side that do not depend on the network
+ * layer. */
 static char *counts_of(const char *input)
 {
     static const char *const kept[] = {
@@ -125,7 +126,7 @@ static void reads_compressed_captures(void)
         return;
     expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "$T/z.pcap.gz");
     expect_same("gzip -c " VIOLATES " >$T/z.pcap.gz", "- <$T/z.pcap.gz");
-    /* Several gzip members in sequence, and trailing zeros as on a tape block. */
+    /* The input is several gzip members in sequence, and trailing zeros as on a tape. */
     expect_same("{ head -c 5000 " VIOLATES " | gzip -c; tail -c +5001 " VIOLATES
                 " | gzip -c; head -c 512 /dev/zero; } >$T/parts.gz",
                 "$T/parts.gz");
@@ -235,8 +236,8 @@ static size_t native_of(const struct capture_frame *f, uint8_t *out, size_t cap)
     pkt.present &=
         ~(ROCE_HDR_BIT(ROCE_HDR_ETH) | ROCE_HDR_BIT(ROCE_HDR_IP4) | ROCE_HDR_BIT(ROCE_HDR_UDP));
     pkt.present |= ROCE_HDR_BIT(ROCE_HDR_LRH) | ROCE_HDR_BIT(ROCE_HDR_GRH);
-    /* Raise the PSNs: without source ports, small PSNs do not show early which flows form a
-     * connection. */
+    /* InfiniBand packets have no source ports. Without them, flows with small PSNs are paired late,
+     * so raise the PSNs. */
     pkt.bth.psn += 0x400000;
     pkt.lrh.lnh = 3;
     pkt.lrh.slid = src[15];
@@ -251,8 +252,8 @@ static size_t native_of(const struct capture_frame *f, uint8_t *out, size_t cap)
     return (size_t)len;
 }
 
-/* Writes the frames of a capture as InfiniBand packets or, with `as_ip`, as IP packets. Each is
- * in an ERF record of type `erf_type`, or without a record if the type is 0. */
+/* Writes the frames of a capture as InfiniBand packets or, with `as_ip`, as IP packets. Puts each
+ * into an ERF record of type `erf_type`, unless the type is 0. */
 static void write_native(const char *name, uint32_t linktype, uint8_t erf_type, bool as_ip)
 {
     static uint8_t data[ROCE_FRAME_MAX + 16];
@@ -291,8 +292,8 @@ static void reads_infiniband_links(void)
     write_native("erf-ib.pcap", 197, 21, false);
     write_native("erf-ip.pcap", 197, 22, true);
     expect_same("true", "$T/erf-ip.pcap");
-    /* InfiniBand has no IP identification and no UDP port, so the findings may differ. The
-     * counters must be equal. */
+    /* InfiniBand packets have no IP identification and no UDP port, so findings that use these may
+     * differ. The counters must be equal. */
     expected = counts_of(VIOLATES);
     actual = counts_of("$T/ib.pcap");
     CU_ASSERT_STRING_EQUAL(actual, expected);
@@ -303,8 +304,7 @@ static void reads_infiniband_links(void)
     free(expected);
 }
 
-/* A capture is read whose packets come from an Ethernet interface and from a Linux cooked
- * capture. */
+/* A capture has packets of an Ethernet interface and of a Linux cooked capture. All are read. */
 static void reads_interfaces_of_different_links(void)
 {
     static const uint8_t sll[16] = {0, 0, 0, 1, 0, 6, 2, 0x52, 0x6F, 0x43, 0x45, 1, 0, 0, 8, 0};
@@ -335,8 +335,8 @@ static void reads_interfaces_of_different_links(void)
         expect_same("gzip -c $T/mixed.pcapng >$T/mixed.gz", "$T/mixed.gz");
 }
 
-/* Reads terminal output until a line is erased, or until `wait_ms` pass without output. Returns
- * the number of bytes. */
+/* Reads the output on the terminal until the program erases a line, or until no output comes for
+ * `wait_ms`. Returns the number of bytes. */
 static size_t read_terminal(int master, char *seen, size_t cap, int wait_ms)
 {
     struct pollfd poller = {.fd = master, .events = POLLIN};
@@ -356,8 +356,8 @@ static size_t read_terminal(int master, char *seen, size_t cap, int wait_ms)
     return len;
 }
 
-/* A slow input causes a progress line on a terminal, which is erased at the end. There is no
- * progress line with -q or without a terminal. */
+/* A slow input must cause a progress line on a terminal, which is erased at the end. With -q or
+ * without a terminal, there must be no progress line. */
 static void shows_progress_on_a_terminal(void)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK), slave;
@@ -365,7 +365,7 @@ static void shows_progress_on_a_terminal(void)
     size_t len;
 
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
-        /* A bare chroot has no /dev/pts, and then this test cannot run. No other test needs a
+        /* A minimal chroot has no /dev/pts, so this test cannot run there. No other test needs a
          * terminal. */
         printf("no pseudo-terminal here, so nothing was tested ... ");
         CU_PASS("no pseudo-terminal");
@@ -374,8 +374,8 @@ static void shows_progress_on_a_terminal(void)
         return;
     }
     setenv("TTY", ptsname(master), 1);
-    slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* an open slave end keeps the output
-                                                       * readable */
+    slave = open(ptsname(master), O_RDWR | O_NOCTTY); /* while a slave end is open, the output can
+                                                       * be read */
     CU_ASSERT_TRUE_FATAL(slave >= 0);
     for (int quiet = 0; quiet < 2; quiet++) {
         struct checkrun r = checkrun_shell(
@@ -443,8 +443,8 @@ static void looks_into_tunnels(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, " VXLAN\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", VNI 42,"));
     checkrun_free(&r);
-    r = checkrun("check $T/overlays.pcap"); /* addresses and QPNs that are equal in three
-                                             * networks form three connections */
+    r = checkrun("check $T/overlays.pcap"); /* equal addresses and QPNs in three networks form three
+                                             * connections */
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", 3 connections\n"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "copy of the previous packet"));
     checkrun_free(&r);
@@ -452,7 +452,7 @@ static void looks_into_tunnels(void)
     expect_no_verdict("check --json - $T/ipsec.pcap", "\"tunnels_closed\":{\"IPsec\":");
 }
 
-/* With several captures, each is reported, even an unusable one. The last line counts them all. */
+/* Of several captures, each is reported, even an unusable one. The last line counts all of them. */
 static void several_captures_have_a_total(void)
 {
     struct checkrun r = checkrun("check --quirks none " HOLDS " $T/none.pcap " VIOLATES);
@@ -488,7 +488,7 @@ static void refuses_what_is_no_capture(void)
     r = checkrun_shell("cat " HOLDS " " HOLDS " >$T/joined; cp $T/text $T/old");
     checkrun_free(&r);
     checkrun_refused("check -q $T/joined", "another capture begins here");
-    /* An existing output file stays unchanged if the input is unusable. */
+    /* If the input is unusable, an existing output file stays unchanged. */
     checkrun_refused("check --annotate $T/old - <$T/text", "standard input: not a capture file");
     checkrun_refused("check --annotate $T/old $T/text", "text: not a capture file");
     checkrun_refused("check --annotate $T/old $T/none", "none: No such file");
@@ -517,8 +517,8 @@ static void refuses_what_is_no_capture(void)
     }
 }
 
-/* A finding is reported before the end of the input. Half of a capture is written to a pipe. The
- * rest follows only after the first finding was reported. */
+/* Half of a capture is written to a pipe, and the rest only after the first finding was printed. So
+ * the program must print findings before the end of the input. */
 static void findings_are_printed_before_the_end_of_input(void)
 {
     static const char *const packings[] = {"cat", "gzip -c"};
@@ -538,9 +538,9 @@ static void findings_are_printed_before_the_end_of_input(void)
     }
 }
 
-/* Ctrl-C ends the read from a pipe, and everything received is reported. This holds with an
- * incomplete last frame, and if the writer continues. For a plain file, Ctrl-C means that the
- * file was not read to its end. */
+/* Ctrl-C ends the reading of a pipe, and all received frames are reported. This also holds if the
+ * last frame is incomplete or if the writer continues. If the input is a plain file, the exit
+ * status shows that the file was not read to its end. */
 static void frames_before_an_interrupt_are_reported(void)
 {
     static const char *const signals[] = {"INT", "TERM"};
@@ -566,8 +566,8 @@ static void frames_before_an_interrupt_are_reported(void)
     EXPECT_EQ(r.status, 0);
     CU_ASSERT_STRING_EQUAL(r.out, "then 1\n");
     checkrun_free(&r);
-    /* The terminal sends Ctrl-C to the writer too. Its last output, a moment later, is still
-     * read. */
+    /* A terminal sends Ctrl-C to the writer of the pipe as well. The program must still read the
+     * writer's last output, which comes a moment later. */
     r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { sleep 1.3; cat " FAILS "; } >$T/on & "
                        "timeout --preserve-status -s INT 1 $R check - <$T/on");
     EXPECT_EQ(r.status, 0);
@@ -575,7 +575,8 @@ static void frames_before_an_interrupt_are_reported(void)
     checkrun_free(&r);
 }
 
-/* If a capture breaks off, the frames before that are reported, and the exit status is 2. */
+/* A capture breaks off in a record. The frames before that record are reported, and the exit status
+ * is 2. */
 static void frames_before_a_broken_record_are_reported(void)
 {
     struct checkrun r = checkrun_shell("head -c 40000 $C/rc-loss-both.pcap >$T/broken.pcap; "
@@ -594,7 +595,7 @@ static void frames_before_a_broken_record_are_reported(void)
     checkrun_free(&r);
 }
 
-/* Any input bytes cause a valid exit status, and one error line if the status is 2. */
+/* For any input bytes, the exit status is valid. If it is 2, there is exactly one error line. */
 static void survives_any_bytes(void)
 {
     struct checkrun r = checkrun_shell("cp " VIOLATES " $T/any.pcap");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Several threads: `check` reports the same with any number of threads, byte by byte. The captures
- * are those of traces/, and mixtures: conversations of traces/ that run at the same time between
- * random hosts, with lost and damaged packets.
+ * are those of traces/, and mixtures of them: several recorded conversations that run at the same
+ * time between random hosts, with lost and damaged packets.
  */
 #include <glob.h>
 #include <stdlib.h>
@@ -82,7 +82,8 @@ static void expect_equal(const char *file, const char *what, unsigned threads, c
                threads, at, many + at, one + at);
 }
 
-/* Compares the output of one thread with that of `least` to `most`. Returns the output of one. */
+/* Checks a file with 1 thread, and with each number of threads from `least` to `most`, and asserts
+ * equal outputs. Returns the output. */
 static struct output compare_threads(const char *file, unsigned least, unsigned most,
                                      size_t mem_max)
 {
@@ -138,7 +139,8 @@ static void set_ip_checksum(uint8_t *ip)
     ip[11] = (uint8_t)sum;
 }
 
-/* Moves a unicast address into one of two networks, by its last byte. */
+/* Gives a unicast address the prefix `net`, one of two networks selected by the address's last
+ * byte. */
 static void move_address(uint8_t *addr, const uint8_t net[2])
 {
     if (addr[0] >= 224)
@@ -148,7 +150,8 @@ static void move_address(uint8_t *addr, const uint8_t net[2])
     addr[2] = net[addr[3] & 1];
 }
 
-/* Moves a RoCEv2 frame over IPv4 to other hosts. Its ICRC stays right if it was. */
+/* Moves a RoCEv2 frame over IPv4 to other hosts. A correct ICRC is corrected for the new
+ * addresses. */
 static void move_frame(uint8_t *p, size_t len, const uint8_t net[2])
 {
     bool right;
@@ -173,7 +176,8 @@ static int by_time(const void *a, const void *b)
                               : (x->data > y->data) - (x->data < y->data);
 }
 
-/* Adds a conversation with new addresses. One in `damage` frames is damaged, as many are lost. */
+/* Adds a conversation with new addresses. One in `damage` frames is lost, and one in `damage` is
+ * damaged; 0: none. */
 static void add_talk(struct capture *mix, const struct capture *from, struct rng *rng,
                      uint32_t damage)
 {
@@ -208,8 +212,8 @@ static struct capture make_mixture(struct rng *rng)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-/* Whether the environment asks for each number of threads and more mixtures, which takes minutes.
- */
+/* Returns whether the environment variable ROCEDRILL_THREADS asks for every number of threads and
+ * for more mixtures, which takes minutes. */
 static bool all_numbers(void)
 {
     return getenv("ROCEDRILL_THREADS") != NULL;
@@ -227,7 +231,8 @@ static void captures_are_judged_equally_by_any_number_of_threads(void)
     }
 }
 
-/* Every second mixture is judged by 2 threads, the others by a random number of threads. */
+/* Half of the mixtures are judged by 2 threads, the others by a random number of threads. Both must
+ * report the same as one thread. */
 static void mixtures_are_judged_equally_by_any_number_of_threads(void)
 {
     struct rng rng = rng_seed();
@@ -249,8 +254,8 @@ static void mixtures_are_judged_equally_by_any_number_of_threads(void)
     }
 }
 
-/* The results of the threads are merged earlier if one uses much memory or has many connections.
- * Connections are evicted after the merge. */
+/* The capture has more connections than one thread keeps, so connections are evicted. The threads
+ * merge their results early, and evict the same connections as one thread. */
 static void limits_evict_the_same_connections(void)
 {
     const unsigned conns = 11000;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* check --other-end: two captures made from one, with known losses, delays and clocks. */
+/* check --other-end: two captures of the same traffic at points a and b, made from one capture with
+ * known losses, delays and clocks. */
 #include <string.h>
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
 #define READS "$C/rc-loss-read-responses.pcap"
-/* The clock of point b is 3 s ahead. Each packet needs 10 us between the points a and b. */
+/* The clock of point b is 3 s ahead of that of a. Each packet needs 10 us between the two
+ * points. */
 #define B_LATER "delay=3000010us@dir=request --impair delay=2999990us@dir=response"
 
 static void expect(const char *const *words, size_t cnt)
@@ -42,7 +44,8 @@ static void equal_captures_have_no_loss(void)
 }
 
 /* Frames 3 and 19 of point a never reach point b, frame 5 is damaged on the way, and frame 6
- * arrives after frame 7. Frame 12 of b never reaches a, and frame 22 arrives there 40 us late. */
+ * arrives after frame 7. Frame 12 of b never reaches a, and frame 22 of b arrives there 40 us late.
+ * The report must say so. */
 static void losses_between_the_points_are_found(void)
 {
     static const char *const words[] = {
@@ -65,7 +68,8 @@ static void losses_between_the_points_are_found(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* The JSON has the numbers of the text, and the accuracy of the clock alignment. */
+/* The JSON has the numbers of the text report, and the accuracy of the alignment of the two
+ * clocks. */
 static void json_has_the_figures(void)
 {
     static const char *const words[] = {
@@ -94,8 +98,8 @@ static void json_has_the_figures(void)
     checkrun_free(&r);
 }
 
-/* A retransmission has the same bytes as the first transmission. The time stamps show which of the
- * two was lost. */
+/* One transmission of a packet is lost, and the other has the same bytes. The time stamps must show
+ * which of the two was lost. */
 static void retransmission_is_not_the_lost_packet(void)
 {
     static const char *const words[] = {

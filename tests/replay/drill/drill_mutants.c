@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Mutation score of the drills: plays all drills against a device with one fault of faults.def or
- * drill_faults.def (rnic/transport) at a time. A fault is noticed if a drill does not pass: our
- * device has no known deviation.
+ * drill_faults.def (rnic/transport) at a time. A fault is noticed if a drill does not pass. The
+ * verdict "known" also counts as not passed, because our device has no known deviation.
  *
  * Exit status 0: all drills pass without a fault, and each fault is noticed. Exit status 1
  * otherwise.
@@ -20,7 +20,7 @@
 #include "replay/mutant_child.h"
 #include "transport/fault.h"
 
-/* Time limit of one fault in seconds: running into it counts as noticed. */
+/* Time limit of one fault in seconds. A fault that reaches the limit counts as noticed. */
 #define SECONDS_MAX 60
 #define NAMED_MAX   3u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The software RNIC as a shared library for `rocedrill drill --so`. The environment variable
- * ROCEDRILL_FAULT names a fault of rnic/transport/faults.def or drill_faults.def that the RNIC then
- * has. */
+/* The software RNIC as a shared library for `rocedrill drill --so`. If the environment variable
+ * ROCEDRILL_FAULT names a fault of rnic/transport/faults.def or drill_faults.def, the RNIC has this
+ * fault. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -48,8 +48,8 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("$R drill --words", 0, "\ncomp              id [len]", "");
     CHECKRUN_EXPECT("$R drill --words", 0, "\nREJ: local_comm_id remote_comm_id message ", "");
     CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: fine\n", "");
-    /* The program reports unknown rule ids in the head of a drill, in a line, and in the option of
-     * the judge. */
+    /* An unknown rule id is an error in the head of a drill, at the end of a line, and after
+     * `allow`. */
     CHECKRUN_EXPECT("sed 's/^rules.*/rules RC-RSP-999/' $T/d/g/1-pass.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill",
                     2, "", "rule.drill:3: no rule has the id RC-RSP-999");
@@ -62,7 +62,7 @@ static void grammar_and_check(void)
                     2, "", "rule.drill:3: no rule has the id ALL-FMT-997");
     CHECKRUN_EXPECT("$R drill $T/rule.drill", 2, "rule.drill:3: no rule has the id ALL-FMT-997",
                     "");
-    /* Without the check, a typo would make the drill unsupported for ever. */
+    /* A misspelt capability would make the drill unsupported on every device, so it is an error. */
     CHECKRUN_EXPECT("sed 's/^role/needs atomics\\nrole/' $T/d/g/1-pass.drill >$T/need.drill; "
                     "$R drill --check $T/need.drill",
                     2, "", "need.drill:4: no feature has the name atomics");
@@ -71,7 +71,7 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("$R drill $T/bad.drill", 2, "unusable     ", "");
 }
 
-/* A report prints the group and the name of a drill. */
+/* A drill can be named by the group and name that reports print. */
 static void printed_name_finds_the_drill(void)
 {
     CHECKRUN_EXPECT("cd $T; mkdir -p tests/conformance/g; cp d/g/1-pass.drill tests/conformance/g; "
@@ -93,7 +93,7 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
     CHECKRUN_EXPECT("$R drill --quiet $T/d | grep -c '^pass'", 1, "0", "");
     CHECKRUN_EXPECT("$R drill --lacks uc,cnp $T/d/h", 0, "unsupported  h/4-cnp", "");
     CHECKRUN_EXPECT("$R drill --only ip=6 $T/d/g/1-pass.drill", 0, "pass         g/1-pass\n", "");
-    /* The values of some variants choose all combinations that have them. */
+    /* --only with the values of some variants selects all combinations that have these values. */
     CHECKRUN_EXPECT(
         "sed 's/^ip.*/ip = 4, 6\\nn = 1, 2\\nk = 5, 6/' $T/d/g/1-pass.drill >$T/only.drill; "
         "$R drill --only 'k=6 ip=6' $T/only.drill",
@@ -123,7 +123,8 @@ static void ktap_has_a_line_a_case(void)
                     "ok 5 h/4-cnp # SKIP unsupported: ", "");
 }
 
-/* Another program that reads the format: the TAP harness of Perl. XFAIL is of KTAP only. */
+/* The TAP harness of Perl, an independent reader of the format, accepts the output. XFAIL exists
+ * only in KTAP. */
 static void ktap_is_read_by_prove(void)
 {
     CHECKRUN_EXPECT("$R drill --tap $T/tap $T/d/g/1-pass.drill $T/d/h >/dev/null; "
@@ -172,31 +173,31 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
                     "read x; echo nonsense: a reply that is not a JSON object", "");
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"unsupported\\\":\\\"rc\\\"}'\" $T/d/g", 0,
                     "the device has no rc", "");
-    /* The program opens the drill, but lacks the operation of the first packet. */
+    /* The program opens the drill, but refuses the operation of the first packet. */
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'; read x; "
                     "echo '{\\\"unsupported\\\":\\\"WRITE\\\"}'\" $T/d/g/1-pass.drill",
                     0, "the device has no WRITE", "");
     /* The program opens the drill and ends at the first packet. */
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'\" $T/d/g/1-pass.drill", 1,
                     "the program ended", "");
-    /* The program opens the drill, then reads without a reply. It also ignores the signal to
-     * end. */
+    /* The program opens the drill, then reads without replying. It also ignores SIGTERM. */
     CHECKRUN_EXPECT("$R drill --timeout 1 --pipe \"trap '' TERM; read x; echo '{\\\"ok\\\":true}'; "
                     "sleep 600\" $T/d/g/1-pass.drill",
                     1, "no reply within 1 s", "");
-    /* The message of the shell is part of the error, which is the only line. */
+    /* The shell cannot start the program. Its message is part of the error, and there is only one
+     * line. */
     CHECKRUN_EXPECT("$R drill --pipe $T/nothing $T/d", 2, "",
                     "/nothing: the program cannot be started (status 127): sh: 1: ");
     CHECKRUN_EXPECT("$R drill --pipe $T/nothing $T/d 2>&1 | wc -l", 0, "1\n", "");
     CHECKRUN_EXPECT("$R drill --pipe $T/d $T/d 2>&1 | grep -c 'status 126.*Permission denied'", 0,
                     "1\n", "");
-    /* Other messages are not lost, before and after the first reply. */
+    /* Other messages of the program are printed, before and after its first reply. */
     CHECKRUN_EXPECT("$R drill --pipe 'echo one >&2; false' $T/d/g/2-fail.drill", 1,
                     "the program ended with status 1", "one");
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'; read x; echo two >&2\" "
                     "$T/d/g/2-fail.drill",
                     1, "the program ended with status 0", "two");
-    /* A program that reads nothing, and a request that its input does not take. */
+    /* The program never reads, so a long request does not fit into its standard input. */
     CHECKRUN_EXPECT("sed 's/len 64 /len 1000000 /; s/^mr.*/& fill 3/' $T/d/g/1-pass.drill "
                     ">$T/large.drill; $R drill --timeout 1 --pipe 'sleep 600' $T/large.drill",
                     1, "no reply within 1 s", "");
@@ -204,7 +205,8 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
     CHECKRUN_EXPECT("$R drill --timeout 5 $T/d", 2, "", "--timeout requires --pipe");
 }
 
-/* Plays the drill of a capture after a line of sed changed it. The software RNIC must fail it. */
+/* Makes a drill from a capture, changes it by the sed script `sed`, and plays it. The software RNIC
+ * must fail the changed drill. */
 static void expect_changed(const char *capture, const char *role, const char *sed, const char *says)
 {
     char command[1024];

@@ -171,11 +171,11 @@ static void alternatives_decide_the_verdict(void)
     expect(WRITE_ACKED "+0~+1ms > nothing\n or > Acknowledge PSN +0 ACK inconclusive\n"
                        "+0 qp Q is ERR\n",
            DRILL_INCONCLUSIVE, 9, "does not continue");
-    /* A line that fails after a known deviation is not a second failure. */
+    /* A failing line after a known deviation leaves the verdict "known". */
     expect(WRITE_ACKED "+0~+1ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n"
                        "+0 qp Q is ERR\n",
            DRILL_KNOWN, 10, "state");
-    /* A later time is no failure if nothing else differs. */
+    /* A packet that is only late can be a known deviation. */
     expect("+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n"
            "+0~+1ms > SEND Only PSN +0\n else +2ms~+20ms known S1\n",
            DRILL_KNOWN, 10, "");
@@ -194,7 +194,7 @@ static void alternatives_of_actions_decide_the_verdict(void)
     expect("+0 qp Q is ERR\n else qp Q is RTS known S1\n", DRILL_KNOWN, 8, "");
     expect("+0 qp Q is ERR\n or qp Q is RTS\n", DRILL_PASS, 0, "");
     expect("+0 qp Q is ERR\n else qp Q is SQD known S1\n", DRILL_FAIL, 7, "actual RTS");
-    /* The result lists each deviation once. */
+    /* The result lists each known deviation once. */
     r = play("+0 qp Q is ERR\n else qp Q is RTS known S15\n"
              "+0 qp Q is ERR\n else qp Q is RTS known S1\n"
              "+0 qp Q is ERR\n else qp Q is RTS known S15\n",
@@ -268,7 +268,7 @@ static char *read_doc(void)
     return text;
 }
 
-/* Expects the MSN of the drill's latest frame. */
+/* Plays events and expects this MSN in the last frame of the log. */
 static void expect_own_msn(const char *events, uint32_t msn)
 {
     struct drill_result r = play(events, NULL);
@@ -283,7 +283,8 @@ static void expect_own_msn(const char *events, uint32_t msn)
     drill_result_free(&r);
 }
 
-/* A responder that refuses a message does not count it (RC-RSP-096). */
+/* The drill, acting as responder, refuses a message with a NAK. The MSN of the NAK does not count
+ * that message (RC-RSP-096). */
 static void an_own_nak_does_not_count_the_refused_message(void)
 {
     static const char two_sends[] =

@@ -21,7 +21,7 @@
 struct delays {
     uint64_t to_device, from_device;
     uint64_t agent; /* duration of one poll of the agent, ns */
-    bool stalls;    /* polls also delay the device */
+    bool stalls;    /* each poll of the agent also stops the device for the same time */
     uint64_t patience;
     unsigned polls;  /* number of polls after which completions are visible */
     bool port_event; /* the port raises an event during the drill */
@@ -33,7 +33,7 @@ struct queued {
     uint64_t time;
 };
 
-/* A device in real time around the software RNIC, which has virtual time. */
+/* A device in real time that wraps the software RNIC, which has virtual time. */
 struct drill_device {
     struct drill_device *inner;
     struct delays delays;
@@ -41,7 +41,7 @@ struct drill_device {
     struct queued in[QUEUE_MAX], out[QUEUE_MAX];
     unsigned in_cnt, out_cnt;
     unsigned polls;  /* number of polls so far */
-    bool port_event; /* it was raised */
+    bool port_event; /* the event of the port was raised */
 };
 
 static const struct drill_device_ops *const inner = &device_rnic_ops;
@@ -57,7 +57,8 @@ static void collect(struct drill_device *dev, uint64_t now)
     }
 }
 
-/* Runs the device until `end`: packets that arrive, and timers. */
+/* Advances the device to time `end`, with all packets that arrive and all timers that fire until
+ * then. */
 static void advance(struct drill_device *dev, uint64_t end)
 {
     for (;;) {
@@ -168,7 +169,7 @@ static bool slow_async(struct drill_device *dev, struct drill_async *out)
 {
     if (dev->delays.port_event && dev->polls == 1 && !dev->port_event) {
         dev->port_event = true;
-        *out = (struct drill_async){.type = 18, .object = SCRIPT_NO_OBJECT}; /* GID change */
+        *out = (struct drill_async){.type = 18, .object = SCRIPT_NO_OBJECT}; /* the GID changed */
         return true;
     }
     return inner->async(dev->inner, out);
@@ -221,7 +222,7 @@ static bool slow_guards(const struct drill_device *dev)
     return inner->guards_intact(dev->inner);
 }
 
-/* Plays a drill and expects a verdict, and a part of the problem. */
+/* Plays a drill and expects a verdict, and a part of the problem's text. */
 static void expect(const char *events, const struct delays *delays, enum drill_verdict verdict,
                    const char *problem)
 {
@@ -264,7 +265,8 @@ static void expect(const char *events, const struct delays *delays, enum drill_v
     script_free(&script);
 }
 
-/* The agent needs 20 ms for each reply, and the packet arrives during this time. */
+/* The line expects silence for 10 ms. The packet arrives after 5 ms, while the engine waits 20 ms
+ * for the agent. So the engine sees it late, but the line must fail. */
 static void packet_within_a_silence_that_is_seen_after_it_fails(void)
 {
     const struct delays slow = {.from_device = MS(5), .agent = MS(20), .patience = MS(1000)};
@@ -280,7 +282,8 @@ static void packet_after_a_silence_belongs_to_the_next_line(void)
     expect(WRITE_ACKED "+0~+10ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
 }
 
-/* The device did not run for 20 ms, and sends its packet right after that. */
+/* The device stands still for 20 ms in a silence of 10 ms, and sends its packet right after. The
+ * silence is prolonged by this time, so the line must fail. */
 static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
 {
     const struct delays slow = {
@@ -290,7 +293,8 @@ static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
            "expected none");
 }
 
-/* The alternative "> nothing" waits as long as the packet may take. */
+/* The packet arrives 50 ms late, within the patience of 100 ms. The alternative "> nothing" must
+ * wait that long, so it is not met. If the packet arrives after 500 ms, the alternative is met. */
 static void late_packet_is_not_the_alternative_nothing(void)
 {
     struct delays slow = {.from_device = MS(50), .patience = MS(100)};
@@ -302,7 +306,8 @@ static void late_packet_is_not_the_alternative_nothing(void)
     expect(events, &slow, DRILL_KNOWN, "");
 }
 
-/* A GID of the host became valid while the drill ran. No line expects that, and none must. */
+/* A GID of the host becomes valid while the drill runs. This event of the port is not caused by the
+ * drill, so the line "no event" must pass. */
 static void event_of_the_port_is_not_one_of_the_drill(void)
 {
     const struct delays slow = {.port_event = true, .patience = MS(100)};
@@ -311,7 +316,9 @@ static void event_of_the_port_is_not_one_of_the_drill(void)
            "");
 }
 
-/* A silence with an alternative is longer, so that a slow device takes the same way each time. */
+/* The line expects silence for 20 ms, and its alternative expects a packet. The packet arrives
+ * after 100 ms. The engine prolongs a silence that has alternatives, so a slow device meets the
+ * alternative as well. */
 static void late_packet_is_the_alternative_of_a_silence(void)
 {
     struct delays slow = {.from_device = MS(100), .patience = MS(1000)};
@@ -319,12 +326,14 @@ static void late_packet_is_the_alternative_of_a_silence(void)
         WRITE_ACKED "+0~+20ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n";
 
     expect(events, &slow, DRILL_KNOWN, "");
-    slow.from_device = MS(400); /* after the longer silence: no line expects the packet */
+    slow.from_device = MS(400); /* the packet now arrives after the prolonged silence, so the
+                                 * silence holds */
     expect(events, &slow, DRILL_PASS, "");
     expect(WRITE_ACKED "+0~+20ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
 }
 
-/* The packet is within the patience of its line, but in the window of the known deviation. */
+/* The packet is within the patience of the second line, but also in the window of the alternative,
+ * the known deviation. The alternative must be met. */
 static void packet_in_the_window_of_a_later_alternative_is_that_alternative(void)
 {
     const struct delays slow = {.agent = MS(1), .patience = MS(5000)};
@@ -335,7 +344,8 @@ static void packet_in_the_window_of_a_later_alternative_is_that_alternative(void
            &slow, DRILL_KNOWN, "");
 }
 
-/* The drill answers 700 ms after the SEND. The timeout of the QP is 1.07 s. */
+/* The drill acknowledges the SEND only after 700 ms, more than half of the QP's timeout of 1.07 s.
+ * So the failure is inconclusive. */
 static void failure_of_a_slow_drill_is_inconclusive(void)
 {
     const struct delays slow = {.agent = MS(700), .patience = MS(5000)};
@@ -368,7 +378,8 @@ static void memory_is_checked_until_the_patience_ends(void)
     expect(events, &slow, DRILL_FAIL, "byte 0 of 8");
 }
 
-/* The agent reports the receive after the RNR wait of 10.24 ms has ended. */
+/* The agent reports the completion of the receive after the RNR wait of 10.24 ms has ended. The
+ * lower bound of the next packet must not count from this late completion. */
 static void late_completion_does_not_move_a_lower_bound(void)
 {
     const struct delays slow = {.agent = MS(2), .patience = MS(1000), .polls = 7};
@@ -387,7 +398,8 @@ static void late_completion_does_not_move_a_lower_bound(void)
            &slow, DRILL_PASS, "");
 }
 
-/* A lower bound that the device violates still fails: the timeout is 1.07 s. */
+/* The line allows the retransmission from 2 s on, but the timeout is 1.07 s. The early packet must
+ * fail the line. */
 static void early_packet_fails(void)
 {
     const struct delays slow = {.agent = MS(1), .patience = MS(5000)};

@@ -28,7 +28,7 @@ static void expect_parsed(const char *text)
     script_free(&script);
 }
 
-/* Appends a message to the file that messages.py reads. */
+/* Appends an error message to the file that messages.py reads. */
 static void note_message(const char *text)
 {
     const char *path = getenv("ROCEDRILL_MESSAGES");
@@ -40,7 +40,7 @@ static void note_message(const char *text)
     fclose(file);
 }
 
-/* Expects that the text is refused with "t.drill:AT: ...PROBLEM...". */
+/* Expects that the parser refuses the text with the error "t.drill:AT: ...PROBLEM...". */
 static void expect_refused(const char *text, const char *at, const char *problem)
 {
     struct script script;
@@ -56,7 +56,7 @@ static void expect_refused(const char *text, const char *at, const char *problem
     script_free(&script);
 }
 
-/* Parses an event line after EVENTS, which has 10 lines. */
+/* Expects that the parser accepts a line after EVENTS, a drill of 10 lines. */
 static void expect_line(const char *line)
 {
     char text[1024];
@@ -286,7 +286,7 @@ static void what_the_device_does(void)
     expect_line("+0 notified C");
     expect_line("+0 no notification");
     expect_line("+0 check M+5 len 6 is data 010203040506");
-    /* The number has more decimal digits than 64 bits can have. */
+    /* the bytes after `data` may be more decimal digits than fit into 64 bits */
     expect_line("+0 check M+5 len 12 is data 999999999999999999999999");
     expect_line("+0 check M len 8 is u64 5");
     expect_line("+0 counter rx_packets is 5");
@@ -415,7 +415,7 @@ static void a_file_that_is_no_text_is_refused(void)
     script_free(&script);
 }
 
-/* Expects that a line is refused that has `part` 25 times. */
+/* Expects that the parser refuses a line with 25 times `part`, one more than fit. */
 static void expect_repeated(const char *line, const char *part, const char *problem)
 {
     char text[2048];
@@ -432,7 +432,7 @@ static void expect_repeated(const char *line, const char *part, const char *prob
     script_free(&script);
 }
 
-/* The messages that no other test has. messages.py finds those that are missing. */
+/* Error messages that no other test causes. messages.py lists messages without a test. */
 static void other_messages(void)
 {
     static const struct {

@@ -44,8 +44,8 @@ static void move_msn(struct roce_pkt *pkt, uint32_t by)
     pkt->aeth.msn = (pkt->aeth.msn + by) & ROCE_PSN_MASK;
 }
 
-/* Alters one obligation in a parsed packet. Returns false if packets of this kind do not have
- * the obligation. */
+/* Alters one field of a parsed packet that the protocol prescribes (an obligation). Returns false
+ * if packets of this kind do not have the field. */
 static bool alter(struct roce_pkt *pkt, enum alteration kind, uint8_t *payload, unsigned *flags)
 {
     bool aeth = roce_pkt_has(pkt, ROCE_HDR_AETH);
@@ -98,13 +98,13 @@ static bool alter(struct roce_pkt *pkt, enum alteration kind, uint8_t *payload, 
         return roce_pkt_has(pkt, ROCE_HDR_ATOMICETH);
     default: return false;
     }
-    /* A change of the syndrome counts only if it changes the kind of acknowledgement, not only the
-     * credits. */
+    /* A change of the syndrome must change the kind of acknowledgement. A change of only the
+     * credits violates no rule. */
     return aeth && roce_syndrome_kind(syndrome) != roce_syndrome_kind(pkt->aeth.syndrome);
 }
 
-/* Copies the first captured request of the connection with the preceding PSN to `buf`. Returns
- * its length, or 0 if there is none. */
+/* Copies the first captured request of the connection that has the PSN before that of frame `frame`
+ * to `buf`. Returns its length, or 0 if there is none. */
 static int request_before(const struct capture *capture, uint32_t frame, uint8_t *buf)
 {
     struct roce_pkt pkt, other;

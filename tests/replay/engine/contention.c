@@ -7,12 +7,11 @@
 #define SOURCES (QP_PAIR_MEM / 4) /* local source of WRITEs */
 #define FETCHED (QP_PAIR_MEM / 2) /* local destination of READ data and atomic results */
 #define LONG_TIME                                                                                  \
-    UINT64_C(60000000000) /* virtual time in ns after which no operation is pending                \
-                           */
+    UINT64_C(60000000000) /* virtual time in ns after which all operations must be done */
 
 static struct qp_pair pair;
 static struct rng rng;
-static uint32_t window; /* number of bytes at the start of the memory that all connections access */
+static uint32_t window; /* bytes at the start of the memory, which all connections access */
 static uint32_t longest;
 static unsigned ops;
 static unsigned posted[2][QP_PAIR_QPS], done[2][QP_PAIR_QPS];

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include "support/qp_pair.h"
 
-/* contention_begin() creates two devices and draws their work requests from the seed.
- * contention_run() simulates until all work requests are done, and asserts that all completed.
- * Only one pair of devices can exist at a time. */
+/* contention_begin() creates two devices, and draws their work requests from the seed.
+ * contention_run() simulates until all work requests are done, and asserts that all completed
+ * successfully. Only one pair of devices can exist at a time. */
 struct qp_pair *contention_begin(uint64_t seed, unsigned qp_cnt, enum roce_encap encap,
                                  const struct simnet_path *path);
 void contention_run(void);

@@ -10,7 +10,8 @@
 #include "infer/request_table.h"
 #include "report/verdict.h"
 
-/* Largest distance in PSNs between a response and the request that the capture may lack. */
+/* Largest distance in PSNs between a response and a request that the capture may lack, in
+ * lacks_one(). */
 #define NEAR 16
 
 const char *equivalence_name(enum equivalence equivalence)
@@ -36,8 +37,9 @@ static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run
     return false;
 }
 
-/* Returns whether copies of the request at the PSN of the event were captured before it. The ACK of
- * a duplicate counts all messages executed by then. */
+/* Returns whether at least two copies of the request with the PSN of response `event` were captured
+ * before it. The ACK of a duplicate may count all messages executed by then, so its MSN may be
+ * higher. */
 static bool has_duplicate(const struct inferred_setup *s, uint32_t event)
 {
     unsigned copies = 0;
@@ -47,8 +49,8 @@ static bool has_duplicate(const struct inferred_setup *s, uint32_t event)
     return copies > 1;
 }
 
-/* Checks whether the response is an ACK that our RNIC could have sent too, after the requests
- * executed by then. */
+/* Returns whether the response is an ACK that matched, and that our RNIC could also have sent at
+ * this event. */
 static bool is_free_ack(const struct replay *replay, uint32_t frame)
 {
     const struct inferred_setup *s;
@@ -115,14 +117,15 @@ json_t *equivalence_setup(const struct replay *replay)
     setup = json_load_file(path, 0, NULL);
     close(fd);
     unlink(path);
-    /* The timers that the packets allow are for human readers only, so they are not compared. */
+    /* Only reports use the range of timers that the packets allow ("seen"), so do not compare
+     * it. */
     json_object_del(setup, "file");
     json_array_foreach(json_object_get(setup, "connections"), i, conn)
         json_object_del(json_object_get(conn, "requester"), "seen");
     return setup;
 }
 
-/* Returns whether replay infers another setup from the altered capture than from the original. */
+/* Returns whether a replay infers another setup from the altered capture than from the original. */
 static bool has_other_setup(const struct subject *subject)
 {
     struct error error = {""};
@@ -141,8 +144,8 @@ static bool has_other_setup(const struct subject *subject)
     return differs;
 }
 
-/* Replays the capture without the frames marked in `out`. Returns the verdict. Call replay_free()
- * on *replay afterwards. */
+/* Replays the capture without the frames for which `out` is true. Returns the verdict. Call
+ * replay_free() on *replay afterwards. */
 static enum verdict replay_without(const struct capture *capture, const char *quirks,
                                    const bool *out, struct replay *replay, struct error *error)
 {
@@ -159,8 +162,8 @@ static enum verdict replay_without(const struct capture *capture, const char *qu
     return verdict;
 }
 
-/* Returns whether the original capture still passes without the frame. If so, the frame may have
- * been lost. */
+/* Returns whether the original capture still passes without the frame. If so, nothing proves that
+ * the frame arrived. */
 static bool holds_without(const struct subject *subject, uint32_t frame)
 {
     bool *out = calloc(subject->original.cnt + 1, sizeof(*out));
@@ -176,7 +179,7 @@ static bool holds_without(const struct subject *subject, uint32_t frame)
     return holds;
 }
 
-/* Checks whether no request with the PSN of the event was captured before. */
+/* Returns whether the capture has no earlier request with the PSN of this event. */
 static bool is_new(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = 0; i < event; i++)
@@ -185,8 +188,8 @@ static bool is_new(const struct inferred_setup *s, uint32_t event)
     return true;
 }
 
-/* Returns whether the request is the first complete one with its PSN. Replay infers the posted work
- * request from it. */
+/* Returns whether a request is the first complete request with its PSN, from which the replay
+ * infers the posted work request. */
 static bool is_first(const struct replay *replay, uint32_t frame)
 {
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {
@@ -259,7 +262,8 @@ bool *equivalence_lost(const struct replay *replay, size_t cnt)
     return lost;
 }
 
-/* Checks whether the next go-back after the event begins at its PSN. */
+/* Returns whether the requester reacted to the NAK: its next go-back after the event begins at the
+ * PSN of the NAK. */
 static bool is_obeyed(const struct inferred_setup *s, uint32_t event)
 {
     int64_t high = INT64_MIN;
@@ -275,8 +279,8 @@ static bool is_obeyed(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Checks whether the answer is a sequence NAK for a request that was lost or reordered behind the
- * capture point, and the requester obeys it. */
+/* Returns whether the response is a sequence NAK for a request that was lost or reordered after the
+ * capture point, and the requester reacted to the NAK. */
 static bool is_obeyed_nak(const struct replay *altered, uint32_t frame)
 {
     uint32_t event;
@@ -312,9 +316,9 @@ static bool is_nak_of_other(const struct subject *subject, const struct replay *
     return other;
 }
 
-/* Returns whether the capture passes, without inconclusive responses, when a copy of frame
- * `copy` is inserted at index `at`. `frame` is the frame number of the response before the
- * insertion. */
+/* Inserts a copy of frame `copy` into the altered capture at index `at`. Returns whether the
+ * capture then passes without inconclusive responses. `frame` is the frame number of the altered
+ * response before the insertion. */
 static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t copy, size_t at)
 {
     const struct capture *c = &subject->capture;
@@ -337,8 +341,8 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
     return holds;
 }
 
-/* Inserts a copy of each request near the PSN of the response, just before and just after the
- * response. Returns whether one of these captures passes. */
+/* Returns whether the altered capture passes with one more request. Tries a copy of each request
+ * whose PSN is near that of the response, just before and just after the response. */
 static bool lacks_one(const struct subject *subject, const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;

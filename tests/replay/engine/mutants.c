@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Mutants: replays a folder of captures against devices that each break one rule of
- * transport/faults.def. Prints the captures that detect each fault. For faults that no recorded
- * response shows, closed loops with losses and duplicates are played.
+ * transport/faults.def. Prints the captures that detect each fault. Some faults change no response
+ * to recorded packets. For these faults, closed loops with losses and duplicates are played.
  *
- * Exit status 0: the device without a fault yields the expected results, and every fault without a
- * documented excuse is detected. Exit status 1 otherwise.
+ * Exit status 0: the device without a fault has the expected results, and each fault is detected,
+ * except those with a documented excuse. Exit status 1 otherwise.
  *
  * Usage: `rocedrill_mutants FOLDER [FAULT...]`. With FAULT, only these faults are tried, and all
  * captures that detect one are named.
@@ -76,7 +76,8 @@ static unsigned play_in_child(const void *ctx)
     return play(args->corpus, args->closed, args->all);
 }
 
-/* Returns whether the chosen fault causes an unexpected result or a signal. */
+/* Returns whether the chosen fault causes an unexpected result or ends the child process by a
+ * signal. */
 static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     const struct play_args args = {corpus, closed, all};

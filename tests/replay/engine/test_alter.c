@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sensitivity: alters packets of every recorded capture that replays, and expects each replay to
- * fail. Each altered capture has one changed obligation in one response or retransmitted request.
+ * fail. Each altered capture has one changed obligation (a field whose value the protocol
+ * prescribes) in one response or retransmitted request.
  *
  * Some altered captures are correct, because a conformant device may have sent these packets.
  * Further replays find these cases (equivalence.h). Any other altered capture that passes counts as
  * missed. Captures with loss, RNR NAKs or damage are counted separately.
  *
- * A removed frame is no alteration: real captures lack frames, and no replay may fail for that
- * (test_incomplete.c). Here, an ACK replaces a NAK instead. mutants.c has devices that do not send
- * the NAK.
+ * To remove a frame is not an alteration: real captures lack frames, and no replay may fail for
+ * that (test_incomplete.c). To simulate a responder that does not send a NAK, an ACK replaces the
+ * NAK here; mutants.c has devices that do not send it.
  *
  * ALTER_SAMPLE=N alters N packets of each capture, drawn with the seed ROCEDRILL_SEED, and asserts
  * only the share of all detected alterations. ALTER_TRACES=FOLDER uses the captures of
@@ -33,7 +34,8 @@ struct tally {
     unsigned equal[EQUIVALENCE_CNT];
 };
 
-/* Least number of wrong captures of one kind for which the share of detected ones is asserted. */
+/* Least number of wrong captures of one kind from which the share of detected captures of that kind
+ * is asserted. */
 #define OFTEN 20u
 
 /* Classes of captures. A LOSSY capture has lost packets, RNR NAKs or damaged packets. */
@@ -42,7 +44,8 @@ enum { CLEAN, LOSSY, CLASSES };
 /* ---- one alteration -----------------------------------------------------------------------------
  */
 
-/* Returns whether a difference of the requester or of the responder is in frame number `frame`. */
+/* Returns whether the replay reports a difference in frame number `frame`, for the requester or for
+ * the responder. */
 static bool is_named(const struct replay *replay, uint32_t frame)
 {
     const struct request_comparison *all = &replay->requests;
@@ -187,7 +190,7 @@ struct choice {
     unsigned from, to; /* alterations `from` to `to` - 1 */
 };
 
-/* Alters at most 40 packets, spread over the capture, because long captures repeat similar
+/* Alters at most 40 packets, evenly spread over the capture, because long captures repeat similar
  * situations. */
 static void alter_frames(struct subject *subject, const struct choice *c, struct tally *tally)
 {
@@ -196,8 +199,8 @@ static void alter_frames(struct subject *subject, const struct choice *c, struct
             try_one(subject, c->frame[i], (enum alteration)kind, &tally[kind]);
 }
 
-/* Makes `want` alterations of random kinds and packets. Gives up if most packets lack the altered
- * obligation. */
+/* Makes `want` alterations of random kinds to random packets. Gives up if most packets do not have
+ * the altered field. */
 static void alter_some(struct subject *subject, const struct choice choices[3], unsigned want,
                        struct rng *rng, struct tally *tally)
 {
@@ -272,7 +275,7 @@ static unsigned equals(const struct tally *t)
     return cnt;
 }
 
-/* Returns the percentage of wrong captures that are detected. */
+/* Returns the percentage of the wrong captures that were detected. */
 static double share(const struct tally *t)
 {
     unsigned wrong = t->tried - equals(t);
@@ -309,8 +312,8 @@ static struct tally sum_up(const char *title, const struct tally *tally)
     return all;
 }
 
-/* Asserts that at least 99 % of all wrong captures are detected, and at least `each` percent of
- * each kind with OFTEN or more wrong captures. */
+/* Asserts that at least 99 % of all wrong captures are detected. For each kind with OFTEN or more
+ * wrong captures, asserts that at least `each` percent are detected. */
 static void expect_caught(const char *title, const struct tally *tally, double each)
 {
     struct tally all = sum_up(title, tally);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Cost of hostile captures: a few packets announce far more packets than the capture contains. The
- * tests count the work of the software RNIC in packets, so that they do not depend on the speed of
- * the machine.
+ * tests limit the work that this causes. They count the packets of the software RNIC, so that they
+ * do not depend on the speed of the machine.
  */
 #include "engine/dgram_stream.h"
 #include "replay/talk.h"
@@ -79,8 +79,8 @@ static void a_uc_write_is_played_as_far_as_it_was_captured(void)
     talk_free(&t);
 }
 
-/* The replay plays missing packets inside of messages, but only in proportion to the captured
- * packets of the stream. */
+/* Messages lack packets. The replay plays the missing packets, but only in proportion to the
+ * captured packets of the stream. */
 static void gaps_in_uc_messages_are_not_paid_for_each(void)
 {
     const struct dgram_stream *s;
@@ -126,7 +126,8 @@ static void a_closed_loop_plays_promises_as_far_as_they_were_captured(void)
 /* ---- retransmissions --------------------------------------------------------------------------
  */
 
-/* Adds N requests and N sequence NAKs, each of which makes the requester go back to request 1. */
+/* Adds `cnt` requests and `cnt` sequence NAKs, each of which makes the requester go back to request
+ * 1. */
 static void add_naks(struct talk *t, uint32_t cnt)
 {
     for (uint32_t i = 0; i < cnt; i++)

@@ -32,7 +32,7 @@ static bool run(const struct capture *c, struct replay *r)
     return false;
 }
 
-/* Replaces the CM message in frame number `frame`, counted from 1, by one that `change` altered. */
+/* Replaces the CM message in frame number `frame`, counted from 1, by the result of `change`. */
 static void alter(struct capture *c, uint32_t frame, void (*change)(struct roce_cm_msg *))
 {
     struct capture_frame *f = &c->frame[frame - 1];
@@ -135,7 +135,7 @@ static void altered_messages_are_seen(void)
     expect_seen("udaddy", 2, of_sidr, "request_id", "ALL-CM-244");
 }
 
-/* Recorded exchanges pass, complete and without any one or two of their frames. */
+/* Recorded exchanges pass, both complete and without any one or two of their frames. */
 static void missing_messages_never_differ(void)
 {
     static const char *const names[] = {
@@ -229,7 +229,7 @@ static void into_rej(struct roce_cm_msg *msg)
 }
 
 /* The passive program destroys its id before the RTU arrives, so Linux sends a REJ. The active end
- * sends its DREQ before the REJ arrives. */
+ * sends its DREQ before the REJ arrives. Both ends must pass, each with one lost message. */
 static void a_rej_that_crosses_other_messages_holds(void)
 {
     static const unsigned order[] = {0, 1, 2, 4, 3}; /* REQ, REP, RTU, REJ, DREQ */
@@ -264,10 +264,12 @@ static void no_rej_id(struct roce_cm_msg *msg)
 {
     msg->rej.local_comm_id = 0;
     msg->rej.reason = ROCE_CM_REJ_INVALID_SERVICE_ID;
-    memset(msg->rej.private_data, 0, sizeof(msg->rej.private_data)); /* the CM rejects */
+    memset(msg->rej.private_data, 0, sizeof(msg->rej.private_data)); /* no private data: the CM sent
+                                                                      * the REJ, not a program */
 }
 
-/* A REJ ends the exchange at Linux: it answers a copy of the REQ as a new REQ. */
+/* Linux forgets an exchange when it sends a REJ. So it answers a copy of the REQ, captured after
+ * the REJ, as a new REQ. This copy must become another exchange. */
 static void a_req_copied_after_a_rej_begins_another_exchange(void)
 {
     void (*const second[])(struct roce_cm_msg *) = {other_rej_id, no_rej_id};

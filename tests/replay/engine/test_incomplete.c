@@ -4,8 +4,9 @@
  * The capture begins late or ends early, lacks a frame or a direction, or has cut frames. The
  * recorded responder was right, so no replay may fail.
  *
- * If several frames of one exchange are missing at random, such as a NAK and its cause, the rest
- * can look like a wrong responder. Such cases are rare, and this test limits their share.
+ * If random losses remove several frames of one exchange, such as a NAK and its cause, the rest can
+ * look like the packets of a wrong responder. Such cases are rare, and this test limits their
+ * share.
  *
  * INCOMPLETE_ALL=1 tries every position and ten times as many random losses. INCOMPLETE_ONLY=words
  * uses only captures with these words in their name. INCOMPLETE_VERBOSE=1 names inconclusive
@@ -25,8 +26,8 @@
 #define POSITIONS 40u
 #define ROUNDS    10u
 
-/* With random losses, at most one of RARE replays may fail. About one in a thousand fails
- * (measured). */
+/* With random losses, at most one of RARE replays is allowed to fail. Measured: about one in a
+ * thousand fails. */
 #define RARE 150u
 
 enum kind { HEAD, TAIL, DROP, RANDOM, SNAP_96, SNAP_128, ONE_WAY, KIND_CNT };
@@ -179,8 +180,8 @@ static void try_snaplen(const struct original *o, uint32_t snaplen, enum kind ki
     try_one(o, &c, kind, "all frames", &tally[kind]);
 }
 
-/* Replays the capture without the frames sent to the first host, then without those sent to the
- * second host. */
+/* Replays the capture in one direction only: without the frames sent to the first host, then
+ * without those sent to the second host. */
 static void try_one_way(const struct original *o, struct tally *tally)
 {
     bool *has = calloc(o->capture.cnt + 1, sizeof(*has));
@@ -263,7 +264,7 @@ static void no_incomplete_capture_fails(void)
                t->verdict[VERDICT_SKIPPED], t->verdict[VERDICT_FAIL], t->refused);
         CU_ASSERT(t->refused == 0);
     }
-    /* Most captures that lack one frame are compared, and pass. */
+    /* Most captures that lack one frame must be compared, not skipped, and pass. */
     CU_ASSERT(only ||
               tally[DROP].verdict[VERDICT_PASS] > 10 * tally[DROP].verdict[VERDICT_SKIPPED]);
     CU_ASSERT(tally[RANDOM].verdict[VERDICT_FAIL] * RARE <= tally[RANDOM].verdict[VERDICT_PASS]);

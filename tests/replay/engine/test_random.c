@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Random recordings: two simulated devices exchange random work requests, on a perfect network and
- * on faulty ones. The frames are recorded at one device or between both, and replayed for both
- * roles. Our own devices are correct, so each difference is an error of the harness.
+ * on faulty ones. The frames are recorded at one device or between the two, and replayed for both
+ * roles. Our own devices are correct, so each difference is an error of the replay.
  *
  * ROCEDRILL_RUNS is the number of recordings (40), ROCEDRILL_FIRST the first seed (1),
  * ROCEDRILL_SEED a single seed. ROCEDRILL_KEEP is a folder for recordings that fail. The test
@@ -24,8 +24,9 @@
  * nodes, with all frames that both nodes send. */
 enum place { AT_NODE_0, AT_NODE_1, BETWEEN, PLACE_CNT };
 
-/* Network of a recording: perfect; one fault of loss, copies or damage; reordering; round trips
- * about as long as the ACK timeout; a slow link with a short queue; everything at once. */
+/* Network of a recording. PERFECT: no faults. FAULTY: one of loss, copies and damage. REORDERS:
+ * packets arrive out of order. SLOW: round trips about as long as the ACK timeout. QUEUES: a slow
+ * link with a short queue. MIXED: all of these. */
 enum network { PERFECT, FAULTY, REORDERS, SLOW, QUEUES, MIXED };
 
 /* Kind of recording. */
@@ -92,7 +93,7 @@ static void note(enum verdict verdict, const char *text)
     reasons[i].cnt++;
 }
 
-/* Counts the reason why the recording did not pass, without details that differ between
+/* Counts the reason why the recording did not pass. Omits details that differ between
  * recordings. */
 static void note_reasons(const struct replay *replay, enum verdict verdict)
 {
@@ -136,7 +137,7 @@ static void record_traffic(uint64_t seed, struct rng *rng, unsigned qp_max,
     static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
     struct traffic_limits limits = {
         .qp_cnt = qp_max > 1 ? 2 + rng_below(rng, qp_max - 1) : 1,
-        .wr_cnt = 3 + rng_below(rng, 22), /* enough requests, so that not all are local */
+        .wr_cnt = 3 + rng_below(rng, 22), /* so many that not all of them are local operations */
         .max_len = 1 + rng_below(rng, 6000),
         .path_mtu = mtus[rng_below(rng, 5)],
         .encap = rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6,
@@ -248,9 +249,9 @@ static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *
     }
 }
 
-/* Asserts that at least sort->percent percent of the recordings pass, and that none is skipped.
- * One failure is allowed if the percentage is below 100. The known failures are limits of the
- * harness (replay.md). */
+/* Asserts that at least sort->percent percent of the recordings pass, and that none is skipped. If
+ * the percentage is below 100, one more recording may fail. The known failures are limits of the
+ * replay (replay.md). */
 static void expect_passes(const struct sort *sort)
 {
     unsigned cnt[3] = {0};
@@ -277,8 +278,9 @@ enum {
     SORT_CNT
 };
 
-/* Kinds of recordings. Several connections change the same words of memory, in an order that a
- * recording does not always show. In the last two kinds, all connections use the same few bytes. */
+/* Kinds of recordings. In some kinds, several connections change the same words of memory, in an
+ * order that a recording does not always show. In the last two kinds, all connections use the same
+ * few bytes. */
 static const struct sort sorts[SORT_CNT] = {
     [ONE] = {.what = "one connection, perfect network",
              .file = "one-perfect",
@@ -365,8 +367,8 @@ static void recordings_of_slow_and_reordering_networks_pass(void)
     expect_passes(&sorts[ALL_AT_ONCE]);
 }
 
-/* Recordings that an earlier version of the harness failed wrongly now pass. Each had failed for
- * another reason. */
+/* An earlier version of the replay failed each of these recordings wrongly, for the reason in
+ * `why`. All must pass now. */
 static void recordings_once_failed_wrongly_pass(void)
 {
     static const struct {

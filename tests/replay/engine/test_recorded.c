@@ -7,8 +7,9 @@
 
 #define ROUNDS 80u
 
-/* Number of lossy recordings that may differ. If only a retransmission shows that a request was
- * lost after its capture, the harness assumes that the request arrived (measured: 1 of 800). */
+/* Number of lossy recordings that are allowed to differ. If only a retransmission shows that a
+ * request was lost after its capture, the replay assumes that the request arrived (measured: 1 of
+ * 800). */
 #define LOSSY_MAX 3u
 
 static void replay_rounds(const char *what, const struct qp_pair_opts *opts, uint32_t loss_ppm)

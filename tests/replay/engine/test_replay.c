@@ -43,31 +43,31 @@ static void expect_skip(struct talk *t, const char *words)
     talk_free(t);
 }
 
-/* Builds a conversation with every operation. The comments in the function are frame numbers. */
+/* Builds a conversation with every operation. The comments are frame numbers, which tests use. */
 static void whole(struct talk *t, uint32_t psn)
 {
     talk_init(t);
-    talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 100, 1);                         /* 1 */
-    talk_ack(t, psn, ACK, 1);                                                /* 2 */
-    talk_write(t, ROCE_OP_RC_WRITE_FIRST, psn + 1, VA, RKEY, 2500, 1024, 2); /* 3 */
-    talk_write(t, ROCE_OP_RC_WRITE_MIDDLE, psn + 2, 0, 0, 0, 1024, 3);       /* 4 */
-    talk_write(t, ROCE_OP_RC_WRITE_LAST, psn + 3, 0, 0, 0, 452, 4);          /* 5 */
-    talk_ack(t, psn + 3, ACK, 2);                                            /* 6 */
-    talk_read(t, psn + 4, VA, RKEY, 2500);                                   /* 7 */
-    talk_read_resp(t, ROCE_OP_RC_READ_RESP_FIRST, psn + 4, 3, 1024, 2);      /* 8 */
-    talk_read_resp(t, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 5, 3, 1024, 3);     /* 9 */
-    talk_read_resp(t, ROCE_OP_RC_READ_RESP_LAST, psn + 6, 3, 452, 4);        /* 10 */
-    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 7, CTR, RKEY, 5, 0);          /* 11 */
-    talk_atomic_ack(t, psn + 7, 4, 1000);                                    /* 12 */
-    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 8, CTR, RKEY, 7, 0);          /* 13 */
-    talk_atomic_ack(t, psn + 8, 5, 1005);                                    /* 14 */
-    talk_atomic(t, ROCE_OP_RC_CMP_SWAP, psn + 9, CTR, RKEY, 99, 1012);       /* 15 */
-    talk_atomic_ack(t, psn + 9, 6, 1012);                                    /* 16 */
-    talk_write(t, ROCE_OP_RC_WRITE_ONLY_IMM, psn + 10, VA, RKEY, 8, 8, 9);   /* 17 */
-    talk_ack(t, psn + 10, ACK, 7);                                           /* 18 */
-    talk_send(t, ROCE_OP_RC_SEND_FIRST, psn + 11, 1024, 1);                  /* 19 */
-    talk_send(t, ROCE_OP_RC_SEND_LAST_INV, psn + 12, 10, 1);                 /* 20 */
-    talk_ack(t, psn + 12, ACK, 8);                                           /* 21 */
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 100, 1);                         /* frame 1 */
+    talk_ack(t, psn, ACK, 1);                                                /* frame 2 */
+    talk_write(t, ROCE_OP_RC_WRITE_FIRST, psn + 1, VA, RKEY, 2500, 1024, 2); /* frame 3 */
+    talk_write(t, ROCE_OP_RC_WRITE_MIDDLE, psn + 2, 0, 0, 0, 1024, 3);       /* frame 4 */
+    talk_write(t, ROCE_OP_RC_WRITE_LAST, psn + 3, 0, 0, 0, 452, 4);          /* frame 5 */
+    talk_ack(t, psn + 3, ACK, 2);                                            /* frame 6 */
+    talk_read(t, psn + 4, VA, RKEY, 2500);                                   /* frame 7 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_FIRST, psn + 4, 3, 1024, 2);      /* frame 8 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 5, 3, 1024, 3);     /* frame 9 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_LAST, psn + 6, 3, 452, 4);        /* frame 10 */
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 7, CTR, RKEY, 5, 0);          /* frame 11 */
+    talk_atomic_ack(t, psn + 7, 4, 1000);                                    /* frame 12 */
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 8, CTR, RKEY, 7, 0);          /* frame 13 */
+    talk_atomic_ack(t, psn + 8, 5, 1005);                                    /* frame 14 */
+    talk_atomic(t, ROCE_OP_RC_CMP_SWAP, psn + 9, CTR, RKEY, 99, 1012);       /* frame 15 */
+    talk_atomic_ack(t, psn + 9, 6, 1012);                                    /* frame 16 */
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY_IMM, psn + 10, VA, RKEY, 8, 8, 9);   /* frame 17 */
+    talk_ack(t, psn + 10, ACK, 7);                                           /* frame 18 */
+    talk_send(t, ROCE_OP_RC_SEND_FIRST, psn + 11, 1024, 1);                  /* frame 19 */
+    talk_send(t, ROCE_OP_RC_SEND_LAST_INV, psn + 12, 10, 1);                 /* frame 20 */
+    talk_ack(t, psn + 12, ACK, 8);                                           /* frame 21 */
 }
 
 static void a_clean_conversation_holds(void)
@@ -77,7 +77,7 @@ static void a_clean_conversation_holds(void)
 
     whole(&t, 5);
     expect_verdict(&t, VERDICT_PASS, 1);
-    whole(&t, 0xFFFFFA); /* PSNs wrap to 0 inside the READ */
+    whole(&t, 0xFFFFFA); /* the PSNs wrap to 0 inside the READ */
     expect_verdict(&t, VERDICT_PASS, 1);
     for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++)
         for (unsigned vlans = 0; vlans < 2; vlans++) {
@@ -245,7 +245,8 @@ static void relabel(struct talk *t, uint32_t frame, uint8_t opcode)
     roce_le32_put(f->data + pkt.icrc_off, icrc);
 }
 
-/* The ICRC is right: the responder itself sent the malformed response, and no link damaged it. */
+/* The responder itself sent the malformed response, because its ICRC is right. So the replay must
+ * report a difference. */
 static void a_malformed_answer_differs(void)
 {
     struct talk t;
@@ -256,7 +257,8 @@ static void a_malformed_answer_differs(void)
     talk_free(&t);
 }
 
-/* The bytes of the AETH count as payload, so the packet is longer than the path MTU. */
+/* A READ response First becomes a Middle. The bytes of its AETH then count as payload, so the
+ * packet is longer than the path MTU. */
 static void a_read_first_as_middle_differs(void)
 {
     struct talk t;
@@ -267,7 +269,8 @@ static void a_read_first_as_middle_differs(void)
     talk_free(&t);
 }
 
-/* The responder's program registered the key again between two invalidations. */
+/* A key is invalidated twice. The responder's program must have registered the key again in
+ * between, so the capture passes. */
 static void a_key_may_be_invalidated_twice(void)
 {
     struct talk t;
@@ -307,7 +310,7 @@ static void loss_and_repetition_hold(void)
     talk_ack(&t, 9, ACK, 3);
     expect_verdict(&t, VERDICT_PASS, 1);
 
-    /* A request is captured and lost behind the capture point: sequence NAK, then go-back-N. */
+    /* A request is captured, but lost after the capture point: sequence NAK, then go-back-N. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -361,8 +364,8 @@ static void naks_hold(void)
 {
     struct talk t;
 
-    /* The responder has no receive WQE for two tries (RNR NAK), then one for the third. It drops
-     * later requests in flight. */
+    /* Twice the SEND finds no receive WQE (RNR NAK), then the third copy finds one. The responder
+     * drops the later requests in flight. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
@@ -389,7 +392,7 @@ static void naks_hold(void)
         talk_ack(&t, 8, 0x62, 1);
         expect_verdict(&t, VERDICT_PASS, 1);
     }
-    /* An R_Key becomes invalid after it was valid. */
+    /* An R_Key becomes invalid during the connection. */
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -562,7 +565,7 @@ static void a_write_that_was_missed_is_no_difference(void)
 {
     struct talk t;
 
-    /* The WRITE with PSN 8 was not captured. The READ returns the bytes of that WRITE. */
+    /* The capture lacks the WRITE with PSN 8. The READ returns the bytes of that WRITE. */
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 1);
     talk_ack(&t, 7, ACK, 1);
@@ -578,7 +581,7 @@ static void later_copy_replaces_an_uncaptured_one(void)
     struct replay r;
     struct talk t;
 
-    /* The first copy of PSN 8 was not captured, and the ACK for that copy was lost behind the
+    /* The capture lacks the first copy of PSN 8, and the ACK for that copy was lost after the
      * capture point. */
     talk_init(&t);
     talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
@@ -598,8 +601,8 @@ static void later_copy_replaces_an_uncaptured_one(void)
     talk_free(&t);
 }
 
-/* A capture of a busy link lacks most frames. A response to a request in a gap is no difference
- * if its PSN and MSN agree. */
+/* A capture of a busy link lacks most frames. A response to a request in a gap must cause no
+ * difference if its PSN and MSN agree. */
 static void response_to_an_uncaptured_request_is_no_difference(void)
 {
     static const struct {
@@ -712,8 +715,8 @@ static void broken_files_are_refused(void)
     expect_fault(file, 300, "frame 2");
 }
 
-/* A mirror port may rewrite headers. Every frame has another source MAC address, and a UDP
- * source port for which its ICRC is wrong. */
+/* A mirror port rewrote the headers: every frame has another source MAC address, and a UDP source
+ * port that makes its ICRC wrong. The capture must be accepted. */
 static void headers_rewritten_by_a_mirror_port_are_accepted(void)
 {
     struct replay r;
@@ -731,7 +734,8 @@ static void headers_rewritten_by_a_mirror_port_are_accepted(void)
     expect_verdict(&t, VERDICT_PASS, 1);
 }
 
-/* Simulators, FPGAs and hosts with checksum offload leave the IPv4 header checksum 0. */
+/* Simulators, FPGAs and hosts with checksum offload leave the IPv4 header checksum 0, so such
+ * packets must not count as damaged. */
 static void a_checksum_of_0_is_ignored(void)
 {
     struct replay r;
@@ -746,7 +750,7 @@ static void a_checksum_of_0_is_ignored(void)
     expect_verdict(&t, VERDICT_PASS, 1);
 }
 
-/* With two routers, responses come from another MAC address than the one to which requests are
+/* With two routers, a host sends from another MAC address than the one to which packets for it are
  * sent. */
 static void host_behind_two_routers_is_one_host(void)
 {

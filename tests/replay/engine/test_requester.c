@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of recorded requesters by our RNIC, with conversations made by hand: requesters that
- * pass, that violate rules, and that differ in permitted ways. */
+/* Replay of recorded requesters by our RNIC, with conversations made by hand. Some requesters pass,
+ * some violate rules, and some differ from our RNIC in permitted ways. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 
 static const struct replay_options requester = {.roles = REPLAY_REQUESTER};
 
-/* Replays the talk into *r and frees the talk. Fails the test and returns false unless the
- * replay has this verdict and exactly one requester. */
+/* Replays the conversation into *r and frees the conversation. Fails the test and returns false
+ * unless the replay has this verdict and exactly one requester. */
 static bool play(struct talk *t, struct replay *r, enum verdict verdict)
 {
     struct error error = {""};
@@ -40,8 +40,8 @@ static bool play(struct talk *t, struct replay *r, enum verdict verdict)
     return ok;
 }
 
-/* Asserts that the talk passes, with these numbers of completions, of completions with an error,
- * and of go-back-N restarts. */
+/* Asserts that the conversation passes, with these numbers of completions, of completions with an
+ * error, and of go-back-N restarts. */
 static void expect_holds(struct talk *t, unsigned completed, unsigned failed, unsigned restarts)
 {
     struct replay r;
@@ -144,7 +144,7 @@ static void rnr_nak_and_timeout_delay_the_retransmission(void)
     expect_holds(&t, 1, 0, 2);
 }
 
-/* The requester requests only the missing part of a READ again (R142). */
+/* A READ response is lost. The requester repeats only the missing part of the READ (R142). */
 static void missing_part_of_a_read_is_requested_again(void)
 {
     struct talk t;
@@ -159,8 +159,8 @@ static void missing_part_of_a_read_is_requested_again(void)
     expect_holds(&t, 1, 0, 1);
 }
 
-/* The requester retransmits requests whose ACK was captured, so the ACK was lost behind the
- * capture point. */
+/* The requester retransmits requests although their ACK was captured, so the ACK was lost after the
+ * capture point. The replay must not pass this ACK to our requester. */
 static void ack_lost_behind_the_capture_point_is_not_injected(void)
 {
     struct talk t;
@@ -201,8 +201,8 @@ static void a_fatal_nak_fails_the_rest(void)
     expect_holds(&t, 3, 2, 0);
 }
 
-/* The network duplicated one packet and delayed another. The requester sent each once and in
- * order. */
+/* The network duplicated one packet and delayed another. The requester sent each once and in order,
+ * so the conversation must pass. */
 static void duplicates_and_late_packets_of_the_network_pass(void)
 {
     struct talk t;
@@ -229,7 +229,8 @@ static void a_capture_that_ends_in_a_message_holds(void)
     expect_holds(&t, 1, 0, 0);
 }
 
-/* Requests that were already in flight pass the capture point after the NAK. */
+/* Requests that were in flight when the NAK was sent pass the capture point after the NAK. The
+ * conversation must pass. */
 static void requests_that_cross_a_fatal_nak_hold(void)
 {
     struct talk t;
@@ -242,7 +243,8 @@ static void requests_that_cross_a_fatal_nak_hold(void)
     expect_holds(&t, 5, 5, 0);
 }
 
-/* The requester did not receive the NAK. It retransmits after its timeout. */
+/* The fatal NAK is lost, so the requester retransmits after its timeout. The conversation must
+ * pass. */
 static void a_lost_fatal_nak_holds(void)
 {
     struct talk t;
@@ -259,8 +261,8 @@ static void a_lost_fatal_nak_holds(void)
     expect_holds(&t, 1, 0, 3);
 }
 
-/* Packets of another connection show that the requester had time to retransmit. The requester had
- * used up its RNR retry count. */
+/* A requester stops after an RNR NAK. Packets of another connection show that it had time to
+ * retransmit, so it had used up its RNR retry count. The conversation must pass. */
 static void a_requester_may_give_up_after_an_rnr_nak(void)
 {
     struct replay r;
@@ -289,8 +291,8 @@ static void a_requester_may_give_up_after_an_rnr_nak(void)
     }
 }
 
-/* The requester continues without a retransmission, so the requester received the response that the
- * capture lacks. */
+/* The capture lacks a response. The requester continues without a retransmission, so it received
+ * that response, and the conversation must pass. */
 static void a_response_that_the_capture_lacks_was_received(void)
 {
     struct talk t;
@@ -314,7 +316,8 @@ static void a_response_that_the_capture_lacks_was_received(void)
     }
 }
 
-/* The requester reads its buffer again for a retransmission, and the program has changed it. */
+/* A retransmission has other bytes, because the program has changed the buffer and the requester
+ * reads the buffer again. The conversation must pass. */
 static void a_retransmission_may_carry_the_newer_buffer(void)
 {
     struct replay r;
@@ -354,7 +357,7 @@ static void requests_after_a_fatal_nak_differ(void)
     expect_differs(&t, 3, "request");
 }
 
-/* A retransmission of another length differs: both packets of a PSN must be equal (R153). */
+/* A retransmission of another length must differ: all packets with one PSN must be equal (R153). */
 static void retransmission_of_another_length_differs(void)
 {
     struct talk t;
@@ -390,12 +393,12 @@ static void what_no_requester_sends_is_skipped(void)
 
     talk_init(&t);
     talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
-    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes short of the DMA length */
+    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes less than the DMA length */
     talk_ack(&t, 1, 0x61, 0);
     expect_skip(&t, "lengths that a conformant requester never uses");
 }
 
-/* The verdict line counts a side that was skipped although the other side passes. */
+/* One side is skipped and the other passes. The verdict line must count the skipped side. */
 static void a_skipped_side_is_in_the_verdict_line(void)
 {
     struct replay r;
@@ -407,7 +410,7 @@ static void a_skipped_side_is_in_the_verdict_line(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     talk_init(&t);
     talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
-    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes short of the DMA length */
+    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes less than the DMA length */
     talk_ack(&t, 1, 0x61, 0);
     if (talk_replay(&t, &r, NULL) == 0)
         report_text(out, &r, &(struct report_options){.ladder = false});
@@ -418,7 +421,8 @@ static void a_skipped_side_is_in_the_verdict_line(void)
     talk_free(&t);
 }
 
-/* A hardware requester may have more packets in flight than our requester by default. */
+/* A hardware requester has more packets in flight than our requester has by default. It must
+ * pass. */
 static void more_packets_in_flight_than_ours_pass(void)
 {
     struct talk t;

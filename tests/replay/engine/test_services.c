@@ -90,15 +90,15 @@ static void whole(struct talk *t)
     struct roce_pkt pkt;
 
     talk_init(t);
-    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 100, 100, 1); /* 1 */
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 100, 100, 1); /* frame 1 */
     talk_ack(t, 0, ACK, 1);
     pkt = flush(t, 1, 100, RNIC_FLUSH_GLOBAL, RNIC_FLUSH_RANGE);
-    talk_add(t, &pkt); /* 3 */
+    talk_add(t, &pkt); /* frame 3 */
     done(t, 1, 2);
     pkt = flush(t, 2, 0, RNIC_FLUSH_GLOBAL | RNIC_FLUSH_PERSISTENT, RNIC_FLUSH_MR);
-    talk_add(t, &pkt); /* 5 */
+    talk_add(t, &pkt); /* frame 5 */
     done(t, 2, 3);
-    atomic_write(t, 3, VA, bytes); /* 7 */
+    atomic_write(t, 3, VA, bytes); /* frame 7 */
     done(t, 3, 4);
 }
 
@@ -190,8 +190,8 @@ static void deviations_of_linux_hold_with_its_profile(void)
     whole(&t);
     seal_as_linux(&t, 2);
     seal_as_linux(&t, 4);
-    /* These requests advance the PSN. Near the first PSN, a retransmission that differs would look
-     * like QP reuse. */
+    /* These requests advance the PSN. Near the first PSN, the next retransmission would look like
+     * QP reuse, because it differs from the original. */
     for (uint32_t psn = 4; psn < 70; psn++) {
         talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 8, 8, 1);
         talk_ack(&t, psn, ACK, psn + 1);
@@ -243,7 +243,7 @@ static void an_eighth_retry_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
-/* S12: Linux answers a READ with an RNR NAK if its transmit queue is full. */
+/* S12: Linux sends an RNR NAK for a READ if its transmit queue is full. */
 static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
 {
     struct talk t;
@@ -269,7 +269,7 @@ static void a_first_read_answered_with_last_holds_for_linux_only(void)
     talk_ack(&t, 1, ACK, 1);
     for (uint32_t psn = 2; psn < 4; psn++) {
         talk_read(&t, psn, VA + 2000, RKEY, 100);
-        if (psn == 3) /* a copy: Linux had no room in its queue for the first response */
+        if (psn == 3) /* a copy: the first time, Linux's transmit queue was full */
             talk_read(&t, psn, VA + 2000, RKEY, 100);
         talk_read_resp(&t, psn == 2 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_LAST, psn,
                        psn, 100, 7);

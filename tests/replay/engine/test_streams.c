@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of UC and UD, the services without responses: messages that are delivered, packets that
- * are sent, and differences that are found. */
+/* Replay of UC and UD, the services without responses: messages that receivers deliver, packets
+ * that senders send, and differences that the replay must find. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,7 +73,8 @@ static void uc_messages_hold(void)
     talk_free(&t);
 }
 
-/* A lost UC packet makes the receiver drop its message (R163, R164). */
+/* UC packets are lost. The receiver must drop the messages that lack a packet, and receive the
+ * others (R163, R164). */
 static void a_lost_uc_packet_costs_its_message(void)
 {
     const struct dgram_stream *s;
@@ -105,7 +106,7 @@ static void a_lost_uc_packet_costs_its_message(void)
     talk_free(&t);
 }
 
-/* UC packets of wrong length are dropped, and later messages are received (R165). */
+/* UC packets of wrong length must be dropped, and later messages received (R165). */
 static void uc_packets_of_wrong_length_are_dropped(void)
 {
     const struct dgram_stream *s;
@@ -186,7 +187,8 @@ static void datagrams_hold(void)
     }
 }
 
-/* Management datagrams that pass do not hide that the data was not replayed. */
+/* Management datagrams to QP 1 pass, but the data of the capture is skipped. The verdict must not
+ * be PASS for that. */
 static void datagrams_of_qp_1_do_not_hide_skipped_data(void)
 {
     struct talk t;
@@ -225,9 +227,9 @@ static void expect_rule(const struct dgram_streams *streams, const struct diff *
         suite_fail(__FILE__, __LINE__, "%s: rule %s, not %s", d->field, rule ? rule : "none", want);
 }
 
-/* Replays the capture, changes parsed packet `at` but not its frame, and compares again. Asserts
- * a difference in field `received` of the receiver and in field `sent` of the sender. NULL means
- * no difference. */
+/* Replays the capture, changes parsed packet `at` but not its frame, and compares again. Asserts a
+ * difference in field `received` of the receiver and in field `sent` of the sender; NULL: no
+ * difference. */
 static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_packet *),
                         const char *received, const char *sent)
 {
@@ -328,7 +330,7 @@ static void additional_delivery_differs(void)
     expect_seen(&t, 1, damage, "completion", NULL);
     t = of_uc();
     expect_seen(&t, 3, damage, "data", NULL); /* the damaged WRITE would overwrite the previous
-                                               * one */
+                                               * WRITE */
     t = of_ud();
     expect_seen(&t, 1, damage, "completion", NULL);
 }

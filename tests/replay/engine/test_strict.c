@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* A capture of our own devices passes a strict replay. The replay fails if one packet is
- * missing, added or changed. */
+/* A capture of our own devices passes a strict replay. If one packet is missing, added or changed,
+ * the strict replay fails. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -50,8 +50,8 @@ static bool has_direction(const struct connections *connections, json_int_t conn
     return false;
 }
 
-/* Asserts that there is a direction for each side of a paired RC or XRC connection that sent
- * requests and received responses, by the counts of check. */
+/* Asserts that each side of a paired RC or XRC connection has a direction if, by the counts of
+ * check, that side sent requests and received responses. */
 static void expect_all(const char *path, const json_t *lines, const struct connections *connections)
 {
     const json_t *conn;
@@ -117,8 +117,8 @@ static void every_capture_has_the_connections_that_check_prints(void)
     globfree(&found);
 }
 
-/* QPs are used one after the other, all with the same starting PSN. Only source ports and times
- * show which response flow belongs to which requests. */
+/* Several QPs are used one after the other, all with the same starting PSN. Only source ports and
+ * times show which response flow answers which requests. */
 static void qps_that_start_at_one_psn_pair_by_source_port(void)
 {
     struct talk t;

@@ -55,8 +55,8 @@ static void attributes_and_memory_are_inferred(void)
     expect_dumped(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* The requester's timers are inferred from the CM exchange, from retransmissions, or else set to
- * the usual defaults of programs. */
+/* The requester's timers are inferred from the CM exchange, or else from retransmissions, or else
+ * set to the usual defaults of programs. */
 static void requester_timers_are_inferred(void)
 {
     static const struct dumped rows[] = {
@@ -66,7 +66,8 @@ static void requester_timers_are_inferred(void)
          "q=c[\"requester\"];e=q[\"seen\"];assert (q[\"timeout\"],q[\"retry_count\"],q["
          "\"rnr_retry\"])==(19,2,7) and e[\"retries_exhausted\"] and e[\"timeout_least\"]<=19<=e["
          "\"timeout_most\"]"},
-        /* Timeout 14 expires three times in a row, then the capture ends. */
+        /* Timeout 14 expires three times in a row, then the capture ends, so the retries are not
+         * known to be exhausted. */
         {"rc-retry-exhausted.pcap",
          "q=c[\"requester\"];e=q[\"seen\"];assert e[\"waits_sure\"] and e[\"timeout_most\"]==14 "
          "and "
@@ -75,14 +76,15 @@ static void requester_timers_are_inferred(void)
         {"ucmatose.pcap", "assert c[\"requester\"][\"rnr_retry\"]==0"},
         {"rc-rnr-then-success.pcap",
          "q=c[\"requester\"];assert q[\"seen\"][\"rnr_retries\"]==4 and q[\"rnr_retry\"]==7"},
-        /* Packets duplicated on the wire are not timeouts. */
+        /* The network duplicated packets. The duplicates are not timeouts. */
         {"rc-duplicates.pcap", "assert c[\"requester\"][\"timeout\"]==14"},
     };
 
     expect_dumped(rows, sizeof(rows) / sizeof(rows[0]));
 }
 
-/* A drill has replaced the option that read a setup, and the error message names it. */
+/* Option --setup was removed, because a drill can do the same. The error message names the
+ * replacement. */
 static void option_setup_names_its_replacement(void)
 {
     CHECKRUN_EXPECT("$R replay --setup $T/s.json $C/rc-read-sizes.pcap", 2, "",

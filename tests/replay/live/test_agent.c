@@ -92,7 +92,7 @@ static void a_session_does_what_replay_needs(void)
     close_dev();
 }
 
-/* Operations that drills need beyond those of a replay. */
+/* Calls the operations that only drills need, not replays. */
 static void a_session_does_what_drills_need(void)
 {
     char request[256], state[64];
@@ -120,7 +120,7 @@ static void a_session_does_what_drills_need(void)
     SAY("{\"op\":\"modify\",\"qp\":1,\"state\":\"RTS\",\"transition\":true}", "\"ok\":true");
     SAY("{\"op\":\"modify\",\"qp\":1,\"timeout\":10}", "\"ok\":true");
     SAY("{\"op\":\"query\",\"qp\":1}", "\"state\":\"RTS\"");
-    /* A named buffer receives the bytes of a named buffer. */
+    /* A SEND from a named buffer arrives in a named receive buffer. */
     snprintf(request, sizeof(request),
              "{\"op\":\"recv\",\"qp\":1,\"id\":7,\"len\":4,\"addr\":%lld,\"lkey\":%lld}", addr + 32,
              lkey);
@@ -132,12 +132,13 @@ static void a_session_does_what_drills_need(void)
     SAY(request, "\"ok\":true");
     SAY("{\"op\":\"load\",\"mr\":0,\"off\":32,\"len\":4}", "\"01020304\"");
     SAY("{\"op\":\"poll\",\"events\":true}", "\"byte_len\":4");
-    /* The device refuses a buffer that is not inside the region of its key. */
+    /* A buffer outside of the region of its key completes with an error. */
     SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"id\":10,\"len\":4,\"addr\":4096,\"lkey\":"
         "1}",
         "\"ok\":true");
     SAY("{\"op\":\"poll\"}", "\"status\":4");
-    /* Inline data must be the session's own memory: the device does not check its key. */
+    /* Inline data must come from the session's own memory, because the device does not check a key
+     * for it. Other addresses are refused. */
     snprintf(
         request, sizeof(request),
         "{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"len\":65,\"addr\":%lld,\"inline\":true}",
@@ -164,7 +165,7 @@ static void a_session_does_what_drills_need(void)
     close_dev();
 }
 
-/* A session has protection domains and CQs of its own, and an armed CQ notifies once. */
+/* A session creates its own protection domains and CQs. An armed CQ notifies exactly once. */
 static void domains_and_completion_queues(void)
 {
     open_dev();
@@ -255,7 +256,7 @@ static void invalid_requests_are_refused(void)
     close_dev();
 }
 
-/* An atomic always has 8 bytes, so the agent ignores data in the request. */
+/* An atomic always has 8 bytes. If its request contains data, the agent ignores the data. */
 static void data_of_an_atomic_is_ignored(void)
 {
     char request[1024] = "{\"op\":\"send\",\"qp\":0,\"opcode\":\"fetch_add\",\"hex\":\"";
@@ -270,8 +271,8 @@ static void data_of_an_atomic_is_ignored(void)
     close_dev();
 }
 
-/* The agent returns an error message even if the name of an unknown operation is cut inside a
- * UTF-8 character. */
+/* The agent truncates the name of an unknown operation, perhaps inside a UTF-8 character. It must
+ * still reply with an error message. */
 static void unknown_operation_has_an_error_message(void)
 {
     char request[256] = "{\"op\":\"";

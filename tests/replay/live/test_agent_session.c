@@ -41,7 +41,7 @@ static void begin(unsigned seconds, const char *token)
     CU_ASSERT_FATAL(pthread_create(&server, NULL, serve, NULL) == 0);
 }
 
-/* Waits for the end of the session, which the client does not cause. */
+/* Waits until the agent ends the session. The client does not close it before. */
 static void expect_ended(void)
 {
     pthread_join(server, NULL);
@@ -78,7 +78,8 @@ static void hear(const char *has)
         CU_ASSERT(true);
 }
 
-/* A web page can send requests in the body of a POST. */
+/* A web page could send requests in the body of a POST. The first line of HTTP must end the
+ * session. */
 static void another_protocol_ends_the_session(void)
 {
     begin(60, "");
@@ -96,7 +97,7 @@ static void another_protocol_ends_the_session(void)
     expect_ended();
 }
 
-/* A client that sends a byte now and then does not keep the session open. */
+/* A client sends one byte now and then. This must not keep the session open. */
 static void a_slow_request_ends_the_session(void)
 {
     struct pollfd wait = {.events = POLLIN};
@@ -174,7 +175,7 @@ static void a_token_file_is_private(void)
     CU_ASSERT(strstr(error.text, path) != NULL);
 }
 
-/* QPs count for the memory of the session. */
+/* QPs count towards the memory limit of the session, so creating many of them is refused. */
 static void queue_pairs_count_as_memory(void)
 {
     static const char qp[] = "{\"op\":\"qp\",\"max_send\":8192,\"max_recv\":8192}";

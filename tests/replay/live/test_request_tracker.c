@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Request tracker: the packets of a live requester all arrive, while packets of the recorded
- * requester were lost. Each recorded response waits until the live requester has gone back too. */
+/* Request tracker: a live requester sends requests that all arrive, while in the capture, packets
+ * of the recorded requester were lost. Each recorded response must wait until the live requester
+ * has gone back to an earlier PSN as the recorded one did. */
 #include <stdlib.h>
 #include "live/request_tracker.h"
 #include "support/suite.h"
@@ -15,8 +16,8 @@
 #define MID   ROCE_OP_RC_WRITE_MIDDLE
 #define LAST  ROCE_OP_RC_WRITE_LAST
 
-/* Replay of a talk with one connection, and the request tracker of the connection. Frame n is
- * event n - 1. */
+/* Replay of a conversation with one connection, and the request tracker of the connection. Frame
+ * number N of the conversation is event N - 1. */
 struct heard {
     struct talk talk;
     struct replay replay;
@@ -40,8 +41,8 @@ static void heard_free(struct heard *h)
     talk_free(&h->talk);
 }
 
-/* Adds some frames of the talk to the tracker, as requests of the live target. The list of frame
- * numbers ends with 0. */
+/* Passes frames of the conversation to the tracker as requests that the live target sent. `frame`
+ * is a list of frame numbers that ends with 0. */
 static void comes(struct heard *h, const uint32_t *frame)
 {
     for (; *frame; frame++) {
@@ -53,7 +54,7 @@ static void comes(struct heard *h, const uint32_t *frame)
 }
 #define COMES(h, ...) comes(h, (const uint32_t[]){__VA_ARGS__, 0})
 
-/* Adds the frames from `from` to `to` of the talk to the tracker, as requests of the recorded
+/* Passes frames `from` to `to` of the conversation to the tracker, as requests of the recorded
  * requester. */
 static void recorded(struct heard *h, uint32_t from, uint32_t to)
 {
@@ -74,7 +75,8 @@ static void answered(struct heard *h, uint32_t frame)
     request_tracker_add_response(&h->tracker, frame - 1);
 }
 
-/* Appends a WRITE of four packets. PSN 0 marks a lost packet, which is not appended. */
+/* Appends a WRITE of four packets with these PSNs. A PSN of 0 means that the packet is lost: it is
+ * not appended. */
 static void write4(struct talk *t, uint32_t first, uint32_t mid, uint32_t mid2, uint32_t last)
 {
     if (first)
@@ -92,10 +94,10 @@ static void nakked_request_is_answered_after_its_retransmission(void)
     struct heard h;
 
     talk_init(&h.talk);
-    write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
-    talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
-    write4(&h.talk, 0, 11, 12, 13); /* 5-7 */
-    talk_ack(&h.talk, 13, ACK, 1);  /* 8 */
+    write4(&h.talk, 10, 0, 12, 13); /* frames 1 to 3 */
+    talk_ack(&h.talk, 11, NAK, 0);  /* frame 4 */
+    write4(&h.talk, 0, 11, 12, 13); /* frames 5 to 7 */
+    talk_ack(&h.talk, 13, ACK, 1);  /* frame 8 */
     listen_to(&h);
     recorded(&h, 1, 3);
     CU_ASSERT_FALSE(ready(&h, 4));
@@ -116,11 +118,11 @@ static void response_waits_for_the_timeout_after_a_nak(void)
     struct heard h;
 
     talk_init(&h.talk);
-    write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
-    talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
-    write4(&h.talk, 0, 11, 12, 0);  /* 5-6 */
+    write4(&h.talk, 10, 0, 12, 13); /* frames 1 to 3 */
+    talk_ack(&h.talk, 11, NAK, 0);  /* frame 4 */
+    write4(&h.talk, 0, 11, 12, 0);  /* frames 5 to 6 */
     write4(&h.talk, 0, 11, 12, 13); /* frames 7 to 9: after a timeout */
-    talk_ack(&h.talk, 13, ACK, 1);  /* 10 */
+    talk_ack(&h.talk, 13, ACK, 1);  /* frame 10 */
     listen_to(&h);
     recorded(&h, 1, 3);
     COMES(&h, 1, 5, 2, 3);
@@ -142,12 +144,12 @@ static void timeout_replaces_an_ignored_nak(void)
     struct heard h;
 
     talk_init(&h.talk);
-    write4(&h.talk, 10, 0, 12, 13); /* 1-3 */
-    talk_ack(&h.talk, 11, NAK, 0);  /* 4 */
-    write4(&h.talk, 0, 11, 0, 13);  /* 5-6 */
-    talk_ack(&h.talk, 12, NAK, 0);  /* 7 */
-    write4(&h.talk, 0, 0, 12, 13);  /* 8-9 */
-    talk_ack(&h.talk, 13, ACK, 1);  /* 10 */
+    write4(&h.talk, 10, 0, 12, 13); /* frames 1 to 3 */
+    talk_ack(&h.talk, 11, NAK, 0);  /* frame 4 */
+    write4(&h.talk, 0, 11, 0, 13);  /* frames 5 to 6 */
+    talk_ack(&h.talk, 12, NAK, 0);  /* frame 7 */
+    write4(&h.talk, 0, 0, 12, 13);  /* frames 8 to 9 */
+    talk_ack(&h.talk, 13, ACK, 1);  /* frame 10 */
     listen_to(&h);
     recorded(&h, 1, 3);
     COMES(&h, 1, 5, 2, 3);
@@ -172,15 +174,15 @@ static void second_nak_of_a_psn_need_not_wait(void)
     struct heard h;
 
     talk_init(&h.talk);
-    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 1 */
-    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 2 */
-    talk_ack(&h.talk, 10, RNR, 0);                      /* 3 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* frame 1 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* frame 2 */
+    talk_ack(&h.talk, 10, RNR, 0);                      /* frame 3 */
     talk_ack(&h.talk, 10, NAK, 0);                      /* frame 4: the NAK that Linux sends for
                                                          * PSN 11 */
-    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* 5 */
-    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* 6 */
-    talk_ack(&h.talk, 10, ACK, 1);                      /* 7 */
-    talk_ack(&h.talk, 11, ACK, 2);                      /* 8 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* frame 5 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* frame 6 */
+    talk_ack(&h.talk, 10, ACK, 1);                      /* frame 7 */
+    talk_ack(&h.talk, 11, ACK, 2);                      /* frame 8 */
     listen_to(&h);
     recorded(&h, 1, 2);
     COMES(&h, 1, 2);
@@ -196,27 +198,27 @@ static void second_nak_of_a_psn_need_not_wait(void)
     heard_free(&h);
 }
 
-/* The live target may retransmit requests that are already acknowledged. Neither the responses
- * nor the recorded requester wait for them. */
+/* The live target retransmits requests that are already acknowledged. Neither the responses nor the
+ * recorded requests wait for such retransmissions. */
 static void acknowledged_requests_are_not_waited_for(void)
 {
     struct heard h;
 
     talk_init(&h.talk);
-    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1);                  /* 1 */
-    talk_read(&h.talk, 11, VA, RKEY, 2048);                              /* 2 */
-    talk_ack(&h.talk, 10, ACK, 1);                                       /* 3 */
-    talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_FIRST, 11, 2, 1024, 1); /* 4 */
-    talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_LAST, 12, 2, 1024, 2);  /* 5 */
+    talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1);                  /* frame 1 */
+    talk_read(&h.talk, 11, VA, RKEY, 2048);                              /* frame 2 */
+    talk_ack(&h.talk, 10, ACK, 1);                                       /* frame 3 */
+    talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_FIRST, 11, 2, 1024, 1); /* frame 4 */
+    talk_read_resp(&h.talk, ROCE_OP_RC_READ_RESP_LAST, 12, 2, 1024, 2);  /* frame 5 */
     listen_to(&h);
     recorded(&h, 1, 2);
-    COMES(&h, 1, 2, 1); /* a retransmission of request 1, before its ACK arrives */
+    COMES(&h, 1, 2, 1); /* the live target retransmits request 1 before the ACK arrives */
     answered(&h, 3);
     CU_ASSERT_FALSE(ready(&h, 4));
     COMES(&h, 2);
     answered(&h, 4);
     COMES(&h, 1);
-    CU_ASSERT_TRUE(ready(&h, 3)); /* copy of an ACK */
+    CU_ASSERT_TRUE(ready(&h, 3)); /* frame 3 is an ACK that was already sent */
     CU_ASSERT_FALSE(ready(&h, 5));
     COMES(&h, 2);
     answered(&h, 5);

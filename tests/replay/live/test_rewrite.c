@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Packets are rewritten between the QPNs, PSNs, addresses and R_Keys of a capture and those of a
- * live connection, in both directions. */
+/* The live replay rewrites packets: it replaces the QPNs, PSNs, addresses and R_Keys of a capture
+ * by those of a live connection, and back. */
 #include <string.h>
 #include "replay/capture.h"
 #include "live/rewrite.h"
@@ -72,7 +72,7 @@ static void expect_there_and_back(struct bound *b)
         trace_parse(p, &was);
         CU_ASSERT_EQUAL_FATAL(
             roce_pkt_parse(&is, ROCE_LINK_ETHERNET, frame, (size_t)len, (size_t)len), 0);
-        /* The ICRC is right if it is right in the capture. */
+        /* A rewritten packet has a right ICRC if and only if the captured packet has one. */
         CU_ASSERT_EQUAL(roce_pkt_icrc_check(&is, NULL), roce_pkt_icrc_check(&was, NULL));
         CU_ASSERT_EQUAL(is.bth.dest_qp, s->event[i].response ? 0x123 : 0x456);
         CU_ASSERT_EQUAL(is.bth.psn,
@@ -89,7 +89,7 @@ static void expect_there_and_back(struct bound *b)
                 CU_ASSERT_EQUAL(is.reth.rkey, live->rkey);
                 CU_ASSERT_EQUAL(is.reth.va - live->addr, was.reth.va - r->low);
             } else {
-                /* An R_Key without a region never becomes a valid one. */
+                /* An R_Key without a region must not become the R_Key of a region. */
                 for (unsigned k = 0; k < 64; k++)
                     CU_ASSERT_NOT_EQUAL(is.reth.rkey, b->region[k].rkey);
             }

@@ -11,9 +11,9 @@
     "$R replay -q --side requester --impair set=atomicacketh.orig=9@psn=+10,dir=response "         \
     "--record $T/a.pcapng $C/demo-conversation.pcap && "
 
-/* The report explains the first difference. It shows the frames of both directions with numbers
- * and relative PSNs. It shows the field with recorded and replayed value, the rule, and a command
- * that shows the difference again. */
+/* The report must explain the first difference. It shows the frames of both directions around the
+ * difference, with frame numbers and relative PSNs, the field with the recorded and the replayed
+ * value, and the rule. It ends with a command that shows the difference again. */
 static void first_difference_is_explained(void)
 {
     static const char *const parts[] = {
@@ -40,7 +40,8 @@ static void first_difference_is_explained(void)
     checkrun_free(&run);
 }
 
-/* A difference is printed before known deviations of earlier frames, and before their evidence. */
+/* A capture has a difference and, in earlier frames, known deviations. The difference must be
+ * printed first. */
 static void difference_precedes_known_deviations(void)
 {
     struct checkrun run = checkrun_shell("$R edit -q --impair set=aeth.msn=9@frame=27 "
@@ -109,8 +110,8 @@ static void json_names_what_is_taken_from_the_capture(void)
     "&& "
 #define ODD_SHOWN "two\\nlines\\x1b[31m\\xffit's.pcapng"
 
-/* A file name cannot break a line or control the terminal. The command in the report still finds
- * the file. */
+/* The report of a file with such a name must escape the name. The command in the report must still
+ * find the file. */
 static void odd_file_name_is_escaped(void)
 {
     struct checkrun run = checkrun_shell(ALTER ODD "$R replay \"$n\"");
@@ -130,8 +131,8 @@ static void odd_file_name_is_escaped(void)
                     1, "        1  0.000000 ├─", "");
 }
 
-/* A replay works for a file name with odd bytes, also with several files and with JSON output,
- * which must be UTF-8. */
+/* A replay works for a file name with odd bytes, also with several files and with JSON output. JSON
+ * must be UTF-8. */
 static void odd_file_name_is_replayed(void)
 {
     CHECKRUN_EXPECT(ALTER ODD "$R replay -q --json - \"$n\" \"$n\" | python3 -c 'import json,sys; "
@@ -146,7 +147,7 @@ static void odd_file_name_is_replayed(void)
                     0, "1", "");
 }
 
-/* The reason of an error is printed completely after a path of any length. */
+/* The path of a capture has any length. The error message must still contain the whole reason. */
 static void a_long_path_leaves_room_for_the_reason(void)
 {
     static const char *const programs[] = {"check", "replay", "decode"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Closed loops: our RNIC plays both ends of recorded connections, with impairments of the link
- * between them. */
+/* Closed loops: our RNIC plays both ends of recorded connections. The simulated link between the
+ * ends loses, delays and alters frames (impairments). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static void every_capture_passes_without_impairments(void)
     CHECKRUN_EXPECT("$R replay --closed-loop " TRACES_DIR, 0, "all as expected", "");
 }
 
-/* Every capture passes on an impaired link: the transport recovers from each fault, or gives up
- * when the specification demands. */
+/* Every capture passes on an impaired link. The transport recovers from each fault, or gives up
+ * where the specification demands that. */
 static void every_capture_holds_on_bad_links(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.05" TURNS("20") TRACES_DIR, 0, "all as expected",
@@ -62,8 +62,8 @@ static void one_loss_causes_one_retransmission(void)
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+999999 " SIZES, 0, "(no frame matches)", "");
 }
 
-/* UC and UD streams are played. The expected result at our receiver is determined by the frames
- * that arrive. */
+/* UC and UD streams are played. The frames that arrive determine the expected result at our
+ * receiver. */
 static void streams_are_played(void)
 {
     CHECKRUN_EXPECT(
@@ -120,9 +120,9 @@ static void equal_seeds_give_equal_plays(void)
     checkrun_free(&a);
 }
 
-/* A recording of a closed loop is a normal capture: check finds no ERROR, and the recording
- * replays. Lost requests are not tried. Without a NAK, only MSNs show which copy was executed,
- * and some recordings have too few MSNs. */
+/* A recording of a closed loop is a normal capture: check finds no ERROR, and the recording replays
+ * without a difference. Loss of requests is not tried: without a NAK, only MSNs show which copy was
+ * executed, and some recordings have too few MSNs. */
 static void a_recording_replays(void)
 {
     static const char *const impairments[] = {
@@ -155,7 +155,7 @@ static void reports_name_the_seed(void)
     CHECKRUN_EXPECT("$R replay --impair drop@p=0.1 --junit - " SIZES, 0, "<testcase", "");
 }
 
-/* The dumped setup contains the inferred values, for people and programs. */
+/* The file of --dump-setup contains the inferred values. */
 static void the_setup_is_dumped(void)
 {
     CHECKRUN_EXPECT(
@@ -175,7 +175,8 @@ static void the_setup_is_dumped(void)
     CHECKRUN_EXPECT("$R replay --dump-setup $T/s.json " SIZES " " SIZES, 2, "", "one capture");
 }
 
-/* A recorded peer plays one end. Our end is judged and passes with all impairments. */
+/* A recorded peer plays one end, without reacting to packets. Our RNIC plays the other end and is
+ * judged. It passes with all impairments. */
 static void recorded_ends_pass_with_impairments(void)
 {
     static const char *const sides[] = {"responder", "requester"};
@@ -201,8 +202,8 @@ static void recorded_ends_pass_with_impairments(void)
         }
 }
 
-/* Our end responds to the packets that arrive, not to the recorded ones, as the new recording
- * shows. */
+/* Our RNIC responds to the packets that arrive, while the recorded end only repeats its packets.
+ * The new recording must show this. */
 static void a_recorded_end_reacts_to_nothing(void)
 {
     CHECKRUN_EXPECT(
@@ -214,7 +215,8 @@ static void a_recorded_end_reacts_to_nothing(void)
     CHECKRUN_EXPECT("$R replay --side requester --impair drop@dir=response --record $T/e.pcapng "
                     "$C/rc-atomics.pcap",
                     0, "our RNIC is the requester, responses are recorded", "");
-    /* The file has one transmission and seven retransmissions. */
+    /* Our requester receives no response: the file has the first transmission and seven
+     * retransmissions. */
     CHECKRUN_EXPECT("[ $($R decode $T/e.pcapng | grep -c 'PSN') -gt 8 ] && echo more", 0, "more",
                     "");
     CHECKRUN_EXPECT(
@@ -224,8 +226,8 @@ static void a_recorded_end_reacts_to_nothing(void)
         0, "requester", "");
 }
 
-/* With impairments, the communication managers of a CM exchange retry, or report that the peer
- * did not answer. */
+/* On an impaired link, the communication managers of a CM exchange retry, or report that the peer
+ * did not answer. Both outcomes must pass. */
 static void cm_exchange_survives_impairments(void)
 {
     static const char *const impairments[] = {
@@ -247,7 +249,7 @@ static void cm_exchange_survives_impairments(void)
     CHECKRUN_EXPECT("$R decode $T/c.pcapng | grep -c 'CM REQ'", 0, "2", "");
     CHECKRUN_EXPECT("$R replay --impair drop@dir=cm $C/cm-connect-disconnect.pcap", 0,
                     "PASS, 5 messages", "");
-    /* An impairment with psn= matches packets of connections, not CM messages. */
+    /* An impairment with psn= matches only packets of connections, not CM messages. */
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+0 $C/cm-connect-disconnect.pcap", 0,
                     "impairment drop@psn=+0: 0 frames (no frame matches)", "");
 }

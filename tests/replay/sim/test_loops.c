@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Closed loops of every service, on random recordings of our own devices. None is skipped, and
- * all pass on every impaired link. */
+/* Closed loops of every service, on random recordings of our own devices. On every impaired link,
+ * no part is skipped, and all parts pass. */
 #include <stdio.h>
 #include <string.h>
 #include "replay/recording.h"

@@ -6,8 +6,8 @@
 
 #define READS "$C/rc-loss-read-responses.pcap"
 
-/* An altered field has a right ICRC, so replay compares it. With icrc=keep the packet is damaged.
- */
+/* `edit` alters a field and corrects the ICRC, so replay compares the field. With icrc=keep the
+ * ICRC stays wrong, and the packet counts as damaged. */
 static void altered_field_is_compared_if_the_icrc_is_right(void)
 {
     CHECKRUN_EXPECT("$R edit --impair set=aeth.msn=7@frame=9 " READS " $T/e.pcapng", 0,
@@ -20,7 +20,7 @@ static void altered_field_is_compared_if_the_icrc_is_right(void)
     CHECKRUN_EXPECT("$R check $T/e.pcapng", 0, "frame 9      WARN  ALL-ICRC-017", "");
 }
 
-/* All frames except the altered one keep their bytes, times and order. */
+/* All frames except the altered frame keep their bytes, times and order. */
 static void other_frames_do_not_change(void)
 {
     CHECKRUN_EXPECT(

@@ -4,7 +4,8 @@
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
-#ifdef TEST_SANITIZED /* CM, UD, UC, RC with loss, and atomics: each path through the code */
+#ifdef TEST_SANITIZED /* captures with CM, UD, UC, RC with loss, and atomics, which execute all    \
+                       * code of the import */
 #define CAPTURES "$C/[cmu]*.pcap* $C/rc-[abl]*.pcap*"
 #else
 #define CAPTURES "$C/*.pcap*"
@@ -23,9 +24,10 @@ static void every_capture_is_the_same_test_in_its_folder(void)
 {
     CHECKRUN_EXPECT(ADD_ALL("anonymous", "--anonymize addresses,payload"), 0,
                     "all as expected\nall there", "");
-#ifndef TEST_SANITIZED /* the code of a plain import is a part of that of an anonymous one */
+#ifndef TEST_SANITIZED /* a plain import executes only code that an anonymous import executes as   \
+                        * well */
     CHECKRUN_EXPECT(ADD_ALL("plain", ""), 0, "all as expected\nall there", "");
-    /* The imported capture has the packets of the original, and check finds the same verdict. */
+    /* The imported capture has the packets of the original, and check prints the same verdict. */
     CHECKRUN_EXPECT("for c in $C/*.pcap; do n=${c##*/}; n=${n%.pcap}; "
                     "$R decode $c >$T/a; $R decode $T/plain/captures/$n.pcap >$T/b; "
                     "grep -v '[0-9] frames' $T/a >$T/a1; grep -v '[0-9] frames' $T/b >$T/b1; "
@@ -36,7 +38,8 @@ static void every_capture_is_the_same_test_in_its_folder(void)
 #endif
 }
 
-/* --connection imports one of several connections, together with its CM exchange. */
+/* --connection imports one of several connections, together with the CM exchange of that
+ * connection. */
 static void selected_connection_is_imported(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/f; $R import --to $T/f --connection 2 --name two $C/multi-qp.pcap",
@@ -67,7 +70,8 @@ static void difference_survives_the_import(void)
                     "");
 }
 
-/* After masking, a READ that returns wrong bytes still differs, and no other difference appears. */
+/* A READ returns wrong bytes. After the payload was masked, the READ must still differ, and nothing
+ * else. */
 static void masked_bytes_read_equal_those_written(void)
 {
     static const char alter[] =
@@ -97,8 +101,8 @@ static void masked_bytes_read_equal_those_written(void)
                     "");
 }
 
-/* No old address or payload byte is left in an anonymous copy, and every ICRC and checksum is
- * right. */
+/* An anonymous copy must contain no address and no payload byte of the original. Every ICRC and
+ * checksum must be right. */
 static void anonymous_copy_has_no_old_bytes(void)
 {
     CHECKRUN_EXPECT("rm -rf $T/i; for n in ipv6-cm rping demo-conversation ucmatose; do $R import "
@@ -138,7 +142,7 @@ static void existing_files_are_not_replaced(void)
     CHECKRUN_EXPECT("ls -a $T/j $T/j/captures | grep -c 'add-\\|cut\\|none'", 1, "0", "");
 }
 
-/* An existing manifest determines the columns of a new row. */
+/* The columns of an existing manifest stay as they are: a new row fills only these columns. */
 static void a_row_has_the_columns_of_its_manifest(void)
 {
     CHECKRUN_EXPECT(

@@ -7,8 +7,8 @@
 #include "suite/capture_set.h"
 #include "support/suite.h"
 
-/* Captures that pass, that differ unless the profile of the peer is chosen, and that have no
- * packets to replay. */
+/* Captures that pass, that differ unless the profile of the peer is chosen, and that have no packet
+ * to replay. */
 #define HOLDS   "$C/rc-send-sizes.pcap"
 #define DIFFERS "$C/rc-loss-both.pcap"
 #define EMPTY   "head -c 24 " HOLDS
@@ -43,8 +43,8 @@ static void says_what_is_wrong_in_one_line(void)
     CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "the folder contains no capture");
 }
 
-/* Commands with an output that is also their input, under any name, or with two outputs in one
- * file. */
+/* Runs a command whose output is also its input, through a symbolic link. The command must be
+ * refused and leave the input unchanged. */
 #define INTO_ITSELF(command)                                                                       \
     "cp " HOLDS " $T/own.pcap; ln -sf own.pcap $T/link; $R " command                               \
     " --json $T/link $T/own.pcap; s=$?; cmp " HOLDS " $T/own.pcap && exit $s"
@@ -60,7 +60,8 @@ static void outputs_never_share_a_file(void)
     CHECKRUN_EXPECT("$R replay --json $T/x --record $T/x " HOLDS, 2, "", "for two outputs");
 }
 
-/* A full disk is reported in one line, for any number of captures and reports. */
+/* The disk is full. The program must report this in one line, for any number of captures and
+ * reports. */
 static void full_disk_is_reported_once(void)
 {
     static const char *const wrong[] = {"replay --json", "replay --junit", "check --json",
@@ -130,7 +131,7 @@ static void manifest_determines_the_expected_results(void)
     CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
                     "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay --quirks none $T/listed/",
                     0, "3 captures, 2 directions: 1 PASS, 1 FAIL, 1 SKIPPED; all as expected", "");
-    /* A result that is better than expected is reported as unexpected. */
+    /* The manifest expects FAIL, but the capture passes. This, too, is an unexpected result. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected FAIL, got PASS", "");
     CHECKRUN_EXPECT(
         "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"

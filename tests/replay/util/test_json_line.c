@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests of util/json_line.h: jansson writes the same object, and each line must be equal. */
+/* Tests of util/json_line.h: jansson writes an object with the same members, and the two lines must
+ * be equal. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "util/json_line.h"
 #include "util/json_util.h"
 
-/* Closes the line and the object, and compares them. */
+/* Ends the line, and compares it with the text that jansson writes for the object. */
 static void check_line(struct json_line *line, char **text, json_t *object)
 {
     char *want = json_dumps(object, JSON_COMPACT);
@@ -111,7 +112,8 @@ static void members_nest(void)
     check_line(&line, &text, object);
 }
 
-/* A line is longer than the buffer, and each member may begin at any place of it. */
+/* Lines are longer than the buffer of json_line. Each member may begin at any place in the
+ * buffer. */
 static void lines_have_any_length(void)
 {
     for (unsigned len = 8150; len < 8210; len++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the keymap: numbers in the order of first use, and keys chosen to collide. */
+/* Tests the keymap: keys are numbered in the order of first use, also if an attacker chose keys
+ * that collide. */
 #include "util/keymap.h"
 
 #include <string.h>
@@ -11,16 +12,16 @@ struct key {
     uint64_t word[ROCE_HASH_WORDS];
 };
 
-/* Returns a key whose hash is the same for each `i` if the map has this secret: in each product of
- * the hash one factor is 0. */
+/* Returns key number `i` of keys that have equal hashes in a map with this secret. The hash is a
+ * sum of products, and in each product one factor is 0. */
 static struct key crafted_key(const struct roce_hash_secret *secret, uint64_t i)
 {
     return (struct key){
         {-secret->word[0], i, -secret->word[2], i << 32, -secret->word[4], i * UINT64_C(12345)}};
 }
 
-/* Adds the crafted keys to a map. Returns the number of slots that the search of all of them
- * visits. */
+/* Adds the crafted keys to a map. Returns the number of slots that must be passed over to find all
+ * of them. */
 static uint64_t count_probes(struct keymap *map, const struct roce_hash_secret *known)
 {
     uint64_t cnt = 0;
@@ -41,7 +42,7 @@ static uint64_t count_probes(struct keymap *map, const struct roce_hash_secret *
     return cnt;
 }
 
-/* Keys made for the secret of one map collide in that map only. */
+/* Keys crafted for the secret of one map must collide in that map only. */
 static void crafted_keys_do_not_collide_in_another_map(void)
 {
     struct keymap known, other;

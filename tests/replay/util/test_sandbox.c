@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Sandbox: each forbidden call is tried in a child process that has entered it, and so are the
- * calls that a command still needs. The last test reads the state of a running rocedrill from
- * /proc. */
+/* Sandbox: a child process that has entered the sandbox tries each forbidden call, and each call
+ * that a command still needs. The last test reads the state of a running rocedrill from /proc. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -168,8 +167,8 @@ static char status_of(pid_t pid, const char *field)
     return value;
 }
 
-/* Starts rocedrill, which waits for a capture at its standard input. Returns whether it has entered
- * the sandbox when it sleeps. */
+/* Starts rocedrill, which waits for a capture at its standard input. Returns whether rocedrill has
+ * entered the sandbox by the time it waits. */
 static bool enters_sandbox(const char *command, const char *option)
 {
     unsigned asleep = 0;
@@ -190,8 +189,8 @@ static bool enters_sandbox(const char *command, const char *option)
         usleep(10000);
         asleep = status_of(pid, "State:") == 'S' ? asleep + 1 : 0;
     }
-    entered = status_of(pid, "Seccomp:") == '2'; /* Seccomp is 2 in a process with a filter, 0
-                                                  * without */
+    entered = status_of(pid, "Seccomp:") == '2'; /* Seccomp is 2 in a process with a filter, and 0
+                                                  * in a process without */
     CU_ASSERT(asleep == 5);
     close(in[1]);
     waitpid(pid, &status, 0);

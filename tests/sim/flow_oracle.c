@@ -6,10 +6,10 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* Kind of the capture that the observer reads. */
+/* Kind of simulated capture that the observer reads. */
 enum lane {
     WHOLE,
-    NO_ICRC, /* the observer does not check ICRCs, so damaged packets count as good */
+    NO_ICRC, /* the observer does not check ICRCs, so damaged packets count as undamaged */
     HEAD,    /* the capture started late */
     THIN,    /* the capture lacks 1 to 20 % of the frames */
     CUT,     /* frames cut at a snaplen of 64 to 128 bytes */
@@ -44,7 +44,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
 
 static bool is_there(enum lane lane, bool sent)
 {
-    bool thin = rng_below(&rng, 1000) < permille; /* drawn for every kind of capture, so that all
+    bool thin = rng_below(&rng, 1000) < permille; /* draw for every kind of capture, so that all
                                                    * kinds use the same random numbers */
 
     switch (lane) {
@@ -125,8 +125,8 @@ void flow_oracle_end(void (*fn)(void *user, const struct roce_conn_summary *conn
         roce_flow_del(flow[lane]);
         flow[lane] = NULL;
     }
-    /* If the only packet of a run is lost, its receiver has an empty capture, which is rare. More
-     * empty captures mean that the test does not pass the frames to the oracle. */
+    /* If the only packet of a run is lost, the capture of its receiver is empty. This is rare. More
+     * empty captures mean that the test does not pass its frames to the oracle. */
     runs++;
     empty += frames == 0;
     CU_ASSERT(empty <= 1 + runs / 20);

@@ -15,14 +15,14 @@
  * captures. Only one observation at a time is possible. */
 void flow_oracle_begin(struct simnet *net, unsigned node, uint64_t seed);
 
-/* flow_oracle_sent() is called from net->observe for each sent packet. flow_oracle_arrived() is
- * called from net->arrive if the test has its own callback. */
+/* Call flow_oracle_sent() from net->observe for each sent packet. If the test has its own callback
+ * net->arrive, call flow_oracle_arrived() from that callback. */
 void flow_oracle_sent(const struct simnet_event *event);
 void flow_oracle_arrived(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now);
 
-/* Asserts that no rule was violated and prints the first violations. Also asserts that almost every
- * run of this process had frames. Calls `on_conn`, which may be NULL, for each connection of the
- * whole capture. */
+/* Asserts that rnic/flow found no violation, and prints the first ones. Also asserts that almost
+ * every run of this process had frames. Calls `on_conn`, which may be NULL, for each connection of
+ * the complete capture. */
 void flow_oracle_end(void (*on_conn)(void *user, const struct roce_conn_summary *conn), void *user);
 
 #endif

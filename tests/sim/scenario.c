@@ -44,12 +44,13 @@ static bool run(uint64_t seed, const struct simnet_rule *strike)
     s->fabric.net.observe = scenario_observe;
     s->fabric.net.arrive = scenario_arrive;
     s->fabric.net.switched = scenario_switched;
-    /* The network may become idle while a slow receiver has WQEs left to post. The next tick
-     * posts some of them. */
+    /* A slow receiver posts its receive WQEs only at ticks. If the network is idle before they are
+     * all posted, run again: the next tick posts some of them. */
     for (unsigned i = 0; i < 400 && (i == 0 || !scenario_idle(s)); i++)
         simnet_run(&s->fabric.net, s->fabric.net.now + LONG_TIME);
     s->resting = true;
-    scenario_tick(s, s->fabric.net.now); /* completes requests posted to a QP in the error state */
+    scenario_tick(s, s->fabric.net.now); /* a last tick polls the completions of requests that were
+                                          * posted to a QP in the error state */
     roce_flow_finish(s->judge);
     roce_flow_del(s->judge);
     scenario_check(s);

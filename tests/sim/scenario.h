@@ -2,15 +2,17 @@
 /*
  * Scenario: a simulation of all features, drawn from one seed.
  *
- * A scenario has 2 to 64 devices at a switch or on direct paths, with links of RC, UC, UD and XRC.
- * It uses every kind of work request, shared receive queues, memory windows, congestion management,
- * slow receivers and a faulty network. In some seeds, one end of one link fails in a way that the
- * verbs documentation names.
+ * A scenario has 2 to 64 devices at a switch or on direct paths. A link is a connected pair of QPs
+ * (RC, UC, UD or XRC), with one end on each of two devices. The scenario uses every kind of work
+ * request, shared receive queues, memory windows, congestion management, slow receivers and a
+ * faulty network. In some seeds, one end of one link fails in a way that the verbs documentation
+ * names.
  *
  * scenario_make.c draws the scenario. scenario_load.c posts the work requests and polls
  * completions. scenario_wire.c checks each sent frame, also with rnic/flow. scenario_model.c reads
- * each arriving frame: a model of every responder predicts its results, and an oracle of every
- * requester predicts its counters. scenario_check.c compares the results.
+ * each arriving frame: a model of every responder predicts the results of requests, and an oracle
+ * of every requester predicts its counters. scenario_check.c compares these predictions with the
+ * devices.
  */
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
@@ -42,11 +44,12 @@ struct scn_wr {
     uint32_t key_was;   /* key of `mr` before the request */
     uint32_t first;     /* PSN of the first packet, relative to the first PSN of the queue */
     uint32_t psns;
-    bool wrong;      /* the request fails or has no effect, because of the error of its link */
+    bool wrong;      /* the request fails or has no effect, because of the error of its link (enum
+                      * scn_accident) */
     unsigned window; /* kind of the memory window that the request uses, or 0 */
     bool done;       /* the request, or a later one of its queue, completed with success */
     bool delivered;
-    unsigned broken; /* UC: number of packets that may have changed memory */
+    unsigned broken; /* UC: number of packets of the message that may have changed memory */
 };
 
 /* Source of receive WQEs: one QP, or an SRQ of a device. */
@@ -56,13 +59,13 @@ struct scn_pool {
     uint32_t off[SCN_DEPTH]; /* offsets of the buffers in the device's memory */
     uint32_t room;
     struct scn_buffer {
-        uint32_t room;   /* usable length in bytes, at most the buffer length of the pool */
-        bool bad;        /* the buffer's L_Key in the receive WQE is invalid */
-    } posted[SCN_DEPTH]; /* model: posted WQEs in order, from number `taken` on */
+        uint32_t room;   /* usable length in bytes; at most that of the other buffers of the pool */
+        bool bad;        /* the L_Key of the buffer in the receive WQE is invalid */
+    } posted[SCN_DEPTH]; /* model: posted WQEs in order; those before number `taken` are consumed */
     uint64_t taken;
     unsigned busy;  /* one bit for each posted buffer */
     unsigned avail; /* model: number of WQEs posted and not consumed */
-    bool starved;   /* no WQE is posted any more */
+    bool starved;   /* the test posts no more WQEs to the pool */
     bool spoilt;    /* a WQE with an invalid key was posted */
     bool untidy;    /* UC: an incomplete message may have changed a buffer of the pool */
     uint64_t posts;
@@ -94,7 +97,7 @@ struct scn_end {
     /* The next members describe the packets on the wire. */
     uint32_t sent; /* number of PSNs sent so far */
     uint32_t seen[SCN_PSNS];
-    struct requester_oracle witness; /* RC, XRC: oracle of the requester's counters */
+    struct requester_oracle witness; /* RC, XRC: predicts the counters of this end's requester */
     bool slowed;                     /* the end received a CNP */
     /* The next members are the model of the end's responder. */
     uint32_t epsn; /* expected PSN, relative to the other end's sq_psn */
@@ -112,11 +115,12 @@ struct scn_end {
 };
 
 /*
- * Error of a link. The comment at each member is the completion status of the failing request.
+ * Error of a link, caused by end 0. The comment at each member is the completion status of the
+ * failing request.
  *
  * A UC or UD requester does not detect errors in the network or at the other end (R163, R165, R170,
- * R174): its request completes with success, and the message is lost. A counter shows the loss. All
- * other requests are unaffected.
+ * R174). Its request then completes with success, but the message is lost, which only a counter
+ * shows. All other requests are unaffected.
  */
 enum scn_accident {
     SCN_NONE,
@@ -128,11 +132,13 @@ enum scn_accident {
     SCN_CUT,        /* RETRY_EXC_ERR */
     SCN_BAD_BIND,   /* MW_BIND_ERR */
     SCN_MISALIGNED, /* REM_INV_REQ_ERR */
-    SCN_TO_ERR,     /* WR_FLUSH_ERR for all requests: the user moved the QP to the error state */
-    SCN_WINDOW,     /* REM_ACCESS_ERR: type 2 window bound to another QP (R210) */
-    SCN_BAD_PKEY,   /* RETRY_EXC_ERR: P_Keys of different partitions, or two limited members
-                     * (R049) */
-    SCN_NO_QP,      /* RETRY_EXC_ERR: the other end has another QPN */
+    SCN_TO_ERR,     /* WR_FLUSH_ERR for all requests, because the user moved the QP to the error
+                     * state */
+    SCN_WINDOW,     /* REM_ACCESS_ERR: the request uses a type 2 window that is bound to another QP
+                     * (R210) */
+    SCN_BAD_PKEY,   /* RETRY_EXC_ERR: the P_Keys belong to different partitions, or both are limited
+                     * members (R049) */
+    SCN_NO_QP,      /* RETRY_EXC_ERR: end 0 sends to a QPN that does not exist */
     SCN_BAD_QKEY,   /* UD: no error (R170) */
     SCN_OVER_MTU,   /* UD: no error (R168) */
     SCN_ACCIDENT_CNT
@@ -147,13 +153,13 @@ struct scn_link {
     bool struck; /* a packet of the link had a network fault other than an ECN mark */
 };
 
-/* Expected counters of a device, if the packets and completions determine them. */
+/* Expected counters of a device, as far as the packets and completions determine them. */
 struct scn_tally {
     uint64_t send, write, read, atomic, atomic_write, flush; /* executed requests, by operation */
     uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, seq_nak;
     uint64_t no_qp, pkey, no_room, over_mtu, cnps;
-    uint64_t seq_nak_void; /* NAKs counted in seq_nak that are not sent, because the gap was
-                            * filled first */
+    uint64_t seq_nak_void; /* number of NAKs that are counted in seq_nak but not sent, because the
+                            * gap was filled before */
     uint64_t status[2][RNIC_WC_GENERAL_ERR + 1]; /* number of completions by status: [0] sends,
                                                   * [1] receives */
 };
@@ -165,8 +171,8 @@ struct scenario {
     unsigned link_cnt;
     struct scn_pool pool[2 * SCN_LINKS];
     unsigned pool_cnt;
-    unsigned srq_pool[FABRIC_DEVS][3]; /* number of the pool + 1 of a device's SRQ for RC, UC and
-                                        * UD; 0 if there is none */
+    unsigned srq_pool[FABRIC_DEVS][3]; /* for each device: 1 + index of the pool of its SRQ for RC,
+                                        * UC and UD; 0: no such SRQ */
     struct rnic_xrcd *xrcd[FABRIC_DEVS];
     unsigned xrc_pool[FABRIC_DEVS];
     uint8_t *first[FABRIC_DEVS];    /* initial contents of each device's memory */
@@ -174,7 +180,7 @@ struct scenario {
     uint32_t used[FABRIC_DEVS];     /* allocated bytes of each device's memory */
     uint64_t added[FABRIC_DEVS];    /* sum of all FETCH_ADD operands for the word at offset 0
                                      * (R123) */
-    bool hurt[FABRIC_DEVS];         /* an end of a link with an error is on the device */
+    bool hurt[FABRIC_DEVS];         /* one end of a link with an error is on this device */
     struct scn_tally tally[FABRIC_DEVS];
     uint32_t max_len;
     bool slow;
@@ -191,14 +197,14 @@ struct scenario {
 /* Draws the scenario of a seed, runs it to its end, and makes all assertions. */
 void scenario_run(uint64_t seed);
 
-/* Runs the scenario with an additional fault of the `nth` packet of class `cls` from any device.
- * Returns false if there was no such packet. */
+/* Runs the scenario with one additional fault: `action` is applied to the `nth` packet of class
+ * `cls` from any device. Returns false if there was no such packet. */
 bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_action action,
                      uint64_t delay_ns);
 
 /*
- * Coverage of all scenarios so far, for a test of the generator. The first index of each table is
- * the service: RC, UC, UD, XRC.
+ * Coverage of all scenarios so far. A test checks with it that the generator covers all cases. The
+ * first index of each table is the service: RC, UC, UD, XRC.
  */
 #define SCN_OPCODES 16u
 #define SCN_MTUS    5u /* number of path MTUs: 256 << 0..4 */
@@ -211,7 +217,8 @@ struct scenario_seen {
     uint64_t mtus[4][SCN_OPCODES][SCN_MTUS];
     uint64_t encaps[4][SCN_OPCODES][SCN_ENCAPS];
     uint64_t sizes[4][SCN_SIZES]; /* number of links */
-    /* Number of packets with a fault: requests by opcode, responses by class. */
+    /* Number of packets to which the network applied each fault: of requests by opcode, of
+     * responses by class. */
     uint64_t struck[4][SCN_OPCODES][SIMNET_FATE_CNT];
     uint64_t answers[4][SIMNET_CLASS_CNT][SIMNET_FATE_CNT];
     uint64_t status[RNIC_WC_GENERAL_ERR + 1];
@@ -229,13 +236,14 @@ struct scenario_seen {
     uint64_t fates[SIMNET_FATE_CNT];
     uint64_t classes[SIMNET_CLASS_CNT];
     unsigned devs_max;
-    /* Numbers of requester counters: those whose value the packets determine, and the others. */
+    /* Number of requester counters whose value the packets determine (told), and of the others
+     * (hidden). */
     uint64_t told[ORACLE_COUNT_CNT], hidden[ORACLE_COUNT_CNT];
 };
 extern struct scenario_seen scenario_seen;
 
-/* Returns the number of table cells with value 0. Unless `quietly`, prints the tables and
- * reports each such cell as a failure. */
+/* Returns the number of cells of the tables that are still 0. Unless `quietly`, prints the tables
+ * and reports each such cell as a failure. */
 unsigned scenario_seen_check(bool quietly);
 
 /* ---- between the parts ----------------------------------------------------------------------- */
@@ -252,10 +260,11 @@ struct scn_wr *scenario_wr_at(struct scn_end *e, uint32_t at); /* Returns the re
 void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now);
 void scenario_check(struct scenario *s);
 bool scenario_reliable(const struct scn_link *l);
-bool scenario_quiet(const struct scn_link *l);       /* Returns whether the link has an error
-                                                      * that its requester does not detect. */
-bool scenario_late(const struct scn_link *l);        /* Returns whether the occurrence of the
-                                                      * link's error depends on the network. */
+bool scenario_quiet(const struct scn_link *l);       /* Returns whether the link has an error that
+                                                      * the requester of the link does not
+                                                      * detect. */
+bool scenario_late(const struct scn_link *l);        /* Returns whether it depends on the network
+                                                      * that the error of the link occurs. */
 unsigned scenario_service(const struct scn_link *l); /* Returns the index of the service: 0 RC, 1
                                                       * UC, 2 UD, 3 XRC. */
 

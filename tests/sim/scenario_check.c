@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Compares the results of a scenario with the model: memory, queues, counters, events
+/* Compares the results of a scenario (memory, queues, counters, events) with the model
  * (scenario.h). */
 #include <stdlib.h>
 #include <string.h>
 #include "scenario.h"
 #include "support/suite.h"
 
-/* Sets expected bytes if `sure`. Otherwise the bytes may have the old or the new value; accepts
- * both, and makes the current value the expected one. */
+/* If `sure`, sets the expected bytes to `to_be`. Otherwise the memory is allowed to have the old
+ * bytes or `to_be`: checks this, and expects what the memory has now. */
 static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_be, uint32_t len,
                 bool sure)
 {
@@ -32,7 +32,8 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     uint64_t was;
     uint64_t next;
 
-    if (w->roff == 0) { /* several QPs change the word: only the sum of their operands is known */
+    if (w->roff == 0) { /* several QPs add to this word, so only the sum of their operands is
+                         * known */
         s->added[o->dev] += w->compare_add;
         memcpy(s->expected[e->dev] + w->off, s->fabric.dev[e->dev].mem + w->off, 8);
         return;
@@ -45,16 +46,17 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     put(s, o->dev, w->roff, &next, 8, w->done);
 }
 
-/* Returns whether a request changes no memory because it fails. Two kinds of failed requests do
- * change memory: an atomic whose response could not be stored, and a WRITE whose last packet finds
- * no receive WQE. */
+/* Returns whether a request changes no memory because it fails. Two kinds of failing requests do
+ * change memory: an atomic whose response could not be stored, and a WRITE with immediate whose
+ * last packet finds no receive WQE. */
 static bool is_barren(const struct scn_link *l, const struct scn_wr *w)
 {
     return w->wrong && l->accident != SCN_NO_RECV &&
            !(l->accident == SCN_BAD_LKEY && rnic_wr_is_atomic(w->opcode));
 }
 
-/* Applies a request to the expected memories. take_recv() checks SENDs when they are received. */
+/* Applies a request to the expected memories of its two ends. SENDs are applied in take_recv(),
+ * when they are received. */
 static void settle(struct scenario *s, const struct scn_link *l, unsigned side,
                    const struct scn_wr *w)
 {
@@ -122,8 +124,8 @@ static void check_memory(struct scenario *s)
     }
 }
 
-/* Checks that all requests completed, and that received, sent and acknowledged PSNs agree (R247,
- * R248). */
+/* Checks that all requests of an end completed. Checks that the PSNs received, sent and
+ * acknowledged at the two ends are equal (R247, R248). */
 static void check_end(const struct scn_link *l, unsigned side)
 {
     const struct scn_end *e = &l->end[side];
@@ -150,7 +152,7 @@ static void check_end(const struct scn_link *l, unsigned side)
         messages += !rnic_wr_is_local(e->wr[i].opcode);
     EXPECT_EQ(mine.una_psn, mine.sq_psn);
     EXPECT_EQ(theirs.epsn, mine.sq_psn);
-    EXPECT_EQ(theirs.msn, messages); /* R102, R104 */
+    EXPECT_EQ(theirs.msn, messages); /* the MSN counts all messages (R102, R104) */
     EXPECT_EQ(o->epsn, e->psns);
 }
 
@@ -239,7 +241,7 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.bad_resp_err + c.rx_no_request, 0);
     check_requesters(s, d, &c);
     CU_ASSERT(c.packet_seq_nak + t->seq_nak_void <= t->seq_nak);
-    if (!s->hurt[d]) /* destroying a QP discards its pending NAKs */
+    if (!s->hurt[d]) /* if a QP was destroyed, its pending NAKs were discarded */
         CU_ASSERT(c.packet_seq_nak + t->seq_nak_void >= t->seq_nak);
     EXPECT_EQ(c.rp_cnp_handled, s->paced ? t->cnps : 0);
     EXPECT_EQ(c.rp_cnp_ignored, s->paced ? 0 : t->cnps);
@@ -260,7 +262,8 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.tx_too_long, t->over_mtu);
 }
 
-/* Destroys each QP, which fails if type 2A windows are bound to it (R213). Must be called last. */
+/* Destroys each QP. This must fail for a QP to which type 2A windows are bound (R213). Call
+ * last. */
 static void check_held(struct scenario *s)
 {
     for (unsigned i = 0; i < s->link_cnt; i++) {

@@ -5,7 +5,8 @@
 #include "support/work.h"
 
 #define BAD_KEY 0x0BADBAD0u
-/* Format of wr_id. Receive: RECV, pool << 8, buffer. Send: link << 16, side << 8, request. */
+/* Layout of wr_id. For a receive: RECV, number of the pool << 8, number of the buffer. For a send:
+ * number of the link << 16, side << 8, number of the request. */
 #define RECV      (UINT64_C(1) << 63)
 #define RECV_KEEP 8u /* number of bytes by which a receive buffer is too short */
 
@@ -20,7 +21,7 @@ static unsigned pool_dev(const struct scenario *s, const struct scn_pool *p)
     return UINT32_MAX;
 }
 
-/* Returns the link with an error whose responder uses the pool, or NULL. */
+/* Returns the link with an error that uses the pool at its responder, or NULL. */
 static struct scn_link *accident_of(struct scenario *s, const struct scn_pool *p)
 {
     for (unsigned i = 0; i < s->link_cnt; i++)
@@ -38,8 +39,8 @@ static struct scn_wr *nth_receive(struct scn_end *e, uint64_t n)
     return NULL;
 }
 
-/* Returns a buffer for a UC or UD link with an error. The network determines which request consumes
- * the buffer. */
+/* Returns a buffer that may cause the error of a UC or UD link. Which request consumes the buffer
+ * depends on the network. */
 static struct scn_buffer unlucky(struct scenario *s, const struct scn_link *l,
                                  const struct scn_pool *p)
 {
@@ -84,7 +85,7 @@ static bool post_recv(struct scenario *s, struct scn_pool *p)
     wr.wr_id = RECV | (uint64_t)(p - s->pool) << 8 | i;
     error = p->srq ? rnic_post_srq_recv(p->srq, &wr) : rnic_post_recv(p->qp, &wr);
     if (error)
-        return false; /* receive queue full: incomplete UC messages also keep WQEs */
+        return false; /* the receive queue is full: in UC, incomplete messages also keep WQEs */
     p->busy |= 1u << i;
     p->spoilt = p->spoilt || buffer.bad;
     p->posted[p->posts % SCN_DEPTH] = buffer;
@@ -122,12 +123,12 @@ static void bind_of(struct scenario *s, struct scn_link *l, unsigned side, struc
                                   .access = RNIC_ACCESS_REMOTE,
                                   .rkey = (rnic_mw_rkey(w->mw) & ~0xFFu) |
                                           ((rnic_mw_rkey(w->mw) + 1) & 0xFF)};
-    if (w->wrong) /* longer than the memory region, so binding fails */
+    if (w->wrong) /* the length exceeds the memory region, so the bind fails */
         bind->len = s->fabric.mem_len + UINT64_C(1);
 }
 
-/* Returns an end on the other device with a type 2 window that is bound to another QP than the
- * link's, or NULL. */
+/* Returns an end on the other device that has a type 2 window, bound to another QP than that of
+ * link `l`. Returns NULL if there is none. */
 static const struct scn_end *foreign_window(const struct scenario *s, const struct scn_link *l,
                                             uint32_t len)
 {
@@ -143,8 +144,8 @@ static const struct scn_end *foreign_window(const struct scenario *s, const stru
     return NULL;
 }
 
-/* Chooses the R_Key of a request: that of the region, of a window of the other end, or of a
- * window bound to another QP. */
+/* Chooses the R_Key of a request: the R_Key of the memory region, of a window of the other end, or,
+ * to cause an error, of a window bound to another QP. */
 static void choose_key(struct scenario *s, const struct scn_link *l, unsigned side,
                        struct scn_wr *w, struct rnic_send_wr *wr)
 {
@@ -153,8 +154,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
     const struct scn_end *foreign = NULL;
 
     w->window = 0;
-    /* An XRC target refuses an initiator's window, because the window is bound to the
-     * initiator's QP (R210). */
+    /* An XRC initiator's window is bound to the initiator's QP, so an XRC target refuses the window
+     * (R210). */
     if (o->window && (o->kind == 1 || l->type != RNIC_QPT_XRC_SEND) && rng_below(&s->rng, 2) &&
         w->roff >= o->area && w->roff + w->len <= o->area + o->area_len) {
         wr->rkey = o->window;
@@ -175,8 +176,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
         wr->remote_addr++;
 }
 
-/* Returns whether a window that choose_key() can misuse may soon be bound. Returns false if the end
- * of such a window is itself waiting for a window. */
+/* Returns whether the end should wait because a window that choose_key() can misuse may soon be
+ * bound. Returns false if the end of such a window is itself waiting for a window. */
 static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
 {
     if (l->accident != SCN_WINDOW || side != 0 || l->hit || foreign_window(s, l, 1))
@@ -248,9 +249,9 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* Returns whether a request may complete with this status. Allowed are the status of the link's
- * error, and a timeout if the NAK may be lost. At the other end, whose peer is in the error state,
- * requests may time out or be flushed. */
+/* Returns whether a request is allowed to complete with this status. The status of the link's error
+ * is allowed, and a timeout if the NAK may be lost. At end 1, whose peer is then in the error
+ * state, requests may also time out or be flushed. */
 static bool status_fits(const struct scenario *s, const struct scn_link *l, unsigned side,
                         const struct scn_wr *w, enum rnic_wc_status status)
 {
@@ -274,8 +275,8 @@ static bool status_fits(const struct scenario *s, const struct scn_link *l, unsi
     if (l->accident == SCN_CUT || l->accident == SCN_TO_ERR || l->accident == SCN_BAD_PKEY ||
         l->accident == SCN_NO_QP)
         return status == own[l->accident];
-    /* A responder in the error state answers no request, so a retransmitted or later request times
-     * out. */
+    /* A responder in the error state answers no request. So if its NAK was lost, the retransmitted
+     * request times out. */
     if (s->faults && scenario_reliable(l) && status == RNIC_WC_RETRY_EXC_ERR)
         return true;
     return w->wrong && status == own[l->accident];
@@ -293,8 +294,8 @@ static enum oracle_end end_of_status(enum rnic_wc_status status)
     }
 }
 
-/* Checks that each signaled request completes once and in order, and that none completes with
- * success after a failure (R138, R189, R198). */
+/* Checks that each signaled request completes once and in order, and that no request completes with
+ * success after one has failed (R138, R189, R198). */
 static void take_send(struct scenario *s, const struct rnic_wc *wc)
 {
     struct scn_link *l = &s->link[wc->wr_id >> 16];
@@ -311,7 +312,8 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
                    (unsigned)(wc->wr_id >> 16), side, at, e->done);
         return;
     }
-    for (; e->done < at; e->done++) { /* an unsignaled request with success has no completion */
+    for (; e->done < at; e->done++) { /* unsignaled requests before this one completed with success,
+                                       * without a completion */
         CU_ASSERT(!(e->wr[e->done].flags & RNIC_SEND_SIGNALED) && !e->failed);
         CU_ASSERT(!e->wr[e->done].wrong || scenario_quiet(l) || !ok);
         e->wr[e->done].done = true;
@@ -404,7 +406,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
         bool first = !e->flushed;
 
         e->flushed = true;
-        p->starved = true; /* stop posting: WQEs posted to a QP in the error state are flushed */
+        p->starved = true; /* post no more WQEs: in the error state, each would be flushed */
         CU_ASSERT(l->accident != SCN_NONE);
         if (!first)
             EXPECT_EQ(wc->status, RNIC_WC_WR_FLUSH_ERR);
@@ -441,7 +443,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
     }
     if (p->untidy)
         memcpy(s->expected[dev] + off, mem + off, p->room);
-    /* bytes after the message are unchanged */
+    /* bytes after the message must be unchanged */
     CU_ASSERT(memcmp(mem + off, s->expected[dev] + off, p->room) == 0);
 }
 

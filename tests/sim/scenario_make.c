@@ -7,7 +7,7 @@
 
 #define UD_MTU 4096u /* path MTU of UD: the MTU of the port */
 #define PKEY   0xFFFFu
-#define NO_QPN 0xF0F000u /* QPNs from 0xF0F000 on belong to no QP, except for one seed in 10^5 */
+#define NO_QPN 0xF0F000u /* first nonexistent QPN; a random QPN exceeds it in one of 10^5 seeds */
 
 bool scenario_reliable(const struct scn_link *l)
 {
@@ -136,7 +136,8 @@ static enum rnic_wr_opcode random_opcode(struct scenario *s, const struct scn_li
     return l->type == RNIC_QPT_UC ? uc[rng_below(&s->rng, 6)] : ud[rng_below(&s->rng, 2)];
 }
 
-/* Returns an earlier WRITE of an end whose bytes a later READ must return (R092), or NULL. */
+/* Returns an earlier WRITE of an end, so that a READ of the same bytes can follow and must return
+ * them (R092), or NULL. */
 static const struct scn_wr *earlier_write(struct scenario *s, const struct scn_end *e)
 {
     const struct scn_wr *w = e->wr_cnt ? &e->wr[rng_below(&s->rng, e->wr_cnt)] : NULL;
@@ -178,7 +179,8 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     switch (w->opcode) {
     case RNIC_WR_CMP_SWAP:
         memcpy(&w->compare_add, s->first[o->dev] + w->roff, 8);
-        w->compare_add += rng_below(&s->rng, 2); /* compare value right or wrong, at random */
+        w->compare_add += rng_below(&s->rng, 2); /* the compare value is right or wrong, at
+                                                  * random */
         w->swap = rng_u64(&s->rng);
         break;
     case RNIC_WR_FETCH_ADD: w->compare_add = rng_u64(&s->rng); break;
@@ -213,7 +215,7 @@ static bool make_wr(struct scenario *s, struct scn_link *l, unsigned side)
     return true;
 }
 
-/* Returns whether a request can have the error of the link. */
+/* Returns whether this request can have the error of its link. */
 static bool can_be_wrong(const struct scn_link *l, const struct scn_wr *w)
 {
     enum rnic_wr_opcode op = w->opcode;
@@ -237,7 +239,8 @@ static bool can_be_wrong(const struct scn_link *l, const struct scn_wr *w)
     }
 }
 
-/* Marks one request of end 0 as failing, or several if the requester does not detect the error. */
+/* Marks one request of end 0 as failing. If the requester does not detect the error, marks
+ * several. */
 static void make_wrong(struct scenario *s, struct scn_link *l)
 {
     struct scn_end *e = &l->end[0];
@@ -327,8 +330,8 @@ static void make_qp(struct scenario *s, struct scn_link *l, unsigned side)
     }
     e->qpn = rnic_qp_qpn(e->qp);
     e->target_qpn = rnic_qp_qpn(e->target);
-    /* On the first link, PSNs start just below the wrap (R062). On other links they are far
-     * apart, because with RoCEv1 rnic/flow needs the PSN to find the QP of a response. */
+    /* On the first link, PSNs start just below the wrap (R062). On other links, they start far
+     * apart: with RoCEv1, rnic/flow needs the PSN to find the QP of a response. */
     e->sq_psn = s->link_cnt == 0 ? 0xFFFFE0 + 16 * side : rng_below(&s->rng, 0x1000000);
 }
 
@@ -371,8 +374,8 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
         EXPECT_EQ(rnic_ah_new(s->fabric.dev[e->dev].pd, &attr.av, &e->ah), RNIC_OK);
 }
 
-/* Draws the error of a link. The first link can have any error of its service. Other links can
- * have only an error that the requester does not detect. */
+/* Draws the error of a link. The first link can have any error of its service; the others only an
+ * error that the requester does not detect. */
 static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
 {
     static const enum scn_accident rare[] = {SCN_WINDOW, SCN_TOO_LONG, SCN_BAD_RECV};
@@ -401,7 +404,7 @@ static void arrange_accident(struct scenario *s, struct scn_link *l)
         s->hurt[l->end[0].dev] = s->hurt[l->end[1].dev] = true;
 }
 
-/* Creates a link. Returns false if no memory is left. */
+/* Creates a link. Returns false if no memory of the devices is left. */
 static bool make_link(struct scenario *s, bool accident)
 {
     static const enum rnic_qp_type types[] = {RNIC_QPT_RC, RNIC_QPT_XRC_SEND, RNIC_QPT_UC,
@@ -461,7 +464,7 @@ static bool make_link(struct scenario *s, bool accident)
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Draws the faults of a path. They are so rare that no packet is lost eight times in a row. */
+/* Draws the faults of a path. Faults are so rare that no packet is lost eight times in a row. */
 static struct simnet_path random_path(struct scenario *s)
 {
     struct simnet_path path = {.delay_ns = 500 + rng_below(&s->rng, 5000)};
@@ -491,7 +494,8 @@ static struct simnet_path random_path(struct scenario *s)
     return path;
 }
 
-/* Draws faults of requests or responses, selected by QP, PSN and number of the transmission. */
+/* Draws faults for single packets: requests or responses, selected by QP, PSN and number of the
+ * transmission. */
 static void exact_faults(struct scenario *s)
 {
     unsigned cnt = rng_below(&s->rng, 2) ? 0 : 1 + rng_below(&s->rng, 24);
@@ -502,8 +506,7 @@ static void exact_faults(struct scenario *s)
         bool request = rng_below(&s->rng, 2);
         const struct scn_end *from = &l->end[side];
         const struct scn_end *to = &l->end[!side];
-        const struct scn_end *asks = request ? from : to; /* end that chooses the PSNs: the
-                                                           * requester */
+        const struct scn_end *asks = request ? from : to; /* the requester chooses the PSNs */
         struct simnet_rule rule = {.from = (int)s->fabric.dev[from->dev].node,
                                    .dest_qp = request ? to->target_qpn : to->qpn,
                                    .psn_matters = true};
@@ -539,8 +542,8 @@ static void class_faults(struct scenario *s)
     }
 }
 
-/* Interrupts the path between the two devices of a link. The interruption is too short to exhaust
- * the retries. */
+/* Interrupts the path between the two devices of a link, for a time too short to exhaust the
+ * retries. */
 static void partition(struct scenario *s)
 {
     const struct scn_link *l = &s->link[rng_below(&s->rng, s->link_cnt)];
@@ -575,7 +578,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
     s->slow = rng_below(&s->rng, 2) == 0;
     rnic_ecn_defaults(&ecn);
     ecn.dcqcn.rpg_max_rate = 10000;
-    if (rng_below(&s->rng, 4) == 0) { /* a switch that marks and drops packets */
+    if (rng_below(&s->rng, 4) == 0) { /* the path is a switch that marks and drops packets */
         wire.bps = UINT64_C(10000000000) * (1 + rng_below(&s->rng, 4));
         wire.delay_ns = 500 + rng_below(&s->rng, 2000);
         wire.queue = 20000 + rng_below(&s->rng, 60000);
@@ -608,8 +611,9 @@ void scenario_make(struct scenario *s, uint64_t seed)
     for (unsigned i = 0; i < links; i++)
         if (!make_link(s, accident && i == 0))
             break;
-    /* Limit a queue to one or two packets only if there is a single link. With several links, their
-     * timers would always expire together, and the second frame would never find room. */
+    /* Limit a queue to one or two packets only if there is a single link. The timers of several
+     * links would always expire together, and the frame of the second link would always find the
+     * queue full. */
     if (path.queue && s->link_cnt == 1) {
         path.queue = 5000 + rng_below(&s->rng, 7000);
         simnet_paths(&s->fabric.net, &path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Model of the responders: predicts the result of each packet and the counters (scenario.h). */
+/* Model of the responders: predicts the results of each arriving packet and the counters
+ * (scenario.h). */
 #include <stdlib.h>
 #include <string.h>
 #include "scenario.h"
@@ -64,9 +65,9 @@ static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const s
             l->accident == SCN_WINDOW);
 }
 
-/* Cancels a pending NAK for a gap that was filled before the device sent the NAK. The device
- * delayed the NAK for one of three reasons: no time has passed, the link was busy, or READ
- * responses go first on a QP with a reduced rate. */
+/* Cancels a NAK that is due, because the gap was filled before the device sent the NAK. The device
+ * may have delayed the NAK for one of three reasons: no time has passed, the link was busy, or the
+ * QP has a reduced rate and sends READ responses first. */
 static void void_nak(struct scenario *s, struct scn_end *e)
 {
     const struct simnet *net = &s->fabric.net;
@@ -94,8 +95,8 @@ static void see_gap(struct scenario *s, struct scn_end *e, uint32_t at)
     e->gap_end = e->gap_end > at ? e->gap_end : at + 1;
 }
 
-/* Models the arrival of the expected PSN. If a NAK waits behind READ responses, it names the PSN
- * that is missing when it is sent. */
+/* Models the arrival of the expected PSN. If a NAK still waits behind READ responses, it will name
+ * the PSN that is missing when the NAK is sent. */
 static void go_on(struct scenario *s, struct scn_end *e)
 {
     if (e->epsn >= e->gap_end)
@@ -130,7 +131,7 @@ static void model_reliable(struct scenario *s, const struct scn_link *l, struct 
     }
 }
 
-/* Models a lost UC message. Its receive WQE remains for the next message (R163, R165). */
+/* Models a lost UC message. The next message uses the receive WQE of the lost one (R163, R165). */
 static void drop_uc(struct scn_tally *t, struct scn_end *e)
 {
     t->uc_dropped++;
@@ -268,7 +269,7 @@ static void model_request(struct scenario *s, struct scn_link *l, struct scn_end
     struct scn_wr *w = scenario_wr_at(o, at);
 
     if (!w)
-        return; /* scenario_observe() reported the wrong PSN already */
+        return; /* scenario_observe() has already reported the wrong PSN */
     if (scenario_reliable(l))
         model_reliable(s, l, e, pkt, w, at);
     else if (l->type == RNIC_QPT_UC)
@@ -280,7 +281,7 @@ static void model_request(struct scenario *s, struct scn_link *l, struct scn_end
 void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, uint64_t now)
 {
     struct scenario *s = ctx;
-    struct scn_tally *t = &s->tally[node]; /* node and device have the same number */
+    struct scn_tally *t = &s->tally[node]; /* a node and its device have the same number */
     struct roce_pkt pkt;
     struct scn_link *l = NULL;
     struct scn_end *e;
@@ -292,7 +293,7 @@ void scenario_arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len,
     e = receiver_of(s, node, &pkt, &l);
     state = e ? state_of(e, &pkt) : RNIC_QPS_RESET;
     if (state != RNIC_QPS_RTS && (state != RNIC_QPS_SQE || pkt.op->kind == ROCE_KIND_CNP)) {
-        t->no_qp++; /* the QP cannot receive (R046, R054) */
+        t->no_qp++; /* a QP in this state receives nothing (R046, R054) */
         if (e && e->qpn == pkt.bth.dest_qp)
             oracle_ended(&e->witness, ORACLE_END_OWN, now);
     } else if (pkt.op->kind == ROCE_KIND_CNP) {

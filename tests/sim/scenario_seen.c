@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Prints tables of the cases that the generator covered, and reports the cases that it did not
- * cover. */
+/* Prints tables of the cases that the generator covered, and reports each case that is not
+ * covered. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "scenario.h"
@@ -23,7 +23,8 @@ static const struct {
 static const struct {
     enum rnic_wr_opcode opcode;
     const char *name;
-    const char *services; /* support by RC, UC, UD, XRC */
+    const char *services; /* four characters: RC, UC, UD, XRC; '1' if the service supports the
+                           * operation */
 } ops[] = {{RNIC_WR_SEND, "SEND", "1111"},
            {RNIC_WR_SEND_IMM, "SEND_IMM", "1111"},
            {RNIC_WR_SEND_INV, "SEND_INV", "1..1"},
@@ -160,7 +161,6 @@ static void accidents(void)
         for (unsigned i = 0; i < SCN_SIZES; i++)
             cell(scenario_seen.sizes[s][i], services[s], "devices", sizes[i]);
     }
-    /* An XRC target refuses every type 2 window, because each is bound to an initiator's QP. */
     row_of("", "untroubled");
     cell(scenario_seen.untroubled, "links", "of", "which no packet was struck");
     row_of("", "short queues");
@@ -171,6 +171,8 @@ static void accidents(void)
         for (unsigned k = 1; k < SCN_WINDOWS; k++) {
             row_of(services[s], windows[k]);
             cell(scenario_seen.bound[s][k], services[s], "window bound", windows[k]);
+            /* An XRC target refuses every type 2 window, because it is bound to an initiator's QP.
+             */
             if (s != 3 || k == 1)
                 cell(scenario_seen.through_window[s][k], services[s], "window used", windows[k]);
             else

@@ -5,8 +5,8 @@
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
-/* Returns the end that sends requests from device `from` to QPN `qpn` of device `to` (-1: any
- * device). */
+/* Returns the end on device `from` that sends requests to QPN `qpn` of device `to`. `to` -1 means
+ * any device. */
 static struct scn_end *sender_of(struct scenario *s, unsigned from, int to, uint32_t qpn,
                                  struct scn_link **link)
 {
@@ -36,7 +36,7 @@ static void feed_judge(struct scenario *s, const struct roce_pkt *pkt, uint64_t 
     roce_flow_feed(s->judge, &in, NULL);
 }
 
-/* Checks that reserved bits are zero, and that the pad is zero and fills the payload to a
+/* Checks that reserved bits are zero. Checks that pad bytes are zero and fill the payload to a
  * multiple of 4 bytes (R026, R027). */
 static void check_form(const struct roce_pkt *pkt)
 {
@@ -49,8 +49,8 @@ static void check_form(const struct roce_pkt *pkt)
     CU_ASSERT(memcmp(pkt->frame + pkt->icrc_off - pkt->bth.padcnt, zero, pkt->bth.padcnt) == 0);
 }
 
-/* Checks that First and Middle packets are full, Last packets not empty, and none longer than
- * the MTU (R038, R039). */
+/* Checks the payload lengths: First and Middle packets are full, Last packets are not empty, and no
+ * packet is longer than the MTU (R038, R039). */
 static void check_size(const struct scn_link *l, const struct roce_pkt *pkt)
 {
     if (l->type == RNIC_QPT_UD ||
@@ -62,7 +62,8 @@ static void check_size(const struct scn_link *l, const struct roce_pkt *pkt)
     CU_ASSERT(roce_opcode_starts(pkt->op) || pkt->payload_len > 0);
 }
 
-/* Checks that a CNP goes to the QP that sent a marked packet, on its device (R214, R215). */
+/* Checks that a CNP goes to the QP, on the right device, that sent a packet with a congestion mark
+ * (R214, R215). */
 static void check_cnp(struct scenario *s, const struct simnet_event *event)
 {
     for (unsigned i = 0; i < s->link_cnt; i++) {
@@ -106,9 +107,11 @@ static void check_nak(struct scenario *s, const struct simnet_event *event)
 
     if (!e) {
         suite_fail(__FILE__, __LINE__, "a NAK to QP %06x, which is none", event->pkt->bth.dest_qp);
-    } else if (event->cls == SIMNET_NAK_RNR) { /* the NAK has the RNR timer of its QP (R097) */
+    } else if (event->cls == SIMNET_NAK_RNR) { /* an RNR NAK has the RNR timer of the QP that sent
+                                                * it (R097) */
         EXPECT_EQ(roce_syndrome_code(event->pkt->aeth.syndrome), e->rnr_code);
-    } else { /* one NAK for each gap, with the expected PSN at the time of sending (R067, R068) */
+    } else { /* there is one NAK for each gap; it has the PSN expected at the time of sending (R067,
+              * R068) */
         CU_ASSERT(e->nak_due);
         EXPECT_EQ(event->pkt->bth.psn, (to->sq_psn + e->epsn) & ROCE_PSN_MASK);
         e->nak_due = false;
@@ -116,7 +119,8 @@ static void check_nak(struct scenario *s, const struct simnet_event *event)
 }
 
 /* Checks a request packet. New requests continue the PSN sequence (R057-R059). A retransmission
- * equals the first transmission (R153), except that a READ may request its remainder (R112). */
+ * must equal the first transmission (R153), except that a READ may request only its remaining part
+ * (R112). */
 static void check_request(struct scenario *s, struct scn_link *l, struct scn_end *e,
                           const struct roce_pkt *pkt)
 {
@@ -126,7 +130,7 @@ static void check_request(struct scenario *s, struct scn_link *l, struct scn_end
     uint32_t hash =
         roce_crc32(0, pkt->frame + pkt->off[ROCE_HDR_BTH], pkt->icrc_off - pkt->off[ROCE_HDR_BTH]);
 
-    EXPECT_EQ(pkt->bth.pkey, e->pkey); /* P_Key of the sending QP (R045) */
+    EXPECT_EQ(pkt->bth.pkey, e->pkey); /* requests have the P_Key of their QP (R045) */
     hash += hash == 0;
     if (at >= e->psns) {
         suite_fail(__FILE__, __LINE__, "PSN %06x is of no request of QP %06x", pkt->bth.psn,
@@ -147,7 +151,7 @@ static void check_request(struct scenario *s, struct scn_link *l, struct scn_end
         oracle_sent(&e->witness, pkt, s->fabric.net.now);
 }
 
-/* Counts the fault of a packet in scenario_seen. */
+/* Counts in scenario_seen the faults that the network applied to a packet. */
 static void note(struct scenario *s, unsigned from, int to, const struct roce_pkt *pkt,
                  enum simnet_class cls, unsigned fates)
 {
@@ -171,7 +175,7 @@ static void note(struct scenario *s, unsigned from, int to, const struct roce_pk
         seen[f] += fates >> f & 1;
 }
 
-/* Counts a packet of a link that had a fault. */
+/* Marks the link of a packet if the network applied a fault to the packet. */
 static void note_struck(struct scenario *s, unsigned from, int to, const struct roce_pkt *pkt,
                         unsigned fates)
 {
@@ -214,8 +218,8 @@ void scenario_observe(void *ctx, const struct simnet_event *event)
     }
     if (!roce_opcode_is_request(pkt->op)) {
         EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* responses are sent only inside the default partition */
-        EXPECT_EQ(pkt->bth.ackreq, 0);    /* R043 */
-        EXPECT_EQ(pkt->bth.se, 0);        /* R041 */
+        EXPECT_EQ(pkt->bth.ackreq, 0);    /* no response has AckReq (R043) */
+        EXPECT_EQ(pkt->bth.se, 0);        /* no response has the solicited bit (R041) */
         if (event->cls == SIMNET_NAK_RNR || event->cls == SIMNET_NAK_SEQ)
             check_nak(s, event);
         return;

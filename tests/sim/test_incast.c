@@ -14,7 +14,8 @@
 #define BPS   UINT64_C(10000000000)
 #define MSG   16384u
 #define DEPTH 64u
-/* End of the start phase, in which all senders begin at full rate; not measured. */
+/* End of the start phase, in which all senders send at full rate. The start phase is not
+ * measured. */
 #define WARM    (3 * MS)
 #define END     (13 * MS)
 #define SENDERS 32u
@@ -68,7 +69,8 @@ static void on_conn(void *user, const struct roce_conn_summary *conn)
     for (unsigned s = 0; s < 2; s++) {
         wire_marked += conn->side[s].ce_marked;
         wire_cnps += conn->side[s].cnps;
-        EXPECT_EQ(conn->side[s].cnps_unasked, 0); /* no CNP without a marked packet (R215) */
+        EXPECT_EQ(conn->side[s].cnps_unasked, 0); /* no CNP is sent without a marked packet
+                                                   * (R215) */
         if (conn->side[s].cnp_gap_min_ns && conn->side[s].cnp_gap_min_ns < wire_gap)
             wire_gap = conn->side[s].cnp_gap_min_ns;
     }
@@ -100,7 +102,7 @@ static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uin
         feed(frame, len, now);
 }
 
-/* Posts requests so that every sender stays busy. */
+/* Posts requests at each tick, so that every sender always has some. */
 static void tick(void *ctx, uint64_t now)
 {
     struct result *res = ctx;
@@ -206,8 +208,8 @@ static void one_incast(unsigned cnt, enum roce_encap encap)
            on.rate, on.fairness, (unsigned long long)on.cnps, (unsigned long long)on.gap_min);
     CU_ASSERT(off.drops > 1000);
     CU_ASSERT(on.drops * 100 <= off.drops);
-    /* The port marks packets only while it is busy. A rate cut leaves a QP at least half of its
-     * rate (rpg_min_dec_fac), and the first recovery step restores half of the cut. So the senders
+    /* The port marks packets only while it is busy. A rate cut reduces the rate of a QP at most by
+     * half (rpg_min_dec_fac), and the first recovery step restores half of the cut. So the senders
      * always use at least half of the link rate. */
     CU_ASSERT(on.rate >= 0.5 * 1024 / (1024 + 82));
     CU_ASSERT(on.rate > off.rate);
@@ -243,7 +245,7 @@ static uint64_t first_cnp; /* number of CNPs sent to the first sender */
 static void on_span(void *user, const struct roce_cnp_episode *e)
 {
     (void)user;
-    if (e->before < BPS / 80) /* the second sender, which never reached the full rate */
+    if (e->before < BPS / 80) /* ignore the second sender, which never reached the full rate */
         return;
     if (span_cnt < 64)
         span[span_cnt] = *e;
@@ -288,7 +290,8 @@ static void two_ticks(void *ctx, uint64_t now)
         }
 }
 
-/* Returns the rate in bytes per second over some bins. */
+/* Returns the mean rate of the first sender's device from bin `from` to bin `to`, bytes per
+ * second. */
 static uint64_t left_rate(uint64_t from, uint64_t to)
 {
     uint64_t bytes = 0;
@@ -298,8 +301,9 @@ static uint64_t left_rate(uint64_t from, uint64_t to)
     return bytes * 1000000000 / (to - from);
 }
 
-/* One device sends alone. Then a second one sends for a while. The rates that rnic/flow reports at
- * the receiver's link must equal the rates at which the first device sent. */
+/* One device sends alone, and a second one joins for a while. rnic/flow, at the receiver's link,
+ * reports the first device's rates before and after the CNPs. They must equal the rates at which
+ * the device really sent. */
 static void reported_rates_equal_rates_on_the_wire(void)
 {
     const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};
@@ -341,8 +345,8 @@ static void reported_rates_equal_rates_on_the_wire(void)
            (unsigned long long)(back / US), (unsigned long long)(span[0].recovered_ns / US));
     EXPECT_EQ(span[0].time, first_cnp);
     CU_ASSERT(span[0].slowed);
-    /* Both measuring points count the same bytes, but at different times because of the queue
-     * between them. */
+    /* The two measuring points count the same bytes, but at different times, because a queue lies
+     * between them. So allow a tolerance. */
     CU_ASSERT(span[0].before > before / 20 * 17 && span[0].before < before / 20 * 21);
     CU_ASSERT(span[0].lowest > lowest / 4 * 3 && span[0].lowest < lowest / 4 * 5);
     EXPECT_EQ(span[0].end, ROCE_CNP_RECOVERED);
@@ -372,7 +376,7 @@ static void check_slot(unsigned link, unsigned side)
         suite_fail(__FILE__, __LINE__, "link %u side %u: other bytes", link, side);
 }
 
-/* Runs 2 to 64 devices with WRITEs and READs over random links and a lossy switch, with
+/* Runs 2 to 64 devices that exchange WRITEs and READs over random links and a lossy switch, with
  * congestion management. Asserts that all data arrives and that every counter agrees with the
  * network (R249). */
 static void one_mesh(uint64_t seed)

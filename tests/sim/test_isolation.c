@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Isolation: errors and load on some QPs do not change the packets of another QP of the device
+ * Isolation: errors and load on some QPs do not change the packets of another QP of the same device
  * (R251).
  *
- * A QP of each service first works alone. Then it works while eight other QPs cause errors or load,
- * towards its own peer or another one. The test compares its packets one by one, with their times.
- * The network has unlimited bandwidth, so every difference results from the devices.
+ * First the observed QP, of each service, works alone. Then it works while eight other QPs cause
+ * errors or load, towards its own peer or another one. The packets of the observed QP must be equal
+ * in both runs, one by one, with their times. The network has unlimited bandwidth, so every
+ * difference results from the devices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ enum storm {
     QUIET,
     LOSS,       /* every second packet is lost */
     CORRUPTION, /* every packet to the receiver is corrupted */
-    COPIES,     /* three copies of each packet, at once and later */
+    COPIES,     /* each packet arrives as three copies, at once and later */
     RNR,        /* RNR NAKs without end, with the shortest RNR timer */
     BAD_KEY,    /* an access error at each responder */
     GIVE_UP,    /* no responses: retries, then an error at each requester */
@@ -55,8 +56,8 @@ struct heard {
 
 static struct fabric fabric;
 static struct quiet quiet;
-/* Packets of the observed QP, alone and during the load. One list for each direction, because the
- * order of packets that two devices send at one time is undefined. */
+/* Packets of the observed QP: `alone` without and `heard` with the load. There is one list for each
+ * direction, because the order of packets that two devices send at the same time is undefined. */
 static struct heard alone[2][HEARD], heard[2][HEARD];
 static unsigned alone_cnt[2], heard_cnt[2];
 
@@ -241,7 +242,7 @@ static void run(enum rnic_qp_type type, enum storm storm)
             quiet_send(type, s, i);
         }
         simnet_run(&fabric.net, 7000 * (i + 1));
-        fabric.net.now = 7000 * (i + 1); /* set the time, even if the network became idle earlier */
+        fabric.net.now = 7000 * (i + 1); /* the network may have become idle earlier */
     }
     simnet_run(&fabric.net, fabric.net.now + 40 * MS);
     for (unsigned s = 0; s < 2; s++) {
@@ -253,7 +254,7 @@ static void run(enum rnic_qp_type type, enum storm storm)
     CU_ASSERT(done >= 4 * MESSAGES - 8);
 }
 
-/* Asserts that the storm caused the expected counters and errors. */
+/* Asserts that the chosen kind of load really caused the expected counters and errors. */
 static void check_storm(enum storm storm)
 {
     struct rnic_counters c = fabric_counters(&fabric, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Messages of the maximum length, compared byte by byte, and the memory of an idle QP (R058, R081,
- * R202). A short file is mapped repeatedly, so that 2 GiB of addresses need a few MiB of memory.
+ * Messages of the maximum length arrive, compared byte by byte. An idle QP needs little memory
+ * (R058, R081, R202). A short file is mapped repeatedly, so that 2 GiB of addresses need only a few
+ * MiB of memory.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -33,7 +34,7 @@ struct side {
 static struct side side[2];
 static rnic_time now;
 
-/* Maps SPAN bytes of addresses to the same FILE_LEN bytes of memory. */
+/* Maps SPAN bytes of addresses; all show the same FILE_LEN bytes of memory, again and again. */
 static uint8_t *map_memory(void)
 {
     int fd = memfd_create("large", 0);
@@ -167,8 +168,8 @@ static struct rnic_counters counters(unsigned s)
     return c;
 }
 
-/* Messages of 2 GiB in each direction, at addresses beyond 4 GiB, are executed. One byte more is
- * refused (R058, R081, R202). */
+/* Messages of 2 GiB in each direction, at addresses beyond 4 GiB, must be executed. A message of
+ * one byte more must be refused (R058, R081, R202). */
 static void message_of_2_gib_completes_and_longer_is_refused(void)
 {
     const uint64_t far = (UINT64_C(1) << 32) + 4096 + 123;
@@ -197,8 +198,8 @@ static void message_of_2_gib_completes_and_longer_is_refused(void)
     end();
 }
 
-/* A WRITE and a READ across offset 4 GiB, and up to the last byte of the region, are executed. A
- * request for one byte more is refused (R083, R084). */
+/* A WRITE and a READ across offset 4 GiB, and up to the last byte of the region, must be executed.
+ * One byte more must be refused (R083, R084). */
 static void access_beyond_4_gib_completes_inside_the_region(void)
 {
     const uint64_t edge = (UINT64_C(1) << 32) - 5000;
@@ -229,8 +230,8 @@ static size_t resident(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* An idle QP with the queues of tests/bench needs at most 4 KiB, the limit of the design. The limit
- * excludes the memory of a sanitizer. */
+/* An idle QP with the queues of tests/bench must need at most 4 KiB, the limit of the design. The
+ * memory that a sanitizer adds does not count. */
 static void idle_qp_needs_at_most_4_kib(void)
 {
     const unsigned cnt = 20000;

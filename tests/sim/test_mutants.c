@@ -2,8 +2,8 @@
 /*
  * Runs the scenarios with devices that break one rule each (transport/faults.def). The scenarios
  * must detect each fault; the table `unseen` lists the exceptions with their reasons.
- * ROCEDRILL_RUNS=<n> is the number of seeds that a fault may survive; ROCEDRILL_FAULT=<name>
- * selects one fault.
+ * ROCEDRILL_RUNS=<n> is the number of seeds after which an undetected fault fails the test;
+ * ROCEDRILL_FAULT=<name> selects one fault.
  */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
@@ -23,7 +23,8 @@ static const char *const names[] = {
 #undef FAULT
 };
 
-/* Faults that no scenario can detect, with the reason and the suite that detects each. */
+/* Faults that no scenario can detect, with the reason and with the other suite that detects the
+ * fault. */
 static const struct {
     enum rnic_fault fault;
     const char *why;

@@ -15,7 +15,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static struct qp_pair pair; /* the functions of tests that do not use traffic.h share this pair */
+static struct qp_pair pair; /* used by the functions of this file that do not use traffic.h */
 
 /* ---- random traffic -------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ static void one_random_run(uint64_t seed)
     };
     struct simnet_path path = {.delay_ns = rng_below(&rng, 5000)};
 
-    /* The faults are so rare that a packet is never lost eight times in a row. */
+    /* Faults are so rare that no packet is lost eight times in a row. */
     if (rng_below(&rng, 4))
         path.loss_ppm = rng_below(&rng, 30000);
     if (rng_below(&rng, 2))
@@ -80,8 +80,9 @@ static void random_traffic_arrives_over_a_faulty_network(void)
 
 /* ---- a fault at each packet ------------------------------------------------------------------ */
 
-/* The network loses, duplicates early or late, delays or corrupts the n-th packet of each class
- * from either side. No fault may have an effect, except on counters (R249). */
+/* The network applies one fault to the n-th packet of each class from either side: it loses,
+ * corrupts or delays the packet, or duplicates it early or late. All requests must complete as
+ * without the fault; only counters may differ (R249). */
 static void fault_of_any_packet_class_has_no_effect(void)
 {
     static const struct {
@@ -134,7 +135,8 @@ static void fault_of_any_packet_class_has_no_effect(void)
     }
 }
 
-/* The queue of a slow wire overflows, which causes bursts of losses as in a switch. */
+/* The queue of a slow link overflows, which loses packets in bursts as a switch does. All requests
+ * must still complete. */
 static void losses_by_queue_overflow_are_recovered(void)
 {
     const struct traffic_limits limits = {
@@ -149,7 +151,8 @@ static void losses_by_queue_overflow_are_recovered(void)
     traffic_end();
 }
 
-/* The network is down for three timeouts. The requests are retried and complete (R152, R160). */
+/* The network is down for three timeouts. The requester must retry and complete all requests (R152,
+ * R160). */
 static void partition_of_three_timeouts_is_survived(void)
 {
     const struct traffic_limits limits = {
@@ -175,8 +178,8 @@ static void begin(unsigned qp_cnt)
     simnet_paths(&pair.net, &path);
 }
 
-/* A request without response is sent 1 + retry_cnt times (R154, R198, R189): the first retry after
- * T, each further one after 2T (R150). The largest retry_cnt, 7, means seven retries. */
+/* A request has no response. It must be sent 1 + retry_cnt times (R154, R198, R189), first after T,
+ * then after 2T each (R150), and then fail. Seven retries are the most. */
 static void request_without_response_fails_after_retry_cnt(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -203,8 +206,9 @@ static void request_without_response_fails_after_retry_cnt(void)
     }
 }
 
-/* A request without receive WQE is sent 1 + rnr_retry times, with the responder's RNR timer between
- * the transmissions (R157). An rnr_retry of 7 means retries until there is a WQE. */
+/* A request finds no receive WQE. It must be sent 1 + rnr_retry times, with the responder's RNR
+ * timer between the transmissions (R157), and then fail. If rnr_retry is 7, it is retried until
+ * there is a WQE. */
 static void request_without_recv_wqe_fails_after_rnr_retry(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -225,16 +229,17 @@ static void request_without_recv_wqe_fails_after_rnr_retry(void)
             qp_pair_expect_wc(pair.side[0].send_cq[0], 1, RNIC_WC_RNR_RETRY_EXC_ERR);
             EXPECT_EQ(simnet_count(&pair.net, 1, SIMNET_BIT(NAK_RNR), SIMNET_SENT), 1 + cnt);
             EXPECT_EQ(pair.net.now, 2000 + cnt * (2000 + roce_rnr_ns(8)));
-            EXPECT_EQ(qp_pair_counters(&pair, 0).local_ack_timeout_err, 0); /* no ACK timeout during
-                                                                             * RNR waits (R158) */
+            EXPECT_EQ(qp_pair_counters(&pair, 0).local_ack_timeout_err, 0); /* no ACK timeout counts
+                                                                             * during RNR waits
+                                                                             * (R158) */
         }
         qp_pair_check_tally(&pair);
         qp_pair_free(&pair);
     }
 }
 
-/* A refused request completes with the status of the refusal. Both ends are then in the error
- * state, and all other requests are flushed (R082, R083, R090, R146). */
+/* The responder refuses a request. The request completes with the status of the refusal. Both ends
+ * are then in the error state, and all other requests are flushed (R082, R083, R090, R146). */
 static void refused_request_completes_with_its_error_status(void)
 {
     static const struct {
@@ -264,8 +269,9 @@ static void refused_request_completes_with_its_error_status(void)
         qp_pair_connect(&pair);
         EXPECT_EQ(rnic_post_recv(pair.side[1].qp[0], &rwr), RNIC_OK);
         EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 300, 0), RNIC_OK);
-        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* a failed unsignaled request
-                                                                      * has a completion too */
+        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* unsignaled: it must have a
+                                                                      * completion, because it
+                                                                      * fails */
         EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_WRITE, 0, 300, 4096), RNIC_OK);
         EXPECT_EQ(qp_pair_send(&pair, 1, 0, 4, RNIC_WR_WRITE, 0, 0, 0), RNIC_OK);
         CU_ASSERT(qp_pair_run(&pair, SECOND));
@@ -282,8 +288,9 @@ static void refused_request_completes_with_its_error_status(void)
     }
 }
 
-/* A QP whose own request has failed sends no more responses, not even the rest of a READ (R189).
- * The other end gives up after its own retries (R154). */
+/* A QP's own request is refused while the QP sends READ responses. It must send no more responses,
+ * not even the rest of that READ (R189). The READ of the other end, which refused the request, is
+ * flushed. */
 static void failed_qp_sends_no_more_responses(void)
 {
     const struct simnet_path path = {.delay_ns = 1000, .bps = UINT64_C(10000000000)};
@@ -306,8 +313,8 @@ static void failed_qp_sends_no_more_responses(void)
     qp_pair_free(&pair);
 }
 
-/* In SQD the QP completes the current message and raises one event. After the return to RTS it
- * continues with the next message (R191). */
+/* A QP enters SQD. It must complete the current message and raise one event. After the return to
+ * RTS it must continue with the next message (R191). */
 static void sqd_completes_the_message_and_rts_continues(void)
 {
     struct rnic_qp_attr attr = {.state = RNIC_QPS_SQD};
@@ -317,7 +324,7 @@ static void sqd_completes_the_message_and_rts_continues(void)
     qp_pair_connect(&pair);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 2, RNIC_WR_WRITE, 0, 5000, 0), RNIC_OK);
-    qp_pair_run(&pair, 10); /* both WRITEs are sent, and neither is acknowledged */
+    qp_pair_run(&pair, 10); /* both WRITEs are sent, and no ACK has arrived yet */
     EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &attr, pair.net.now), RNIC_OK);
     EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_READ, 0, 5000, 0), RNIC_OK);
     CU_ASSERT(!rnic_event_get(pair.side[0].rnic, &event));
@@ -340,7 +347,7 @@ static void sqd_completes_the_message_and_rts_continues(void)
     qp_pair_free(&pair);
 }
 
-/* After RESET, a QP connects again with other PSNs and has no state of the old connection
+/* After RESET, a QP connects again with other PSNs. No state of the old connection may remain
  * (R190). */
 static void qp_connects_again_after_reset(void)
 {
@@ -365,8 +372,8 @@ static void qp_connects_again_after_reset(void)
     qp_pair_free(&pair);
 }
 
-/* Messages of 1 MiB, the length of the region, in both directions at each path MTU. test_large.c
- * tests 2 GiB. */
+/* Messages of 1 MiB, the length of the region, must arrive in both directions at each path MTU.
+ * test_large.c tests 2 GiB. */
 static void messages_of_1_mib_arrive_at_each_mtu(void)
 {
     for (uint32_t mtu = 256; mtu <= 4096; mtu *= 2) {
@@ -392,7 +399,7 @@ static void messages_of_1_mib_arrive_at_each_mtu(void)
 
 /* ---- neighbours ------------------------------------------------------------------------------ */
 
-/* Digest of all packets of one QP, in order and with their times. */
+/* Digest of all packets of one QP, in order and with their times, to compare two runs. */
 static struct {
     uint32_t crc;
     unsigned cnt;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * The requester oracle counts packets whose cause is certain, and leaves other counts open. These
- * tests show that the equality check of test_scenario.c compares certain counts (R137, R139, R144,
- * R149, R152, R156, R161).
+ * The requester oracle predicts the counters of a requester from its packets. If the cause of an
+ * event is not certain, the oracle leaves the count open, as a range. These tests show that counts
+ * with a certain cause are exact, so that the comparison in test_scenario.c can find errors (R137,
+ * R139, R144, R149, R152, R156, R161).
  */
 #include "support/pktgen.h"
 #include "support/suite.h"
@@ -74,14 +75,14 @@ static void counters_equal_the_known_causes(void)
     for (uint32_t i = 0; i < 2; i++)
         writes(i, now);
     acks(1, NAK_SEQ, now += 10, false); /* the sequence NAK acknowledges request 0 */
-    acks(1, NAK_SEQ, now += 10, false); /* duplicate NAK, not counted (R161) */
+    acks(1, NAK_SEQ, now += 10, false); /* a duplicate NAK is not counted (R161) */
     expect(ORACLE_packet_seq_err, 1, 1);
     writes(1, now);
     acks(1, NAK_SEQ, now += 10, false);
     expect(ORACLE_packet_seq_err, 1, 1);
     acks(0, ACK, now += 10, false);
     expect(ORACLE_duplicate_response, 1, 1);
-    writes(1, now += T); /* retransmission after a timeout: R149 */
+    writes(1, now += T); /* a retransmission after a timeout (R149) */
     expect(ORACLE_local_ack_timeout_err, 1, 1);
     acks(1, RNR, now += 10, false);
     acks(1, RNR, now += 10, false);
@@ -100,8 +101,8 @@ static void counters_equal_the_known_causes(void)
     expect(ORACLE_packet_seq_err, 1, 1);
 }
 
-/* The NAK arrives at time T, so the timer may have fired first. Later packets do not show whether
- * the requester counts a NAK or a timeout. */
+/* The NAK arrives at time T, so the timer may have fired just before. Later packets do not show
+ * which of the two the requester counts. So the oracle must leave the counts open. */
 static void nak_at_the_timeout_leaves_the_cause_open(void)
 {
     begin();
@@ -115,7 +116,8 @@ static void nak_at_the_timeout_leaves_the_cause_open(void)
     expect(ORACLE_local_ack_timeout_err, 0, 1);
 }
 
-/* Before time T, or while the link was free, the timer cannot have fired before the NAK. */
+/* The NAK arrives before time T, or the link was free at time T. So the timer cannot have fired
+ * before the NAK, and the count must be exact. */
 static void nak_before_the_timeout_excludes_the_timer(void)
 {
     begin();

@@ -16,8 +16,8 @@
 #include "support/suite.h"
 
 /* Number of seeds that tests/run uses, and number of packets of each class that get a fault.
- * Covering the last empty cells of scenario_seen.c may need up to RUNS_MOST seeds. With sanitizers,
- * the test runs only the first seeds, to find memory errors. */
+ * RUNS_MOST seeds may be needed to cover the last empty cells of scenario_seen.c. With sanitizers,
+ * the test runs only the first seeds, which is enough to find memory errors. */
 #ifdef ROCEDRILL_SANITIZED
 #define RUNS      75u
 #define RUNS_MOST 75u
@@ -50,8 +50,7 @@ static void check_coverage(void)
     for (unsigned i = 0; i < SIMNET_OTHER; i++)
         CU_ASSERT(scenario_seen.classes[i] > 0);
     CU_ASSERT(scenario_seen.devs_max > 32);
-    /* Each requester counter equalled the oracle's count at least once, because the packets
-     * determined the count. */
+    /* The packets determined every counter of every requester, so each was compared exactly. */
     for (unsigned i = 0; i < ORACLE_COUNT_CNT; i++)
         EXPECT_EQ(scenario_seen.hidden[i], 0);
 }
@@ -83,9 +82,9 @@ static void random_scenarios_match_the_model(void)
         check_coverage();
 }
 
-/* The n-th packet of each class, from any device, is lost, duplicated, delayed, corrupted, marked,
- * dropped by a full queue or lost in an outage. Meanwhile the devices use all services and
- * operations of the scenario. */
+/* The n-th packet of each class, from any device, suffers one fault: lost, duplicated, delayed,
+ * corrupted, marked, dropped by a full queue, or lost in an outage. The results of the scenario,
+ * with all its services and operations, must still match the model. */
 static void scenarios_match_after_a_fault_of_any_packet_class(void)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The simulated network: each fault has its effect, the tally is correct, and a seed repeats a run
- * exactly. */
+/* The simulated network: each fault has its effect, the counts of faults are correct, and the same
+ * seed repeats a run exactly. */
 #include "support/simnet.h"
 
 #include <stdlib.h>
@@ -175,7 +175,8 @@ static void equal_seeds_repeat_a_run(void)
     }
 }
 
-/* Rules select packets by sender, QP, PSN, class and occurrence, as in Lumina. */
+/* Rules select packets by sender, QP, PSN, class and occurrence, as in Lumina, a test tool for RDMA
+ * NICs. */
 static void rules_select_single_packets(void)
 {
     struct simnet_rule *drop, *hold, *never, *corrupt;
@@ -210,19 +211,20 @@ static void rules_select_single_packets(void)
     EXPECT_EQ(never->seen, 0);
     EXPECT_EQ(corrupt->hits, 1);
     EXPECT_EQ(right.cnt, 9);
-    EXPECT_EQ(right.got[8].psn, 1); /* the delayed packet is the last */
+    EXPECT_EQ(right.got[8].psn, 1); /* the delayed packet arrives last */
     EXPECT_EQ(right.got[8].at, 5000);
     EXPECT_EQ(right.got[7].psn, 9);
     EXPECT_EQ(right.got[7].ecn, 3);
-    CU_ASSERT(right.got[7].good); /* packet arrives with a good ICRC, which does not cover the
-                                   * ECN mark (R024) */
+    CU_ASSERT(right.got[7].good); /* the ICRC is good, because it does not cover the ECN mark
+                                   * (R024) */
     CU_ASSERT(!right.got[6].good);
     CU_ASSERT(!right.got[5].good);
     EXPECT_EQ(left.cnt, 4); /* three ACKs, the third one duplicated */
     EXPECT_EQ(left.got[3].at, 10);
 }
 
-/* A queue is full for one packet, and a path is down from another packet on. */
+/* The queue is full for one packet, and a path is down from another packet on. The packets must be
+ * lost accordingly. */
 static void rules_fill_a_queue_and_cut_a_path(void)
 {
     struct simnet_rule *cut;
@@ -237,7 +239,8 @@ static void rules_fill_a_queue_and_cut_a_path(void)
     EXPECT_EQ(simnet_count(&net, 0, SIMNET_ANY, SIMNET_OVERFLOWED), 1);
     EXPECT_EQ(cut->hits, 1);
     EXPECT_EQ(right.cnt + 1 + simnet_count(&net, 0, SIMNET_ANY, SIMNET_PARTED), 10);
-    EXPECT_EQ(right.cnt, 3);                /* packets 0, 1 and 3, which all leave at time 0 */
+    EXPECT_EQ(right.cnt, 3);                /* packets 0, 1 and 3; all leave at time 0, before the
+                                             * path is down */
     EXPECT_EQ(net.path[0][1].down_to, 100); /* time at which the path is up again */
 }
 
@@ -259,7 +262,7 @@ static void partition_and_timers(void)
     EXPECT_EQ(net.now, 7000);
 }
 
-/* A packet of 338 bytes needs 2704 ns at 1 Gbit/s. */
+/* The link has 1 Gbit/s, so a packet of 338 bytes needs 2704 ns. */
 static void bandwidth_and_queue(void)
 {
     struct simnet_path path = {.bps = 1000000000};

@@ -3,9 +3,9 @@
  * UC between two devices over a network that loses, duplicates, reorders and corrupts packets:
  * R042, R057, R065, R127-R129, R162-R167, R192, R249 of rnic/rules.md.
  *
- * A model of the responder, written from these rules alone, reads each good packet that arrives.
- * The model predicts whether the responder executes the packet, and whether the message of the
- * packet is delivered.
+ * A model of the responder, written from these rules alone, reads each undamaged packet that
+ * arrives. The model predicts whether the responder executes the packet, and whether the responder
+ * delivers the message of the packet.
  *
  * ROCEDRILL_SEED=<n> runs only that seed, ROCEDRILL_RUNS=<n> runs n seeds.
  */
@@ -31,7 +31,7 @@ static struct plan {
     uint32_t len;
     uint32_t off;  /* offset in the sender's memory */
     uint32_t roff; /* WRITE: offset in the receiver's memory */
-    uint32_t pos;  /* position of the first PSN */
+    uint32_t pos;  /* position of the message's first PSN, counted from the first PSN of the run */
     uint32_t cnt;
     uint32_t imm;
 } plan[WRS];
@@ -46,7 +46,7 @@ static struct {
     bool open;
     uint32_t epsn;
     unsigned wqes; /* number of WQEs posted and not used */
-    bool held;     /* a SEND, incomplete or current, uses one of the receive WQEs */
+    bool held;     /* a SEND, current or incomplete, occupies a receive WQE */
     uint64_t next_wqe;
     uint64_t posted_wqe;
     unsigned delivered;
@@ -54,7 +54,7 @@ static struct {
     unsigned dropped;
     unsigned gaps;
     unsigned hungry;
-    /* Packets that a capture at the receiver lacks, has late, or has twice. */
+    /* Packets that a capture at the receiver lacks, or has out of order or twice. */
     bool seen[WRS * (SLOT / 256 + 1)];
     uint32_t next;
     uint32_t missing;
@@ -77,8 +77,8 @@ static bool wants_wqe(const struct plan *p)
     return p->opcode != RNIC_WR_WRITE;
 }
 
-/* Posts receive WQEs. All use the same buffer, whose contents are compared before the next
- * message arrives. */
+/* Posts receive WQEs. All use the same buffer; its contents are compared before the next message
+ * arrives. */
 static void post_wqes(void)
 {
     while (run.wqes < WQES && rng_below(&rng, 8)) {
@@ -87,8 +87,8 @@ static void post_wqes(void)
     }
 }
 
-/* Returns the predicted result of a good packet (R065, R163-R166): 0 dropped, 1 executed, 2
- * executed with the end of its message. */
+/* Returns the predicted result of an undamaged packet (R065, R163-R166). 0: dropped; 1: executed;
+ * 2: executed, and the packet ends its message. */
 static int model(const struct roce_pkt *pkt, const struct plan *p)
 {
     bool in_order = pkt->bth.psn == run.epsn;
@@ -165,8 +165,8 @@ static void compare(void *user, const struct roce_conn_summary *conn)
         again += side->retx[c].packets;
     EXPECT_EQ(again, 0); /* UC never retransmits */
     EXPECT_EQ(side->missing_psns, *received ? run.missing : 0);
-    /* A copy may count as out of order if it arrives more than 63 packets later and packets before
-     * it are missing. */
+    /* A copy may count as out of order if more than 63 packets arrived before it and some are
+     * missing. */
     EXPECT_EQ(side->out_of_order + side->copies, *received ? run.late + run.again : 0);
     CU_ASSERT(side->copies <= (*received ? run.again : 0));
 }
@@ -195,7 +195,7 @@ static void arrives(void *ctx, const uint8_t *frame, size_t len, uint64_t now)
     post_wqes();
 }
 
-/* Checks each sent packet: each PSN is sent once, in order (R042, R057, R127-R129). */
+/* Checks each sent packet: each PSN must be sent once, in order (R042, R057, R127-R129). */
 static void observe(void *ctx, const struct simnet_event *event)
 {
     const struct roce_pkt *pkt = event->pkt;
@@ -339,9 +339,9 @@ static void random_traffic_matches_the_model(void)
     CU_ASSERT(only || delivered > 10 * runs);
 }
 
-/* A SEND with an unreadable buffer fails, later requests are flushed, and the QP enters SQE
- * (R192). In SQE the QP still receives. After the return to RTS it sends again, without a gap in
- * the PSNs. */
+/* A SEND has a buffer that cannot be read. It must fail, later requests must be flushed, and the QP
+ * must enter SQE (R192). In SQE the QP still receives. After the return to RTS, it sends again,
+ * without a gap in the PSNs. */
 static void unreadable_buffer_moves_the_qp_to_sqe(void)
 {
     const struct qp_pair_opts opts = {.type = RNIC_QPT_UC};
@@ -379,7 +379,8 @@ static void unreadable_buffer_moves_the_qp_to_sqe(void)
     qp_pair_free(&pair);
 }
 
-/* Operations that UC does not support are refused when posted; LOCAL_INV is accepted (R162). */
+/* Operations that UC does not support must be refused when posted; LOCAL_INV must be accepted
+ * (R162). */
 static void operations_that_uc_lacks_are_refused(void)
 {
     static const enum rnic_wr_opcode none[] = {RNIC_WR_READ, RNIC_WR_CMP_SWAP, RNIC_WR_FETCH_ADD,

@@ -5,8 +5,8 @@
  *
  * A model of all receive queues reads the frames that the network delivers. The completions of a
  * device must equal those of the model: each receive completes once, in order, with the right
- * bytes. Every counter of dropped datagrams must equal the model's. The test compares sent packets
- * with the posted requests, and rnic/flow must find no error in them.
+ * bytes. Each counter of dropped datagrams must also equal that of the model. The test compares
+ * sent packets with the posted requests, and rnic/flow must find no error in these packets.
  *
  * ROCEDRILL_SEED=<n> runs only that seed, ROCEDRILL_RUNS=<n> runs n seeds.
  */
@@ -55,12 +55,13 @@ struct side {
     bool joined[GROUPS];
     struct plan plan[SENDS];
     unsigned posted, sent, done;
-    /* Model of a receive queue: posted WQEs, and completions not polled yet, both in order. */
+    /* Model of a receive queue: WQEs that wait for a message, and completions that were not polled
+     * yet. Both are in order. */
     struct recv wait[DEPTH];
     unsigned wait_cnt;
     struct recv due[DEPTH];
     unsigned due_cnt;
-    unsigned slot_busy; /* one bit for each slot of the memory in use */
+    unsigned slot_busy; /* one bit for each receive buffer in use */
     uint64_t recv_posted;
 };
 
@@ -155,8 +156,8 @@ static void arrive(void *ctx, unsigned node, const uint8_t *frame, size_t len, u
             model_recv(node, &side[node][q], &pkt);
 }
 
-/* Compares a sent frame with the posted request, in order. Multicast frames must go to the
- * groups of the device. */
+/* Compares a sent frame with the next posted request. A multicast frame must go to the group that
+ * the request names. */
 static void observe(void *ctx, const struct simnet_event *event)
 {
     const struct roce_pkt *pkt = event->pkt;
@@ -249,7 +250,7 @@ static void post_send(unsigned d, unsigned q)
     wr.remote_qkey = rng_below(&rng, 8) ? QKEY : OTHER;
     p->qkey = wr.remote_qkey;
     if (rng_below(&rng, 4) == 0) {
-        wr.remote_qkey = 0x80000000u | OTHER; /* a Q_Key with bit 31 selects the QP's own Q_Key
+        wr.remote_qkey = 0x80000000u | OTHER; /* because bit 31 is set, the QP sends its own Q_Key
                                                * (R169) */
         p->qkey = s->qkey;
     }
@@ -272,7 +273,8 @@ static void post_send(unsigned d, unsigned q)
     sge[0] = (struct rnic_sge){p->off, cut, FABRIC_KEY};
     sge[1] = (struct rnic_sge){p->off + cut, p->len - cut, FABRIC_KEY};
     EXPECT_EQ(rnic_post_send(s->qp, &wr), RNIC_OK);
-    EXPECT_EQ(rnic_ah_del(ah), RNIC_OK); /* the posted request keeps a copy of the address handle */
+    EXPECT_EQ(rnic_ah_del(ah), RNIC_OK); /* the posted request keeps a copy of the address handle,
+                                          * so delete it now */
     s->posted++;
 }
 
@@ -407,8 +409,8 @@ static void check(void)
 static void one_run(uint64_t seed)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6, ROCE_ENCAP_V1};
-    const struct fabric_wire wire = {.delay_ns = 1000}; /* no switch: the random paths below
-                                                         * apply */
+    const struct fabric_wire wire = {.delay_ns = 1000}; /* devices are connected without a switch,
+                                                         * so the random paths below apply */
     const struct roce_flow_opts opts = {.on_finding = on_finding};
     struct simnet_path path = {.delay_ns = 1000};
     enum roce_encap encap;
@@ -453,7 +455,7 @@ static void one_run(uint64_t seed)
     for (unsigned i = 0; i < 100000; i++) {
         bool done = true;
 
-        tick(NULL, fabric.net.now); /* while the network is idle, the test posts no requests */
+        tick(NULL, fabric.net.now); /* while the network is idle, only this call posts requests */
         simnet_run(&fabric.net, SIMNET_NEVER);
         for (unsigned d = 0; d < fabric.dev_cnt; d++)
             for (unsigned q = 0; q < QPS; q++)
@@ -483,7 +485,7 @@ static void random_datagrams_match_the_model(void)
             return;
         }
     }
-    if (runs >= 60 && !only) /* all cases occurred */
+    if (runs >= 60 && !only) /* all cases must have occurred */
         CU_ASSERT(total.datagrams > 10000 && total.no_wqe && total.too_long && total.bad_qkey &&
                   total.multicast && total.no_group);
 }

@@ -3,10 +3,10 @@
  * Memory windows over a network that loses, duplicates, delays and reorders packets (R078, R208,
  * R210, R211).
  *
- * Side 1 binds a window over a random range. Then side 0 writes and flushes the range, and
- * invalidates the R_Key with SEND with Invalidate. Or side 0 reads the range and side 1 invalidates
- * the R_Key, as storage targets do. Then side 1 writes to the range at once. Delayed packets must
- * not change the range after that.
+ * Side 1 binds a window over a random range. In one case, side 0 writes and flushes the range, and
+ * invalidates the R_Key by SEND with Invalidate. In the other case, side 0 reads the range and side
+ * 1 invalidates the R_Key, as storage targets do. In both cases, side 1 then writes to the range at
+ * once. Delayed packets of side 0 must not change the range after that.
  */
 #include <string.h>
 #include "support/qp_pair.h"
@@ -16,7 +16,7 @@
 #define ROUNDS 60u
 #define RUNS   6u
 #define RANGE  20000u /* maximum length of a memory window, bytes */
-/* Offset of the data to send on side 0, of the receive buffers on side 1. */
+/* Start of the bytes to send on side 0, and of the receive buffers on side 1. */
 #define SRC  (QP_PAIR_MEM / 2)
 #define SOON (4000 * QP_PAIR_T)
 
@@ -48,7 +48,8 @@ static struct rnic_send_wr request(enum rnic_wr_opcode opcode, const struct rnic
                                  .rkey = rkey};
 }
 
-/* Writes random bytes to the window in pieces, the last 8 with ATOMIC WRITE. Updates the model. */
+/* Writes random bytes to the window in pieces, the last 8 bytes with ATOMIC WRITE. Updates the
+ * model of the memory. */
 static void fill(uint32_t off, uint32_t len, uint64_t va, uint32_t rkey)
 {
     uint32_t done = 0;
@@ -139,8 +140,9 @@ static void run(uint64_t seed)
     CU_ASSERT(qp_pair_run(&pair, SOON));
     EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);
     qp_pair_check_tally(&pair);
-    simnet_paths(&pair.net, &good); /* no losses, because a fatal NAK is sent only once */
-    wr = request(RNIC_WR_WRITE, &sge, 0, rnic_mw_rkey(mw)); /* R_Key of the last window, which is
+    simnet_paths(&pair.net, &good); /* no losses from here on, because a fatal NAK is sent only
+                                     * once */
+    wr = request(RNIC_WR_WRITE, &sge, 0, rnic_mw_rkey(mw)); /* the R_Key of the last window is
                                                              * invalid now */
     post(0, &wr, RNIC_WC_REM_ACCESS_ERR);
     EXPECT_EQ(memcmp(pair.side[1].mem, model, QP_PAIR_MEM), 0);

@@ -16,7 +16,7 @@
 #define FETCHED (QP_PAIR_MEM / 3) /* second third: results of READs and atomics */
 /* Last third: destination of the other side's SENDs and WRITEs. */
 #define WRITTEN (2 * FETCHED)
-#define WORDS   64u /* bytes at the start of each third for atomic words */
+#define WORDS   64u /* each third begins with this number of bytes for atomics */
 /* Number of PSNs of one direction whose packets are compared. */
 #define PSNS 16384u
 /* Virtual time in ns after which no request is still pending. */
@@ -34,12 +34,12 @@ struct plan {
     uint64_t orig;      /* CMP_SWAP: value before the operation */
 };
 
-/* One direction of a QP: its requests and their progress. */
+/* One direction of a QP: the requests of one side and their progress. */
 struct stream {
     struct plan plan[TRAFFIC_WRS];
     unsigned posted;
     unsigned done;     /* number of requests whose completion was checked */
-    unsigned recv_cnt; /* number of receive WQEs that the stream uses */
+    unsigned recv_cnt; /* number of receive WQEs that the requests of the stream use */
     unsigned recv_posted;
     unsigned recv_done;
     unsigned recv_plan[TRAFFIC_WRS]; /* index of the request that uses the n-th receive WQE */
@@ -119,8 +119,7 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
     if (rnic_wr_uses_rq(p->opcode))
         st->recv_plan[st->recv_cnt++] = i;
     switch (p->opcode) {
-    case RNIC_WR_CMP_SWAP: { /* a chain of values: each CMP_SWAP must find the value of the
-                              * previous one */
+    case RNIC_WR_CMP_SWAP: { /* each CMP_SWAP must find the value that the previous one stored */
         uint64_t next = rng_u64(&rng);
 
         p->roff = 8 * (qp + 1);
@@ -136,7 +135,7 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
         memcpy(&sum, theirs, 8);
         sum += p->imm;
         memcpy(theirs, &sum, 8);
-        break; /* the value found depends on the other QPs; check_adds() checks the sum */
+        break; /* the value found depends on the other QPs, so check_adds() checks only the sum */
     }
     case RNIC_WR_LOCAL_INV:
         p->len = 0;
@@ -296,8 +295,8 @@ static void go_to(unsigned side, unsigned qp, enum rnic_qp_state state)
     EXPECT_EQ(rnic_qp_modify(pair.side[side].qp[qp], &attr, pair.net.now), RNIC_OK);
 }
 
-/* Moves a QP from RTS to SQD, or from SQD to RTS. The second has the greater probability, so that
- * all QPs are rarely in SQD together. */
+/* Moves a QP from RTS to SQD, or from SQD to RTS. The return to RTS is more probable, so that all
+ * QPs are rarely in SQD at the same time. */
 static void drain_or_go_on(unsigned side, unsigned qp)
 {
     bool drains = state_of(side, qp) == RNIC_QPS_SQD;
@@ -350,8 +349,8 @@ static void observe(void *ctx, const struct simnet_event *event)
     (void)ctx;
     flow_oracle_sent(event);
     if (!roce_opcode_is_request(pkt->op)) {
-        EXPECT_EQ(pkt->bth.ackreq, 0); /* R043 */
-        EXPECT_EQ(pkt->bth.se, 0);     /* R041 */
+        EXPECT_EQ(pkt->bth.ackreq, 0); /* no response has AckReq (R043) */
+        EXPECT_EQ(pkt->bth.se, 0);     /* no response has the solicited bit (R041) */
         return;
     }
     if (pkt->op->kind == ROCE_KIND_READ)
@@ -366,7 +365,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     }
     if (at >= st->sent) {
         EXPECT_EQ(at, st->sent);
-        if (limits.drains && roce_opcode_starts(pkt->op)) /* no message begins in SQD (R191) */
+        if (limits.drains && roce_opcode_starts(pkt->op)) /* in SQD no message begins (R191) */
             EXPECT_EQ(state_of(side, qp), RNIC_QPS_RTS);
         st->sent = at + cnt;
         st->seen[at] = hash;
@@ -376,8 +375,8 @@ static void observe(void *ctx, const struct simnet_event *event)
     oracle_sent(&st->witness, pkt, event->now);
 }
 
-/* Passes a frame that arrived at a side to the oracles. A response belongs to the oracle of that
- * side's requester. */
+/* Passes a frame that arrived at a side to the two oracles. If the frame is a response, it concerns
+ * the requester of that side. */
 static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
 {
     unsigned side = to == pair.node[1];
@@ -397,7 +396,7 @@ struct qp_pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
 {
     limits = *lim;
     if (limits.max_len < 8)
-        limits.max_len = 8; /* length of an atomic */
+        limits.max_len = 8; /* bytes of an atomic */
     if (limits.qp_cnt * limits.wr_cnt * limits.max_len + WORDS > FETCHED)
         limits.max_len = (FETCHED - WORDS) / (limits.qp_cnt * limits.wr_cnt);
     rng = rng_of(seed ^ 0x7261666669630000u);
@@ -446,8 +445,8 @@ static bool all_done(void)
 
 void traffic_run(void)
 {
-    /* The network may become idle while a slow receiver has WQEs left to post or a QP is in SQD.
-     * The next tick continues. */
+    /* The network may be idle although a slow receiver still has WQEs to post, or a QP is in SQD.
+     * Run again: the next tick posts WQEs and returns QPs to RTS. */
     for (unsigned i = 0; i < 400 && (i == 0 || !all_done()); i++)
         qp_pair_run(&pair, LONG_TIME);
     limits.drains = false;
@@ -458,7 +457,7 @@ void traffic_run(void)
 }
 
 /* Checks that each FETCH_ADD of a stream found at least the sum of the stream's earlier operands,
- * which is below 2^32 (R122, R123). Then the found values become the expected memory. */
+ * which is below 2^32 (R122, R123). Then sets the expected memory to the values found. */
 static void check_adds(unsigned side, unsigned qp)
 {
     const struct plan *before = NULL;
@@ -494,13 +493,13 @@ static void check_stream(unsigned side, unsigned qp)
         messages += st->plan[i].opcode != RNIC_WR_LOCAL_INV;
     EXPECT_EQ(mine.state, RNIC_QPS_RTS);
     EXPECT_EQ(st->posted, limits.wr_cnt);
-    EXPECT_EQ(st->done, limits.wr_cnt); /* all requests are complete (R247) */
+    EXPECT_EQ(st->done, limits.wr_cnt); /* all requests have completed (R247) */
     EXPECT_EQ(st->recv_done, st->recv_cnt);
     EXPECT_EQ(mine.send_wr, 0);
     EXPECT_EQ(mine.una_psn, mine.sq_psn); /* received, sent and acknowledged PSNs are equal
                                            * (R248) */
     EXPECT_EQ(theirs.epsn, mine.sq_psn);
-    EXPECT_EQ(theirs.msn, messages); /* R102, R104 */
+    EXPECT_EQ(theirs.msn, messages); /* the MSN counts all messages (R102, R104) */
     EXPECT_EQ((st->sent + pair.side[side].attr[qp].sq_psn) & ROCE_PSN_MASK, mine.sq_psn);
 }
 
@@ -518,7 +517,7 @@ static void check_requesters(unsigned side, const struct rnic_counters *c)
         oracle_add(sum, &stream[side][q].witness);
     oracle_check(sum, counted, side);
     for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++)
-        EXPECT_EQ(sum[k].least, sum[k].most); /* the packets determine every count */
+        EXPECT_EQ(sum[k].least, sum[k].most); /* the packets must determine every count */
 }
 
 void traffic_check(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Traffic: a random valid load on two devices, in both directions of every QP. The check compares
- * each byte of both memories, each completion and each counter. The expected requester counters
- * come from an oracle that reads the packets (support/requester_oracle.h).
+ * each byte of both memories, each completion and each counter with the expected values. The
+ * expected counters of the requesters come from an oracle that reads the packets
+ * (support/requester_oracle.h).
  */
 #ifndef TEST_TRAFFIC_H
 #define TEST_TRAFFIC_H
@@ -25,8 +26,9 @@ struct traffic_limits {
 
 /*
  * traffic_begin() creates two devices and draws their load from the seed; `path` applies to both
- * directions. The caller may add rules before traffic_run(). traffic_check() asserts that all
- * results are correct; traffic_end() frees everything. Only one load can exist at a time.
+ * directions. Between traffic_begin() and traffic_run(), the caller may add rules to the simulated
+ * network. traffic_check() asserts that all results are correct; traffic_end() frees everything.
+ * Only one load can exist at a time.
  */
 struct qp_pair *traffic_begin(uint64_t seed, const struct traffic_limits *limits,
                               const struct simnet_path *path);

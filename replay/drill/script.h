@@ -293,7 +293,7 @@ struct script_event {
     unsigned line;
     unsigned column; /* column of the event, after its time */
     struct script_time time;
-    bool optional;               /* the DUT may omit the packet: the line begins with >? */
+    bool optional;               /* the DUT may omit the packet: its mark is >? */
     bool inconclusive;           /* an alternative that ends the drill as inconclusive */
     char known[SCRIPT_NAME_MAX]; /* id of the known deviation that this alternative describes; "":
                                   * none */

@@ -155,7 +155,8 @@ static bool seq_nak_after_rnr(const struct response_case *c)
     const struct inferred_setup *s = &c->dir->setup;
     int64_t rel = s->event[c->event].rel;
     uint32_t naks = 1;          /* sequence NAKs since the RNR NAK, the current one included */
-    uint32_t copy = EVENT_NONE; /* event of the first retransmission since the RNR NAK */
+    uint32_t copy = EVENT_NONE; /* index into setup.event of the first retransmission since the RNR
+                                 * NAK */
 
     if (!recorded_nak(c, ROCE_NAK_PSN_SEQ))
         return false;

@@ -27,8 +27,8 @@ struct request_cmp {
     struct expected_wc expect;
     size_t missing;     /* number of the missing responses already processed by `expect` */
     size_t completions; /* number of completions of our RNIC up to the current event */
-    uint32_t go_back;   /* event at which the recorded requester last went back to an earlier PSN,
-                         * or EVENT_NONE */
+    uint32_t go_back;   /* index into setup.event of the packet at which the recorded requester last
+                         * went back to an earlier PSN, or EVENT_NONE */
     size_t looked;      /* number of our requests that were already examined to set `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */

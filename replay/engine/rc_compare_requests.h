@@ -26,7 +26,7 @@ struct request_result {
     uint32_t compared;     /* number of recorded requests compared, including retransmissions */
     uint32_t diff_frames;  /* number of recorded frames with a difference */
     uint32_t known_frames; /* number of recorded requests with a known quirk of the peer */
-    uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
+    uint32_t first_diff;   /* index into setup.event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of frames whose difference may result from packets that were
                             * not captured */
     uint32_t not_compared; /* number of requests captured after our QP entered the error state,

@@ -41,14 +41,14 @@ struct response_result {
     uint32_t compared;
     uint32_t diff_frames;  /* number of recorded responses that differ, without known quirks */
     uint32_t known_frames; /* number of recorded responses that differ by a known quirk */
-    uint32_t first_diff;   /* event of the first difference, or EVENT_NONE */
+    uint32_t first_diff;   /* index into setup.event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of recorded responses whose difference may result from
                             * packets that were not captured */
     bool lacks;            /* missing packets may explain further differences of the direction */
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
-    uint32_t inconclusive_from;   /* event of the first inconclusive response; inconclusive_to is
-                                   * the event of the last one */
+    uint32_t inconclusive_from;   /* index into setup.event of the first inconclusive response;
+                                   * inconclusive_to is the event of the last one */
     uint32_t inconclusive_to;
     struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* numbers of inconclusive responses,
                                                               * for each reason */

@@ -37,11 +37,11 @@ struct response_cmp {
     int64_t recorded_acked; /* highest relative PSN that matching recorded responses acknowledge */
     uint32_t high_msn;      /* highest MSN of the recorded responses so far */
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
-    uint32_t request;       /* event of the latest request, or EVENT_NONE */
-    uint32_t duplicate;     /* event of the latest duplicate request, or EVENT_NONE */
-    uint32_t latest;        /* event of the request that the latest recorded response answers, or
-                             * EVENT_NONE */
-    int64_t latest_rel;     /* relative PSN of the latest recorded response */
+    uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */
+    uint32_t duplicate; /* index into setup.event of the latest duplicate request, or EVENT_NONE */
+    uint32_t latest;    /* index into setup.event of the request that the latest recorded
+                         * response answers, or EVENT_NONE */
+    int64_t latest_rel; /* relative PSN of the latest recorded response */
     uint64_t prev_response_time; /* capture time of the previous recorded response, ns; 0 if there
                                   * is none */
     const char *inconclusive;    /* reason why all differences of this direction are inconclusive,

@@ -18,7 +18,7 @@
 /* Request packet that our RNIC sent. */
 struct tx_request {
     int64_t rel;
-    uint32_t event; /* event after which our RNIC sent the request */
+    uint32_t event; /* index into setup.event of the packet after which our RNIC sent the request */
     uint32_t psn;
     uint32_t dest_qp;
     uint32_t payload_len;
@@ -54,7 +54,7 @@ int rc_requester_note_tx(struct requester_run *run, const struct roce_pkt *pkt, 
 
 /* Completion of a work request by our RNIC. */
 struct completion {
-    uint32_t event; /* event after which the completion was polled */
+    uint32_t event; /* index into setup.event of the packet after which the completion was polled */
     uint32_t wr;    /* index into wrs.wr */
     enum rnic_wc_status status;
 };
@@ -81,11 +81,11 @@ enum retransmit_kind {
 
 /* A READ response or Atomic ACK that the capture lacks, see rc_missing_responses.h. */
 struct missing_response {
-    uint32_t before; /* event of the next captured response; the requester received the missing
-                      * response before it */
+    uint32_t before; /* index into setup.event of the next captured response; the requester received
+                      * the missing response before it */
     int64_t rel;     /* relative PSN of the missing response */
-    uint32_t like;   /* event of an earlier response with this PSN, whose data is used; 0 if there
-                      * is none */
+    uint32_t like;   /* index into setup.event of an earlier response with this PSN, whose data is
+                      * used; 0 if there is none */
 };
 
 struct requester_run {
@@ -109,7 +109,8 @@ struct requester_run {
                               * recorded requester received; EVENT_NONE if there is none. Such a
                               * response is RESP_UNSOLICITED, or RESP_LOST although it arrived
                               * late. */
-    uint32_t error_event;    /* event at which our QP entered the error state, or EVENT_NONE */
+    uint32_t error_event;    /* index into setup.event of the packet at which our QP entered the
+                              * error state, or EVENT_NONE */
     uint32_t wrong_data;     /* number of work requests whose READ or atomic result differs from the
                               * responses */
     uint32_t wrong_wr;       /* index of the first work request with a wrong result, if wrong_data >

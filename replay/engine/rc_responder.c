@@ -18,9 +18,10 @@
 struct scheduled_packet {
     uint32_t pkt; /* trace packet at whose capture time the request is replayed */
     uint32_t dir;
-    uint32_t event;    /* event whose frame is injected */
-    uint32_t at_event; /* event at which the request is replayed. It differs from `event` only if
-                        * the request was executed before its capture (struct executed_unseen) */
+    uint32_t event;    /* index into setup.event of the packet whose frame is injected */
+    uint32_t at_event; /* index into setup.event of the packet at which the request is replayed. It
+                        * differs from `event` only if the request was executed before its capture
+                        * (struct executed_unseen) */
     size_t order;      /* position among the packets with equal `pkt` of one direction */
     size_t next;       /* index of the next waiting packet of the direction, or NOT_HELD */
 };

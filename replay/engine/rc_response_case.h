@@ -17,9 +17,9 @@
  * our responder at that event. */
 struct response_case {
     const struct rc_direction *dir;
-    uint32_t event;                    /* event of the differing recorded response */
-    const struct tx_response *ours;    /* response of our RNIC that was compared with the recorded
-                                        * one, or NULL */
+    uint32_t event;                 /* index into setup.event of the differing recorded response */
+    const struct tx_response *ours; /* response of our RNIC that was compared with the recorded
+                                     * one, or NULL */
     const struct pkt_event *duplicate; /* latest duplicate request before the event, or NULL */
     int64_t epsn;                      /* relative PSN that our RNIC expects at the event */
     uint32_t msn;                      /* MSN of our RNIC at the event */

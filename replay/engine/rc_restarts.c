@@ -84,7 +84,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
 {
     const struct work_requests *w = &a->wrs;
     const struct inferred_setup *s = w->setup;
-    uint32_t last = EVENT_NONE; /* event of the latest request */
+    uint32_t last = EVENT_NONE; /* index into setup.event of the latest request */
     int64_t next = s->first;    /* PSN after the latest request */
     bool answered = false;      /* a response was captured after the latest request */
 

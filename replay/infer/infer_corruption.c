@@ -22,10 +22,11 @@ static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct
 void infer_corruption(struct inferred_setup *s)
 {
     int64_t high = INT64_MIN, rnr = INT64_MIN;
-    int64_t last = -1; /* event of the latest sign of loss: a retransmission or a sequence NAK */
+    int64_t last = -1; /* index into setup.event of the latest sign of loss: a retransmission or a
+                        * sequence NAK */
     struct roce_reth read = {0};
-    uint32_t newest = 0; /* event of the latest new request. If no new request follows a damaged
-                          * response, the requester may have failed */
+    uint32_t newest = 0; /* index into setup.event of the latest new request. If no new request
+                          * follows a damaged response, the requester may have failed */
     bool tail;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {

@@ -117,7 +117,8 @@ static bool find_rnr(struct inferred_setup *s)
 {
     uint32_t codes[32] = {0};
     struct keymap refused;
-    uint32_t spared = EVENT_NONE; /* event of a copy that the RNR NAK after it does not refuse */
+    uint32_t spared = EVENT_NONE; /* index into setup.event of a copy that the RNR NAK after it does
+                                   * not refuse */
     bool ok = true;
 
     keymap_init(&refused, sizeof(int64_t));
@@ -203,9 +204,10 @@ static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64
  * or to 0 if unknown. Uses only requests with one captured copy. Returns false if out of memory. */
 static bool find_quickest(struct inferred_setup *s)
 {
-    uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* for each request packet: event
-                                                                * of its only copy so far,
-                                                                * EVENT_NONE or SENT_TWICE */
+    uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* for each request packet: index
+                                                                * into setup.event of its only copy
+                                                                * so far, EVENT_NONE or
+                                                                * SENT_TWICE */
     uint64_t best[2] = {UINT64_MAX, UINT64_MAX};               /* shortest time of responses with
                                                                 * data, and of ACKs; ns */
 
@@ -371,13 +373,15 @@ static bool is_refused_next(const struct inferred_setup *s, uint32_t nak)
 static bool find_lost(struct inferred_setup *s)
 {
     uint32_t *executed =
-        malloc((s->req_cnt + 1) * sizeof(*executed)); /* for each request packet: event of the
-                                                       * copy that was executed */
+        malloc((s->req_cnt + 1) * sizeof(*executed)); /* for each request packet: index into
+                                                       * setup.event of the copy that was
+                                                       * executed */
     uint64_t effort = 0;
-    uint32_t waiting = EVENT_NONE; /* event of a copy of request `next` that found no receive WQE,
-                                    * as an RNR NAK shows; EVENT_NONE if there is none */
-    uint32_t before = EVENT_NONE;  /* event of an earlier copy than `waiting` that also found no
-                                    * receive WQE, or EVENT_NONE */
+    uint32_t waiting = EVENT_NONE; /* index into setup.event of a copy of request `next` that found
+                                    * no receive WQE, as an RNR NAK shows; EVENT_NONE if there is
+                                    * none */
+    uint32_t before = EVENT_NONE;  /* index into setup.event of an earlier copy than `waiting` that
+                                    * also found no receive WQE, or EVENT_NONE */
     size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */

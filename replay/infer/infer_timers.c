@@ -38,7 +38,7 @@ struct walk {
     uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */
     uint64_t start;            /* start of the ACK timer, ns, if responses restart the timer */
     uint64_t sent;             /* start of the ACK timer, ns, if only requests restart the timer */
-    uint32_t request;          /* event of the latest request, or EVENT_NONE */
+    uint32_t request;          /* index into setup.event of the latest request, or EVENT_NONE */
     uint64_t before;           /* time of the previous event, ns */
     bool naked;                /* a NAK or RNR NAK was captured since the latest request */
     bool rnr;                  /* an RNR NAK was captured since the latest request */

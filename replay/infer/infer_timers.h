@@ -27,7 +27,8 @@ struct inferred_timers {
                        * whose start is certain */
     uint32_t retries; /* largest number of consecutive retries that no RNR NAK caused: lower
                        * bound of the retry count */
-    uint32_t beyond;  /* event of the first retry beyond the largest retry count, or EVENT_NONE */
+    uint32_t beyond;  /* index into setup.event of the first retry beyond the largest retry count,
+                       * or EVENT_NONE */
     bool endless;     /* without progress, the requester went back to an earlier PSN more often, for
                        * any reason, than the largest retry count allows */
     bool exhausted;   /* the requester gave up after `retries` retries, so `retries` is its retry

@@ -11,8 +11,9 @@
 struct work_request {
     int64_t rel;        /* relative PSN of the first packet (packet_log.h) */
     uint32_t cnt;       /* number of PSNs */
-    uint32_t event;     /* event of the first undamaged copy of the first packet */
-    uint32_t posted_by; /* event before which the requester posted the work request */
+    uint32_t event;     /* index into setup.event of the first undamaged copy of the first packet */
+    uint32_t posted_by; /* index into setup.event of the packet before which the requester posted
+                         * the work request */
     uint32_t part;      /* index into work_requests.part of the first packet's event; the message
                          * has `part_cnt` events */
     uint32_t part_cnt;

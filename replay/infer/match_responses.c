@@ -10,11 +10,13 @@
 
 /* Tables that link responses to requests. */
 struct links {
-    uint32_t *latest; /* for each request packet: event of the latest copy of the request */
-    uint32_t *before; /* for each request event: event of the previous copy of the request */
-    uint32_t *last;   /* for each request event: event of the last response to it */
-    uint32_t *claim;  /* for each element of `claims`: event of the response that belongs to that
-                       * packet */
+    uint32_t *latest; /* for each request packet: index into setup.event of the latest copy of the
+                       * request */
+    uint32_t *before; /* for each request event: index into setup.event of the previous copy of the
+                       * request */
+    uint32_t *last;  /* for each request event: index into setup.event of the last response to it */
+    uint32_t *claim; /* for each element of `claims`: index into setup.event of the response that
+                      * belongs to that packet */
     size_t claim_cap;
     struct keymap claims; /* keys: struct claim */
 };

@@ -31,9 +31,10 @@ struct pkt_event {
     bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the
                         * accessed range */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */
-    uint32_t next_response; /* READ request: event of its first recorded response; READ response:
-                             * event of the next response to the same request; EVENT_NONE: none */
-    uint32_t request;       /* READ response: event of its request, or EVENT_NONE */
+    uint32_t next_response; /* READ request: index into setup.event of its first recorded response;
+                             * READ response: index into setup.event of the next response to the
+                             * same request; EVENT_NONE: none */
+    uint32_t request; /* READ response: index into setup.event of its request, or EVENT_NONE */
     int64_t rel;
 };
 
@@ -41,8 +42,8 @@ struct pkt_event {
  * responder executed was not captured. The session plays a later copy of the request just before
  * the response that proves the execution. */
 struct executed_unseen {
-    uint32_t event;    /* event of the later copy of the request */
-    uint32_t response; /* event of the response that proves the execution */
+    uint32_t event;    /* index into setup.event of the later copy of the request */
+    uint32_t response; /* index into setup.event of the response that proves the execution */
 };
 
 /* One request packet that the responder executes. The array of them is in PSN order, without gaps.
@@ -50,14 +51,15 @@ struct executed_unseen {
 struct request_pkt {
     int64_t rel;
     uint32_t cnt;            /* number of PSNs */
-    uint32_t event;          /* event of the first undamaged copy */
+    uint32_t event;          /* index into setup.event of the first undamaged copy */
     uint32_t msgs_done;      /* number of messages completed when this packet is executed */
     uint32_t msg_first;      /* index of the request packet that begins the message */
     uint32_t off;            /* payload bytes of the message in earlier packets */
     uint32_t len;            /* payload bytes; READ: bytes requested */
     uint32_t rkey;           /* R_Key of a WRITE, READ or atomic */
     uint64_t va;             /* remote address of this packet's bytes */
-    uint32_t first_response; /* atomic: event of the first recorded response, or EVENT_NONE */
+    uint32_t first_response; /* atomic: index into setup.event of the first recorded response, or
+                              * EVENT_NONE */
     bool rewritten; /* a retransmission has another payload, because the requester's program
                      * changed its buffer */
     bool invalid;   /* malformed or out of sequence: answered with NAK 0x61 */
@@ -106,7 +108,8 @@ struct inferred_setup {
                                             * allow */
     bool lossy;               /* a request was retransmitted for a reason other than an RNR NAK */
     uint64_t min_response_ns; /* shortest time from a request to its response, ns; 0 if unknown */
-    uint32_t fatal_nak;       /* event of the NAK that ended the connection, or EVENT_NONE */
+    uint32_t fatal_nak;       /* index into setup.event of the NAK that ended the connection, or
+                               * EVENT_NONE */
 
     /* Figures of the direction for the report. */
     uint32_t requests;

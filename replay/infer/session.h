@@ -20,7 +20,7 @@
 
 /* Response that our RNIC sent. */
 struct tx_response {
-    uint32_t event; /* event of the request that our RNIC answered */
+    uint32_t event; /* index into setup.event of the request that our RNIC answered */
     uint64_t time;
     int64_t rel;
     uint32_t psn;
@@ -62,7 +62,8 @@ struct rc_direction {
     struct epsn_advance *advance;
     size_t advance_cnt;
     size_t advance_cap;
-    uint32_t error_event; /* event at which our QP entered the error state, or EVENT_NONE */
+    uint32_t error_event; /* index into setup.event of the packet at which our QP entered the error
+                           * state, or EVENT_NONE */
     uint32_t recv_posted; /* number of receive WQEs posted */
 };
 

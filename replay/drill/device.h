@@ -22,7 +22,7 @@
 #include "wire/opcode.h"
 #include "wire/pkt.h"
 
-/* Time of the start of a drill, ns. */
+/* Time at which each drill starts, ns. */
 #define DRILL_TIME_BASE UINT64_C(1000000000)
 
 /* IP and MAC addresses of the DUT and of the drill's own end, which is the DUT's peer. */
@@ -59,10 +59,10 @@ uint32_t drill_dut_psn(const struct script_object *qp);
 uint32_t drill_own_psn(const struct script_object *qp);
 
 struct drill_comp {
-    int object; /* index of the QP */
+    int object; /* index of the QP in the script */
     bool recv;
     uint64_t id;
-    unsigned status; /* enum rnic_wc_status */
+    unsigned status; /* status of the completion, enum rnic_wc_status */
     uint32_t len;
     bool has_imm, has_invalidated, solicited;
     uint32_t imm, invalidated;

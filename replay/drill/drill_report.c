@@ -41,7 +41,7 @@ const char *drill_case_verdict(const struct drill_case *c)
     return c->unusable ? "unusable" : drill_verdict_name(c->result.verdict);
 }
 
-/* Writes the problem of a case as one line: "LINE: PROBLEM (RULE)". */
+/* Writes one line, "LINE: PROBLEM (RULE)", that describes why a case did not pass. */
 static void case_problem(const struct drill_case *c, char *buf, size_t cap)
 {
     struct strbuf t = strbuf_of(buf, cap);
@@ -375,7 +375,7 @@ static void print_junit_case(FILE *out, const struct drill_case *c)
     fputs("    </testcase>\n", out);
 }
 
-/* Prints the cases that were not played as errors. */
+/* Prints each case that was not played, as an error. */
 static void print_junit_left(FILE *out, const struct drill_suite *suite)
 {
     fprintf(out, "  <testsuite name=\"not run\" tests=\"%zu\" failures=\"0\" errors=\"%zu\">\n",
@@ -483,7 +483,7 @@ static json_t *case_json(const struct drill_case *c)
     return json;
 }
 
-/* Returns why the run stopped, and the cases that were not played. */
+/* Returns the reason why the run stopped, and a list of the cases that were not played. */
 static json_t *stopped_json(const struct drill_suite *suite)
 {
     json_t *list = json_array();
@@ -531,7 +531,7 @@ json_t *drill_json(const struct drill_suite *suite, const char *device)
     return json;
 }
 
-/* Returns what `print` writes for a case, as a JSON string. */
+/* Returns, as a JSON string, the text that `print` writes for a case. */
 static json_t *printed(const struct drill_case *c,
                        void print(FILE *out, const struct drill_case *c))
 {

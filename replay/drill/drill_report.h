@@ -13,8 +13,8 @@
  * counts as a failure. */
 int drill_case_status(const struct drill_case *c, bool strict);
 
-/* Returns the exit status: 0 if no case fails, 1 if one fails, 2 if a drill cannot be parsed. With
- * `strict`, a case that is known or inconclusive fails too. */
+/* Returns the exit status: 2 if a drill cannot be parsed, else 1 if a case fails, else 0. With
+ * `strict`, a known deviation or an inconclusive case also counts as a failure. */
 int drill_suite_status(const struct drill_suite *suite, bool strict);
 
 /* Returns the verdict as text; "unusable" for a drill that cannot be parsed. */

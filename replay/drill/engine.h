@@ -41,7 +41,8 @@ struct drill_log_row {
     uint8_t *bytes;
     size_t len;
     char *text;
-    unsigned line; /* line of the script that expected this row or differs from it; 0: none */
+    unsigned line; /* line of the script that expects this row, or from which this row differs; 0:
+                    * none */
     enum drill_mark mark;
     int qp;        /* index of the QP of a frame from the DUT */
     bool consumed; /* a line of the script expected this frame */

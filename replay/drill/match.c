@@ -98,7 +98,7 @@ uint64_t match_least_delay(const struct drill_engine *e, const struct script_eve
     return low > slack ? low - slack : 0;
 }
 
-/* Adds the line from which a time counts. */
+/* Appends words for the event from which a time counts, such as "line 7". */
 static void add_line(struct strbuf *t, unsigned line)
 {
     if (line)

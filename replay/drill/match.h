@@ -12,7 +12,8 @@
 #define DRILL_QUEUE_MAX 1024u
 #define DRILL_CHECK_MAX 65536u /* number of bytes of memory that are compared at a time */
 
-/* Outcome of the comparison of one alternative. */
+/* Outcome of the comparison of one alternative: it can still be met, it is met, or it cannot be met
+ * any more. */
 enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 
 /* Completion that no line has expected yet, and the time at which the device reported it, ns. */
@@ -39,13 +40,14 @@ struct drill_engine {
     uint64_t now;
     uint64_t base;   /* time of the previous event; the times of a line are relative to it, ns */
     uint64_t anchor; /* time from which lower bounds of time windows count, ns */
-    unsigned base_line, anchor_line; /* lines of the events at `base` and `anchor`; 0: the start */
+    unsigned base_line, anchor_line; /* lines of the events at `base` and `anchor`; 0: the start of
+                                      * the drill */
     uint64_t met;                    /* time at which the current event was met, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
-    uint64_t later;    /* real time: a later alternative of the step can be met from this time on,
-                        * ns after `base`; 0: there is none */
+    uint64_t later;    /* real time: the window of another alternative of the step begins at this
+                        * time, ns after `base`; 0: there is none */
     bool alternatives; /* the current step has alternatives */
-    uint64_t stalled;  /* value of ops->stalled at `base`, ns */
+    uint64_t stalled;  /* total time in which the device did not run, at the time `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
     unsigned timers;
     bool gone; /* the connection to the device ended */
@@ -84,7 +86,7 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
  * event and the anchor event have delays. So the bound is lower by 12.5 %, and by at least 4 ms. */
 uint64_t match_least_delay(const struct drill_engine *e, const struct script_event *event);
 
-/* Returns the time until which an expected event may happen. */
+/* Returns the latest time at which an expected event may happen, patience included. */
 uint64_t match_latest(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns whether the line expects the absence of an event: "> nothing", "no comp" and so on. */

@@ -120,9 +120,9 @@ static void add_sent(const struct drill_context *ctx, struct drill_history *h, i
     h->cnt++;
 }
 
-/* Returns the MSN that the drill's responder sends in a response with this PSN: the number of
- * messages of the DUT that end at or before the PSN. A READ counts when its first response is sent.
- * A NAK does not count the message that it refuses. */
+/* Returns the MSN that the drill's responder must send in a response with this PSN. It is the
+ * number of messages of the DUT that end at or before the PSN. A READ counts when its first
+ * response is sent. A NAK does not count the message that it refuses. */
 static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, bool nak)
 {
     const struct drill_history *h = &ctx->dut[qp];
@@ -330,8 +330,8 @@ static void set_defaults(const struct drill_context *ctx, const struct script_pa
             pkt->xrceth.srqn = ctx->ops->number(ctx->dev, i);
 }
 
-/* Returns the length of the payload: the length that the line names, otherwise the length of its
- * data or the usual length of the opcode. */
+/* Returns the length of the payload. If the line names no length, it is the length of the contents
+ * that the line names, or the usual length of the opcode. */
 static uint32_t payload_len(const struct drill_context *ctx, const struct script_packet *packet,
                             const struct roce_opcode *op)
 {

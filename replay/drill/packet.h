@@ -18,7 +18,8 @@
 /* A request packet of one direction of a QP. */
 struct drill_sent {
     uint32_t psn;   /* PSN of this packet */
-    uint32_t last;  /* PSN of the last packet or response of the message so far */
+    uint32_t last;  /* PSN of the last packet of the message so far; for a READ, of its last
+                     * response */
     uint32_t start; /* PSN of the first packet of the message */
     uint8_t opcode;
     uint64_t va;
@@ -38,7 +39,7 @@ struct drill_context {
     struct drill_net net;
     struct drill_history *own; /* for each QP: requests to the DUT */
     struct drill_history *dut; /* for each QP: requests of the DUT */
-    /* CM: transaction ID, communication ID and QPN of the DUT's latest message. */
+    /* CM: transaction ID, communication ID and QPN in the DUT's latest message. */
     uint64_t cm_tid;
     uint32_t cm_id, cm_qpn;
     uint32_t cm_psn; /* next PSN of QP 1 */

@@ -17,7 +17,7 @@
  * CM. */
 #define TIDS_MAX 32u
 
-/* SIDR messages carry no timeout. Our CM uses 4 s and a retry limit that it never reaches. */
+/* SIDR messages contain no timeout. So our CM uses 4 s, and a retry limit that it never reaches. */
 #define SIDR_TIMEOUT 20
 #define SIDR_RETRIES 15
 
@@ -52,7 +52,8 @@ struct cm_replay_dev {
                                  * which it arrives */
     bool seen[ROCE_CM_CNT];     /* for each kind: our end has sent such a message */
     bool got[ROCE_CM_CNT];      /* for each kind: our end has received such a message */
-    uint32_t last[ROCE_CM_CNT]; /* index of the latest message of each kind from our end */
+    uint32_t last[ROCE_CM_CNT]; /* for each kind: index of the latest message of our end in the
+                                 * exchange */
 };
 
 /* ---- Recorded messages ----------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ struct dgram_receiver {
     struct expected_delivery delivery;
     uint8_t *buf;
     uint32_t len;
-    uint32_t used; /* number of bytes at the start of `buf` that may differ from FILL */
+    uint32_t used; /* number of bytes at the start of `buf` that may no longer be FILL */
     struct rnic_mr *mr;
     bool doubt; /* the results of this QP are not compared, because a frame that fault injection
                  * altered reached the host; see dgram_receivers_frame() */

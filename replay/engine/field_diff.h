@@ -23,8 +23,9 @@ struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
     enum field_form form;
     union {
-        uint64_t number[2]; /* FIELD_BYTE: offset of the byte << 8 | value */
-        char text[2][96];   /* FIELD_TEXT */
+        uint64_t number[2]; /* the two values, for any form except FIELD_TEXT; FIELD_BYTE: offset of
+                             * the byte << 8 | value */
+        char text[2][96];   /* the two values, for form FIELD_TEXT */
     };
 };
 
@@ -43,10 +44,10 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
 /* Returns the difference in `field`, or NULL if the values of the field are equal. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
-/* Sets the field, the texts and the reason of *out. */
+/* Fills in the field, both values as text, and the reason of *out. */
 void field_diff_report(const struct field_diff *at, const char *reason, struct diff *out);
 
-/* Adds a difference to *d. */
+/* Adds a difference in `field` to *d, with both values as text. */
 void field_diff_add(struct field_diffs *d, const char *field, const char *recorded,
                     const char *replayed);
 /* Adds the difference "form": the headers or the payload are malformed, although the ICRC is

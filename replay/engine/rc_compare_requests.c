@@ -10,13 +10,13 @@
 #include "engine/field_diff.h"
 #include "infer/request_table.h"
 
-/* Entry of the index of our requests, sorted by PSN, then by time. */
+/* Entry of a list of our requests that is sorted by PSN, then by time. */
 struct request_by_psn {
     int64_t rel;
     uint32_t idx;
 };
 
-/* State of one direction during the comparison. PSNs are relative. */
+/* State of one direction while its requests are compared. All PSNs are relative. */
 struct request_cmp {
     struct request_comparison *all;
     struct requester_run *run;
@@ -25,14 +25,15 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
-    size_t missing;     /* number of the missing responses already processed by `expect` */
+    size_t missing;     /* number of missing responses that were already passed to `expect` */
     size_t completions; /* number of completions of our RNIC up to the current event */
     uint32_t go_back;   /* index into setup.event of the packet at which the recorded requester last
                          * went back to an earlier PSN, or EVENT_NONE */
     size_t looked;      /* number of our requests that were already examined to set `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
-    bool shifted;       /* a known deviation shifted the PSNs of the requests from here on */
+    bool shifted;       /* from here on, a known deviation of the requester shifts the PSNs of its
+                         * requests */
     bool by_rule;       /* our RNIC went back to the first unacknowledged PSN, as R152 requires */
 };
 

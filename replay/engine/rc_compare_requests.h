@@ -22,7 +22,7 @@
 struct request_result {
     enum verdict verdict;
     const char *skip;      /* reason why the direction was not compared, if SKIPPED */
-    uint8_t *mark;         /* enum event_mark of each event */
+    uint8_t *mark;         /* for each packet of the direction: enum event_mark */
     uint32_t compared;     /* number of recorded requests compared, including retransmissions */
     uint32_t diff_frames;  /* number of recorded frames with a difference */
     uint32_t known_frames; /* number of recorded requests with a known quirk of the peer */

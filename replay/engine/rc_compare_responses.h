@@ -29,7 +29,7 @@
 
 /* Number of inconclusive responses with one reason. */
 struct inconclusive_reason {
-    const char *why; /* text of rc_inconclusive.h; NULL if `cnt` is 0 */
+    const char *why; /* a reason that inconclusive_reason() returns; NULL if `responses` is 0 */
     uint32_t responses;
 };
 #define INCONCLUSIVE_REASONS 16u
@@ -37,7 +37,7 @@ struct inconclusive_reason {
 struct response_result {
     enum verdict verdict;
     const char *skip; /* reason why the direction was not compared, if SKIPPED */
-    uint8_t *mark;    /* enum event_mark of each event */
+    uint8_t *mark;    /* for each packet of the direction: enum event_mark */
     uint32_t compared;
     uint32_t diff_frames;  /* number of recorded responses that differ, without known quirks */
     uint32_t known_frames; /* number of recorded responses that differ by a known quirk */

@@ -13,7 +13,7 @@
  * decreasing MSN, the network reorders packets. */
 #define REORDERED_SURE 2u
 
-/* Entry of the index of our responses, sorted by PSN, then by time. */
+/* Entry of a list of our responses that is sorted by PSN, then by time. */
 struct response_by_psn {
     int64_t rel;
     uint32_t idx;

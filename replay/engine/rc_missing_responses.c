@@ -10,9 +10,10 @@
 
 /* Captured packets at each PSN. */
 struct psn_events {
-    uint32_t *sent;     /* last event of a request that covers the PSN */
-    uint32_t *answered; /* last event of a response with data at the PSN, 0 if there is none;
-                         * EVENT_NONE if one is damaged */
+    uint32_t *sent;     /* for each PSN: index into setup.event of the last request that covers the
+                         * PSN */
+    uint32_t *answered; /* for each PSN: index into setup.event of the last response with data; 0 if
+                         * there is none, EVENT_NONE if one is damaged */
 };
 
 static void note_events(const struct requester_run *run, struct psn_events *at)
@@ -112,7 +113,7 @@ static const struct tx_request *find_read(const struct requester_run *run, int64
     return NULL;
 }
 
-/* Returns the opcode of RC of the READ response at PSN `rel`, and sets *len to its payload. */
+/* Returns the RC opcode of the READ response at PSN `rel`, and sets *len to its payload length. */
 static uint8_t read_response(const struct requester_run *run, int64_t rel, uint32_t *len)
 {
     uint32_t mtu = run->wrs.setup->mtu;

@@ -16,13 +16,14 @@
 
 /* Request packet to replay, and its place in the order of the replay. */
 struct scheduled_packet {
-    uint32_t pkt; /* trace packet at whose capture time the request is replayed */
+    uint32_t pkt; /* index into trace.pkt of the packet at whose capture time the request is
+                   * replayed */
     uint32_t dir;
     uint32_t event;    /* index into setup.event of the packet whose frame is injected */
     uint32_t at_event; /* index into setup.event of the packet at which the request is replayed. It
                         * differs from `event` only if the request was executed before its capture
                         * (struct executed_unseen) */
-    size_t order;      /* position among the packets with equal `pkt` of one direction */
+    size_t order;      /* position among the packets of the direction that have the same `pkt` */
     size_t next;       /* index of the next waiting packet of the direction, or NOT_HELD */
 };
 
@@ -414,8 +415,8 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
 /* Requests that the program on each responder's host sent itself, in capture order. */
 struct own_requests {
     struct keymap addrs; /* addresses of the responders */
-    size_t *end;         /* for each address: end of its requests in `pkt` */
-    uint32_t *pkt;       /* trace packets */
+    size_t *end;         /* for each address: index after its last request in `pkt` */
+    uint32_t *pkt;       /* indices into trace.pkt */
 };
 
 /* If the packet is a request that arrived and a responder's host sent it, returns the number of

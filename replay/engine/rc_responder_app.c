@@ -5,10 +5,11 @@
 #include "infer/request_table.h"
 #include "infer/shared_memory.h"
 
-/* Number of requests searched for the first value of a counter. */
+/* Number of later requests that first_value() examines to find the initial value of a counter. */
 #define COUNTER_AHEAD 4096
 
-/* Number of events searched for a retransmission of a READ request that was not fully answered. */
+/* Number of later packets searched for a retransmission of a READ request whose response is
+ * incomplete. */
 #define COPY_AHEAD 1024
 
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,

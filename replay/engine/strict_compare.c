@@ -13,7 +13,7 @@ struct strict_packet {
     uint8_t opcode;
     uint32_t psn;
     uint32_t msn;
-    uint8_t syndrome; /* AETH syndrome without credits */
+    uint8_t syndrome; /* AETH syndrome, with the credits set to 0 */
     bool ackreq;
     bool se;
     uint32_t payload_len;

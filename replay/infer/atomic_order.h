@@ -10,7 +10,7 @@
 
 #include "infer/shared_memory.h"
 
-/* Memory word whose value the search follows. Only the bits in `mask` are known. */
+/* Memory word (8 bytes) whose value the search tracks. Only the bits in `mask` are known so far. */
 struct atomic_word {
     uint32_t rkey;
     uint64_t va;
@@ -28,7 +28,7 @@ struct atomic_undo {
 /* Position in the order of the writes that the search has found so far. */
 struct atomic_trial {
     size_t dir;  /* direction whose write has this position */
-    size_t undo; /* number of word changes made before this write */
+    size_t undo; /* number of entries in atomic_order.undo before this write */
 };
 
 struct atomic_order {
@@ -47,8 +47,8 @@ struct atomic_order {
     size_t undo_cap;
 };
 
-/* Initializes a search for an order of the writes `op`. The initial values of the words are
- * unknown. The search becomes the owner of both arrays. Returns 0, or -1 if out of memory. Call
+/* Initializes a search for an order of the writes `op` to the words `word`, whose initial values
+ * are unknown. Takes ownership of both arrays. Returns 0, or -1 if out of memory. Call
  * atomic_order_free() in both cases. */
 int atomic_order_init(struct atomic_order *order, const struct session *session,
                       struct atomic_word *word, size_t word_cnt, const struct shared_write **op,

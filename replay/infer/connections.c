@@ -355,7 +355,9 @@ static struct recorded_cm cm_of(const struct trace *trace, const struct group *g
     return (struct recorded_cm){
         .present = true,
         .peer_qpn = from_active ? u->req.local_qpn : roce_cm_rep_qpn(&u->rep),
-        .psn = from_active ? u->rep.starting_psn : u->req.starting_psn, /* R240 */
+        .psn = from_active ? u->rep.starting_psn : u->req.starting_psn, /* each end announces the
+                                                                         * first PSN of its peer
+                                                                         * (R240) */
         .mtu = roce_mtu_bytes(u->req.mtu),
         .resources = from_active ? u->rep.responder_resources : u->req.responder_resources,
         .timed = is_whole(trace, u->req_frame) && is_whole(trace, u->rep_frame),

@@ -3,11 +3,11 @@
  * Connections: the RC and XRC connections of a trace, numbered and paired by rnic/flow exactly as
  * `rocedrill check` does, and split where a QP pair is reused.
  *
- *   1. connections_find()   feeds every packet to roce_flow_feed(); the observer names the
- *                           connection, the sending side and the use of the QP pair of each packet
- *   2. each requesting side of each use becomes one recorded direction: its requests, and the
- *                           responses of the other side
- *   3. connections_free()
+ *   1. connections_find() feeds every packet to roce_flow_feed(). The flow observer names the
+ *      connection, the sending side and the use of the QP pair of each packet. Each side that sent
+ *      requests in a use becomes one recorded direction: its requests, and the responses of the
+ *      other side.
+ *   2. connections_free()
  *
  * A connection in which both ends send requests has two directions. Packets of no direction are
  * counted in `skip` with a reason and listed in `unassigned`.
@@ -25,7 +25,8 @@ struct recorded_cm {
     uint32_t psn;       /* PSN of the first request */
     uint32_t mtu;       /* path MTU in bytes, 0 if the REQ has a reserved code */
     uint32_t resources; /* responder resources granted: limit of READs and atomics in flight */
-    bool timed;         /* timeout, retry_cnt and rnr_retry are valid */
+    bool timed;         /* timeout, retry_cnt and rnr_retry are known, because REQ and REP were
+                         * captured completely */
     uint8_t timeout, retry_cnt, rnr_retry; /* attributes of the requester's QP, in the codes of
                                             * ibv_modify_qp() */
 };
@@ -33,16 +34,18 @@ struct recorded_cm {
 struct recorded_direction {
     uint32_t conn_index;    /* number of the connection, as `rocedrill check` prints the number */
     uint8_t side;           /* side of the connection that is the requester: 0 or 1 */
-    uint32_t req_flow;      /* trace flow from requester to responder */
-    uint32_t resp_flow;     /* trace flow from responder to requester */
+    uint32_t req_flow;      /* index into trace.flow: packets from requester to responder */
+    uint32_t resp_flow;     /* index into trace.flow: packets from responder to requester */
     bool req_rxe, resp_rxe; /* the requester, or the responder, was recognised as Linux rxe */
     struct recorded_cm cm;
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
-    bool after_gap;   /* direction begins after a gap in the captured requests (split_at_gap.h) */
-    uint32_t gap_psn; /* first PSN of the gap, if after_gap */
-    uint32_t gap_after_frame; /* last frame before the gap, if after_gap; 0 if there is none */
+    bool after_gap;           /* the direction begins after a gap in the captured requests
+                               * (split_at_gap.h) */
+    uint32_t gap_psn;         /* first PSN of the gap, if `after_gap` is set */
+    uint32_t gap_after_frame; /* number of the last frame before the gap, if `after_gap` is set; 0
+                               * if there is none */
 };
 
 /* Packets of a trace flow that are in no direction. */

@@ -8,7 +8,8 @@
 /* Number of packets searched before and after a sequence NAK. */
 #define LOST_WINDOW (1u << 15)
 
-/* Shortest gap without responses that counts as silence, in multiples of the response time. */
+/* Shortest time without responses that counts as silence, as a multiple of the shortest response
+ * time. */
 #define SILENCE 8u
 
 /* Limit of the responses tested as proof of execution. Each test may read LOST_WINDOW events. */
@@ -19,8 +20,8 @@
 #define REPEAT_WINDOW 64u
 #define REPEATS_SURE  3u
 
-/* Jitter of response times, as a fraction 1/JITTER. A response may be faster by this fraction than
- * the fastest response whose request is known. */
+/* Jitter of response times, as a fraction 1/JITTER. A response may come faster than the fastest
+ * response whose request is known, by at most this fraction. */
 #define JITTER 8u
 
 /* Used instead of an event number if several copies of the request were captured. */
@@ -389,7 +390,7 @@ static bool find_lost(struct inferred_setup *s)
                                                 * sequence NAK for it, because a later request
                                                 * arrived first */
     bool stalled = false; /* a request after `next` was captured before `next` (out of order) */
-    bool naked = false;   /* the responder sent a sequence NAK for `next` */
+    bool naked = false;   /* the responder has sent a sequence NAK for request `next` */
 
     if (!executed || !owed) {
         free(executed);

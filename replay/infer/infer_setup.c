@@ -125,9 +125,9 @@ static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
  * first requests. */
 static void find_first(struct inferred_setup *s)
 {
-    uint32_t begins[LOST_FIRST_MAX] = {0}; /* for each negative PSN: number of the last event
-                                            * that begins a message there, plus 1; 0 if there is
-                                            * none */
+    uint32_t begins[LOST_FIRST_MAX] = {0}; /* for each negative relative PSN: 1 + index into
+                                            * setup.event of the last packet that begins a message
+                                            * there; 0: none */
 
     s->first = 0;
     for (uint32_t i = 0; i < s->event_cnt; i++) {

@@ -14,7 +14,7 @@
 /* Relative error of a capture point's clock, as a fraction: 1/JITTER. */
 #define JITTER 32u
 
-/* Shortest wait that counts as a timeout, in multiples of the shortest response time. */
+/* Shortest wait that counts as a timeout, as a multiple of the shortest response time. */
 #define WAIT_MIN 4u
 
 /* Range of the waits that ended in an ACK timeout. Each wait is known only as a range, because the
@@ -25,7 +25,7 @@ struct waits {
     uint32_t cnt;
 };
 
-/* State of the pass through the events of a direction. */
+/* State of a pass through the packets of a direction. */
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;

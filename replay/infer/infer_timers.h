@@ -21,7 +21,8 @@ struct inferred_setup;
 
 /* Timeout codes and retry counts that a requester's retransmissions show. */
 struct inferred_timers {
-    uint8_t timeout_min, timeout_max; /* timeout codes that all waits allow; 0 if there was none */
+    uint8_t timeout_min, timeout_max; /* smallest and largest timeout code that all waits allow; 0
+                                       * without a wait */
     uint32_t waits;                   /* number of measured waits */
     bool sure;        /* the code follows only from waits that directly followed another timeout,
                        * whose start is certain */

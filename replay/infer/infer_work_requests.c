@@ -63,7 +63,7 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
     trace_parse(p, &pkt);
     if (roce_opcode_starts(op)) {
         if (last && last->open)
-            return 0; /* a first packet inside an open message: R073 */
+            return 0; /* a message begins before the previous one has ended (R073) */
         if (!VEC_GROW(w->wr, w->cnt, w->cap))
             return -1;
         last = &w->wr[w->cnt++];
@@ -76,7 +76,8 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
         if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
             last->len = pkt.reth.dma_len;
     } else if (!last || !last->open || last->kind != op->kind) {
-        return 0; /* no open message, or one of another operation: R072, R074 */
+        return 0; /* the packet continues no message, or a message of another operation (R072,
+                   * R074) */
     }
     if (!VEC_GROW(w->part, w->part_cnt, w->part_cap))
         return -1;
@@ -125,7 +126,8 @@ static void find_posts(struct work_requests *w)
         const struct pkt_event *event = &w->setup->event[i];
         const struct work_request *wr = work_request_at(w, event->rel);
 
-        /* A response follows its request, even if the request was not captured. */
+        /* A response also shows that its request was posted before, even if the capture lacks the
+         * request. */
         if (wr && i <= wr->posted_by && !event->damaged)
             w->wr[wr - w->wr].posted_by = event->response ? i
                                           : crosses_fatal_nak(w->setup, i)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Infer work requests: the work requests that a recorded requester must have posted, one for each
- * captured message, in PSN order, and the latest event by which each was posted.
+ * captured message, in PSN order. For each, also the latest captured packet before which the
+ * requester must have posted it.
  */
 #ifndef REPLAY_INFER_INFER_WORK_REQUESTS_H
 #define REPLAY_INFER_INFER_WORK_REQUESTS_H
@@ -17,7 +18,7 @@ struct work_request {
     uint32_t part;      /* index into work_requests.part of the first packet's event; the message
                          * has `part_cnt` events */
     uint32_t part_cnt;
-    bool open;    /* the capture ends before the last packet of the message */
+    bool open;    /* the capture lacks the end of the message */
     uint32_t len; /* bytes sent, or requested by a READ. If the message is open: captured bytes plus
                    * 1 */
     uint32_t cut; /* open WRITE: number of bytes that its RETH announces beyond `len` */
@@ -29,7 +30,7 @@ struct work_requests {
     struct work_request *wr;
     size_t cnt;
     size_t cap;
-    uint32_t *part; /* events of the packets of all work requests */
+    uint32_t *part; /* indices into setup.event of the packets of all work requests */
     size_t part_cnt;
     size_t part_cap;
     int64_t end;        /* relative PSN after the last PSN that is replayed */

@@ -18,7 +18,7 @@ struct links {
     uint32_t *claim; /* for each element of `claims`: index into setup.event of the response that
                       * belongs to that packet */
     size_t claim_cap;
-    struct keymap claims; /* keys: struct claim */
+    struct keymap claims; /* keys of type struct claim */
 };
 
 /* One packet in the response to a READ request. */

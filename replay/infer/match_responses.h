@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Match responses: pairs each READ response and Atomic ACK with its request. Call after
- * infer_loss(), which finds the requests executed before they were captured.
+ * infer_loss(), which finds the requests that were executed before their capture.
  */
 #ifndef REPLAY_INFER_MATCH_RESPONSES_H
 #define REPLAY_INFER_MATCH_RESPONSES_H

@@ -16,14 +16,14 @@
 #define RECV_FULL  UINT32_MAX
 #define GAP_NONE   INT64_MIN
 
-/* One packet of a direction. */
+/* One packet of a direction, called an event. */
 struct pkt_event {
-    uint32_t pkt; /* index into trace.pkt */
+    uint32_t pkt; /* index of the packet in trace.pkt */
     bool response;
     bool damaged;      /* a conformant receiver drops the packet */
-    bool usable;       /* packet is undamaged, or its receiver accepted the damage */
-    bool before_first; /* packet of a message before the first message replayed; it is not played
-                        * and not compared */
+    bool usable;       /* the packet is undamaged, or its receiver accepted the damage */
+    bool before_first; /* the packet belongs to a message before the first replayed message, so it
+                        * is not replayed and not compared */
     bool lost;         /* request: the responder never received this copy */
     bool early;        /* request: the responder received this copy before it had executed all
                         * earlier requests */
@@ -50,14 +50,16 @@ struct executed_unseen {
  * Only its last element may be a packet that the responder refuses. */
 struct request_pkt {
     int64_t rel;
-    uint32_t cnt;            /* number of PSNs */
+    uint32_t cnt;            /* number of PSNs that the packet uses; more than 1 only for a READ */
     uint32_t event;          /* index into setup.event of the first undamaged copy */
-    uint32_t msgs_done;      /* number of messages completed when this packet is executed */
-    uint32_t msg_first;      /* index of the request packet that begins the message */
-    uint32_t off;            /* payload bytes of the message in earlier packets */
+    uint32_t msgs_done;      /* number of messages of the direction completed after this packet was
+                              * executed */
+    uint32_t msg_first;      /* index into inferred_setup.req of the packet that begins the
+                              * message */
+    uint32_t off;            /* payload bytes of the same message in earlier packets */
     uint32_t len;            /* payload bytes; READ: bytes requested */
     uint32_t rkey;           /* R_Key of a WRITE, READ or atomic */
-    uint64_t va;             /* remote address of this packet's bytes */
+    uint64_t va;             /* remote address of the packet's first byte */
     uint32_t first_response; /* atomic: index into setup.event of the first recorded response, or
                               * EVENT_NONE */
     bool rewritten; /* a retransmission has another payload, because the requester's program
@@ -91,7 +93,7 @@ struct inferred_setup {
     roce_psn psn;       /* PSN of the packet with relative PSN 0 */
     int64_t first;      /* relative PSN of the first packet replayed; negative if the first
                          * request was lost */
-    uint32_t msn;       /* MSN before the first message */
+    uint32_t msn;       /* MSN of the responder before the first message */
     uint32_t msn_votes; /* number of responses whose MSN agrees with `msn` */
     uint8_t rnr_code;
     int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts this READ: 0 or
@@ -111,16 +113,16 @@ struct inferred_setup {
     uint32_t fatal_nak;       /* index into setup.event of the NAK that ended the connection, or
                                * EVENT_NONE */
 
-    /* Figures of the direction for the report. */
+    /* Counts for the report. */
     uint32_t requests;
     uint32_t responses;
     uint32_t retransmitted;
     uint32_t rnr_naks;
     uint32_t seq_naks;
     uint32_t damaged_cnt;
-    uint32_t cut;       /* packets whose payload the snap length cut */
-    uint64_t bytes_in;  /* SEND and WRITE payload executed */
-    uint64_t bytes_out; /* READ bytes requested */
+    uint32_t cut;       /* number of packets whose payload the snaplen cut */
+    uint64_t bytes_in;  /* bytes of executed SENDs and WRITEs */
+    uint64_t bytes_out; /* bytes requested by READs */
     uint32_t messages;
     uint32_t ops[16]; /* number of messages of each enum roce_kind */
 };
@@ -143,15 +145,15 @@ static inline enum roce_svc inferred_setup_svc(const struct inferred_setup *setu
     return setup->trace->flow[setup->recorded->req_flow].svc;
 }
 
-/* Returns whether an event is an acknowledge packet with this kind of syndrome. */
+/* Returns whether the packet at `event` is an acknowledge packet with this kind of syndrome. */
 bool event_is_syndrome(const struct inferred_setup *setup, uint32_t event,
                        enum roce_syndrome_kind kind);
-/* Returns whether an event is a NAK with this code. */
+/* Returns whether the packet at `event` is a NAK with this code. */
 bool event_is_nak_code(const struct inferred_setup *setup, uint32_t event, enum roce_nak code);
-/* Returns whether an event is a NAK or an RNR NAK. */
+/* Returns whether the packet at `event` is a NAK or an RNR NAK. */
 bool event_is_nak(const struct inferred_setup *setup, uint32_t event);
 
-/* Returns the relative PSN of the last request that the response shows as executed. */
+/* Returns the relative PSN of the last request that the response at `event` shows as executed. */
 int64_t event_executed_to(const struct inferred_setup *setup, uint32_t event);
 /* Returns whether the response at `event` shows request `rel` as executed. */
 static inline bool event_executed(const struct inferred_setup *setup, uint32_t event, int64_t rel)
@@ -159,7 +161,8 @@ static inline bool event_executed(const struct inferred_setup *setup, uint32_t e
     return setup->event[event].rel >= rel && event_executed_to(setup, event) >= rel;
 }
 
-/* Returns whether a response followed the request at event `request` late enough to answer it. */
+/* Returns whether response `response` was captured late enough after request `request` to answer
+ * it. */
 bool event_in_time(const struct inferred_setup *setup, uint32_t response, uint32_t request);
 
 #endif

@@ -64,7 +64,7 @@ struct open_msg {
     uint32_t first; /* index of the message's first request packet */
     uint64_t va;
     uint32_t rkey;
-    uint64_t total; /* RETH DMALen */
+    uint64_t total; /* length of the message in bytes, from the RETH */
     uint64_t off;
 };
 
@@ -115,18 +115,20 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     e->cnt = 1;
     e->first_response = EVENT_NONE;
     if (starts) {
-        e->invalid = m->open; /* a first packet inside an open message is invalid: R073 */
+        e->invalid = m->open; /* invalid if a message begins before the previous one has ended
+                               * (R073) */
         *m = (struct open_msg){.kind = op->kind, .first = idx};
         if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
             m->va = pkt.reth.va;
             m->rkey = pkt.reth.rkey;
             m->total = pkt.reth.dma_len;
-            e->invalid |= m->total > UINT64_C(1) << 31; /* message longer than 2^31 bytes is
-                                                         * invalid: R081 */
+            e->invalid |= m->total > UINT64_C(1) << 31; /* invalid if the message is longer than
+                                                         * 2^31 bytes (R081) */
         }
     } else {
-        e->invalid = !m->open || m->kind != op->kind; /* no open message, or one of another
-                                                       * operation: R072, R074 */
+        e->invalid = !m->open || m->kind != op->kind; /* invalid if the packet continues no message,
+                                                       * or a message of another operation (R072,
+                                                       * R074) */
     }
     switch (op->kind) {
     case ROCE_KIND_SEND:
@@ -140,7 +142,7 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
         m->va = pkt.atomiceth.va;
         m->rkey = pkt.atomiceth.rkey;
         e->len = 8;
-        e->invalid |= (pkt.atomiceth.va & 7) != 0; /* unaligned atomic is invalid: R120 */
+        e->invalid |= (pkt.atomiceth.va & 7) != 0; /* invalid if the atomic is not aligned (R120) */
         break;
     case ROCE_KIND_FLUSH:
     case ROCE_KIND_ATOMIC_WRITE: e->invalid |= a19_invalid(&pkt); break;

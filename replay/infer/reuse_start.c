@@ -18,10 +18,10 @@ struct repeats {
 
 struct starts {
     const struct trace *trace;
-    struct keymap sides; /* {connection, number of the use, side} */
+    struct keymap sides; /* keys: {connection, number of the use, side} */
     struct repeats *repeats;
     size_t repeats_cap;
-    struct keymap psns; /* {number in `sides`, PSN} */
+    struct keymap psns; /* keys: {number of a key in `sides`, PSN} */
     uint32_t *first;    /* index into trace.pkt of the first request with the PSN */
     size_t first_cap;
 };

@@ -17,14 +17,14 @@ struct qp_use {
     uint32_t conn_index;
     uint32_t frame;
     uint32_t req_frame, rep_frame;
-    bool cm; /* captured REQ and REP of the connection manager set up the QPs */
+    bool cm; /* the capture has the REQ and the REP that set up the QPs */
     uint8_t active_side;
     struct roce_cm_req req;
     struct roce_cm_rep rep;
 };
 
-/* Returns the number of elements of `use` up to (conn_index, frame), including an equal one. `use`
- * is sorted by connection and frame. */
+/* Returns how many elements of `use` are not after (conn_index, frame). `use` is sorted by
+ * connection, then by frame. */
 size_t qp_uses_to(const struct qp_use *use, size_t cnt, uint32_t conn_index, uint32_t frame);
 
 /*

@@ -31,10 +31,10 @@ struct tx_response {
     uint8_t syndrome;
     bool se;
     bool ackreq;
-    bool matched; /* the comparison paired our response with a recorded one */
+    bool matched; /* the comparison paired this response with a recorded response */
     uint64_t orig;
     uint32_t payload_len;
-    uint64_t hash;          /* payload_hash() of the payload */
+    uint64_t hash;          /* result of payload_hash() for the payload */
     const uint8_t *payload; /* payload bytes; NULL if they were not kept, because of the limit of
                              * memory */
 };
@@ -42,7 +42,7 @@ struct tx_response {
 /* State of our responder after an event at which its ePSN advanced. */
 struct epsn_advance {
     uint32_t event;
-    int64_t epsn; /* relative PSN expected next */
+    int64_t epsn; /* relative PSN that our responder expects next */
     uint32_t msn;
 };
 
@@ -54,8 +54,9 @@ struct rc_direction {
                                          * whole recorded direction is played */
     const char *failed;                 /* reason why our RNIC could not be set up as inferred, or
                                          * NULL */
-    uint32_t host;                      /* index into session.host */
-    uint32_t next_of_host;              /* index of the host's next direction, or KEYMAP_NONE */
+    uint32_t host;                      /* index into session.host of the responder's host */
+    uint32_t next_of_host;              /* index into session.dir of the next direction with the
+                                         * same host, or KEYMAP_NONE */
     struct tx_response *response;       /* responses in the order sent */
     size_t response_cnt;
     size_t response_cap;
@@ -72,7 +73,7 @@ struct responder_host {
     uint8_t addr[16];
     enum roce_encap encap;
     struct shadow_memory memory;
-    uint32_t first_dir; /* index of the host's first direction, or KEYMAP_NONE */
+    uint32_t first_dir; /* index into session.dir of the host's first direction, or KEYMAP_NONE */
     const char *failed; /* reason why our RNIC could not be set up as inferred, or NULL */
 };
 
@@ -103,7 +104,7 @@ struct session_watch {
 
 struct session {
     const struct trace *trace;
-    const struct session_watch *watch; /* callbacks, or NULL */
+    const struct session_watch *watch; /* callbacks for another device, or NULL */
     struct memory_log *memory_log;     /* log of all bytes stored in the responders' memory, or
                                         * NULL */
     struct rc_direction *dir;          /* played directions; a recorded direction with gaps in its

@@ -77,7 +77,8 @@ static json_t *receives_json(const struct inferred_setup *s)
     return list;
 }
 
-/* Returns the requests whose R_Key was invalid or did not cover their range, as JSON. */
+/* Returns, as JSON, the requests whose R_Key was invalid or whose range was not inside the
+ * region. */
 static json_t *withdrawn_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
@@ -199,7 +200,8 @@ struct open_atomics {
     size_t cnt, cap;
 };
 
-/* Returns 0, or -1 if out of memory. */
+/* Finds the atomics of all directions that have no captured response. Returns 0, or -1 if out of
+ * memory. */
 static int find_open_atomics(struct open_atomics *open, const struct session *session)
 {
     for (size_t d = 0; d < session->dir_cnt; d++) {

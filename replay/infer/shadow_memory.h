@@ -39,7 +39,7 @@ struct shadow_region {
     uint64_t low;  /* lowest address of the region */
     uint64_t span; /* length in bytes; 0 before the first access */
     unsigned access;
-    bool invalidate; /* a SEND with Invalidate has this R_Key */
+    bool invalidate; /* a SEND with Invalidate names this R_Key */
     uint8_t *image;
     uint8_t *state;
     uint8_t *touched;   /* one element for each page: our RNIC or the capture used the page */
@@ -50,10 +50,10 @@ struct shadow_region {
 struct shadow_write {
     uint32_t dir;
     uint32_t rkey;
-    uint32_t pkt; /* index of the request in trace.pkt */
+    uint32_t pkt; /* index into trace.pkt of the request */
     uint32_t len;
     uint64_t va;
-    const uint8_t *data; /* bytes written; NULL if `value` has them */
+    const uint8_t *data; /* bytes written; NULL if they are in `value` */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
     uint8_t value[8];
 };
@@ -81,12 +81,12 @@ struct shadow_reader {
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
-    uint8_t byte; /* value to restore after the READ */
+    uint8_t byte; /* value that the byte must have again after the READ */
 };
 
 struct shadow_memory {
     struct keymap keys;
-    struct shadow_region *region; /* regions, numbered by `keys` */
+    struct shadow_region *region; /* regions; the keys in `keys` number them */
     size_t region_cap;
     struct shadow_write *write;
     size_t forgotten; /* number of writes at the start of `write` to ignore */
@@ -98,13 +98,14 @@ struct shadow_memory {
     uint64_t pages;
     uint64_t effort; /* search steps used so far to find explanations */
     /* Counts for the report. */
-    uint64_t initial;     /* inferred bytes of the initial contents */
-    uint64_t host_stores; /* bytes that the responder's program stored */
-    uint64_t obligations; /* written bytes that a later READ response shows */
+    uint64_t initial;     /* number of inferred bytes of the initial contents */
+    uint64_t host_stores; /* number of bytes that the responder's program stored */
+    uint64_t obligations; /* number of written bytes that a later READ response shows */
 };
 
 void shadow_init(struct shadow_memory *memory);
-void shadow_free(struct shadow_memory *memory); /* the caller deletes our RNIC first */
+void shadow_free(struct shadow_memory *memory); /* call after the RNIC that uses the regions was
+                                                 * deleted */
 
 /* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores an
  * access with `len` 0, which needs no valid R_Key (R085), and a range that wraps. Returns 0, or

@@ -19,7 +19,7 @@
 /* A request packet that changes memory. */
 struct shared_write {
     uint32_t dir;
-    uint32_t req; /* index into the request table of the direction's setup */
+    uint32_t req; /* index into the `req` array of the direction's setup */
     uint32_t rkey;
     uint32_t len;
     uint64_t va;
@@ -33,7 +33,7 @@ struct shared_write {
     uint64_t left;
 };
 
-/* Position of one request in the order of a word's writes. */
+/* Place of one request in the order of the writes to one word. */
 struct atomic_turn {
     uint32_t dir;
     uint32_t req;
@@ -43,7 +43,8 @@ struct atomic_turn {
 
 struct shared_memory {
     const struct session *session;
-    struct shared_write *write; /* writes, sorted by R_Key, address, direction and request packet */
+    struct shared_write *write; /* all writes, sorted by R_Key, address, direction and request
+                                 * packet */
     size_t write_cnt;
     size_t write_cap;
     struct atomic_turn *turn; /* turns, sorted by direction, request packet and word */
@@ -71,7 +72,7 @@ struct shared_read {
 int shared_memory_find(struct shared_memory *sharing, const struct session *session, uint32_t host);
 void shared_memory_free(struct shared_memory *sharing);
 
-/* Returns whether requests of other directions must be executed before this request. */
+/* Returns whether other directions have requests that must be executed before this one. */
 bool shared_memory_waits(const struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
 /* Returns whether an order was found for the words that this request changes. */

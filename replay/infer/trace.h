@@ -57,8 +57,8 @@ struct trace_flow {
     uint32_t dest_qp;
     enum roce_encap encap;
     enum roce_svc svc;
-    uint32_t hosts;   /* number of the host pair (src, dst, encap) in trace.hosts */
-    uint32_t reverse; /* number of the reverse pair (dst, src, encap), or KEYMAP_NONE */
+    uint32_t hosts;   /* number of the pair of hosts (src, dst, encap) in trace.hosts */
+    uint32_t reverse; /* number of the pair of hosts in the reverse order, or KEYMAP_NONE */
     uint32_t good;    /* number of packets that a receiver does not drop */
     bool numbered;    /* the sender increases the IPv4 identification from packet to packet */
     uint8_t macs[12]; /* destination and source MAC of the first frame, if `has_macs` */
@@ -73,7 +73,7 @@ struct trace {
     struct trace_packet *pkt;
     size_t cnt;
     size_t cap;
-    struct trace_flow *flow; /* numbered by `flows` */
+    struct trace_flow *flow; /* flows; the keys in `flows` number them */
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;
@@ -81,7 +81,8 @@ struct trace {
     bool macs_vary;     /* an IP address or GID had several MAC addresses, which we replaced (see
                          * trace_read()) */
     uint32_t malformed; /* number of RoCE frames without a readable BTH */
-    uint32_t checksums_filled; /* number of packets with an IPv4 header checksum of 0 */
+    uint32_t checksums_filled; /* number of packets whose IPv4 header checksum was 0 and was filled
+                                * in */
     uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no packet of
                                 * the capture had a correct ICRC */
     uint64_t bytes;

@@ -56,7 +56,7 @@ struct rc_loop_result {
     char reason[CLOSED_LOOP_REASON_MAX]; /* reason why the direction failed or was skipped */
     struct work_requests works;
     struct completion_log sent, received;
-    uint64_t *page; /* hash of each page that a request can change, after the last request */
+    uint64_t *page; /* hash of each memory page that a request can change, at the end of the play */
     size_t page_cnt, page_cap;
     uint64_t frames, lost, damaged, forged,
         repeated;      /* number of frames sent; how many of these were lost, damaged and forged;

@@ -27,7 +27,7 @@
 struct rc_loop {
     struct rc_loop_result *conn;
     const struct inferred_setup *setup;
-    unsigned sides;                /* endpoints that our RNIC plays, bits of enum replay_side */
+    unsigned sides;                /* endpoints that our RNIC plays, bits of enum replay_role */
     struct recorded_peer recorded; /* recorded endpoint, if our RNIC plays only the other
                                     * endpoint */
     uint32_t number;

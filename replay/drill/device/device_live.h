@@ -15,10 +15,10 @@
 #define DEVICE_LIVE_PATIENCE UINT64_C(2000000000) /* default of device_live_config.patience_ns */
 #define DEVICE_LIVE_TIMEOUT  18                   /* default of device_live_config.timeout */
 
-/* The config of open(). */
+/* Configuration for open(). */
 struct device_live_config {
     const char *iface;
-    const char *agent;               /* HOST:PORT */
+    const char *agent;               /* host and port of the agent, "HOST:PORT" */
     const char *target4, *target6;   /* addresses of the device; NULL: drills of this IP version are
                                       * unsupported */
     const char *address4, *address6; /* addresses of the drill's own end; NULL: an address of the
@@ -28,8 +28,8 @@ struct device_live_config {
     unsigned timeout;     /* timeout code of QPs for which the drill names no timeout */
 };
 
-/* Sets the target (`own` false) or the drill's own address for its IP version. Returns 0, or -1 and
- * an error if the text is not an address. */
+/* Sets the address of the target (`own` is false) or of the drill's own end. The text determines
+ * the IP version. Returns 0, or -1 and an error if the text is not an address. */
 int device_live_address(struct device_live_config *config, const char *text, bool own,
                         struct error *error);
 

@@ -46,13 +46,14 @@ struct live_agent {
     size_t recv_cnt, recv_cap;
     json_t *comps, *events, *notified; /* items of replies that the engine has not fetched */
     size_t comp_at, event_at, notified_at;
-    uint8_t *copy; /* copy of a whole region, or NULL */
+    uint8_t *copy; /* copy of the whole region `copied`, or NULL */
     int copied;    /* index of the region that was copied */
 };
 
 bool live_agent_supports(const char *need);
 
-/* Returns 0, or -1 and an error that begins with DRILL_UNSUPPORTED_TEXT. */
+/* Checks that the agent supports all objects and events of a script. Returns 0, or -1 and an error
+ * that begins with DRILL_UNSUPPORTED_TEXT. */
 int live_agent_check(const struct script *script, struct error *error);
 
 /* Connects and creates the objects. `mtu` is the path MTU of the interface. Set client.fd to -1

@@ -24,7 +24,7 @@ struct pipe_program {
     pid_t pid;
     int io;      /* socket: standard input and output of the command; -1: none */
     int err;     /* standard error of the command; -1: none */
-    char *buf;   /* bytes that the command wrote, PIPE_LINE_MAX */
+    char *buf;   /* buffer of PIPE_LINE_MAX bytes for the output of the command */
     size_t len;  /* number of bytes in `buf` */
     size_t used; /* bytes of the reply at the start of `buf`, with line end, that the caller uses */
     bool replied;

@@ -17,7 +17,7 @@
 struct recorded_packet {
     int qp; /* number of the QP in the written drill, or -1 for a CM message */
     uint8_t opcode;
-    uint32_t psn; /* PSN, or kind of the CM message */
+    uint32_t psn; /* PSN; for a CM message, its kind */
     uint32_t frame;
     bool used;
 };
@@ -34,7 +34,8 @@ struct posted_message {
 /* Properties of a packet to the device, or of a verb. The lines that expect the effects of the
  * packet or verb depend on them. */
 struct from_meaning {
-    char content[80]; /* contents of the buffer of a completed receive, as "fill 58", or "" */
+    char content[80]; /* contents of the buffer of a receive, such as "fill 58", for the line that
+                       * checks them; "" */
     char memory[16];  /* region from which the device answers a READ, or "" */
     bool verb; /* the line is a verb, after which a device may send an ACK with its new credits */
 };

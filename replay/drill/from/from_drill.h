@@ -45,7 +45,7 @@ struct from_drill {
     const char *file;    /* file name of the capture, for the purpose of the drill */
     char what[48];       /* part of the capture, for error messages: "connection #3" */
     struct error *error;
-    char *head; /* lines of the head and of the objects */
+    char *head; /* head of the drill and lines of its objects */
     size_t head_len;
     struct from_step *step;
     size_t step_cnt, step_cap;

@@ -73,12 +73,12 @@ static const struct {
 };
 #define ITEM_CNT (sizeof(items) / sizeof(items[0]))
 
-/* State of the packet being read. */
+/* State of the parser inside the packet of one line. */
 struct packet_parser {
     struct parser *p;
     struct script_packet *out;
     bool expected;
-    bool altered; /* the next field is altered on the path */
+    bool altered; /* the network alters the next field, after the ICRC was computed */
     const struct roce_opcode *op;
 };
 
@@ -565,8 +565,8 @@ static bool parse_items(struct packet_parser *s)
 
 /* ---- required fields ------------------------------------------------------------------------- */
 
-/* Adds the fields that follow from the items: the R_Key of an address, the kind of the syndrome.
- * Returns false if an item is missing. */
+/* Adds the fields that follow from the fields of the line: the R_Key of an address, the kind of a
+ * syndrome. Returns false if a required field is missing. */
 static bool complete_packet(struct packet_parser *s)
 {
     struct script_packet *out = s->out;

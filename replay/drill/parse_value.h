@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Parse value: reads numbers, times, places in memory, names of objects, bytes and options of a
- * drill. Used by the other parsers of this folder. Each function returns false on an error,
- * which is then in the lexer's error.
+ * drill. The other parsers of this folder use these functions. After an error, each function
+ * returns false, and the error is in lexer.error.
  */
 #ifndef REPLAY_DRILL_PARSE_VALUE_H
 #define REPLAY_DRILL_PARSE_VALUE_H
@@ -34,13 +34,14 @@ bool parse_name(struct parser *p, const char *what, char *out);
 /* Reads a word of a table and returns its number. */
 bool parse_table(struct parser *p, const struct word_number *table, uint64_t *out);
 
-/* Reads a number: NUMBER, $VARIANT, the name of a let, timeout(N), rnr(N), or (EXPRESSION). */
+/* Reads a number: NUMBER, $VARIANT, the name of a `let` constant, timeout(N), rnr(N), or
+ * (EXPRESSION). */
 bool parse_number(struct parser *p, const char *what, uint64_t max, uint64_t *out);
 
-/* Reads a duration: a number with the unit ns, us, ms or s, or the name of a let. */
+/* Reads a duration: a number with the unit ns, us, ms or s, or the name of a `let` constant. */
 bool parse_duration(struct parser *p, uint64_t *out);
 
-/* Reads the TIME of an event. */
+/* Reads the time at the beginning of an event line. */
 bool parse_time(struct parser *p, struct script_time *out);
 
 /* Returns the index of the object that the current token names, or SCRIPT_NO_OBJECT. Does not move
@@ -65,12 +66,12 @@ bool parse_u64(struct parser *p, struct script_fill *out);
 /* Reads options until a token is not the word of an option in `allowed`. */
 bool parse_options(struct parser *p, uint64_t allowed, struct script_options *out);
 
-/* Returns false and sets an error if an option of `required` is missing. The error message calls
- * the owner of the options `what`. */
+/* Returns false and sets an error if an option of `required` is missing. `what` is the name, in the
+ * error message, of the object or verb that has the options. */
 bool parse_required(struct parser *p, const struct script_options *options, uint64_t required,
                     const char *what);
 
-/* Lists the words of an option set for a message. Returns `buf`. */
+/* Writes the words of a set of options into `buf`, for an error message. Returns `buf`. */
 const char *parse_option_list(uint64_t set, char *buf, size_t cap);
 
 /* Prints the words of a set of options, and the end of the line. Optional ones are in brackets. */

@@ -15,7 +15,7 @@
      SCRIPT_BIT(STATE) | SCRIPT_BIT(PD) | SCRIPT_BIT(CQ) | SCRIPT_BIT(RECV_CQ) | SCRIPT_BIT(SRQ) | \
      SCRIPT_BIT(XRCD))
 
-/* Options that each kind of object accepts and that it requires. */
+/* For each kind of object: the options that it accepts, and those that it requires. */
 static const struct {
     enum script_object_kind kind;
     uint64_t allowed, required;
@@ -45,7 +45,7 @@ void script_print_options(FILE *out)
     }
 }
 
-/* Reserved words, which an object, let or variant cannot have as its name. */
+/* Reserved words: an object, a `let` constant or a variant cannot have such a name. */
 static const char *const reserved[] = {
     "purpose", "rules",   "coverage", "needs", "role",    "allow", "let", "or",
     "else",    "timeout", "rnr",      "is",    "fill",    "data",  "at",  "recv",
@@ -73,7 +73,7 @@ static bool parse_purpose(struct parser *p)
 {
     char *text = lexer_rest(&p->lexer);
     size_t len = text ? strlen(text) : 0, end = p->purpose_len;
-    size_t need = end + len + 2; /* with a blank and the final zero */
+    size_t need = end + len + 2; /* one byte for a blank, one for the final zero */
     char *joined = p->script->purpose;
 
     if (text && need > p->purpose_cap) {
@@ -104,7 +104,8 @@ static bool parse_role(struct parser *p)
     return !p->lexer.failed;
 }
 
-/* Returns false and sets an error if the token is a reserved word or the name of something else. */
+/* Returns false and sets an error if the token is a reserved word, or already the name of an
+ * object, constant or variant. */
 static bool check_new_name(struct parser *p)
 {
     struct lexer *l = &p->lexer;
@@ -283,7 +284,7 @@ static bool parse_line(struct parser *p, unsigned line, bool *in_purpose)
     return l->token.kind == LEX_END || lexer_expected(l, "the end of the line");
 }
 
-/* Cuts the text into lines. */
+/* Splits the text of the script into lines. */
 static bool split_lines(struct script *s, size_t len)
 {
     unsigned cnt = 1;

@@ -31,8 +31,8 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A number, or an offset from a property of an object. The property is the address, key, QPN or SRQ
- * number, depending on the place of the value. */
+/* A number in a script, or the name of an object plus an offset. Depending on where the value
+ * stands, the name means the address, key, QPN or SRQ number of the object. */
 struct script_value {
     int object; /* index of the object; SCRIPT_NO_OBJECT if `num` is the whole value */
     uint64_t num;
@@ -40,24 +40,25 @@ struct script_value {
 
 enum script_fill_kind {
     SCRIPT_FILL_NONE,    /* the line names no contents */
-    SCRIPT_FILL_PATTERN, /* fill N */
-    SCRIPT_FILL_MEMORY,  /* fill NAME */
-    SCRIPT_FILL_DATA,    /* data HEX, or u64 N as eight bytes in host byte order */
-    SCRIPT_FILL_ZERO,    /* zero */
+    SCRIPT_FILL_PATTERN, /* "fill N": bytes of pattern N */
+    SCRIPT_FILL_MEMORY,  /* "fill NAME": bytes of the named region */
+    SCRIPT_FILL_DATA,    /* "data HEX", or "u64 N" as eight bytes in host byte order */
+    SCRIPT_FILL_ZERO,    /* "zero" */
 };
 
 /* Contents of a payload or of memory. */
 struct script_fill {
     enum script_fill_kind kind;
-    uint64_t pattern;          /* for PATTERN: number of the pattern */
-    struct script_value place; /* for MEMORY: region */
-    uint64_t off;              /* PATTERN: index of the first byte in the pattern */
-    bool has_off;              /* PATTERN, MEMORY: the line names an offset */
-    uint8_t *data;             /* for DATA: the bytes */
-    uint32_t len;              /* DATA: bytes */
+    uint64_t pattern;          /* PATTERN: number of the pattern */
+    struct script_value place; /* MEMORY: the region */
+    uint64_t off;              /* PATTERN: index in the pattern at which the contents begin */
+    bool has_off;              /* PATTERN, MEMORY: the script gives an offset */
+    uint8_t *data;             /* DATA: the bytes; else NULL */
+    uint32_t len;              /* DATA: number of bytes */
 };
 
-/* Returns byte `i` of pattern `n`. The byte is never 0. */
+/* Returns byte `i` of byte pattern `n`. The byte is never 0, so that it differs from unwritten
+ * memory. */
 static inline uint8_t script_pattern(uint64_t n, uint64_t i)
 {
     return (uint8_t)(1 + (n * 67 + i * 7 + i / 251 * 13) % 255);
@@ -65,7 +66,7 @@ static inline uint8_t script_pattern(uint64_t n, uint64_t i)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Options of objects, verbs and completions: name, word in the language, type, maximum value. */
+/* Options of objects, verbs and completions: name in C, word in a script, type, maximum value. */
 /* clang-format off */
 #define SCRIPT_OPTIONS(X)                                   \
     X(ID,         "id",         NUMBER, UINT64_MAX)         \
@@ -134,12 +135,12 @@ _Static_assert(SCRIPT_OPT_CNT <= 64, "script_options.given holds one bit for eac
 #define SCRIPT_BIT(NAME) (UINT64_C(1) << SCRIPT_OPT_##NAME)
 
 struct script_options {
-    uint64_t given; /* options that were given: set of SCRIPT_BIT() */
+    uint64_t given; /* options that the script gives: set of SCRIPT_BIT() */
     struct script_value value[SCRIPT_OPT_CNT];
     struct script_fill fill; /* value of the options FILL, DATA and U64 */
 };
 
-/* Returns the value of an option, or `fallback` if the option was not given. */
+/* Returns the value of an option, or `fallback` if the script does not give the option. */
 static inline uint64_t script_number(const struct script_options *options, enum script_opt opt,
                                      uint64_t fallback)
 {
@@ -201,8 +202,8 @@ struct script_field {
     enum script_field_kind kind;
     struct script_value value;
     uint8_t bytes[16];
-    bool altered;   /* altered on the path, after the sender computed the ICRC */
-    bool kind_only; /* syndrome field: only its upper 3 bits are compared */
+    bool altered;   /* the network alters the field, after the sender computed the ICRC */
+    bool kind_only; /* only the upper 3 bits of the syndrome are compared */
 };
 
 struct script_cm_field {
@@ -214,9 +215,9 @@ struct script_cm_field {
 
 struct script_packet {
     int qp;         /* index of the QP */
-    uint8_t opcode; /* opcode for the service of the QP */
+    uint8_t opcode; /* opcode, including the bits of the QP's transport service */
     bool is_cm;
-    uint8_t cm_kind; /* enum roce_cm */
+    uint8_t cm_kind; /* kind of the CM message, enum roce_cm */
     unsigned field_cnt;
     struct script_field field[SCRIPT_FIELDS_MAX];
     unsigned cm_cnt;
@@ -225,7 +226,7 @@ struct script_packet {
     uint32_t payload; /* length of the payload, bytes */
     struct script_fill fill;
     bool bad_icrc;
-    uint32_t cut;   /* number of bytes missing at the end of the frame */
+    uint32_t cut;   /* number of bytes that are cut off at the end of the frame */
     uint64_t group; /* multicast group of the destination; 0: unicast */
 };
 
@@ -236,22 +237,22 @@ const struct script_field *script_packet_field(const struct script_packet *packe
 /* ---- events ---------------------------------------------------------------------------------- */
 
 enum script_event_kind {
-    SCRIPT_SEND,      /* < PACKET */
-    SCRIPT_EXPECT,    /* > PACKET */
-    SCRIPT_ACKS,      /* > acks through */
-    SCRIPT_SILENCE,   /* > nothing */
-    SCRIPT_COMP,      /* comp */
-    SCRIPT_NO_COMP,   /* no comp */
-    SCRIPT_ASYNC,     /* event */
-    SCRIPT_NO_ASYNC,  /* no event */
-    SCRIPT_NOTIFIED,  /* notified */
-    SCRIPT_NO_NOTIFY, /* no notification */
-    SCRIPT_MEMORY,    /* check */
-    SCRIPT_STATE,     /* qp NAME is STATE */
-    SCRIPT_COUNTER,   /* counter */
-    SCRIPT_CM_EVENT,  /* cm-event */
-    SCRIPT_GONE,      /* gone */
-    SCRIPT_VERB,      /* a call of the DUT's program */
+    SCRIPT_SEND,      /* "< PACKET": the drill sends a packet */
+    SCRIPT_EXPECT,    /* "> PACKET": the DUT must send a packet */
+    SCRIPT_ACKS,      /* "> acks through PSN": the DUT must acknowledge up to the PSN */
+    SCRIPT_SILENCE,   /* "> nothing": the DUT must send no packet */
+    SCRIPT_COMP,      /* "comp": a completion */
+    SCRIPT_NO_COMP,   /* "no comp": no completion */
+    SCRIPT_ASYNC,     /* "event": an asynchronous event */
+    SCRIPT_NO_ASYNC,  /* "no event": no asynchronous event */
+    SCRIPT_NOTIFIED,  /* "notified": a CQ notification */
+    SCRIPT_NO_NOTIFY, /* "no notification": no CQ notification */
+    SCRIPT_MEMORY,    /* "check": contents of memory */
+    SCRIPT_STATE,     /* "qp NAME is STATE": state of a QP */
+    SCRIPT_COUNTER,   /* "counter": value of a counter */
+    SCRIPT_CM_EVENT,  /* "cm-event": an event of the CM */
+    SCRIPT_GONE,      /* "gone": the connection to the device ends */
+    SCRIPT_VERB,      /* the DUT's program calls a verb */
 };
 
 enum script_verb {
@@ -283,38 +284,42 @@ enum script_verb {
 /* Time window of an event: from `from` to `to` after the previous event, ns. For an action, both
  * are equal. */
 struct script_time {
-    bool whole; /* time "*": the whole drill */
+    bool whole; /* the line has the time "*": it applies to the whole drill */
     uint64_t from, to;
 };
 
-/* An event, or one of its alternatives. */
+/* An event of a script (one line), or one alternative of an event. */
 struct script_event {
     enum script_event_kind kind;
     unsigned line;
-    unsigned column; /* column of the event, after its time */
+    unsigned column; /* column in the line at which the event begins, after its time */
     struct script_time time;
     bool optional;               /* the DUT may omit the packet: its mark is >? */
-    bool inconclusive;           /* an alternative that ends the drill as inconclusive */
+    bool inconclusive;           /* if the DUT takes this alternative, the drill ends with the
+                                  * verdict "inconclusive" */
     char known[SCRIPT_NAME_MAX]; /* id of the known deviation that this alternative describes; "":
                                   * none */
 
     struct script_packet *packet; /* SEND, EXPECT: the packet */
     int64_t psn;                  /* ACKS: relative PSN that the ACKs must reach */
-    enum script_verb verb;        /* VERB */
-    int object;                   /* index of the object; SCRIPT_NO_OBJECT: any */
+    enum script_verb verb;        /* VERB: which verb */
+    int object;                   /* index of the object in the script; SCRIPT_NO_OBJECT: any
+                                   * object */
     bool recv;                    /* COMP: completion of a receive */
-    unsigned code;                /* COMP: status; ASYNC: event; STATE: state; CM_EVENT: event */
+    unsigned code;                /* COMP: status of the completion; ASYNC, CM_EVENT: kind of the
+                                   * event; STATE: state of the QP */
     struct script_value place;    /* STORE, MEMORY: region and offset */
-    char word[SCRIPT_NAME_MAX];   /* COUNTER: name */
-    uint64_t number;              /* COUNTER: value; ACKS: MSN */
+    char word[SCRIPT_NAME_MAX];   /* COUNTER: name of the counter */
+    uint64_t number;              /* COUNTER: value of the counter; ACKS: MSN */
     bool has_number;              /* ACKS: the line names an MSN */
-    int fails;                    /* VERB: enum rnic_error that the call must return; 0: none */
+    int fails;                    /* VERB: enum rnic_error that the call must return; 0: the call
+                                   * must succeed */
     struct script_options options;
 };
 
-/* An event with its alternatives. The first one is the event itself. */
+/* An event with its alternatives. The first alternative is the event itself. */
 struct script_step {
-    unsigned first; /* index of the first alternative */
+    unsigned first; /* index in script.event of the first alternative */
     unsigned cnt;   /* number of alternatives */
     char rule[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
     unsigned rule_cnt;
@@ -326,14 +331,14 @@ struct script_variant {
     char name[SCRIPT_NAME_MAX];
     uint64_t value[SCRIPT_VALUES_MAX];
     unsigned cnt;
-    unsigned chosen; /* index of the chosen value */
+    unsigned chosen; /* index in `value` of the value that is played */
 };
 
 enum script_role { SCRIPT_ROLE_NONE, SCRIPT_RESPONDER, SCRIPT_REQUESTER, SCRIPT_BOTH };
 
 struct script {
     char *path;
-    char *text; /* text of the file; each line ends with a zero byte */
+    char *text; /* text of the file, in which each line ends with a zero byte */
     char **line;
     unsigned line_cnt;
     char *purpose;

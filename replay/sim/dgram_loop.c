@@ -13,7 +13,7 @@
 
 /* Sender of one stream. */
 struct dgram_sender_slot {
-    struct dgram_sender *transmit; /* NULL if the recorded peer sends the stream, or if it is
+    struct dgram_sender *transmit; /* NULL if a recorded peer sends the stream, or if the stream is
                                     * skipped */
     struct flow_oracle oracle;
     rnic_time free; /* time at which the sender can send its next frame, ns */
@@ -27,7 +27,8 @@ struct dgram_loop {
     struct dgram_receivers *receive;  /* our receivers; NULL if our RNIC does not play the
                                        * receivers */
     struct dgram_sender_slot *sender; /* one element for each stream */
-    uint32_t next; /* index of the next recorded packet, if a recorded peer is the sender */
+    uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if a
+                    * recorded peer sends */
     rnic_time now;
     struct impair_result out;
 };

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limit of the request packets that the observer keeps: our longest send queue. */
+/* Limit of the request packets that the observer remembers: the length of our longest send
+ * queue. */
 #define WINDOW_MAX 32768u
 
 static void on_finding(void *user, const struct roce_finding *finding)

@@ -41,7 +41,8 @@ struct rc_loop {
                    * it */
     struct posted_wr *posted;
     size_t posted_cnt;
-    bool full; /* the send queue was full, and no work request has completed since */
+    bool full; /* the send queue is full: posting was refused, and no work request has completed
+                * since */
     struct responder_app app;
     int64_t lost[LOST_MAX]; /* relative PSNs of the latest lost frames, as a ring buffer */
     size_t lost_cnt;        /* number of all lost frames */
@@ -377,7 +378,8 @@ static void close_ends(struct rc_loop *l)
                                             : l->responder.oracle.first);
 }
 
-/* Prepares the recorded endpoint, if there is one. Returns 0, or -1 if out of memory. */
+/* If our RNIC plays only one endpoint, lists the frames of the recorded endpoint. Returns 0, or -1
+ * if out of memory. */
 static int open_recorded_peer(struct rc_loop *l, const struct closed_loop_sides *ends)
 {
     if (ends->sides == REPLAY_BOTH)

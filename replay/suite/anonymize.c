@@ -12,7 +12,7 @@
 #define IP4_SUM_OFF 10u
 #define UDP_SUM_OFF 6u
 #define IP4_OPT_OFF 20u
-#define IP4_NOP     1u /* RFC 791: option 1 is no operation */
+#define IP4_NOP     1u /* option 1 is "no operation" (RFC 791) */
 
 /* Number of new IPv4 addresses: first those in 192.0.2.0/24 (RFC 5737), then those in 198.18.0.0/15
  * (RFC 2544). */
@@ -66,7 +66,7 @@ static bool change_mac(struct anonymizer *a, uint8_t *p)
         return true; /* multicast and broadcast addresses are not changed */
     n = number_of(&a->mac, p);
     memset(p, 0, MAC_LEN);
-    p[0] = 2; /* locally administered */
+    p[0] = 2; /* the bit of locally administered addresses */
     roce_bits_put(p, 2, 0, 32, n);
     return n != 0;
 }
@@ -197,8 +197,8 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
         if (a->addresses && strcmp(field->name, "local_ca_guid") == 0 && !change_guid(a, at))
             return false;
         if (a->addresses && strcmp(field->name, "info") == 0)
-            memset(at, 0, field->width / 8); /* a REJ may contain an address of another port, or
-                                              * a value */
+            memset(at, 0, field->width / 8); /* a REJ may have an address of another port in this
+                                              * field, so clear it */
         if (strcmp(field->name, "private_data") == 0) {
             uint32_t skip = roce_cm_sid_is_ip(sid) ? ROCE_CM_RDMAIP_LEN : 0;
 
@@ -317,7 +317,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
         move_icrc(&pkt, icrc, link, frame, cap_len, wire_len);
     if (!whole)
         return 0;
-    memset(frame + pkt.end_off, 0, cap_len - pkt.end_off); /* a trailer may contain private data */
+    memset(frame + pkt.end_off, 0, cap_len - pkt.end_off); /* the bytes after the RoCE packet may
+                                                            * contain private data */
     after = sums_of(&pkt, frame);
     if (roce_pkt_has(&pkt, ROCE_HDR_IP4))
         move_checksum(frame + pkt.off[ROCE_HDR_IP4] + IP4_SUM_OFF, before.ip4, after.ip4);

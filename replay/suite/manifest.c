@@ -25,7 +25,8 @@ static const char *const columns[COLUMN_CNT] = {
 #undef X
 };
 
-/* Positions of the columns in a line; -1 for a missing column. */
+/* For each known column: its position in the lines of the file; -1 if the manifest lacks the
+ * column. */
 struct layout {
     int at[COLUMN_CNT];
 };

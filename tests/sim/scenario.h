@@ -23,7 +23,7 @@
 
 #define SCN_LINKS 48u
 #define SCN_WRS   40u
-#define SCN_DEPTH 16u /* depth of every queue in WQEs */
+#define SCN_DEPTH 16u /* depth of every work queue, in WQEs */
 #define SCN_DUE   64u
 #define SCN_PSNS  2048u /* limit of the PSNs of one direction of a link */
 #define SCN_GRH   40u
@@ -41,12 +41,13 @@ struct scn_wr {
     uint64_t compare_add, swap;
     struct rnic_mr *mr; /* LOCAL_INV, SEND_INV: memory region to invalidate */
     struct rnic_mw *mw; /* BIND_MW: memory window to bind */
-    uint32_t key_was;   /* key of `mr` before the request */
+    uint32_t key_was;   /* key of `mr` before the request invalidates it */
     uint32_t first;     /* PSN of the first packet, relative to the first PSN of the queue */
     uint32_t psns;
     bool wrong;      /* the request fails or has no effect, because of the error of its link (enum
                       * scn_accident) */
-    unsigned window; /* kind of the memory window that the request uses, or 0 */
+    unsigned window; /* kind of the memory window through which the request accesses memory; 0:
+                      * none */
     bool done;       /* the request, or a later one of its queue, completed with success */
     bool delivered;
     unsigned broken; /* UC: number of packets of the message that may have changed memory */
@@ -63,10 +64,10 @@ struct scn_pool {
         bool bad;        /* the L_Key of the buffer in the receive WQE is invalid */
     } posted[SCN_DEPTH]; /* model: posted WQEs in order; those before number `taken` are consumed */
     uint64_t taken;
-    unsigned busy;  /* one bit for each posted buffer */
+    unsigned busy;  /* bit set of the buffers that are posted */
     unsigned avail; /* model: number of WQEs posted and not consumed */
     bool starved;   /* the test posts no more WQEs to the pool */
-    bool spoilt;    /* a WQE with an invalid key was posted */
+    bool spoilt;    /* the pool has had a WQE with an invalid key */
     bool untidy;    /* UC: an incomplete message may have changed a buffer of the pool */
     uint64_t posts;
 };
@@ -77,7 +78,7 @@ struct scn_end {
     struct rnic_qp *qp;     /* QP that sends the requests */
     struct rnic_qp *target; /* QP that receives requests; equals `qp`, except for XRC */
     uint32_t qpn, target_qpn;
-    uint32_t lost_qpn; /* SCN_NO_QP: nonexistent QPN to which the end sends; else 0 */
+    uint32_t lost_qpn; /* for the error SCN_NO_QP: nonexistent QPN to which the end sends; else 0 */
     uint16_t pkey;
     struct rnic_ah *ah; /* UD: address handle of the other end */
     struct scn_pool *pool;
@@ -124,14 +125,14 @@ struct scn_end {
  */
 enum scn_accident {
     SCN_NONE,
-    SCN_BAD_RKEY,   /* REM_ACCESS_ERR at the requester */
-    SCN_BAD_LKEY,   /* LOC_PROT_ERR */
-    SCN_TOO_LONG,   /* REM_INV_REQ_ERR; LOC_LEN_ERR at the responder */
-    SCN_BAD_RECV,   /* REM_OP_ERR; LOC_PROT_ERR at the responder */
-    SCN_NO_RECV,    /* RNR_RETRY_EXC_ERR */
-    SCN_CUT,        /* RETRY_EXC_ERR */
-    SCN_BAD_BIND,   /* MW_BIND_ERR */
-    SCN_MISALIGNED, /* REM_INV_REQ_ERR */
+    SCN_BAD_RKEY,   /* the requester's request completes with REM_ACCESS_ERR */
+    SCN_BAD_LKEY,   /* the request completes with LOC_PROT_ERR */
+    SCN_TOO_LONG,   /* REM_INV_REQ_ERR at the requester; LOC_LEN_ERR at the responder */
+    SCN_BAD_RECV,   /* REM_OP_ERR at the requester; LOC_PROT_ERR at the responder */
+    SCN_NO_RECV,    /* the request completes with RNR_RETRY_EXC_ERR */
+    SCN_CUT,        /* the request completes with RETRY_EXC_ERR */
+    SCN_BAD_BIND,   /* the request completes with MW_BIND_ERR */
+    SCN_MISALIGNED, /* the request completes with REM_INV_REQ_ERR */
     SCN_TO_ERR,     /* WR_FLUSH_ERR for all requests, because the user moved the QP to the error
                      * state */
     SCN_WINDOW,     /* REM_ACCESS_ERR: the request uses a type 2 window that is bound to another QP
@@ -139,8 +140,8 @@ enum scn_accident {
     SCN_BAD_PKEY,   /* RETRY_EXC_ERR: the P_Keys belong to different partitions, or both are limited
                      * members (R049) */
     SCN_NO_QP,      /* RETRY_EXC_ERR: end 0 sends to a QPN that does not exist */
-    SCN_BAD_QKEY,   /* UD: no error (R170) */
-    SCN_OVER_MTU,   /* UD: no error (R168) */
+    SCN_BAD_QKEY,   /* UD: the request completes with success, but the receiver drops it (R170) */
+    SCN_OVER_MTU,   /* UD: the request completes with success, but the message is lost (R168) */
     SCN_ACCIDENT_CNT
 };
 
@@ -149,13 +150,14 @@ struct scn_link {
     uint32_t mtu;
     enum scn_accident accident; /* error that end 0 causes */
     struct scn_end end[2];
-    bool hit;    /* SCN_WINDOW: the failing request was posted */
+    bool hit;    /* for the error SCN_WINDOW: the failing request was posted */
     bool struck; /* a packet of the link had a network fault other than an ECN mark */
 };
 
 /* Expected counters of a device, as far as the packets and completions determine them. */
 struct scn_tally {
-    uint64_t send, write, read, atomic, atomic_write, flush; /* executed requests, by operation */
+    uint64_t send, write, read, atomic, atomic_write, flush; /* number of executed requests, by
+                                                              * operation */
     uint64_t duplicate, ahead, no_wqe, uc_dropped, datagrams, qkey, marked, again, seq_nak;
     uint64_t no_qp, pkey, no_room, over_mtu, cnps;
     uint64_t seq_nak_void; /* number of NAKs that are counted in seq_nak but not sent, because the
@@ -213,10 +215,10 @@ bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_acti
 #define SCN_SIZES   4u /* number of ranges of the number of devices: 2, 3 to 8, 9 to 32, 33 to 64 */
 
 struct scenario_seen {
-    uint64_t done[4][SCN_OPCODES]; /* number of completed requests */
+    uint64_t done[4][SCN_OPCODES]; /* number of completed requests, by service and operation */
     uint64_t mtus[4][SCN_OPCODES][SCN_MTUS];
     uint64_t encaps[4][SCN_OPCODES][SCN_ENCAPS];
-    uint64_t sizes[4][SCN_SIZES]; /* number of links */
+    uint64_t sizes[4][SCN_SIZES]; /* number of links, by service and number of devices */
     /* Number of packets to which the network applied each fault: of requests by opcode, of
      * responses by class. */
     uint64_t struck[4][SCN_OPCODES][SIMNET_FATE_CNT];

@@ -156,8 +156,8 @@ static void check_end(const struct scn_link *l, unsigned side)
     EXPECT_EQ(o->epsn, e->psns);
 }
 
-/* Checks that a link without loss and without a slow receiver counted no error: no NAK, no RNR NAK,
- * no timeout (R061, R099, R149). */
+/* Checks that a link without loss and without a slow receiver counted no errors: no NAK, no RNR NAK
+ * and no timeout (R061, R099, R149). */
 static void check_untroubled(const struct scenario *s, const struct scn_link *l)
 {
     static const enum oracle_count troubles[] = {ORACLE_packet_seq_err, ORACLE_implied_nak_seq_err,

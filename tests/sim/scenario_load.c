@@ -8,7 +8,7 @@
 /* Layout of wr_id. For a receive: RECV, number of the pool << 8, number of the buffer. For a send:
  * number of the link << 16, side << 8, number of the request. */
 #define RECV      (UINT64_C(1) << 63)
-#define RECV_KEEP 8u /* number of bytes by which a receive buffer is too short */
+#define RECV_KEEP 8u /* for an error: number of bytes by which a receive buffer is too short */
 
 /* ---- receive WQEs ---------------------------------------------------------------------------- */
 

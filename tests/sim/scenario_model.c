@@ -49,7 +49,7 @@ static struct scn_buffer take_buffer(struct scn_pool *p)
     return p->posted[p->taken++ % SCN_DEPTH];
 }
 
-/* Returns whether the responder refuses the packet because of the link's error (R082, R083,
+/* Returns whether the responder refuses the packet because of the error of its link (R082, R083,
  * R090, R120, R210). */
 static bool is_refused(const struct scn_link *l, const struct scn_wr *w, const struct roce_pkt *pkt,
                        uint32_t at, const struct scn_buffer *buffer)
@@ -123,7 +123,7 @@ static void model_reliable(struct scenario *s, const struct scn_link *l, struct 
             e->buffer = take_buffer(e->pool);
         if (is_refused(l, w, pkt, at, &e->buffer)) {
             void_nak(s, e);
-            return; /* the QP is in the error state */
+            return; /* the QP enters the error state */
         }
         e->epsn += pkt->op->kind == ROCE_KIND_READ ? w->psns : 1;
         count_executed(t, pkt);
@@ -186,7 +186,7 @@ static void model_uc(struct scn_tally *t, struct scn_link *l, struct scn_end *e,
     }
     if (pkt->op->kind == ROCE_KIND_SEND && e->buffer.bad && pkt->payload_len) {
         scenario_seen.accidents[1][l->accident]++;
-        return; /* the QP is in the error state */
+        return; /* the QP enters the error state */
     }
     count_executed(t, pkt);
     w->broken++;
@@ -213,9 +213,9 @@ static void model_ud(struct scn_tally *t, const struct scn_link *l, struct scn_e
         t->no_wqe++;
     } else if (e->pool->posted[e->pool->taken % SCN_DEPTH].room < SCN_GRH + pkt->payload_len) {
         scenario_seen.accidents[2][l->accident]++;
-        t->no_room++; /* the WQE remains for a message that fits */
+        t->no_room++; /* the WQE is not consumed and remains for a message that fits */
     } else if (take_buffer(e->pool).bad) {
-        scenario_seen.accidents[2][l->accident]++; /* the QP is in the error state */
+        scenario_seen.accidents[2][l->accident]++; /* the QP enters the error state */
     } else {
         t->datagrams++;
         w->delivered = true;

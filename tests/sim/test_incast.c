@@ -31,7 +31,7 @@ struct result {
     double rate;             /* completed payload as a fraction of the link rate */
     double fairness;         /* fairness index of Jain */
     uint64_t cnps;
-    uint64_t gap_min; /* shortest time on the wire between two CNPs to one QP, ns */
+    uint64_t gap_min; /* shortest time between two CNPs to the same QP, as sent, ns */
 };
 
 static uint64_t cnp_last[SENDERS];
@@ -237,7 +237,7 @@ static void congestion_management_shares_a_port_of_32_senders(void)
 #define BIN   (100 * US)
 #define BINS  (ALL / BIN)
 
-static uint64_t left[BINS]; /* bytes that the first sender's device sent in each bin of time */
+static uint64_t left[BINS]; /* bytes that the first sender's device sent, for each bin of time */
 static struct roce_cnp_episode span[64];
 static unsigned span_cnt;
 static uint64_t first_cnp; /* number of CNPs sent to the first sender */

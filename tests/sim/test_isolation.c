@@ -24,12 +24,12 @@
 
 enum storm {
     QUIET,
-    LOSS,       /* every second packet is lost */
+    LOSS,       /* every second packet of the other QPs is lost */
     CORRUPTION, /* every packet to the receiver is corrupted */
     COPIES,     /* each packet arrives as three copies, at once and later */
-    RNR,        /* RNR NAKs without end, with the shortest RNR timer */
-    BAD_KEY,    /* an access error at each responder */
-    GIVE_UP,    /* no responses: retries, then an error at each requester */
+    RNR,        /* endless RNR NAKs, with the shortest RNR timer */
+    BAD_KEY,    /* each responder refuses requests with an access error */
+    GIVE_UP,    /* requesters get no responses, so they retry and then fail */
     CNPS,       /* every packet is marked; both ends use congestion management */
     READS,      /* the largest number of READs in flight, with the greatest length */
     CLOSED,     /* QPs are destroyed and connected again continuously */

@@ -19,9 +19,9 @@
 #define WRS    60u
 #define SLOT   8192u
 #define WQES   16u
-/* Offset of the receive buffer, behind the destinations of WRITEs. */
+/* Offset of the receive buffer in the memory, after the destinations of WRITEs. */
 #define WQE_AT (WRS * SLOT)
-#define SRC_AT (WQE_AT + 2 * SLOT) /* offset of the bytes to send, behind the receive buffer */
+#define SRC_AT (WQE_AT + 2 * SLOT) /* offset of the bytes to send, after the receive buffer */
 
 static struct qp_pair pair;
 static struct rng rng;
@@ -45,7 +45,7 @@ static struct {
     /* Model of the responder. */
     bool open;
     uint32_t epsn;
-    unsigned wqes; /* number of WQEs posted and not used */
+    unsigned wqes; /* number of WQEs that were posted and not consumed */
     bool held;     /* a SEND, current or incomplete, occupies a receive WQE */
     uint64_t next_wqe;
     uint64_t posted_wqe;
@@ -154,7 +154,7 @@ static void count(uint32_t psn)
     run.seen[at] = true;
 }
 
-/* Compares the losses that rnic/flow counts with the real losses. */
+/* Compares the losses that rnic/flow counted with those that the test counted. */
 static void compare(void *user, const struct roce_conn_summary *conn)
 {
     const bool *received = user;

@@ -31,7 +31,7 @@
 /* Receive WQE, or a completion that the model expects. */
 struct recv {
     uint64_t wr_id;
-    uint32_t off; /* offset of the buffer in the memory */
+    uint32_t off; /* offset of the buffer in the device's memory */
     uint32_t room;
     uint32_t len; /* length of the expected payload in bytes */
     uint32_t src_qp;
@@ -72,7 +72,7 @@ struct model {
 static struct fabric fabric;
 static struct side side[DEVS][QPS];
 static struct model model[DEVS];
-static struct model total; /* sums of all runs, to check that all cases occurred */
+static struct model total; /* sums of all runs, from which the test sees that all cases occurred */
 static uint8_t gid[DEVS][16];
 static uint8_t group[GROUPS][16];
 static struct rng rng;

@@ -13,8 +13,8 @@ struct source {
     uint16_t port;
 };
 
-/* Fields of a CM message that the drill copies from the capture. All other fields have the drill's
- * own values. */
+/* Fields of a CM message that the drill copies from the capture. For all other fields, the drill
+ * has its own values. */
 static const char *const taken[] = {
     "service_id",      "responder_resources",
     "initiator_depth", "starting_psn",

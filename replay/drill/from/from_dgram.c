@@ -9,7 +9,7 @@
 #include "engine/dgram_message.h"
 #include "engine/rc_post_wr.h"
 
-#define GROUP    1u   /* multicast group of the drill */
+#define GROUP    1u   /* number of the multicast group in the written drill */
 #define PSN_NEAR 4096 /* a PSN farther from the first PSN is written as an absolute number */
 
 struct source {
@@ -24,7 +24,7 @@ static const struct trace_packet *packet_of(const struct source *s, size_t i)
     return &s->streams->trace->pkt[s->stream.pkt[i]];
 }
 
-/* Opens the stream of a drill. Returns 0, or -1 and an error. */
+/* Finds the stream from which the drill is written. Returns 0, or -1 and an error. */
 static int open_source(struct source *s, struct from_drill *d, const struct dgram_streams *streams,
                        uint32_t stream)
 {
@@ -57,7 +57,7 @@ static bool sends_to_group(const struct source *s)
     return false;
 }
 
-/* Prints the head of the drill. */
+/* Prints the head of the drill and its objects. */
 static void print_head(const struct source *s, FILE *out, uint32_t stream, bool sends)
 {
     bool ud = s->stream.svc == ROCE_SVC_UD;
@@ -98,8 +98,8 @@ static int add_verb(struct from_drill *d, const char *text)
     return from_line_end(d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds the memory of WRITEs to the regions. Returns the length of the longest message that needs a
- * receive, or -1 and an error. */
+/* Adds the memory that WRITEs access to the regions. Returns the length of the longest message that
+ * consumes a receive WQE, or -1 and an error. */
 static int64_t measure(struct source *s)
 {
     struct expected_delivery delivery;
@@ -124,7 +124,7 @@ static int64_t measure(struct source *s)
     return (int64_t)longest;
 }
 
-/* Adds the line of a packet. Returns 0, or -1 and an error. */
+/* Adds the line of a packet that the device receives. Returns 0, or -1 and an error. */
 static int add_packet(struct source *s, const struct trace_packet *p, const struct roce_pkt *pkt,
                       unsigned *pattern)
 {

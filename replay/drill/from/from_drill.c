@@ -9,7 +9,7 @@
 #include "drill/device/device_rnic.h"
 #include "drill/parser.h"
 
-#define STEP_NS 1000u /* time between two lines, ns */
+#define STEP_NS 1000u /* time between two lines of the drill, ns */
 #define WAIT_S  60u   /* longest wait for a timer of the device, s */
 
 int from_fail(struct from_drill *d, const char *reason)

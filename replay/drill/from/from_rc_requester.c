@@ -12,13 +12,13 @@
 #define CHECK_BYTES 65536u               /* longest range that a line can check, bytes */
 #define TIMEOUT_MAX 20u                  /* longest timeout code: 4.3 s */
 
-/* Connection that the drill is written from. */
+/* State while the drill of a connection is written. */
 struct source {
     struct from_drill *d;
     struct replay *replay;
     struct from_directions q;
     uint64_t local_len, local_next;
-    bool timeout;              /* the ACK timer fires in the drill */
+    bool timeout;              /* an ACK timeout expires in the drill */
     uint8_t rnr_code;          /* RNR timer code + 1 of the drill's constant W; 0: the drill has no
                                 * W */
     uint8_t rnr[FROM_QPS_MAX]; /* for each QP: RNR timer code + 1 of the RNR NAK whose wait has not
@@ -45,8 +45,8 @@ static uint8_t timeout_of(const struct source *s)
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Adds the remote memory and the local bytes of a work request to the regions. Returns 0, or -1 and
- * an error. */
+/* Adds to the regions the remote memory and the local buffer of a work request. Returns 0, or -1
+ * and an error. */
 static int claim_memory(struct source *s, const struct inferred_setup *setup,
                         const struct work_request *wr)
 {
@@ -147,7 +147,7 @@ static void print_operation(const struct source *s, const struct work_request *w
                 words_name(words_level, first->feth.sel));
 }
 
-/* Sets the line that checks the memory which a READ filled. */
+/* Sets the line of the drill that checks the buffer of a READ after its completion. */
 static void set_check(const struct source *s, const struct work_request *wr,
                       const struct roce_pkt *first, struct posted_message *m)
 {
@@ -216,7 +216,7 @@ static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
     }
 }
 
-/* Prints the contents of a READ response: the bytes of the region that the READ names. */
+/* Prints the contents of a READ response, as bytes of the region that the READ request names. */
 static void print_read_bytes(const struct source *s, unsigned qp, const struct roce_pkt *pkt)
 {
     const struct work_requests *wrs = &run_of(s, qp)->wrs;

@@ -6,14 +6,14 @@
 #include "engine/rc_responder.h"
 #include "live/live_script.h"
 
-/* Connection that the drill is written from. */
+/* State while the drill of a connection is written. */
 struct source {
     struct from_drill *d;
     const struct session *session;
     struct live_script script;
     struct from_directions q;
     unsigned recv_id;
-    uint32_t start[FROM_QPS_MAX]; /* PSN of the first packet of the latest message */
+    uint32_t start[FROM_QPS_MAX]; /* for each QP: PSN of the first packet of the latest message */
     char read[16];                /* name of the region of the latest READ request */
 };
 
@@ -24,7 +24,8 @@ static const struct inferred_setup *setup_of(const struct source *s, unsigned qp
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Chooses the regions of the connection. Returns 0, or -1 and an error. */
+/* Chooses the memory regions of the drill from the accesses of the connection. Returns 0, or -1 and
+ * an error. */
 static int choose_regions(struct source *s)
 {
     struct from_drill *d = s->d;

@@ -154,7 +154,8 @@ int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct err
 
 /* ---- cases ----------------------------------------------------------------------------------- */
 
-/* Sets the name of a case: the last folder and the file name, without suffix. */
+/* Sets the name of a case: the name of the folder and the file name without suffix,
+ * "FOLDER/NAME". */
 static void set_name(struct drill_case *c)
 {
     const char *file = strrchr(c->path, '/'), *at = file;
@@ -185,13 +186,15 @@ struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
     return c;
 }
 
-/* The cases that the options choose. */
+/* What the options of a run select: the cases that must be played. */
 struct wanted_cases {
     const char *only;
-    const json_t *not_run; /* array of the report to resume, or NULL */
+    const json_t *not_run; /* cases that the stopped run did not play, from its JSON report; NULL:
+                            * no run to resume */
 };
 
-/* Returns whether a combination of variants, as "mtu=1024 ip=4", has all values of another text. */
+/* Returns whether a combination of variants, such as "mtu=1024 ip=4", has all the values in
+ * `values`. */
 static bool has_values(const char *text, const char *values)
 {
     for (size_t len; *values; values += len) {
@@ -203,7 +206,7 @@ static bool has_values(const char *text, const char *values)
     return true;
 }
 
-/* Returns whether the options choose a combination of the variants. */
+/* Returns whether the options select a combination of the variants. */
 static bool is_wanted(const char *path, unsigned combination, const struct wanted_cases *wanted)
 {
     struct script script;

@@ -21,8 +21,8 @@ struct drill_case {
     const char *path;     /* file of the drill */
     const char *name;     /* GROUP/NNN-name, without folder and suffix; points into `path` */
     unsigned name_len;    /* length of `name`, characters */
-    unsigned combination; /* number of the combination of the variants */
-    char variant[96];     /* "mtu=1024 ip=4", or "" */
+    unsigned combination; /* number of the combination of variants, from 0 */
+    char variant[96];     /* combination as text, such as "mtu=1024 ip=4", or "" */
     bool unusable;        /* the file cannot be parsed */
     bool played;
     struct error error;   /* reason why the file cannot be parsed */
@@ -33,30 +33,31 @@ struct drill_case {
     /* Case that was played by another process (rocedrill merge); all NULL otherwise. */
     json_t *json;        /* this case in the JSON report, without its member `merge` */
     json_t *merge;       /* texts of this case for the other reports */
-    const char *ladder;  /* points into `merge`; drill_text() prints it */
-    const char *section; /* points into `merge`; body of the section of the page */
+    const char *ladder;  /* text of the ladder, in `merge`; drill_text() prints it */
+    const char *section; /* body of the section of the page, in `merge` */
 };
 
 struct drill_suite {
     char **path;
     size_t path_cnt, path_cap;
-    size_t *position;      /* index of each drill file in the list of all shards; NULL: no shards */
+    size_t *position;      /* for each drill file: its index in the list of all shards; NULL: no
+                            * shards */
     struct drill_case *at; /* the cases that were played, then those that were not */
     size_t cnt, cap;       /* number of cases that were played */
-    size_t left;           /* number of cases that were not played */
-    struct error stopped;  /* the reason if `left` is not 0: the device cannot be reached */
+    size_t left;           /* number of cases at the end of `at` that were not played */
+    struct error stopped;  /* if `left` is not 0: why the device could not be reached any more */
 };
 
 struct drill_suite_options {
     const struct drill_device_ops *ops;
     const void *config;     /* argument of open(), for example struct device_pipe_config */
-    const char *lacking;    /* capabilities that the device is treated as lacking (drill_run());
-                             * NULL: none */
+    const char *lacking;    /* capabilities that the engine treats as missing (drill_run()); NULL:
+                             * none */
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
     const char *only;       /* play only combinations with these variants, such as "mtu=1024"; NULL:
                              * play all combinations */
-    const char *resume; /* JSON report of a run that stopped: play only the cases that it names as
-                         * not run; NULL: play all */
+    const char *resume; /* JSON report of a run that stopped: play only the cases that this run did
+                         * not play; NULL: play all */
     unsigned threads;   /* number of threads; 0: number of processors */
     bool keep_log;      /* also keep the logs of the cases that passed */
     bool check_only;    /* only parse the drills, and check the ids of their rules */
@@ -71,8 +72,8 @@ bool drill_suite_find(const char *name, char *path, size_t cap);
  * Returns 0, or -1 and an error. */
 int drill_suite_add(struct drill_suite *suite, const char *path, struct error *error);
 
-/* Keeps the drills of one shard. Does nothing if shard->count is 0. Returns 0, or -1 and an error.
- */
+/* Keeps only the drills that belong to one shard. Does nothing if shard->count is 0. Returns 0, or
+ * -1 and an error. */
 int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct error *error);
 
 /* Adds a case. `path` must live as long as the suite. Returns NULL if out of memory. */

@@ -46,7 +46,7 @@ void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
     row->line = line;
 }
 
-/* Adds a frame with its text to the log. Returns NULL if out of memory. */
+/* Adds a row to the log: a frame, with its text. Returns NULL if out of memory. */
 static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *bytes, size_t len,
                                        const char *text, bool from_dut)
 {
@@ -65,7 +65,7 @@ static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *by
     return row;
 }
 
-/* Returns whether an address is in a region, or is its end. */
+/* Returns whether an address is in a region, or just after its last byte. */
 static bool region_has(const struct drill_engine *e, int object, uint64_t va)
 {
     uint64_t start = e->ops->address(e->ctx.dev, object);
@@ -188,7 +188,7 @@ static void comp_text(struct drill_engine *e, const struct drill_comp *comp)
                   words_name(words_status, comp->status), text);
 }
 
-/* Ends the drill if its device cannot go on. */
+/* Ends the drill if its device has failed. */
 static void note_failure(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
@@ -224,7 +224,7 @@ void timeline_drain(struct drill_engine *e)
     while (e->ops->async(e->ctx.dev, &async)) {
         if (!words_have(words_event, async.type)) {
             timeline_text(e, 0, "other asynchronous event, number %u", async.type);
-            continue; /* for example a GID that became valid: the drill did not cause it */
+            continue; /* the drill did not cause this event; for example, a GID became valid */
         }
         timeline_text(e, 0, "event %s %s", words_name(words_event, async.type),
                       async.object == SCRIPT_NO_OBJECT ? "" : e->script->object[async.object].name);

@@ -11,7 +11,8 @@
 
 #include "drill/match.h"
 
-/* Adds a row of text to the log. `line`: line of the script, or 0. */
+/* Adds a row of text to the log. `line`: number of the script line that the row belongs to, or
+ * 0. */
 void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -22,10 +23,10 @@ void timeline_sent(struct drill_engine *e, const struct script_event *event, con
 /* Fetches all frames, completions and events that the device has ready at this time. */
 void timeline_drain(struct drill_engine *e);
 
-/* Moves time to `to`, or to the next timer of the device if that is earlier. */
+/* Advances time to `to`, or only to the next timer of the device if that is earlier. */
 void timeline_step(struct drill_engine *e, uint64_t to);
 
-/* Moves time to `to`, through all timers of the device. */
+/* Advances time to `to`, and fires all timers of the device until then. */
 void timeline_until(struct drill_engine *e, uint64_t to);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Words: names of numbers in the language of the drills. */
+/* Words: the words that the drill language has for numbers, such as the names of states and
+ * statuses. */
 #ifndef REPLAY_DRILL_WORDS_H
 #define REPLAY_DRILL_WORDS_H
 
@@ -8,7 +9,7 @@
 #include <stdint.h>
 
 struct word_number {
-    const char *word; /* NULL ends a table */
+    const char *word; /* word of the drill language; NULL ends a table */
     uint64_t number;
 };
 
@@ -20,19 +21,20 @@ extern const struct word_number words_event[];    /* enum rnic_event_type */
 extern const struct word_number words_error[];    /* enum rnic_error, negated */
 extern const struct word_number words_nak[];      /* enum roce_nak */
 extern const struct word_number words_cm_event[]; /* enum rnic_cm_event_type */
-extern const char *const words_needs[];           /* features of devices; NULL ends the list */
+extern const char *const words_needs[];           /* capabilities of devices that a script can need;
+                                                   * NULL ends the list */
 
-/* Returns whether `words_needs` has a word. */
+/* Returns whether `word` is in words_needs. */
 bool words_is_need(const char *word);
 
 /* Returns whether the first `len` characters of `word` are one of the words in `list`, which are
  * separated by blanks. */
 bool words_list_has(const char *list, const char *word, size_t len);
 
-/* Returns whether a table has a number. */
+/* Returns whether a table has a word for `number`. */
 bool words_have(const struct word_number *table, uint64_t number);
 
-/* Returns the first word of a number, or "unknown". */
+/* Returns the first word of a table for `number`, or "unknown". */
 const char *words_name(const struct word_number *table, uint64_t number);
 
 #endif

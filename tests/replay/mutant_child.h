@@ -12,7 +12,8 @@
 bool mutant_is_noticed(unsigned (*play)(const void *ctx), const void *ctx, unsigned seconds,
                        bool print);
 
-/* Returns whether the arguments after the folder name this fault, or name none. */
+/* Returns whether the arguments of the program, after the folder, name this fault. Without fault
+ * names, returns true. */
 bool mutant_is_wanted(const char *name, int argc, char **argv);
 
 #endif

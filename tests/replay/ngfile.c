@@ -8,7 +8,7 @@
 
 /* Body of the block under construction. */
 struct body {
-    uint8_t p[270000]; /* larger than the longest block */
+    uint8_t p[270000]; /* larger than the longest block that the tests build */
     size_t len;
     bool big;
 };
@@ -45,7 +45,7 @@ static void put_option(uint16_t code, const void *p, uint16_t len)
 size_t ng_block(struct ngfile *f, uint32_t type, const void *data, size_t len)
 {
     size_t off = f->len;
-    static uint8_t keep[sizeof(body.p)]; /* copy of `data`, which may be in `body` */
+    static uint8_t keep[sizeof(body.p)]; /* copy, because `data` may be a part of `body` */
 
     if (len > sizeof(keep))
         exit(2);

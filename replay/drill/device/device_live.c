@@ -9,7 +9,7 @@
 #include "wire/gid.h"
 
 #define POLL_NS     UINT64_C(3000000)     /* maximum time between two polls of the agent */
-#define STAMP_LIMIT UINT64_C(10000000000) /* a time stamp older than this is not used, ns */
+#define STAMP_LIMIT UINT64_C(10000000000) /* older time stamps of frames are ignored, ns */
 
 /* Received frame that the engine has not fetched. */
 struct live_frame {
@@ -23,7 +23,7 @@ struct drill_device {
     struct live_port port;
     struct live_frame *frame;
     size_t frame_at, frame_cnt, frame_cap;
-    uint64_t start; /* monotonic time of DRILL_TIME_BASE, ns */
+    uint64_t start; /* monotonic time at which the drill started, ns */
     uint64_t arrived;
     uint64_t patience;
     bool lost; /* the interface failed, or memory is exhausted */
@@ -106,7 +106,7 @@ static void receive_frames(struct drill_device *dev, uint64_t until)
     dev->lost |= cnt < 0;
 }
 
-/* Receives frames while the agent client waits for a reply. */
+/* Receives frames while the agent client waits for a reply of the agent. */
 static void receive_idle(void *user)
 {
     receive_frames(user, 0);

@@ -37,7 +37,7 @@ static bool device_supports(const char *need)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Adds the elements of the array `name` of a reply to a list. */
+/* Appends the elements of array `name` of a reply to `list`. */
 static void take_list(const json_t *reply, const char *name, json_t *list)
 {
     const json_t *array = json_object_get(reply, name);
@@ -121,7 +121,7 @@ static void set_number(json_t *json, const char *name, uint64_t value)
     json_object_set_new(json, name, json_integer((json_int_t)value));
 }
 
-/* Returns the first bytes of a region in hexadecimal, or NULL for a region of zeros. */
+/* Returns, as JSON, the first bytes of a region in hexadecimal; NULL if the region is all zeros. */
 static json_t *fill_string(const struct script_fill *fill, uint64_t len)
 {
     uint8_t *bytes = calloc(1, len + 1);
@@ -495,7 +495,7 @@ static uint32_t device_number(const struct drill_device *dev, int object)
     return dev->at[object].number;
 }
 
-/* Sends a query, which changes no state of the device, to the program. Returns the reply, or
+/* Sends a query to the program. A query changes no state of the device. Returns the reply, or
  * NULL. */
 static json_t *ask(const struct drill_device *dev, const char *object, json_t *request)
 {

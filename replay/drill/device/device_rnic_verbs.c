@@ -207,7 +207,7 @@ static int store_bytes(struct drill_device *dev, const struct script_event *even
     return 0;
 }
 
-/* Options of "modify QP", and the QP attribute that each option sets. */
+/* For each option of "modify QP": the attribute that the option sets. */
 static const struct {
     enum script_opt opt;
     unsigned mask;

@@ -29,7 +29,7 @@ bool live_agent_supports(const char *need)
     return false;
 }
 
-/* Returns the name of a property of an object that the agent lacks, or NULL. */
+/* Returns the name of a capability that an object needs and the agent lacks, or NULL. */
 static const char *lacking_object(const struct script_object *object)
 {
     const struct script_options *o = &object->options;
@@ -168,7 +168,7 @@ json_t *live_agent_qp_request(const struct live_agent *agent, int object, const 
 
 /* ---- objects --------------------------------------------------------------------------------- */
 
-/* Adds the agent's number of the object that an option names. */
+/* Adds to a request the number that the agent chose for the object which option `opt` names. */
 static void name_object(const struct live_agent *agent, const struct script_options *o,
                         enum script_opt opt, const char *name, json_t *request)
 {
@@ -177,7 +177,8 @@ static void name_object(const struct live_agent *agent, const struct script_opti
                             json_integer((json_int_t)agent->at[o->value[opt].object].number));
 }
 
-/* Creates a region with the options of an object, or without options if `o` is NULL. */
+/* Creates a memory region. `o` are the options of its object in the script; NULL: a region without
+ * an object. */
 static bool make_region(struct live_agent *agent, uint64_t len, unsigned access,
                         const struct script_options *o, uint32_t *number, uint64_t *address,
                         uint32_t *lkey, uint32_t *rkey)
@@ -250,7 +251,7 @@ static bool make_mr(struct live_agent *agent, int i)
             live_agent_store(agent, i, 0, &o->fill, agent->at[i].len));
 }
 
-/* Creates a PD, CQ, SRQ or memory window. */
+/* Creates an object that has only a number: a PD, CQ, SRQ or memory window. */
 static bool make_numbered(struct live_agent *agent, int i, const char *op, const char *name,
                           uint64_t value)
 {

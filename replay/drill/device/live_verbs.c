@@ -227,7 +227,7 @@ static int store_bytes(struct live_agent *agent, const struct script_event *even
     return live_agent_store(agent, object, off, &o->fill, len) ? 0 : RNIC_ERR_INVALID;
 }
 
-/* Options of "modify QP" and their members in the request. */
+/* For each option of "modify QP": its member in the request to the agent. */
 static const struct {
     enum script_opt opt;
     const char *name;

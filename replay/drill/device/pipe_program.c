@@ -40,7 +40,8 @@ int pipe_program_start(struct pipe_program *program, const char *command)
     program->err = err[0];
     program->pid = fork();
     if (program->pid == 0) {
-        setpgid(0, 0); /* signals at the end must reach all processes of the command */
+        setpgid(0, 0); /* own process group, so that the final signal reaches all processes of the
+                        * command */
         dup2(io[1], STDIN_FILENO);
         dup2(io[1], STDOUT_FILENO);
         dup2(err[1], STDERR_FILENO);

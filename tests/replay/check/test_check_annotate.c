@@ -160,8 +160,8 @@ static void make_rich(const char *path, bool big)
 }
 
 /* Compares a file with its annotated copy, block by block. A block without a new comment must be
- * equal. Other blocks must keep all their data and options. Returns the number of blocks with
- * new comments. */
+ * equal. A block with a new comment must keep all its data and options. Returns the number of
+ * blocks with new comments. */
 static unsigned expect_copy(const char *path, const char *copy)
 {
     static uint8_t a[1 << 20], b[1 << 20];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests of what `rocedrill check` says of the causes: why a connection failed, hangs or is slow. */
+/* Tests that `rocedrill check` names the causes: why a connection failed, hangs or is slow. */
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
@@ -115,7 +115,7 @@ static void rnr_naks_by_page_faults_are_reported(void)
 static void end_of_a_failed_requester_is_reported(void)
 {
     static const struct {
-        unsigned before, after; /* number of transmissions up to the last response, and after it */
+        unsigned before, after; /* number of transmissions before the last response, and after it */
         uint8_t syndrome;       /* AETH syndrome of the responses, or 0 for no response */
         bool damaged;
         const char *words[3], *absent;
@@ -251,7 +251,8 @@ static void unanswered_request_is_reported_as_stuck(void)
 static void cause_of_a_slow_flow_is_reported(void)
 {
     static const struct {
-        const char *capture, *words[4]; /* words is {NULL} if nothing slowed the flow */
+        const char *capture, *words[4]; /* words that the report must contain; {NULL} if nothing
+                                         * slowed the flow */
     } cases[] = {
         {"rc-loss-requests",
          {"packets were lost: 192.0.2.2 sent", "never reached", "check for drops"}},

@@ -63,7 +63,7 @@ static void control_bytes_are_escaped(void)
         {"\303", "\\xc3"},                            /* truncated after one byte */
         {"\342\206", "\\xe2\\x86"},                   /* truncated after two bytes */
         {"\300\233", "\\xc0\\x9b"},                   /* ESC in overlong encoding */
-        {"\355\240\200", "\\xed\\xa0\\x80"},          /* half of a surrogate pair */
+        {"\355\240\200", "\\xed\\xa0\\x80"},          /* a surrogate, which UTF-8 cannot encode */
         {"\364\220\200\200", "\\xf4\\x90\\x80\\x80"}, /* beyond U+10FFFF */
     };
 

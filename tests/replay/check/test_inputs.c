@@ -558,7 +558,7 @@ static void frames_before_an_interrupt_are_reported(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "verdict: holds ("));
         checkrun_free(&r);
     }
-    /* The annotated copy contains all frames received before the interrupt. */
+    /* The annotated copy must contain all frames received before the interrupt. */
     r = checkrun_shell("rm -f $T/on; mkfifo $T/on; { cat " FAILS "; exec sleep 20; } >$T/on & "
                        "timeout --preserve-status -s INT 1 $R check -q --annotate $T/a.pcapng - "
                        "<$T/on; s=$?; kill $!; $R check --fail-on failed -q $T/a.pcapng; "

@@ -18,8 +18,8 @@
 #include "wire/icrc.h"
 
 #define THREADS_MAX  8u
-#define MIXTURES     40u  /* by default */
-#define MIXTURES_ALL 200u /* with ROCEDRILL_THREADS */
+#define MIXTURES     40u  /* number of mixtures by default */
+#define MIXTURES_ALL 200u /* number of mixtures if ROCEDRILL_THREADS is set */
 #define TALKS_MAX    10u
 #define LIST_MAX     256u
 
@@ -27,7 +27,7 @@ static struct capture talk[LIST_MAX]; /* the captures of traces/ */
 static char *path[LIST_MAX];
 static unsigned talk_cnt;
 
-/* Everything that a check reports. */
+/* Output of one check in all its formats. */
 struct output {
     char *text, *json, *junit;
 };

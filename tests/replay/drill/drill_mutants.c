@@ -55,8 +55,8 @@ static void print_name(const struct drill_case *c, enum how_named how)
         printf(" %.*s", (int)c->name_len, c->name);
 }
 
-/* Plays all drills. Prints drills that do not pass, and returns their number. Runs in a child
- * process. */
+/* Plays all drills. Prints those that do not pass, and returns their number. Runs in a child
+ * process, because a fault may crash. */
 static unsigned play_drills(const char *folder, enum how_named how)
 {
     const struct drill_suite_options options = {.ops = &device_rnic_ops, .threads = 1};
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
     if (!list)
         printf(" %s\n", healthy ? "all drills pass" : "- DO NOT PASS");
     if (!healthy)
-        return 1; /* without a healthy device every fault would count as noticed */
+        return 1; /* if the device without a fault fails, every fault would count as noticed */
     for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_CNT; i++) {
         bool found;
 

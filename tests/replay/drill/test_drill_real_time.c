@@ -23,8 +23,8 @@ struct delays {
     uint64_t agent; /* duration of one poll of the agent, ns */
     bool stalls;    /* each poll of the agent also stops the device for the same time */
     uint64_t patience;
-    unsigned polls;  /* number of polls after which completions are visible */
-    bool port_event; /* the port raises an event during the drill */
+    unsigned polls;  /* completions become visible after this number of polls */
+    bool port_event; /* the port raises an event that no line of the drill expects */
 };
 
 struct queued {
@@ -40,7 +40,7 @@ struct drill_device {
     uint64_t clock, arrived;
     struct queued in[QUEUE_MAX], out[QUEUE_MAX];
     unsigned in_cnt, out_cnt;
-    unsigned polls;  /* number of polls so far */
+    unsigned polls;  /* number of times that the engine has polled so far */
     bool port_event; /* the event of the port was raised */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Parser of drills: each production, and the message of each error with its line and column. */
+/* Parser of drills: it accepts each form of the grammar, and reports each error with its line and
+ * column. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,8 +14,8 @@
 #define ALTERATIONS(X)                                                \
     X(SYNDROME_SEQ,    "syndrome to NAK 0x60")                        \
     X(SYNDROME_ACCESS, "syndrome to NAK 0x62")                        \
-    X(SYNDROME_ACK,    "syndrome to ACK")    /* the ACK hides a NAK */ \
-    X(MSN_UP,          "MSN + 1")            /* the MSN claims one execution too many */ \
+    X(SYNDROME_ACK,    "syndrome to ACK")    /* the altered ACK takes the place of a NAK */ \
+    X(MSN_UP,          "MSN + 1")            /* the MSN counts one message too many */ \
     X(MSN_FAR,         "MSN + 4096")                                  \
     X(PSN_UP,          "PSN + 1")                                     \
     X(PSN_DOWN,        "PSN - 1")                                     \
@@ -32,7 +32,7 @@
     X(AGAIN_RKEY,      "sent again: R_Key")                           \
     X(AGAIN_OPERAND,   "sent again: atomic operand")                  \
     X(AGAIN_PKEY,      "sent again: P_Key")                           \
-    X(AGAIN_EARLIER,   "sent again: from PSN - 1") /* the retransmission starts too early */
+    X(AGAIN_EARLIER,   "sent again: from PSN - 1") /* the go-back begins one PSN too early */
 /* clang-format on */
 
 enum alteration {

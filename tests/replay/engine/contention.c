@@ -4,8 +4,8 @@
 #include "support/suite.h"
 
 #define DEPTH   16u
-#define SOURCES (QP_PAIR_MEM / 4) /* local source of WRITEs */
-#define FETCHED (QP_PAIR_MEM / 2) /* local destination of READ data and atomic results */
+#define SOURCES (QP_PAIR_MEM / 4) /* offset of the bytes that WRITEs send */
+#define FETCHED (QP_PAIR_MEM / 2) /* offset where results of READs and atomics are stored */
 #define LONG_TIME                                                                                  \
     UINT64_C(60000000000) /* virtual time in ns after which all operations must be done */
 

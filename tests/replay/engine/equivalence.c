@@ -23,8 +23,8 @@ const char *equivalence_name(enum equivalence equivalence)
     return names[equivalence];
 }
 
-/* Finds the recorded response in a frame. Sets its direction and event. Returns false if the
- * frame has no response of a direction. */
+/* Finds the response in frame number `frame`. Sets its direction and event. Returns false if the
+ * frame is not a response of any direction. */
 static bool find_answer(const struct replay *replay, uint32_t frame, size_t *run, uint32_t *event)
 {
     for (*run = 0; *run < replay->session.dir_cnt; ++*run) {
@@ -212,8 +212,8 @@ static bool is_first(const struct replay *replay, uint32_t frame)
     return false;
 }
 
-/* Marks the frames of responses that the recorded requesters cannot have received. Returns their
- * number. */
+/* Marks the frames of responses that, as later requests show, the recorded requesters did not
+ * receive. Returns their number. */
 static size_t mark_lost(const struct replay *replay, bool *lost)
 {
     size_t cnt = 0;

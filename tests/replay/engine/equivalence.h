@@ -57,7 +57,7 @@ enum equivalence {
 struct subject {
     const char *name, *peer;
     struct capture capture, original;
-    json_t *setup; /* what equivalence_setup() returned for `original` */
+    json_t *setup; /* result of equivalence_setup() for the original */
     bool *lost;    /* result of equivalence_lost() for the original, one element for each frame */
 };
 

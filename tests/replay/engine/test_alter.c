@@ -183,7 +183,7 @@ static uint32_t *right_requests(const struct replay *replay, bool begins, size_t
     return frame;
 }
 
-/* Frames that one range of alterations may alter. */
+/* Frames from which one is chosen, and the range of alterations that apply to it. */
 struct choice {
     uint32_t *frame;
     size_t cnt;

@@ -13,7 +13,7 @@
 #define VA      UINT64_C(0x1000)
 #define RKEY    TALK_RKEY
 #define MTU     256u
-#define PROMISE 0x7FFFFFFFu /* announced length of a message: the longest possible, bytes */
+#define PROMISE 0x7FFFFFFFu /* announced length of a message, bytes; the longest possible */
 
 /* ---- promised lengths -------------------------------------------------------------------------
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Replay of CM exchanges: recorded exchanges hold at both ends, altered exchanges differ in the
- * altered message, and exchanges that lack messages never differ. */
+/* Replay of CM exchanges. Recorded exchanges pass at both ends. Altered exchanges differ in the
+ * altered message. Exchanges that lack messages never differ. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,7 +224,7 @@ static void into_rej(struct roce_cm_msg *msg)
     roce_cm_msg_init(msg, ROCE_CM_REJ, req_tid);
     msg->rej.local_comm_id = drep.local_comm_id;
     msg->rej.remote_comm_id = drep.remote_comm_id;
-    msg->rej.message = 2; /* neither REQ nor REP */
+    msg->rej.message = 2; /* value for "neither REQ nor REP" */
     msg->rej.reason = ROCE_CM_REJ_CONSUMER;
 }
 
@@ -232,7 +232,8 @@ static void into_rej(struct roce_cm_msg *msg)
  * sends its DREQ before the REJ arrives. Both ends must pass, each with one lost message. */
 static void a_rej_that_crosses_other_messages_holds(void)
 {
-    static const unsigned order[] = {0, 1, 2, 4, 3}; /* REQ, REP, RTU, REJ, DREQ */
+    static const unsigned order[] = {0, 1, 2, 4, 3}; /* frames of the capture in their new order:
+                                                      * REQ, REP, RTU, REJ, DREQ */
     struct capture all, c = {0};
     struct replay r;
 

@@ -122,7 +122,7 @@ static void keep(uint64_t seed, const struct sort *sort)
     capture_keep(&tap.capture, path);
 }
 
-/* Records the frames of both devices before they enter the simulated network. */
+/* Records the frames of both devices at the point where they enter the simulated network. */
 static void tap_in(struct qp_pair *pair)
 {
     tap.observe = pair->net.observe;

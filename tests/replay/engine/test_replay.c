@@ -92,8 +92,8 @@ static void a_clean_conversation_holds(void)
         }
 }
 
-/* Rebuilds a frame of the capture after a change. With `keep_icrc`, the old ICRC stays in the
- * frame and is wrong. */
+/* Rebuilds frame number `frame` after `change` altered its packet. With `keep_icrc`, the frame
+ * keeps its old ICRC, which is then wrong. */
 static void alter(struct talk *t, uint32_t frame, void (*change)(struct roce_pkt *), bool keep_icrc)
 {
     struct capture_frame *f = &t->capture.frame[frame - 1];
@@ -443,7 +443,7 @@ static void a_capture_may_begin_in_the_middle(void)
     struct talk t;
 
     talk_init(&t);
-    talk_ack(&t, 98, ACK, 499); /* ACK of requests sent before the capture */
+    talk_ack(&t, 98, ACK, 499); /* an ACK of requests sent before the capture began */
     talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 99, 1024, 1); /* the capture begins inside this message */
     talk_send(&t, ROCE_OP_RC_SEND_LAST, 100, 30, 1);
     talk_ack(&t, 100, ACK, 500);
@@ -616,7 +616,7 @@ static void response_to_an_uncaptured_request_is_no_difference(void)
         talk_init(&t);
         for (uint32_t psn = 5; psn < 8; psn++) {
             talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
-            talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* MSN is 1 after PSN 7 */
+            talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* MSNs 0xFFFFFF, 0 and 1 */
         }
         talk_ack(&t, 9, ACK, rows[i].msn);
         t.time -= 90000; /* the request follows the response so closely that the capture point

@@ -199,7 +199,7 @@ static void deviations_of_linux_hold_with_its_profile(void)
     atomic_write(&t, 70, VA, bytes);
     done(&t, 70, 71);
     t.time += 100 * MS;
-    atomic_write(&t, 70, 0, bytes); /* D17: retransmitted with virtual address 0 */
+    atomic_write(&t, 70, 0, bytes); /* the deviation D17: a retransmission has virtual address 0 */
     done(&t, 70, 71);
     if (talk_replay(&t, &r, NULL) == 0)
         EXPECT_EQ(report_verdict(&r), VERDICT_FAIL); /* without a profile, D17 counts as a
@@ -209,7 +209,7 @@ static void deviations_of_linux_hold_with_its_profile(void)
         EXPECT_EQ(r.responses.result[0].compared, 4 + 66 + 2);
     replay_free(&r);
     expect_holds(&t, "linux-rxe-6.12", 1);
-    /* A FLUSH with another wrong ICRC than that of D15 is dropped. */
+    /* A FLUSH with a wrong ICRC that is not the one of D15 must be dropped. */
     whole(&t);
     t.capture.frame[2].data[t.capture.frame[2].len - 1] ^= 1;
     if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
@@ -221,7 +221,7 @@ static void deviations_of_linux_hold_with_its_profile(void)
 /* ---- Deviations of Linux rxe that any operation can show ---------------------------------------
  */
 
-/* D11: Linux treats a retry count of 7 as unlimited. */
+/* D11: Linux retries without end if the retry count is 7. */
 static void an_eighth_retry_holds_for_linux_only(void)
 {
     struct replay r;
@@ -258,7 +258,7 @@ static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
-/* D19: Linux begins a READ response with Last after its transmit queue was full. */
+/* D19: after its transmit queue was full, Linux begins a READ response with Last. */
 static void a_first_read_answered_with_last_holds_for_linux_only(void)
 {
     struct talk t;

@@ -100,7 +100,7 @@ static void a_lost_uc_packet_costs_its_message(void)
         EXPECT_EQ(s->compared, 7);
         EXPECT_EQ(s->not_captured, 2); /* the packets with PSN 2 and PSN 6 */
         EXPECT_EQ(s->not_posted, 1);   /* the packet with PSN 20, whose message lacks its start */
-        EXPECT_EQ(s->resumed, 1);      /* at PSN 21 */
+        EXPECT_EQ(s->resumed, 1);      /* a new QP begins at PSN 21, after the gap */
     }
     replay_free(&r);
     talk_free(&t);
@@ -166,7 +166,8 @@ static void datagrams_hold(void)
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 0xFFFFFF, 0x31, QKEY, 1024);
         datagram(&t, ROCE_OP_UD_SEND_ONLY_IMM, 0, 0x31, QKEY, 0);
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 7, 0x32, QKEY, 4096);
-        datagram(&t, ROCE_OP_UD_SEND_ONLY, 1, 0x31, QKEY + 1, 9); /* R170 */
+        datagram(&t, ROCE_OP_UD_SEND_ONLY, 1, 0x31, QKEY + 1, 9); /* dropped, because the Q_Key is
+                                                                   * wrong (R170) */
         datagram(&t, ROCE_OP_UD_SEND_ONLY, 9, 0x32, QKEY, 9);     /* PSN 8 is lost */
         if (talk_replay(&t, &r, NULL) == 0) {
             expect_holds(&r);

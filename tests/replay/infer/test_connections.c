@@ -74,7 +74,7 @@ static void expect_all(const char *path, const json_t *lines, const struct conne
     }
 }
 
-/* Asserts that each direction has the connection number and the QPNs that check prints. */
+/* Asserts that each direction has the connection number and the QPNs that `check` prints. */
 static void expect_same(const char *path_arg)
 {
     char *path = strdup(path_arg); /* copied, because checkrun_path() returns a static buffer */

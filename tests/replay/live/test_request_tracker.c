@@ -103,7 +103,7 @@ static void nakked_request_is_answered_after_its_retransmission(void)
     CU_ASSERT_FALSE(ready(&h, 4));
     COMES(&h, 1, 5, 2);
     answered(&h, 4);
-    COMES(&h, 3); /* request that was in flight when the NAK was sent */
+    COMES(&h, 3); /* frame 3 was in flight when the NAK was sent */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 8));
     COMES(&h, 5, 6);
@@ -127,7 +127,8 @@ static void response_waits_for_the_timeout_after_a_nak(void)
     recorded(&h, 1, 3);
     COMES(&h, 1, 5, 2, 3);
     answered(&h, 4);
-    COMES(&h, 5, 6, 3); /* the live requester sends each packet as often as the recorded one */
+    COMES(&h, 5, 6, 3); /* the live requester has now sent each packet as often as the recorded
+                         * requester */
     recorded(&h, 5, 7);
     CU_ASSERT_FALSE(ready(&h, 7));
     COMES(&h, 5);
@@ -177,7 +178,7 @@ static void second_nak_of_a_psn_need_not_wait(void)
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* frame 1 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* frame 2 */
     talk_ack(&h.talk, 10, RNR, 0);                      /* frame 3 */
-    talk_ack(&h.talk, 10, NAK, 0);                      /* frame 4: the NAK that Linux sends for
+    talk_ack(&h.talk, 10, NAK, 0);                      /* frame 4: Linux sends this NAK because of
                                                          * PSN 11 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 10, 8, 1); /* frame 5 */
     talk_send(&h.talk, ROCE_OP_RC_SEND_ONLY, 11, 8, 2); /* frame 6 */

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # shellcheck shell=bash
-# Two network namespaces of the test's own with a veth pair between them, which end with it. Sourced
-# by the scripts beside it.
+# Creates two network namespaces for a test, with a veth pair between them. The namespaces end with
+# the test. The scripts in this folder source this file.
 #
-# In: the script's arguments, BIN-FOLDER TRACES-FOLDER first, and $mtu. Out: 192.0.2.1 and
-# 2001:db8::1 on va here, 192.0.2.2 and 2001:db8::2 on vb in the namespace of process $far; $bin,
-# $traces, $dir and the functions below.
+# Input: $mtu, and the arguments of the script, of which the first are BIN-FOLDER TRACES-FOLDER.
+# Result: interface va with 192.0.2.1 and 2001:db8::1 in this namespace; interface vb with 192.0.2.2
+# and 2001:db8::2 in the namespace of process $far; $bin, $traces, $dir and the functions below.
 if [ "${LIVE_INSIDE:-}" != 1 ]; then
     unshare -n true 2>/dev/null && user= || user=-r
     unshare $user -n true 2>/dev/null || { echo "no network namespace of our own"; exit 77; }

@@ -5,7 +5,7 @@
 grammar.py ROCEDRILL TOP
 Reads the grammar that `rocedrill drill --grammar` prints, and recognizes each line of all drills with it: the grammar must
 accept what the parser accepts. Each alternative and each optional part of the grammar must occur in a drill of
-tests/conformance or in grammar.drill. Then, for each of these parts, inserts a character into a drill that no drill can
+tests/conformance or in grammar.drill. Then, for each of these parts, inserts into a drill a character that no drill can
 have. The error of the parser must name the file, line and column of this character, and what was expected.
 """
 import collections

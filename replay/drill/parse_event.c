@@ -182,7 +182,7 @@ static bool parse_acks(struct parser *p, struct script_event *event)
     return !event->has_number || parse_number(p, "an MSN", 0xFFFFFF, &event->number);
 }
 
-/* Reads the rest of an expectation after ">" or ">?". */
+/* Reads the rest of a line with an expected packet, after the mark ">" or ">?". */
 static bool parse_expectation(struct parser *p, struct script_event *event)
 {
     struct lexer start = p->lexer;

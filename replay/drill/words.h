@@ -13,14 +13,14 @@ struct word_number {
     uint64_t number;
 };
 
-extern const struct word_number words_access[];   /* bits of enum rnic_access */
-extern const struct word_number words_state[];    /* enum rnic_qp_state */
-extern const struct word_number words_level[];    /* enum rnic_flush_level */
-extern const struct word_number words_status[];   /* enum rnic_wc_status */
-extern const struct word_number words_event[];    /* enum rnic_event_type */
-extern const struct word_number words_error[];    /* enum rnic_error, negated */
-extern const struct word_number words_nak[];      /* enum roce_nak */
-extern const struct word_number words_cm_event[]; /* enum rnic_cm_event_type */
+extern const struct word_number words_access[];   /* for bits of enum rnic_access */
+extern const struct word_number words_state[];    /* for enum rnic_qp_state */
+extern const struct word_number words_level[];    /* for enum rnic_flush_level */
+extern const struct word_number words_status[];   /* for enum rnic_wc_status */
+extern const struct word_number words_event[];    /* for enum rnic_event_type */
+extern const struct word_number words_error[];    /* for enum rnic_error, with negated numbers */
+extern const struct word_number words_nak[];      /* for enum roce_nak */
+extern const struct word_number words_cm_event[]; /* for enum rnic_cm_event_type */
 extern const char *const words_needs[];           /* capabilities of devices that a script can need;
                                                    * NULL ends the list */
 

@@ -88,7 +88,7 @@ static bool atomic_ack_for_read(const struct response_case *c)
 }
 
 /* Returns whether the recorded ACK has an old PSN but a current MSN. Linux rxe updates the PSN of
- * its ACKs only at SENDs and WRITEs, but its MSN counts READs too. */
+ * its ACKs only at SENDs and WRITEs, but their MSN also counts READs. */
 static bool stale_duplicate_ack(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;

@@ -126,8 +126,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     return 0;
 }
 
-/* Adds a difference if the ICRC of the recorded response is wrong and the requester accepted the
- * response. */
+/* Adds a difference if the recorded response has a wrong ICRC although the requester accepted
+ * it. */
 static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
 {
     struct roce_pkt pkt;

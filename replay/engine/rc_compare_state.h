@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compare state: the state of one direction while rc_compare_responses.c compares it, event by
- * event. It contains the progress of our RNIC and of the recorded responder up to the current
- * event.
+ * Compare state: the state of one direction while rc_compare_responses.c compares its packets, one
+ * after the other. The state contains the progress of our RNIC and of the recorded responder up to
+ * the current packet (event).
  */
 #ifndef REPLAY_ENGINE_RC_COMPARE_STATE_H
 #define REPLAY_ENGINE_RC_COMPARE_STATE_H

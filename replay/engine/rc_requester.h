@@ -104,7 +104,8 @@ struct requester_run {
                                        * injected */
     size_t missing_cnt;
     size_t missing_cap;
-    uint32_t *tx_cnt_after;  /* value of tx_cnt after each event */
+    uint32_t *tx_cnt_after;  /* for each packet of the direction: value of tx_cnt after it was
+                              * played */
     uint32_t unsure_from;    /* first event after which our RNIC may lack a response that the
                               * recorded requester received; EVENT_NONE if there is none. Such a
                               * response is RESP_UNSOLICITED, or RESP_LOST although it arrived

@@ -41,7 +41,7 @@ struct drill_device {
     struct queued in[QUEUE_MAX], out[QUEUE_MAX];
     unsigned in_cnt, out_cnt;
     unsigned polls;  /* number of times that the engine has polled so far */
-    bool port_event; /* the event of the port was raised */
+    bool port_event; /* the port has raised its event */
 };
 
 static const struct drill_device_ops *const inner = &device_rnic_ops;
@@ -293,8 +293,9 @@ static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
            "expected none");
 }
 
-/* The packet arrives 50 ms late, within the patience of 100 ms. The alternative "> nothing" must
- * wait that long, so it is not met. If the packet arrives after 500 ms, the alternative is met. */
+/* The packet arrives after 50 ms, later than its window but within the patience of 100 ms. The
+ * alternative "> nothing" must wait that long, so it is not met. If the packet arrives after 500
+ * ms, the alternative is met. */
 static void late_packet_is_not_the_alternative_nothing(void)
 {
     struct delays slow = {.from_device = MS(50), .patience = MS(100)};

@@ -78,7 +78,7 @@ static const struct cli_opts table = {"replay", rows, sizeof(rows) / sizeof(rows
 
 struct replay_args {
     bool ladder, verbose, quiet;
-    unsigned sides; /* bit set of enum replay_side */
+    unsigned sides; /* bit set of enum replay_role */
     bool strict;
     bool closed;
     const char *dump_path;
@@ -119,7 +119,7 @@ static void print_usage(FILE *out)
 /* ---- arguments ---------------------------------------------------------------------------------
  */
 
-/* Converts the name of a side to enum replay_side. Returns 0 for other text. */
+/* Converts the name of a side to enum replay_role. Returns 0 for other text. */
 static unsigned side_number(const char *text)
 {
     static const char *const names[] = {

@@ -19,7 +19,7 @@
 #include "engine/dgram_stream.h"
 
 /* Finds the streams of the trace and plays those in which the role of the target, sender or
- * receiver, is in `sides` (bits of enum replay_side). `peer` is the name of a profile of known
+ * receiver, is in `sides` (bits of enum replay_role). `peer` is the name of a profile of known
  * deviations, or NULL. Returns 0, or -1 and an error. Call dgram_streams_free() in both cases. */
 int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
                     const char *peer, struct error *error);

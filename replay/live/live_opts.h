@@ -38,7 +38,7 @@
  * printing an error. */
 int live_option(struct live_args *args, int which, const char *value);
 
-/* Checks the combination of options and sets the defaults. `sides` has the bits of enum replay_side
+/* Checks the combination of options and sets the defaults. `sides` has the bits of enum replay_role
  * that the user selected. Returns 0, or -1 after printing an error. */
 int live_options_check(struct live_args *args, unsigned sides);
 

@@ -45,7 +45,7 @@ struct loop_options {
     struct impair_rules impair;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */
     const struct dgram_streams *streams;  /* datagram streams of the capture, or NULL */
-    /* Sides that our RNIC replaces, as bits of enum replay_side; 0: both sides. */
+    /* Sides that our RNIC replaces, as bits of enum replay_role; 0: both sides. */
     unsigned sides;
     uint64_t seed; /* seed of the first simulation with impairments */
     /* Number of simulations with impairments, at least 1. Each one increments the seed. */

@@ -241,13 +241,14 @@ __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())
         return;
-    const struct timespec until = rnic_time_after(LINGER_NS);
+    uint64_t end = rnic_clock_ns(CLOCK_MONOTONIC) + LINGER_NS;
+    const struct timespec until = rnic_timespec(end);
     if (pthread_mutex_clocklock(&uc_lock, CLOCK_MONOTONIC, &until) != 0)
         return;
     while (uc_ids)
         uc_id_del(uc_ids);
     uc_worker_wake();
-    while (something_to_send() || some_id_leaves()) {
+    while ((something_to_send() || some_id_leaves()) && rnic_clock_ns(CLOCK_MONOTONIC) < end) {
         const struct timespec pause = rnic_timespec(END_POLL_NS);
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&pause, NULL);

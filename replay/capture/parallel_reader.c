@@ -31,6 +31,7 @@ struct batch {
     /* Number of the piece of the file (read_buffer.h) that contains the frames. While the batch is
      * being filled, the number of an earlier piece. */
     uint64_t piece;
+    unsigned who;  /* number of the worker that parses the frames */
     bool used;     /* the batch is in use; protected by the lock, like `parsed` */
     bool parsed;   /* all its frames are parsed, so look() may be called with the batch */
     unsigned left; /* number of parts that have not judged the batch yet */
@@ -48,6 +49,7 @@ struct parallel_reader {
     /* `reading`: a thread reads the file; `looking`: a thread is in look(). */
     bool reading, looking;
     bool judging; /* a thread is in judge(); used only with a single part */
+    bool live;    /* reader_is_live() */
     bool over;    /* the end of the file was reached */
     /* Number of batches that were read, passed to look(), and judged by all parts. */
     uint64_t read, looked, given;
@@ -205,6 +207,7 @@ static void read_batch(struct worker *worker)
 
     pr->batch[pr->read++ % BATCHES] = batch;
     batch->piece = reader_piece(pr->reader);
+    batch->who = worker->who;
     pr->reading = true;
     pthread_mutex_unlock(&pr->lock);
     fill_batch(worker, batch);
@@ -282,13 +285,18 @@ static void read_piece_ahead(struct worker *worker)
  */
 
 /* Returns whether the thread can judge a batch now, and sets *part. With several parts, each thread
- * judges its own part; with a single part, any thread may judge. */
+ * judges its own part. With a single part, the thread that parsed the batch judges it, because the
+ * packets are in its cache. If the capture is live, any thread may judge, because the thread that
+ * parsed the batch may be waiting for the next frame. */
 static bool can_judge(const struct worker *worker, unsigned *part)
 {
     const struct parallel_reader *pr = worker->pr;
 
     *part = pr->parts > 1 ? worker->who - 1 : 0;
-    return *part < pr->parts && pr->judged[*part] < pr->looked && (pr->parts > 1 || !pr->judging);
+    if (*part >= pr->parts || pr->judged[*part] == pr->looked)
+        return false;
+    return pr->parts > 1 ||
+           (!pr->judging && (pr->live || pr->batch[pr->judged[0] % BATCHES]->who == worker->who));
 }
 
 static bool can_look(const struct parallel_reader *pr)
@@ -392,6 +400,7 @@ int parallel_read(struct capture_reader *reader, const struct frame_consumer *co
     pthread_mutex_lock(&pr->lock);
     pr->threads = start_workers(workers, thread, cnt);
     pr->parts = consumer->begin(consumer->user, pr->threads);
+    pr->live = reader_is_live(reader);
     pr->window = BATCHES_EACH * pr->parts;
     pr->window = pr->window < BATCHES ? pr->window : BATCHES;
     pthread_mutex_unlock(&pr->lock);

@@ -9,8 +9,9 @@
  *
  * Only one thread at a time can read the capture, and only one can be in look(). A thread judges if
  * it can; otherwise it calls look(), reads or parses. So threads wait only if one part has so many
- * packets that the others must wait for it. The memory used is that of a few batches. If no other
- * thread can be started, the caller's thread does all the work.
+ * packets that the others must wait for it. If there is one part, the thread that parsed a batch
+ * judges it, so that its packets do not move to the cache of another processor. The memory used is
+ * that of a few batches. If no other thread can be started, the caller's thread does all the work.
  */
 #ifndef REPLAY_CAPTURE_PARALLEL_READER_H
 #define REPLAY_CAPTURE_PARALLEL_READER_H

@@ -55,6 +55,19 @@ static bool is_doubted(const struct response_cmp *cmp, const struct response_cas
            !(cmp->inconclusive == inconclusive_copies && (c->opcode || c->data));
 }
 
+/* Returns whether the capture lacks every copy of a request to this responder. */
+static bool host_has_gap(const struct response_cmp *cmp)
+{
+    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
+        const struct rc_direction *dir = &cmp->session->dir[i];
+
+        if (dir->host == cmp->dir->host &&
+            (dir->stretch || dir->setup.skip || dir->setup.executed_unseen_cnt))
+            return true;
+    }
+    return false;
+}
+
 /* Reports a recorded response that differs. Adds one difference for each differing field and
  * marks the frame. Returns 0, or -1 if out of memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
@@ -81,6 +94,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .payload = d->payload,
         .reorders = cmp->all->reordered > REORDERED_SURE,
         .others_lack = host_lacks(cmp),
+        .others_gap = d->payload && host_has_gap(cmp),
         .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),
         .dir_idx = cmp->dir_idx,
         .memory = &cmp->session->host[cmp->dir->host].memory,

@@ -3,6 +3,7 @@
 
 #include "engine/rc_reasons.h"
 #include "infer/request_table.h"
+#include "infer/shadow_memory.h"
 #include "wire/codes.h"
 
 /* Maximum number of requests in flight that the capture may lack, before the first captured PSN or
@@ -203,6 +204,28 @@ static bool changes_original(const struct response_case *c)
     return false;
 }
 
+/* Returns whether a READ response has a byte that the memory never had: a request of the same
+ * connection wrote the byte before, and no captured request wrote this value. */
+static bool reads_unwritten(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct trace_packet *p = event_packet(s, c->event);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+    const uint8_t *bytes = trace_payload(p);
+    uint64_t va;
+
+    if (!c->data || kind_of(c) != ROCE_KIND_READ_RESP || c->others_gap || !e || !c->ours ||
+        !c->ours->payload || c->ours->payload_len != p->payload_len || p->zero_filled)
+        return false;
+    va = e->va + (uint64_t)(rel - e->rel) * s->mtu;
+    for (uint32_t i = 0; i < p->payload_len; i++)
+        if (bytes[i] != c->ours->payload[i] &&
+            shadow_never_had(c->memory, va + i, c->dir_idx, s->event[e->event].pkt, bytes[i]))
+            return true;
+    return false;
+}
+
 bool contradicts_msn(const struct inferred_setup *s, uint32_t event)
 {
     return s->msn_votes > 1 && event_opcode(s, event)->kind == ROCE_KIND_ACK &&
@@ -213,6 +236,6 @@ bool never_inconclusive(const struct response_case *c, const struct field_diffs 
 {
     return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
            has_wrong_place(c) || has_impossible_msn(c) || has_impossible_pair(c) ||
-           contradicts_order(setup_of(c), c->event) || changes_original(c) ||
+           contradicts_order(setup_of(c), c->event) || changes_original(c) || reads_unwritten(c) ||
            (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
 }

@@ -39,8 +39,9 @@ struct response_case {
     bool reorders;    /* the capture shows that the network reorders responses */
     bool others_lack; /* for another connection with the same responder, the capture lacks packets
                        * or shows loss */
+    bool others_gap;  /* for such a connection, the capture lacks every copy of a request */
     uint32_t dir_idx; /* index of `dir` in the session */
-    const struct shadow_memory *memory; /* memory of the responder */
+    struct shadow_memory *memory; /* memory of the responder */
 };
 
 static inline const struct inferred_setup *setup_of(const struct response_case *c)

@@ -351,6 +351,26 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
     return false;
 }
 
+bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, uint32_t pkt,
+                      uint8_t value)
+{
+    bool before = false;
+
+    for (size_t i = 0; i < memory->write_cnt; i++) {
+        const struct shadow_write *w = &memory->write[i];
+        int byte = byte_of(w, va);
+
+        if (++memory->effort > EFFORT_MAX)
+            return false;
+        if (byte < 0)
+            continue;
+        if (byte == value || w->unknown)
+            return false;
+        before |= w->dir == dir && w->pkt < pkt;
+    }
+    return before && memory->forgotten == 0;
+}
+
 bool shadow_is_written(const struct shadow_region *region, uint64_t va)
 {
     return region->state[va - region->low] == WRITTEN;

@@ -161,6 +161,12 @@ int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *regio
 bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, uint64_t va,
                              uint64_t len, uint32_t dir);
 
+/* Returns whether the byte at `va` had never the value `value` after a write of direction `dir`
+ * before packet `pkt`: no remote write gives it, in whatever order they were executed. Returns
+ * false if there is no such write, or if an atomic or a write of unknown bytes covers the byte. */
+bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, uint32_t pkt,
+                      uint8_t value);
+
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);
 

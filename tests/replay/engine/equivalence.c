@@ -300,6 +300,23 @@ static bool is_before_first(const struct replay *altered, uint32_t frame)
            altered->session.dir[run].setup.event[event].before_first;
 }
 
+/* Checks whether the answer continues the response to a READ that was sent before the first
+ * captured request. No CM message shows the first PSN. */
+static bool is_tail_of_first(const struct replay *altered, uint32_t frame)
+{
+    const struct inferred_setup *s;
+    uint32_t event;
+    size_t run;
+
+    if (!find_answer(altered, frame, &run, &event))
+        return false;
+    s = &altered->session.dir[run].setup;
+    return s->req_cnt > 0 && s->event[event].rel == s->req[0].rel && !s->recorded->cm.present &&
+           event_opcode(s, s->req[0].event)->kind == ROCE_KIND_READ &&
+           event_opcode(s, event)->kind == ROCE_KIND_READ_RESP &&
+           !roce_opcode_starts(event_opcode(s, event));
+}
+
 static bool is_nak_of_other(const struct subject *subject, const struct replay *altered,
                             uint32_t frame)
 {
@@ -417,7 +434,8 @@ enum equivalence equivalence_of(const struct subject *subject, const struct repl
         return FIRST_TOLD;
     if (is_nak_of_other(subject, altered, frame) || is_obeyed_nak(altered, frame))
         return OTHER_LOST;
-    if (is_before_first(altered, frame))
+    if (is_before_first(altered, frame) ||
+        (kind == ALTER_OPCODE && is_tail_of_first(altered, frame)))
         return BEFORE;
     if (is_known(altered, frame))
         return KNOWN;

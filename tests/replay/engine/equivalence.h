@@ -46,7 +46,8 @@ enum equivalence {
      * counts such retransmissions. */
     BUFFER,
     /* The altered response has a PSN before the first captured request. It may answer a request
-     * from before the capture. */
+     * from before the capture. Or it is a READ response Middle or Last at the PSN of the first
+     * captured request. That request may be for only the tail of a READ from before the capture. */
     BEFORE,
     /* The altered response is a known deviation of the recorded device, which --quirks names. */
     KNOWN,

@@ -18,6 +18,7 @@ static const char *type_name(enum ibv_qp_type type)
     case IBV_QPT_RC: return "RC";
     case IBV_QPT_UC: return "UC";
     case IBV_QPT_UD: return "UD";
+    case IBV_QPT_RAW_PACKET: return "RAW_PACKET";
     case IBV_QPT_XRC_SEND: return "XRC_INI";
     case IBV_QPT_XRC_RECV: return "XRC_TGT";
     default: return "UNKNOWN";
@@ -30,7 +31,8 @@ static void print_qp_info(const struct vqp *qp, FILE *out)
     struct rnic_qp_view view;
     rnic_qp_query(qp->rnic, &attr, NULL);
     rnic_qp_view(qp->rnic, &view);
-    bool connected = view.state >= RNIC_QPS_RTR && qp->ibv.qp_type != IBV_QPT_UD;
+    bool connected = view.state >= RNIC_QPS_RTR && qp->ibv.qp_type != IBV_QPT_UD &&
+                     qp->ibv.qp_type != IBV_QPT_RAW_PACKET;
     fprintf(out, "qp %u %s %s %u %u %u %u %u %u\n", qp->ibv.qp_num, type_name(qp->ibv.qp_type),
             rnic_qp_state_name(view.state), connected ? attr.dest_qpn : 0, view.sq_psn, view.epsn,
             view.send_wr, view.recv_wr, connected ? attr.path_mtu : 0);

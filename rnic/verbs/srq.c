@@ -197,13 +197,11 @@ struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_at
     struct stat file;
     struct vxrcd *xrcd = NULL;
     int result = vctx_renew(context);
-    if (result != 0)
-        ; /* a child of fork() that cannot open the device */
-    else if (attr->comp_mask != (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS))
+    if (result == 0 && attr->comp_mask != (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS))
         result = EINVAL;
-    else if (attr->fd != -1 && fstat(attr->fd, &file) < 0)
+    if (result == 0 && attr->fd != -1 && fstat(attr->fd, &file) < 0)
         result = errno;
-    else if (!(xrcd = calloc(1, sizeof *xrcd)))
+    if (result == 0 && !(xrcd = calloc(1, sizeof *xrcd)))
         result = ENOMEM;
     if (result == 0) {
         result = xrc_domain_get(vctx_of(context)->hca, vctx_lock(context),

@@ -125,4 +125,5 @@ void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out)
     memset(out, 0, sizeof(*out));
     if (live->attached)
         rnic_port_stats(live->port, out);
+    out->rx_dropped += atomic_load(&live->raw.dropped);
 }

@@ -104,6 +104,7 @@ struct live_raw {
     pthread_t thread;
     int fd[2];   /* packet sockets: on the interface and on the loopback; -1: none */
     int wake_fd; /* event fd that ends the thread */
+    atomic_uint_fast64_t dropped; /* frames that the kernel dropped */
 };
 
 struct rnic_live {

@@ -132,10 +132,23 @@ static bool read_batch(struct reader *reader)
     return true;
 }
 
+/* Adds the frames that the kernel dropped because a socket's buffer was full. */
+static void count_dropped(struct live_raw *raw)
+{
+    for (int which = LINK; which < SIDES; which++) {
+        struct tpacket_stats stats; /* the kernel sets its counters to 0 */
+        socklen_t size = sizeof(stats);
+
+        if (rnic_fd_is_tagged(raw->fd[which]) &&
+            getsockopt(raw->fd[which], SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0)
+            atomic_fetch_add(&raw->dropped, stats.tp_drops);
+    }
+}
+
 static void *run_reader(void *user)
 {
     struct reader *reader = user;
-    const struct live_raw *raw = &reader->live->raw;
+    struct live_raw *raw = &reader->live->raw;
 
     prctl(PR_SET_NAME, "rnic-raw");
     for (;;) {
@@ -146,8 +159,9 @@ static void *run_reader(void *user)
         poll(fds, 3, LOOK_MS);
         if (fds[0].revents || !rnic_fd_is_tagged(raw->wake_fd))
             break; /* rnic_live_raw_stop(), or the program closed the descriptors */
-        while (read_batch(reader) && poll(fds, 1, 0) == 0) {
-        }
+        while (read_batch(reader) && poll(fds, 1, 0) == 0)
+            continue;
+        count_dropped(raw);
     }
     free(reader);
     return NULL;
@@ -209,7 +223,7 @@ static int start(struct rnic_live *live)
         raw->fd[LINK] = open_socket(iface.index);
         error = raw->fd[LINK] < 0 ? raw->fd[LINK] : 0;
     }
-    if (!error && !iface.loopback) /* a namespace without a loopback has no local packets */
+    if (!error && !iface.loopback && if_nametoindex("lo") != 0)
         raw->fd[HOST] = open_socket(if_nametoindex("lo"));
     if (!error)
         error = -live_spawn(&raw->thread, NULL, run_reader, reader);

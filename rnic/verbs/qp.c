@@ -373,10 +373,10 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
 {
     struct vqp *qp = vqp_of(ibv);
     struct rnic_qp_attr is;
-    (void)mask; /* the mask is a hint: more attributes may be returned */
     vhca_lock(qp->hca);
     rnic_qp_query(qp->rnic, &is, NULL);
-    ibv->state = (enum ibv_qp_state)is.state;
+    if (mask & IBV_QP_STATE) /* otherwise the mask is a hint: all attributes are returned */
+        ibv->state = (enum ibv_qp_state)is.state;
     *attr = (struct ibv_qp_attr){.ah_attr = qp->ah_attr};
     vhca_unlock(qp->hca);
     attr->qp_state = attr->cur_qp_state = (enum ibv_qp_state)is.state;

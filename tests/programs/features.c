@@ -36,6 +36,22 @@ static void window_type_1(void)
     both_close(&both);
 }
 
+/* A query sets ibv_qp.state only if the mask asks for the state. UCX posts only while ibv_qp.state
+ * is RTS, and queries the address of a QP that failed. */
+static void queried_state(void)
+{
+    struct ibv_qp_attr attr;
+    struct ibv_qp_init_attr init;
+    struct both both;
+    both_open(&both, context);
+    MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey + 1, 8) == IBV_WC_REM_ACCESS_ERR);
+    MUST(ibv_query_qp(both.a.qp, &attr, IBV_QP_AV | IBV_QP_DEST_QPN, &init) == 0);
+    MUST(both.a.qp->state == IBV_QPS_RTS && attr.dest_qp_num == both.b.qp->qp_num);
+    MUST(ibv_query_qp(both.a.qp, &attr, IBV_QP_STATE, &init) == 0);
+    MUST(both.a.qp->state == IBV_QPS_ERR && attr.qp_state == IBV_QPS_ERR);
+    both_close(&both);
+}
+
 static void window_type_2(void)
 {
     struct both both;
@@ -687,6 +703,7 @@ int main(int argc, char **argv)
     static const struct both_case cases[] = {
         {"window_type_1", window_type_1},
         {"window_type_2", window_type_2},
+        {"queried_state", queried_state},
         {"window_kind", window_kind},
         {"reregister", reregister},
         {"iova", iova},

@@ -283,7 +283,7 @@ void roce_check_icrc_end(struct roce_flow *flow)
          * sending host may contain packets before the NIC computes the ICRC. If no host sent a
          * right ICRC, the capture probably changed all packets. */
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
-            REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a right ICRC", 1, 0,
+            REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a correct ICRC", 1, 0,
                    .rel = ROCE_REL_AT_LEAST,
                    .weak = flow->acked_hosts >> i & 1 || !(flow->unanswered_hosts >> i & 1) ||
                            flow->common->trust.good == 0 || host->bad < NEVER_SURE);

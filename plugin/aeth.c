@@ -26,10 +26,12 @@ void roce_aeth_register(int proto)
           "Kind of acknowledgement: bits 6:5 of the syndrome", HFILL}},
         {&hf_credits,
          {"Credits", "roce.aeth.credits", FT_UINT32, BASE_DEC, NULL, 0,
-          "Available receive WQEs, decoded; absent if the credit code is \"invalid\"", HFILL}},
+          "Number of free receive WQEs that the credit code announces; absent if the credits are "
+          "not valid",
+          HFILL}},
         {&hf_rnr_wait,
          {"RNR timer", "roce.aeth.rnr_wait", FT_RELATIVE_TIME, BASE_NONE, NULL, 0,
-          "Minimum delay before the request is retransmitted", HFILL}},
+          "Minimum time that the requester waits before it retransmits the request", HFILL}},
         {&hf_nak, {"NAK", "roce.aeth.nak", FT_UINT8, BASE_DEC, VALS(naks), 0, "NAK code", HFILL}},
     };
 

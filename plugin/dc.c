@@ -18,7 +18,8 @@ void roce_dc_register(int proto)
           "20 bytes of the DC transport header, which has no public specification", HFILL}},
         {&hf_src_qp,
          {"Source QP", "roce.dc.src_qp", FT_UINT24, BASE_HEX, NULL, 0,
-          "Source QP; its position was observed in packets of ConnectX adapters", HFILL}},
+          "Source QP; the position of this field was observed in packets of ConnectX adapters",
+          HFILL}},
     };
     static int *subtrees[] = {&ett_dc};
     static ei_register_info experts[] = {

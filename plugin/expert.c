@@ -89,7 +89,8 @@ void roce_expert_register(int proto)
           "Earlier frame that this frame contradicts or explains", HFILL}},
         {&hf_rule_known,
          {"Known deviation", "roce.rule.known", FT_STRINGZ, BASE_NONE, NULL, 0,
-          "Id of a deviation that the peer implementation is known for; see preference roce.peer",
+          "Id of the known deviation that causes this finding; preference roce.peer selects the "
+          "peer's implementation",
           HFILL}},
     };
     static int *subtrees[] = {&ett_rule};

@@ -470,7 +470,9 @@ void proto_register_roce(void)
          {"ICRC", "roce.icrc", FT_UINT32, BASE_HEX, NULL, 0, "Invariant CRC (Annex A17)", HFILL}},
         {&hf_roce_icrc_status,
          {"ICRC status", "roce.icrc.status", FT_UINT8, BASE_NONE, VALS(proto_checksum_vals), 0,
-          "Unverified if the packet is truncated, or if covered headers were not captured", HFILL}},
+          "The status is \"Unverified\" if the packet is truncated, or if headers that the ICRC "
+          "covers were not captured",
+          HFILL}},
         {&hf_roce_payload_len,
          {"Payload length", "roce.payload_len", FT_UINT32, BASE_DEC, NULL, 0,
           "Number of payload bytes, without the pad", HFILL}},

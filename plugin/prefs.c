@@ -47,10 +47,11 @@ module_t *roce_prefs_register(int proto)
     prefs_register_bool_preference(module, "take_native", "Dissect native InfiniBand captures",
                                    "If off, Wireshark's built-in InfiniBand dissector is used",
                                    &roce_prefs.dissect_native);
-    prefs_register_bool_preference(
-        module, "reassemble", "Reassemble SEND messages for upper-layer dissectors",
-        "Pass a SEND of several packets to the upper-layer dissector once, at its last packet",
-        &roce_prefs.reassemble);
+    prefs_register_bool_preference(module, "reassemble",
+                                   "Reassemble SEND messages for upper-layer dissectors",
+                                   "Pass a SEND message of several packets to the upper-layer "
+                                   "dissector once, in the frame of its last packet",
+                                   &roce_prefs.reassemble);
     prefs_register_enum_preference(
         module, "guess", "Try heuristic dissectors on unknown payload",
         "The upper-layer protocol of a connection is known from its CM exchange, Decode As, or the "
@@ -58,7 +59,7 @@ module_t *roce_prefs_register(int proto)
         &roce_prefs.guess, guesses, FALSE);
     prefs_register_enum_preference(
         module, "peer", "Known deviations of the peer",
-        "Findings that are known deviations of the selected implementation become notes",
+        "A finding that is a known deviation of the implementation selected here becomes a note",
         &roce_prefs.profile, profiles, FALSE);
     return module;
 }

@@ -217,10 +217,10 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
     X(rx_bytes, "bytes of the frames passed to rnic_input")                                        \
     X(tx_bytes, "bytes of the frames returned by rnic_output")                                     \
     X(np_ecn_marked_roce_packets,                                                                  \
-      "received requests and READ responses with ECN mark congestion experienced (R215)")          \
+      "requests and READ responses received with the ECN mark CE, congestion experienced (R215)")  \
     X(np_cnp_sent, "CNPs sent")                                                                    \
     X(rp_cnp_handled, "received CNPs that reduced the rate of a QP")                               \
-    X(rp_cnp_ignored, "received CNPs while ecn.rp was off")                                        \
+    X(rp_cnp_ignored, "CNPs received and ignored while ecn.rp was off")                            \
     X(resp_cqe_error, "receive completions in error, including flushed ones")                      \
     X(resp_cqe_flush_error, "receive completions flushed (R189)")                                  \
     X(resp_local_length_error, "receive completions with LOC_LEN_ERR")                             \

@@ -280,7 +280,7 @@ static uint64_t suspect_bit(struct roce_icrc_trust *trust, const uint8_t addr[16
 {
     unsigned host = roce_icrc_trust_suspect(trust, addr);
 
-    _Static_assert(ROCE_ICRC_TRUST_HOSTS == 64, "the hosts are the bits of a word");
+    _Static_assert(ROCE_ICRC_TRUST_HOSTS == 64, "each host has a bit in a 64-bit word");
     return host < ROCE_ICRC_TRUST_HOSTS ? UINT64_C(1) << host : 0;
 }
 

@@ -84,7 +84,7 @@ static int read_iface_option(struct pcapng_iface *iface, bool big, uint16_t code
         /* Limits the offset, so that the sum of offset and time stamp, in seconds, fits into 64
          * bits. */
         if (iface->offset > INT64_MAX / 4 || iface->offset < -(INT64_MAX / 4))
-            return error_set(error, "an interface has a time offset of %" PRId64 " s",
+            return error_set(error, "an interface has the unsupported time offset %" PRId64 " s",
                              iface->offset);
     }
     return 0;
@@ -108,9 +108,10 @@ int pcapng_read_iface(struct pcapng_iface *out, bool big, const uint8_t *block, 
         if (code == OPT_END)
             break;
         if (padded(size) > left - OPTION_LEN)
-            return error_set(error,
-                             "an interface has an option of %u bytes in a block with room for %u",
-                             size, left - OPTION_LEN);
+            return error_set(
+                error,
+                "an interface has an option of %u bytes, but only %u bytes of its block are left",
+                size, left - OPTION_LEN);
         if (read_iface_option(out, big, code, size, p + OPTION_LEN, error) != 0)
             return -1;
         p += OPTION_LEN + padded(size);
@@ -140,8 +141,8 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
     out->cap_len = pcapng_u32(big, block + 20);
     out->wire_len = pcapng_u32(big, block + 24);
     if (out->cap_len > room)
-        return error_set(error, "a packet has %u captured bytes in a block of %u", out->cap_len,
-                         len);
+        return error_set(error, "a packet has %u captured bytes in a block of only %u bytes",
+                         out->cap_len, len);
     out->options_off = out->data_off + padded(out->cap_len);
     return 0;
 }

@@ -94,8 +94,8 @@ static void print_net_remedies(void)
     if (number_in("/proc/self/status", "Seccomp:") == 2)
         print_remedy("a seccomp filter is active, as in a container: use a profile that allows "
                      "unshare()");
-    print_remedy("in a container: run as root with --cap-add NET_RAW, or also with --cap-add "
-                 "SYS_ADMIN for --net");
+    print_remedy("in a container: run as root with --cap-add NET_RAW; --net also requires "
+                 "--cap-add SYS_ADMIN");
 }
 
 /* ---- the sandbox of rocedrill ------------------------------------------------------------------
@@ -155,7 +155,8 @@ static bool built_without_sandbox(const char *rocedrill)
 static void print_sandbox(const char *rocedrill)
 {
     int error = try_filter();
-    char text[192] = "rocedrill check and decode read captures without rights they do not need";
+    char text[192] = "rocedrill check and decode drop the rights that they do not need before they "
+                     "read captures";
 
     if (built_without_sandbox(rocedrill)) {
         print_row(
@@ -167,13 +168,13 @@ static void print_sandbox(const char *rocedrill)
     }
     if (error)
         snprintf(text, sizeof text,
-                 "seccomp filters are not available (%s): rocedrill check and decode read captures "
-                 "with all rights of their user",
+                 "seccomp filters are not available (%s): rocedrill check and decode keep all "
+                 "rights of their user while they read captures",
                  strerror(error));
     print_row(error ? "no" : "ok", "sandbox", text);
     if (error)
-        print_remedy("for captures of strangers: use a kernel with CONFIG_SECCOMP_FILTER, or a "
-                     "container profile that allows seccomp()");
+        print_remedy("for captures from unknown sources: use a kernel with CONFIG_SECCOMP_FILTER, "
+                     "or a container profile that allows seccomp()");
 }
 
 /* ---- report ---------------------------------------------------------------------------------- */
@@ -188,7 +189,7 @@ static void print_memlock(void)
     if (limit.rlim_cur == RLIM_INFINITY)
         snprintf(text, sizeof text, "unlimited");
     else
-        snprintf(text, sizeof text, "%llu KiB; the software RNIC pins no memory",
+        snprintf(text, sizeof text, "%llu KiB; enough, because the software RNIC pins no memory",
                  (unsigned long long)limit.rlim_cur / 1024);
     print_row("ok", "locked memory", text);
 }

@@ -34,7 +34,8 @@ static const char usage[] =
     "usage: rnic-run [OPTIONS] [--] PROGRAM [ARGUMENT...]\n"
     "Runs an RDMA program and its child processes on a software RNIC, without RDMA hardware.\n"
     "\n"
-    "  -i, --iface LIST     interfaces that get a device rnic_IFACE (names, * and ?, !NAME)\n"
+    "  -i, --iface LIST     interfaces that get a device rnic_IFACE: names, which may contain\n"
+    "                       * and ?; !NAME excludes an interface\n"
     "  -n, --net            use a separate network: loopback and a link " NETNS_LINK
     " with " NETNS_ADDRESS ".\n"
     "                       The default for users without permission to open interfaces\n"
@@ -42,9 +43,9 @@ static const char usage[] =
     "                       through memory with the user's other programs in this network\n"
     "                       namespace; faster, but reaches no other machine\n"
     "  -w, --write FILE     record the packets of all processes to FILE (pcapng), sorted by time.\n"
-    "                       FILE is overwritten and is complete when the program has ended; a\n"
-    "                       new FILE is readable by its user only;\n"
-    "                       until then each process writes a file in the folder FILE.XXXXXX\n"
+    "                       While the program runs, each process writes a file in the folder\n"
+    "                       FILE.XXXXXX. When the program has ended, rnic-run joins these files\n"
+    "                       into FILE, overwriting FILE. A new FILE is readable by its user only\n"
     "      --tap IFACE      also send a copy of each packet on IFACE, for tcpdump and Wireshark\n"
     "      --impair RULES   drop, delay, reorder ... frames: loss=3%,delay=10us..50us\n"
     "                       (--impair help prints the grammar)\n"
@@ -354,7 +355,7 @@ static bool end_recording(const char *path, struct run_folder *folder)
     struct error error;
     bool left, whole = run_folder_is_whole(folder, "--write", "packets", "");
     if (recording_end(path, folder, &left, &error) != 0) {
-        fprintf(stderr, "rnic-run: %s (the recordings of the processes are in %s)\n", error.text,
+        fprintf(stderr, "rnic-run: %s; the recordings of the processes are in %s\n", error.text,
                 folder->path);
         return false;
     }
@@ -421,7 +422,9 @@ static int end_watch(struct watch *watch, const struct run_folder *folder, const
     if (result.nothing && whole && !result.unreadable)
         complain("--selfcheck", "no packet was recorded: the program opened no device");
     if (result.unreadable)
-        fprintf(stderr, "rnic-run: --selfcheck: %u recordings could not be read and not judged\n",
+        fprintf(stderr,
+                "rnic-run: --selfcheck: %u recordings could not be read, so their packets were not "
+                "judged\n",
                 result.unreadable);
     if (!result.copied)
         complain(copy, "cannot be written");
@@ -509,9 +512,9 @@ int main(int argc, char **argv)
         }
         if (!options.own_net)
             fputs("rnic-run: no permission to open interfaces: the program runs in a separate "
-                  "network, which only its child processes share (start both sides in one "
-                  "command: rnic-run -n -- sh -c 'SERVER & until CLIENT; do sleep 1; done; wait'; "
-                  "-n omits this line)\n",
+                  "network, which only its child processes share. To connect two programs, start "
+                  "both in one command: rnic-run -n -- sh -c 'SERVER & until CLIENT; do sleep 1; "
+                  "done; wait'. With -n, rnic-run does not print this line\n",
                   stderr);
         if (!options.ifaces)
             options.ifaces =

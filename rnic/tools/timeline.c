@@ -64,8 +64,9 @@ static void print_rows(const struct timeline_record *records, size_t cnt, uint64
 {
     uint64_t posted = records[0].at[TIMELINE_POSTED] + utc_offset;
     fprintf(out,
-            "Send work requests: POSTED in us since the first one, the rest in us after POSTED. "
-            "The first one was posted at UNIX time %" PRIu64 ".%09" PRIu64 ".\n",
+            "Send work requests. POSTED is in us after the first request was posted; the times "
+            "right of it are in us after POSTED. The first request was posted at UNIX time %" PRIu64
+            ".%09" PRIu64 ".\n",
             posted / UINT64_C(1000000000), posted % UINT64_C(1000000000));
     fprintf(out, "%7s %6s %16s %-12s %10s %-14s %6s %12s", "PID", "QPN", "WR_ID", "OPERATION",
             "BYTES", "STATUS", "RESENT", "POSTED");

@@ -33,15 +33,15 @@
     X(rpg_min_rate,                  1,      1,    4000000,   "Mb/s: minimum rate after a rate reduction")                            \
     X(rpg_ai_rate,                   5,      0,    4000000,   "Mb/s added to the target by additive increase")      \
     X(rpg_hai_rate,                  50,     0,    4000000,   "Mb/s added to the target by hyper increase")         \
-    X(rpg_time_reset,                300,    1,    131071,    "us between two timed increases")             \
-    X(rpg_byte_reset,                32767,  0,    UINT32_MAX,"bytes sent between two increases; 0: no increase by bytes")  \
-    X(rpg_threshold,                 1,      1,    31,        "increases before the next phase (the paper's F)")    \
-    X(rpg_gd,                        11,     10,   11,        "log2: a rate reduction subtracts alpha / 2^(gd - 10) of the rate")  \
-    X(rpg_min_dec_fac,               50,     0,    100,       "percent of the rate that remains at least after a rate reduction")     \
-    X(dce_tcp_g,                     1019,   0,    1023,      "1024ths of alpha that remain after an update")            \
-    X(dce_tcp_rtt,                   1,      1,    131071,    "us between two updates of alpha")            \
+    X(rpg_time_reset,                300,    1,    131071,    "us: time between two timed increases")             \
+    X(rpg_byte_reset,                32767,  0,    UINT32_MAX,"bytes sent between two increases by bytes; 0: no such increases")  \
+    X(rpg_threshold,                 1,      1,    31,        "number of increases in a phase (F in the DCQCN paper)")    \
+    X(rpg_gd,                        11,     10,   11,        "a rate reduction subtracts the part alpha / 2^(gd - 10) of the rate")  \
+    X(rpg_min_dec_fac,               50,     0,    100,       "minimum percentage of the rate that remains after a rate reduction")     \
+    X(dce_tcp_g,                     1019,   0,    1023,      "1024ths: part of alpha that remains after an update")            \
+    X(dce_tcp_rtt,                   1,      1,    131071,    "us: time between two updates of alpha")            \
     X(initial_alpha_value,           1023,   1,    1023,      "1024ths: alpha at the first CNP")                    \
-    X(rate_to_set_on_first_cnp,      0,      0,    4000000,   "Mb/s; rate after the first CNP; 0: reduction as for later CNPs")                 \
+    X(rate_to_set_on_first_cnp,      0,      0,    4000000,   "Mb/s: rate after the first CNP; 0: reduce the rate as for later CNPs")                 \
     X(rate_reduce_monitor_period,    4,      0,    131071,    "us: minimum time between two rate reductions")               \
     X(clamp_tgt_rate,                0,      0,    1,         "each rate reduction sets the target to the previous rate")     \
     X(clamp_tgt_rate_after_time_inc, 1,      0,    1,         "a rate reduction after a timed increase also sets the target")               \

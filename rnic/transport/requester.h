@@ -58,7 +58,7 @@
     X(OPEN, "a packet can be sent")                                                                \
     X(STOPPED, "the QP state does not allow sending")                                              \
     X(EMPTY, "nothing to send")                                                                    \
-    X(RNR_WAIT, "the responder was not ready (R156)")                                              \
+    X(RNR_WAIT, "the requester waits after an RNR NAK (R156)")                                     \
     X(FAULT, "the next WQE is invalid; it completes in error after the previous WQEs (R198)")      \
     X(LOCAL, "a local operation waits for all previous work requests (R132)")                      \
     X(DRAIN, "no new message in SQD (R191)")                                                       \

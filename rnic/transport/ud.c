@@ -118,7 +118,7 @@ static enum rnic_network_type copy_header(uint8_t header_area[RNIC_UD_HEADER_ARE
     }
 }
 _Static_assert(ROCE_IP6_LEN == RNIC_UD_HEADER_AREA && ROCE_GRH_LEN == RNIC_UD_HEADER_AREA,
-               "both headers fill the area");
+               "an IPv6 header and a GRH both have the length of the header area");
 
 /* Completes the receive WQE of a datagram (R173). */
 static void complete_receive(struct rnic_responder *resp, const struct roce_pkt *pkt,

@@ -175,7 +175,7 @@ enum rnic_event_type {
     X(duplicate_request, "duplicate request packets")                                              \
     X(out_of_sequence, "out-of-order request packets, ahead of the expected PSN")                  \
     X(out_of_buffer, "requests that found no receive WQE")                                         \
-    X(rx_uc_dropped, "UC packets dropped with their message (R163, R165)")                         \
+    X(rx_uc_dropped, "UC packets dropped because their message was dropped (R163, R165)")          \
     X(resp_remote_access_errors, "NAK 0x62 sent")                                                  \
     X(resp_invalid_request, "NAK 0x61 sent")                                                       \
     X(resp_operational_errors, "NAK 0x63 sent")                                                    \

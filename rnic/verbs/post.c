@@ -12,7 +12,7 @@ static_assert(sizeof(struct rnic_sge) == sizeof(struct ibv_sge) &&
                   offsetof(struct rnic_sge, addr) == offsetof(struct ibv_sge, addr) &&
                   offsetof(struct rnic_sge, len) == offsetof(struct ibv_sge, length) &&
                   offsetof(struct rnic_sge, lkey) == offsetof(struct ibv_sge, lkey),
-              "an SGE looks the same on both sides");
+              "struct rnic_sge and struct ibv_sge have the same layout");
 
 /* Converts a send request. Returns 0 or an errno. */
 static int send_wr_of(const struct vqp *qp, const struct ibv_send_wr *from, struct rnic_send_wr *to)

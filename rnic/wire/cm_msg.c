@@ -62,7 +62,7 @@ const char *roce_cm_name(enum roce_cm kind)
     case ROCE_CM_##ID: return #ID;
         MESSAGES(X)
 #undef X
-    default: assert(!"a kind of roce_cm_msg is one of the messages");
+    default: assert(!"every kind of a struct roce_cm_msg has a case");
     }
     return "unknown";
 }
@@ -95,7 +95,7 @@ int roce_cm_msg_parse(struct roce_cm_msg *msg, const uint8_t *p, size_t cap_len,
     case ROCE_CM_##ID: roce_cm_##id##_parse(p, &msg->id); break;
         MESSAGES(X)
 #undef X
-    default: assert(!"is_message() let only messages through");
+    default: assert(!"is_message() accepts only kinds that have a case");
     }
     return ROCE_OK;
 }

@@ -16,8 +16,8 @@ static int open_error(int status, const char *name, const char *text, struct err
     switch (status) {
     case PCAP_ERROR_PERM_DENIED:
         error_set(why,
-                  "no permission to open %s: CAP_NET_RAW is required (or a separate user and "
-                  "network namespace)",
+                  "no permission to open %s: CAP_NET_RAW is required, or a separate user and "
+                  "network namespace",
                   name);
         return -EPERM;
     case PCAP_ERROR_IFACE_NOT_UP: error_set(why, "interface %s is down", name); return -ENETDOWN;

@@ -53,7 +53,7 @@ struct rnic_frame {
     X(tx_full, "number of times that the transmit ring was full and the sender waited")            \
     X(tx_too_long, "frames dropped: longer than the interface's MTU")                              \
     X(tx_refused, "frames dropped: the transmit ring remained full for milliseconds")              \
-    X(tx_no_peer, "frames dropped: no local process has the destination (shared memory)")          \
+    X(tx_no_peer, "frames dropped: no process on the shared memory has the destination address")   \
     X(tx_link_down, "frames dropped: the link is down")                                            \
     X(tx_errors, "frames dropped: another error of the interface")                                 \
     X(impair_lost, "frames dropped by --impair")                                                   \

@@ -281,7 +281,7 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     unsigned cnt = attr->gid_cnt ? attr->gid_cnt : live->iface.gid_cnt;
 
     if (cnt == 0 || attr->gid_cnt > RNIC_GID_MAX) {
-        error_set(why, "%u GIDs: a device has 1 to %d", cnt, RNIC_GID_MAX);
+        error_set(why, "%u GIDs: a device must have 1 to %d", cnt, RNIC_GID_MAX);
         return -EINVAL;
     }
     live->own_gids = attr->gid_cnt != 0;
@@ -319,8 +319,8 @@ static void report_claimed(const struct rnic_live *live, struct error *why)
     if (cnt)
         snprintf(most, sizeof(most), "; user %u has %u of them", (unsigned)uid, cnt);
     error_set(why,
-              "other processes have claimed all QPN ranges of %s (@rnic/%s/qpnblk/ in "
-              "/proc/net/unix%s)",
+              "other processes have claimed all QPN ranges of %s: /proc/net/unix lists them as "
+              "@rnic/%s/qpnblk/%s",
               live->iface.name, live->iface.name, most);
 }
 

@@ -46,8 +46,8 @@ static const struct cli_option rows[] = {
 #ifdef HAVE_PAGE
     {"html", OPT_HTML, "OUT", "write a page with graphs, for a browser; - is stdout"},
     {"timeline", OPT_TIMELINE, "FILE",
-     "html: show when the programs posted and polled, from rnic-run --timeline=FILE of the same "
-     "run"},
+     "with --html: show when the programs posted and polled; FILE is from rnic-run --timeline=FILE "
+     "of the same run"},
 #endif
     {"events", OPT_EVENTS, "FILE", "write each packet and event as a JSON line; - is stdout"},
     {"csv", OPT_CSV, "FOLDER", "write tables: connections.csv, operations.csv, findings.csv"},
@@ -58,23 +58,25 @@ static const struct cli_option rows[] = {
      "check the packets of an interface until Ctrl-C; implies --every 1s"},
     {"every", OPT_EVERY, "TIME", "print a table of the QP pairs at this interval, e.g. 1s, 500ms"},
     {"prometheus", OPT_PROMETHEUS, "ADDR:PORT",
-     "serve the counters of the table to Prometheus while reading"},
+     "serve the counters of the table to Prometheus while check reads packets"},
     {"other-end", OPT_OTHER_END, "CAPTURE",
-     "compare with a capture of the same traffic at another point: what was lost between them"},
+     "compare with a capture of the same traffic at another point, and report what was lost "
+     "between the two points"},
     {"quirks", 'p', "NAME",
-     "do not fail on known deviations of this implementation; auto (the default) recognises it, "
-     "none fails on all"},
+     "do not fail on known deviations of this implementation; auto (the default) detects the "
+     "implementation, none fails on all deviations"},
     {"ordering", OPT_ORDERING, "HOW",
-     "any: devices accept packets in any order; auto (the default) finds out if they do"},
+     "any: devices accept packets in any order; auto (the default): detect such devices"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
-     "exit with 1 also for: failed (a QP or connection), warn, note"},
+     "lowest result that gives exit status 1: error (the default), failed (a QP or connection), "
+     "warn or note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"jobs", 'J', "N",
      "check N captures at a time, or judge the packets of one capture with N threads"},
     {"immediate", OPT_IMMEDIATE, NULL, "print errors immediately, on standard error"},
     NARROW_OPTIONS,
-    {"verbose", 'v', NULL, "print all connections and findings, not a summary"},
-    {"quiet", 'q', NULL, "do not print text on standard output or progress"},
+    {"verbose", 'v', NULL, "print all connections and findings instead of a summary"},
+    {"quiet", 'q', NULL, "print neither progress nor text on standard output"},
     COLOUR_OPTION,
     SHARD_OPTION("captures"),
     SANDBOX_OPTION,
@@ -145,7 +147,8 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
                     break;
             if (args->fail_on == FAIL_ON_CNT)
-                return cli_error("check: --fail-on %s: not error, failed, warn or note", optarg);
+                return cli_error("check: --fail-on %s: must be error, failed, warn or note",
+                                 optarg);
             break;
         case OPT_EVENTS: args->paths.events = optarg; break;
         case OPT_CSV: args->paths.csv = optarg; break;

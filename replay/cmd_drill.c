@@ -59,39 +59,47 @@ static const struct cli_option rows[] = {
     {"grammar", KEY_GRAMMAR, NULL, "print the grammar of the drills"},
     {"words", KEY_WORDS, NULL, "print the verbs, opcodes, fields and other words of the drills"},
     {"check", KEY_CHECK, NULL, "parse the drills with all their variants, and run none"},
-    {"only", KEY_ONLY, "VARIANT", "run only the variants with these values, as 'mtu=1024 ip=4'"},
+    {"only", KEY_ONLY, "VARIANT",
+     "run only the variants with these values, for example 'mtu=1024 ip=4'"},
     {"resume", KEY_RESUME, "REPORT.json",
-     "play only the drills that a run which stopped names as not run in this report"},
+     "continue a run that stopped: play only the drills that its report lists as not run"},
     {"pipe", KEY_PIPE, "COMMAND",
-     "the device is a program that speaks JSON lines (drill.md), as a simulation of hardware"},
+     "the device is a program that reads and writes JSON lines (drill.md), for example a hardware "
+     "simulation"},
     {"from", KEY_FROM, "CAPTURE",
      "play nothing; write a drill of a connection, UC or UD stream or CM exchange of this capture"},
     {"connection", KEY_CONNECTION, "N",
      "with --from: number of the connection (default: the first that can be replayed)"},
     {"stream", KEY_STREAM, "N",
-     "with --from: number of a UC or UD stream, as rocedrill replay prints it"},
+     "with --from: number of a UC or UD stream in the report of rocedrill replay"},
     {"exchange", KEY_EXCHANGE, "N",
-     "with --from: number of a CM exchange, as rocedrill replay prints it"},
-    {"role", KEY_ROLE, "ROLE", "with --from: the device is the responder (default) or requester"},
+     "with --from: number of a CM exchange in the report of rocedrill replay"},
+    {"role", KEY_ROLE, "ROLE",
+     "with --from: role of the device in the written drill, responder (default) or requester"},
     {"timeout", KEY_TIMEOUT, "S",
      "with --pipe: maximum time for a reply of the program (default: 10)"},
     {"so", KEY_SO, "LIBRARY",
      "the device is a shared library with the functions of rnic/device/rnic.h"},
-    {"live", KEY_LIVE, "IFACE", "the device is reachable through this interface; time is real"},
+    {"live", KEY_LIVE, "IFACE",
+     "the device is reachable through this interface; drills run in real time"},
     {"target", KEY_TARGET, "ADDRESS",
-     "live: address of the device; repeat the option for the other IP version"},
-    {"agent", KEY_AGENT, "HOST:PORT", "live: address of rocedrill agent on the device's host"},
+     "with --live: address of the device; repeat the option for the other IP version"},
+    {"agent", KEY_AGENT, "HOST:PORT",
+     "with --live: address of rocedrill agent on the device's host"},
     {"address", KEY_ADDRESS, "ADDRESS",
-     "live: our address; no interface has to own it (default: address of IFACE)"},
+     "with --live: source address of our packets, which no interface needs to have (default: "
+     "address of IFACE)"},
     {"patience", KEY_PATIENCE, "MS",
-     "live: permitted delay of an event after its time in the drill, ms (default: 2000)"},
+     "with --live: how much later than its time in the drill an event may happen, ms (default: "
+     "2000)"},
     {"ack-timeout", KEY_ACK_TIMEOUT, "CODE",
-     "live: timeout code of QPs for which the drill names no timeout (default: 18)"},
-    {"really", KEY_REALLY, NULL, "live: transmit although a default route leads through IFACE"},
+     "with --live: timeout code of QPs for which the drill names no timeout (default: 18)"},
+    {"really", KEY_REALLY, NULL,
+     "with --live: transmit although a default route leads through IFACE"},
     {"lacks", KEY_LACKS, "WORD,...",
-     "the device lacks these capabilities: drills that need one are unsupported"},
+     "capabilities that the device lacks; drills that need one of them are unsupported"},
     {"strict", KEY_STRICT, NULL, "exit status 1 also for known deviations and inconclusive drills"},
-    {"tap", KEY_TAP, "FILE", "write KTAP, as the selftests of the Linux kernel; - is stdout"},
+    {"tap", KEY_TAP, "FILE", "write KTAP, the test format of the Linux kernel; - is stdout"},
     {"junit", KEY_JUNIT, "FILE", "write JUnit; - is stdout"},
     {"json", 'j', "FILE", "write JSON (drill.schema.json); - is stdout"},
 #ifdef HAVE_PAGE
@@ -101,7 +109,7 @@ static const struct cli_option rows[] = {
      "write a pcapng of each drill; the comment of a packet is FILE:LINE of the drill"},
     {"device", KEY_DEVICE, "NAME", "name of the device in the JSON report"},
     {"matrix", KEY_MATRIX, "FILE",
-     "play nothing; write a table of the JSON reports that are given, as HTML or Markdown"},
+     "play nothing; write a table of the results in the JSON reports, as HTML or Markdown"},
     {"jobs", 'J', "N", "number of drills played in parallel (default: number of processors)"},
     {"verbose", 'v', NULL, "print the ladders of all variants, also of those that passed"},
     {"quiet", 'q', NULL, "print only the drills that did not pass, and the table of results"},
@@ -300,7 +308,7 @@ static int read_from_option(int key, const char *value, struct drill_args *args)
                    : cli_error("drill: --role %s: neither responder nor requester", value);
     }
     if (!parse_whole(value, key == KEY_CONNECTION ? 0 : 1, UINT32_MAX - 1, &number))
-        return cli_error("drill: --%s %s: not a number, as rocedrill replay prints it",
+        return cli_error("drill: --%s %s: not a number from the report of rocedrill replay",
                          key == KEY_CONNECTION ? "connection"
                          : key == KEY_STREAM   ? "stream"
                                                : "exchange",
@@ -390,8 +398,9 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     if (args->from_any && !args->from)
         return cli_error("drill: --connection, --stream, --exchange and --role require --from");
     if (args->from)
-        return optind < argc ? cli_error("drill: --from plays no drills: %s", argv[optind])
-                             : write_from(args);
+        return optind < argc
+                   ? cli_error("drill: --from writes a drill and plays none: %s", argv[optind])
+                   : write_from(args);
     if (args->shard.count &&
         (args->tap_path || args->html_path || args->live.any || args->options.resume))
         return cli_error("drill: --shard cannot be used with --%s",

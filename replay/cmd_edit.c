@@ -55,10 +55,14 @@ struct edit {
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "usage: rocedrill edit --impair RULES [options] IN OUT   (- is standard input or "
-                 "output)\nWrites a copy of a capture with altered, lost, copied or delayed "
-                 "frames, as pcapng. A comment at each\naltered frame names the rule. The ICRC "
-                 "of an altered packet is made right unless a rule has icrc=keep.\noptions:\n");
+    fprintf(
+        out,
+        "usage: rocedrill edit --impair RULES [options] IN OUT   (- is standard input or output)\n"
+        "Writes a copy of a capture with altered, lost, copied or delayed frames, as pcapng. A "
+        "comment at each\n"
+        "altered frame names the rule. The ICRC of an altered packet is recomputed, unless the "
+        "rule has icrc=keep.\n"
+        "options:\n");
     cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = written, 2 = unusable input, wrong use, or a rule that changed "
                  "no frame\n");
@@ -145,7 +149,7 @@ static int edit_frames(struct edit *edit, struct capture_reader *reader, const c
 
     while ((rc = reader_next(reader, &frame, error)) > 0) {
         if (frame.link != ROCE_LINK_ETHERNET)
-            return error_set(error, "%s: frame %u: not an Ethernet frame, which edit requires",
+            return error_set(error, "%s: frame %u: edit can alter only Ethernet frames",
                              reader_name(reader), frame.number);
         if (edit_frame(edit, &frame) != 0)
             return error_set(error, "%s: cannot be written, or no memory", out_path);

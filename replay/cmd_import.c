@@ -16,9 +16,11 @@ static const struct cli_option rows[] = {
     {"to", OPT_TO, "FOLDER", "import into FOLDER, which is created if necessary; required"},
     {"name", OPT_NAME, "NAME", "file name of the imported capture (default: unchanged)"},
     {"connection", OPT_CONNECTION, "N",
-     "import only this connection, numbered as by rocedrill replay; may be repeated"},
-    {"anonymize", OPT_ANONYMIZE, "WHAT", "replace addresses, payload, or both: addresses,payload"},
-    {"quirks", 'p', "NAME", "implementation in the capture, for column peer of the manifest"},
+     "import only the connection with this number in the report of rocedrill replay; may be "
+     "repeated"},
+    {"anonymize", OPT_ANONYMIZE, "WHAT",
+     "what to replace: addresses, payload, or both (addresses,payload)"},
+    {"quirks", 'p', "NAME", "implementation that was captured, for column peer of the manifest"},
     {"description", OPT_DESCRIPTION, "TEXT",
      "description of the capture, for column shows of the manifest"},
     {"quiet", 'q', NULL, "do not print text on standard output"},
@@ -28,13 +30,15 @@ static const struct cli_opts table = {"import", rows, sizeof(rows) / sizeof(rows
 
 static void print_usage(FILE *out)
 {
-    fprintf(
-        out,
-        "usage: rocedrill import --to FOLDER [options] CAPTURE\n"
-        "Adds a capture to a folder of regression tests (run them with rocedrill replay FOLDER). "
-        "Keeps only\nRoCE frames: those of the first connection that fails or of --connection, "
-        "with their CM messages,\nelse all. Writes its golden outputs and a row in manifest.tsv "
-        "with its present verdict.\noptions:\n");
+    fprintf(out, "usage: rocedrill import --to FOLDER [options] CAPTURE\n"
+                 "Adds a capture to a folder of regression tests (run them with rocedrill replay "
+                 "FOLDER). Keeps the RoCE\n"
+                 "frames and CM messages of the connections of --connection, else of the first "
+                 "connection that fails,\n"
+                 "else all RoCE frames. Writes the golden outputs of the capture, and a row with "
+                 "its present verdict\n"
+                 "in manifest.tsv.\n"
+                 "options:\n");
     cli_print_options(out, &table);
     fprintf(out,
             "exit status: 0 = imported, 2 = unusable input or wrong use; nothing was imported\n");
@@ -66,8 +70,7 @@ static bool read_connection(const char *text, struct import_options *options)
 
     errno = 0;
     n = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || n > UINT32_MAX ||
-        options->want_cnt == SELECT_MAX)
+    if (*text < '0' || *text > '9' || *end || errno || n > UINT32_MAX)
         return false;
     options->want[options->want_cnt++] = (uint32_t)n;
     return true;
@@ -90,16 +93,16 @@ static int read_options(int argc, char **argv, struct import_options *options, b
         case OPT_TO: options->folder = optarg; break;
         case OPT_NAME: options->name = optarg; break;
         case OPT_CONNECTION:
+            if (options->want_cnt == SELECT_MAX)
+                return cli_error("import: --connection is given more than %u times", SELECT_MAX);
             if (!read_connection(optarg, options))
-                return cli_error("import: --connection %s: not the number of a connection, or "
-                                 "--connection is given "
-                                 "more than %u times",
-                                 optarg, SELECT_MAX);
+                return cli_error("import: --connection %s: not the number of a connection", optarg);
             break;
         case OPT_ANONYMIZE:
             if (!read_anonymize(optarg, options))
                 return cli_error(
-                    "import: --anonymize %s: not addresses, payload or addresses,payload", optarg);
+                    "import: --anonymize %s: must be addresses, payload or addresses,payload",
+                    optarg);
             break;
         case 'p':
             if (!is_one_field(optarg))

@@ -67,8 +67,9 @@ static void print_usage(FILE *out)
 {
     fprintf(out, "usage: rocedrill merge [options] REPORT.json...\n"
                  "Makes one report from the JSON reports of all shards of check, replay or drill "
-                 "(--shard I/N --json REPORT.json).\nIt is the report of a run without "
-                 "--shard.\noptions:\n");
+                 "(--shard I/N --json REPORT.json).\n"
+                 "The report is equal to that of a run without --shard.\n"
+                 "options:\n");
     cli_print_options(out, &table);
     fprintf(out, "exit status: that of the run without --shard; 2 also if a shard is missing\n");
 }
@@ -138,13 +139,14 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
         if (number_of(r[i].shard, "count") != count ||
             number_of(r[i].shard, "files") != number_of(r[0].shard, "files"))
             return error_set(error,
-                             "%s: shard of another run than %s: it has %zu shards of %zu "
-                             "files, not %zu of %zu",
+                             "%s: not from the same run as %s: %zu shards of %zu files, not %zu "
+                             "shards of %zu files",
                              r[i].path, r[0].path, number_of(r[i].shard, "count"),
                              number_of(r[i].shard, "files"), count, number_of(r[0].shard, "files"));
         if ((r[i].kind == NULL) != (r[0].kind == NULL) ||
             (r[i].kind && strcmp(r[i].kind, r[0].kind) != 0))
-            return error_set(error, "%s: report of another command than %s", r[i].path, r[0].path);
+            return error_set(error, "%s: not a report of the same command as %s", r[i].path,
+                             r[0].path);
     }
     if (count > SHARD_MAX || !(seen = calloc(count + 1, 1)))
         return error_set(error, "%s: no memory for %zu shards", r[0].path, count);
@@ -509,7 +511,9 @@ static int restore_case(struct drill_suite *suite, const struct placed_case *pla
     json_object_del(placed->json, "merge");
     return c->ladder && c->section
                ? 0
-               : error_set(error, "%s: a drill has no text for rocedrill merge", placed->path);
+               : error_set(error,
+                           "%s: a drill lacks the text that --shard writes for rocedrill merge",
+                           placed->path);
 }
 
 static int print_drill(const struct merge_args *args, const struct drill_suite *suite,

@@ -58,7 +58,7 @@ static int add_connection(struct plot_args *args, const char *text)
     if (*text < '0' || *text > '9' || *end || errno || v >= UINT32_MAX)
         return cli_error("plot: --connection %s: not a number", text);
     if (args->conn_cnt == CONNS_MAX)
-        return cli_error("plot: --connection: more than %u connections", CONNS_MAX);
+        return cli_error("plot: --connection is given more than %u times", CONNS_MAX);
     args->conn[args->conn_cnt++] = (uint32_t)v;
     return -1;
 }

@@ -41,24 +41,25 @@ static const struct cli_option rows[] = {
     {"ladder", 'l', NULL,
      "print the packets of every connection with the verdict on each response"},
     {"quirks", 'p', "NAME",
-     "do not fail on known deviations of this implementation; auto (the default) recognises it, "
-     "none judges all; with --live the default is none"},
+     "do not fail on known deviations of this implementation; auto detects the implementation, "
+     "none fails on all deviations (default: auto; with --live: none)"},
     {"side", OPT_SIDE, "SIDE",
-     "our RNIC (live: the target) is the responder, requester, or both (default)"},
+     "role of our RNIC (with --live: of the target): responder, requester or both (default)"},
     {"strict", OPT_STRICT, NULL,
-     "require identical packets, also where the specification allows several; for captures of our "
-     "RNIC"},
+     "require identical packets, even where the specification allows different packets; for "
+     "captures of our RNIC"},
     {"closed-loop", OPT_CLOSED_LOOP, NULL,
      "run our RNIC at both ends (or at the end --side) of a simulated link"},
     {"impair", OPT_IMPAIR, "RULES",
      "run a closed loop with these impairments; may be repeated (--impair help prints the "
      "grammar)"},
-    {"seed", OPT_SEED, "N", "closed loop: seed of the random impairments (default 1)"},
-    {"repeat", OPT_REPEAT, "N", "closed loop: run N times, each time with the next seed"},
-    {"record", OPT_RECORD, "FILE", "closed loop: write the frames of the last run as pcapng"},
+    {"seed", OPT_SEED, "N", "in a closed loop: seed of the random impairments (default 1)"},
+    {"repeat", OPT_REPEAT, "N", "in a closed loop: run N times, each time with the next seed"},
+    {"record", OPT_RECORD, "FILE", "in a closed loop: write the frames of the last run as pcapng"},
     {"dump-setup", OPT_DUMP_SETUP, "FILE",
      "write the device setup inferred from the capture, as JSON"},
-    {"setup", OPT_SETUP, "FILE", "removed: write a drill with rocedrill drill --from, and edit it"},
+    {"setup", OPT_SETUP, "FILE",
+     "removed option; instead, write a drill with rocedrill drill --from and edit the drill"},
     NARROW_OPTIONS,
     {"jobs", 'J', "N", "replay N captures in parallel (default: number of processors)"},
     {"json", 'j', "FILE", "write a summary and each report as JSON; - is stdout"},
@@ -69,7 +70,7 @@ static const struct cli_option rows[] = {
     LIVE_OPTION_ROWS(OPT_LIVE){
         "verbose", 'v', NULL,
         "print memory regions; for a folder, print the report of every capture"},
-    {"quiet", 'q', NULL, "do not print text on standard output or progress"},
+    {"quiet", 'q', NULL, "print neither progress nor text on standard output"},
     SHARD_OPTION("captures"),
     COLOUR_OPTION,
     {"help", 'h', NULL, "print this"},
@@ -192,7 +193,7 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         case OPT_DUMP_SETUP: args->dump_path = optarg; break;
         case OPT_SETUP:
             return cli_error("replay: --setup was removed: write a drill with rocedrill drill "
-                             "--from CAPTURE, and edit it");
+                             "--from CAPTURE and edit the drill");
         case OPT_IMPAIR:
         case OPT_SEED:
         case OPT_REPEAT:
@@ -289,8 +290,8 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
     if (args->dump_path && args->live.options.iface)
         return cli_error("replay: --dump-setup cannot be used with --live");
     if (args->narrow.any && args->live.load)
-        return cli_error("replay: --load transmits whole captures, without --connection, --host, "
-                         "--from, --to or --first");
+        return cli_error("replay: --load transmits whole captures and cannot be used with "
+                         "--connection, --host, --from, --to or --first");
     if (args->narrow.any && args->captures.has_folder)
         return cli_error("replay: --connection, --host, --from, --to and --first require captures, "
                          "not a folder");

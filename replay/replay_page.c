@@ -62,7 +62,7 @@ static void add_lead(struct strbuf *t, const struct suite_totals *totals, const 
     if (cnt == 1) {
         strbuf_addf(t, "%s: ", outcome_name(jobs[0].outcome));
         if (jobs[0].outcome == OUTCOME_PASS)
-            strbuf_addf(t, "our RNIC behaves as the recorded one");
+            strbuf_addf(t, "our RNIC behaves as the recorded device");
         add_result(t, &jobs[0]);
         return;
     }
@@ -114,8 +114,8 @@ static void write_section(FILE *out, const struct job *job, size_t number)
 
     section_begin(out, number, outcome_name(job->outcome), job->item->path);
     section_text(out, "Our RNIC takes the place of one end, and its packets are compared with the "
-                      "recorded ones. \"Recorded\" is the value in the capture, \"replayed\" that "
-                      "of our RNIC, or of the target of --live.");
+                      "recorded ones. \"Recorded\" is the value in the capture, \"replayed\" the "
+                      "value of our RNIC, or with --live the value of the target.");
     differences_begin(out, "Recorded", "Replayed");
     for (size_t i = 0; i < json_array_size(list); i++)
         write_difference(out, json_array_get(list, i));

@@ -20,6 +20,6 @@ int agent_exec(int argc, char **argv)
     slash = strrchr(path, '/');
     memcpy(slash ? slash + 1 : path, NAME, sizeof(NAME));
     execv(path, argv);
-    return cli_error("%s: %s (this program is built only if libibverbs-dev is installed)", path,
+    return cli_error("%s: %s; CMake builds this program only if libibverbs-dev is installed", path,
                      strerror(errno));
 }

@@ -65,7 +65,8 @@ static json_t *op_mr(struct agent_device *dev, const json_t *in)
 
     if (!agent_read_number(in, "len", AGENT_BYTES_MAX, 0, &attr.len) || attr.access < 0 ||
         !agent_read_number(in, "iova", UINT64_MAX, 0, &attr.iova))
-        return agent_error_reply("mr: len and access (write, read, atomic) required");
+        return agent_error_reply(
+            "mr: len and access are required; access is a list of write, read and atomic");
     if (!agent_read_pd(dev, in, &attr.pd))
         return agent_error_reply("mr: no protection domain has this number");
     return agent_mr_new(dev, &attr, &mr) == 0 ? mr_reply(dev, mr) : agent_ok_or_error(dev, -1);
@@ -116,8 +117,9 @@ static json_t *op_store(struct agent_device *dev, const json_t *in)
     json_t *out;
 
     if (!bytes || !m || cnt > m->len - off) {
-        out = agent_error_reply("store: hex must be at most %u bytes inside the region",
-                                AGENT_DATA_MAX);
+        out = agent_error_reply(
+            "store: hex must be at most %u bytes, and the range must lie inside a region",
+            AGENT_DATA_MAX);
     } else {
         memcpy(m->bytes + off, bytes, cnt);
         out = agent_ok_or_error(dev, 0);
@@ -132,8 +134,9 @@ static json_t *op_load(struct agent_device *dev, const json_t *in)
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m || len > AGENT_DATA_MAX)
-        return agent_error_reply("load: must be a range of a region, at most %u bytes",
-                                 AGENT_DATA_MAX);
+        return agent_error_reply(
+            "load: the range must lie inside a region and be at most %u bytes long",
+            AGENT_DATA_MAX);
     return json_pack("{s:b, s:o}", "ok", 1, "hex", json_hex(m->bytes + off, len));
 }
 
@@ -144,7 +147,7 @@ static json_t *op_crc(struct agent_device *dev, const json_t *in)
 
     return m ? json_pack("{s:b, s:I}", "ok", 1, "crc32",
                          (json_int_t)agent_crc32(m->bytes + off, len))
-             : agent_error_reply("crc: must be a range of a region");
+             : agent_error_reply("crc: the range must lie inside a region");
 }
 
 static bool service_of(const json_t *in, enum ibv_qp_type *out)
@@ -239,7 +242,7 @@ static json_t *op_recv(struct agent_device *dev, const json_t *in)
     if (!(shared ? agent_which_srq(dev, in, &queue) : agent_which_qp(dev, in, &queue)) ||
         !agent_read_number(in, "len", UINT32_MAX / 2, 0, &len) ||
         !agent_read_number(in, "id", UINT64_MAX, 0, &id) || !agent_read_place(in, &place))
-        return agent_error_reply("recv: qp, len and id required");
+        return agent_error_reply("recv: id, len, and qp or srq are required");
     return agent_ok_or_error(dev, shared ? agent_srq_recv(dev, queue, id, (uint32_t)len, &place)
                                          : agent_recv(dev, queue, id, (uint32_t)len, &place));
 }

@@ -96,7 +96,7 @@ static json_t *admit(struct agent_client_conn *conn, const char *line, size_t le
                  is_token(conn->session, json_string_value(token), json_string_length(token));
 
     json_decref(in);
-    refusal = right ? open_device(conn) : last_reply("the first request must have the token");
+    refusal = right ? open_device(conn) : last_reply("the first request must contain the token");
     return refusal ? refusal : json_pack("{s:b}", "ok", 1);
 }
 
@@ -185,7 +185,7 @@ static void serve_requests(struct agent_client_conn *conn)
         ssize_t n;
 
         if (!wait_for(conn->fd, POLLIN, deadline)) {
-            send_reply(conn, last_reply("no complete request in time"));
+            send_reply(conn, last_reply("no complete request arrived in time"));
             return;
         }
         n = recv(conn->fd, conn->buf + conn->len, AGENT_LINE_MAX - conn->len, 0);

@@ -175,7 +175,7 @@ int agent_mr_new(struct agent_device *dev, const struct agent_mr_attr *attr, uin
     if (len == 0 || len > AGENT_BYTES_MAX - dev->bytes)
         return error_set(
             &dev->error,
-            "len must be at least 1 and within the rest of the session limit of %llu bytes",
+            "len must be at least 1, and a session may allocate at most %llu bytes in all",
             (unsigned long long)AGENT_BYTES_MAX);
     *m = (struct agent_mr){.len = len,
                            .access = attr->access,
@@ -234,7 +234,7 @@ int agent_qp_new(struct agent_device *dev, enum ibv_qp_type type, const struct a
     if (caps->max_send > AGENT_CQ_LEN || caps->max_recv > AGENT_CQ_LEN)
         return error_set(&dev->error, "max_send and max_recv must not exceed %u", AGENT_CQ_LEN);
     if (bytes > AGENT_BYTES_MAX - dev->bytes)
-        return error_set(&dev->error, "no more than %llu bytes in a session",
+        return error_set(&dev->error, "a session may allocate at most %llu bytes in all",
                          (unsigned long long)AGENT_BYTES_MAX);
     qp->qp = ibv_create_qp(caps->pd ? caps->pd : dev->pd, &init);
     if (!qp->qp)
@@ -370,7 +370,8 @@ struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id
     struct agent_wr *wr = dev->free_wr;
 
     if (!wr || len > AGENT_BYTES_MAX - dev->bytes) {
-        error_set(&dev->error, "more than %u outstanding requests, or more than %llu bytes",
+        error_set(&dev->error,
+                  "more than %u outstanding requests, or more than %llu bytes in the session",
                   AGENT_CQ_LEN, (unsigned long long)AGENT_BYTES_MAX);
         return NULL;
     }
@@ -486,7 +487,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
     if (!dev->qp[qp].qp)
         return error_set(&dev->error, "the QP was deleted");
     if (send->inlined && (!send->place.given || !is_own_memory(dev, send->place.addr, send->len)))
-        return error_set(&dev->error, "inline: the buffer must be inside a region");
+        return error_set(&dev->error, "inline: the buffer must lie inside a registered region");
     slot = agent_wr_new(dev, qp, send->id, bare ? 0 : atomic ? 8 : send->len);
     if (!slot)
         return -1;

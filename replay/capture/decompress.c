@@ -324,8 +324,10 @@ FILE *decompress_open(FILE *file, bool keep, struct decompress **state, struct e
     if (format == &plain && regular && fseek(file, -(long)len, SEEK_CUR) == 0)
         return file;
     if (!format->begin) {
-        error_set(error, "compressed with %s, which this build cannot read: use %s -dc",
-                  format->name, format->name);
+        error_set(
+            error,
+            "this build cannot read files compressed with %s: decompress the file with %s -dc",
+            format->name, format->name);
         return NULL;
     }
     stream = open_cookie(state, format);

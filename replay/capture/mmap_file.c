@@ -26,7 +26,7 @@ static void on_sigbus(int sig, siginfo_t *info, void *context);
 
 struct mmap_file *mmap_file_open(int fd, size_t len, const char *name)
 {
-    static const char what[] = ": was truncated while it was read\n";
+    static const char what[] = ": the file was truncated while rocedrill read it\n";
     size_t name_len = strlen(name);
     struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO};
     struct mmap_file *mapped = malloc(sizeof(*mapped) + name_len + sizeof(what));

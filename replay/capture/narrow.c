@@ -66,12 +66,11 @@ int narrow_option(struct narrow *narrow, const char *command, int key, const cha
     case NARROW_FROM:
         return time_of(text, &narrow->from)
                    ? 0
-                   : cli_error("%s: --from %s: not a time, for example 2.5s or 300ms", command,
-                               text);
+                   : cli_error("%s: --from %s: not a time such as 2.5s or 300ms", command, text);
     case NARROW_TO:
         return time_of(text, &narrow->to)
                    ? 0
-                   : cli_error("%s: --to %s: not a time, for example 2.5s or 300ms", command, text);
+                   : cli_error("%s: --to %s: not a time such as 2.5s or 300ms", command, text);
     case NARROW_HOST:
         narrow->has_host = address_of(text, narrow->host);
         return narrow->has_host ? 0 : cli_error("%s: --host %s: not an IP address", command, text);

@@ -31,12 +31,12 @@ enum {
 
 /* clang-format off */
 #define NARROW_OPTIONS                                                                             \
-    {"connection", NARROW_CONNECTION, "N", "use only connection N of rocedrill check's report, with its CM messages"}, \
+    {"connection", NARROW_CONNECTION, "N", "use only the packets and CM messages of connection N in rocedrill check's report"}, \
     NARROW_OTHER_OPTIONS
 #define NARROW_OTHER_OPTIONS                                                                       \
     {"host", NARROW_HOST, "ADDRESS", "use only packets from or to this IP address"},               \
-    {"from", NARROW_FROM, "TIME", "skip the frames before this time; 2.5s or 300ms counts from the first frame"}, \
-    {"to", NARROW_TO, "TIME", "skip the frames after this time, which counts from the first frame"},            \
+    {"from", NARROW_FROM, "TIME", "skip the frames before TIME, which counts from the first frame, for example 2.5s or 300ms"}, \
+    {"to", NARROW_TO, "TIME", "skip the frames after TIME, which counts from the first frame"}, \
     {"first", NARROW_FIRST, "N", "read only the first N frames"}
 /* clang-format on */
 

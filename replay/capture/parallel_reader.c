@@ -15,7 +15,7 @@
  * the limit is BATCHES_EACH for each part, but at most BATCHES. */
 #define BATCHES      8u
 #define BATCHES_EACH 4u
-_Static_assert(BATCHES <= READ_BUFFER_KEEP, "each batch has frames of a chunk of the file");
+_Static_assert(BATCHES <= READ_BUFFER_KEEP, "the reader keeps a chunk of the file for each batch");
 
 /* While one frame is parsed, the headers of the frame this many places later are prefetched. */
 #define FRAMES_AHEAD 8u

@@ -23,7 +23,8 @@
 #include "wire/tunnel.h"
 
 #define PARALLEL_PARTS_MAX 16u
-_Static_assert(PARALLEL_PARTS_MAX < READ_AHEAD_THREADS, "each thread can read ahead");
+_Static_assert(PARALLEL_PARTS_MAX < READ_AHEAD_THREADS,
+               "each of PARALLEL_PARTS_MAX threads can read ahead");
 
 /* Number of packets in a batch: small enough for the second level cache, and large enough that the
  * fixed cost of a batch is negligible. */

@@ -228,24 +228,25 @@ static int peek_block(struct pcap_parser *cap, const uint8_t **block, uint32_t *
     }
     if (roce_le32_get(p) == PCAPNG_SECTION) {
         if (!pcapng_byte_order(p, &cap->big))
-            return error_set(error, "a section header has the byte order mark 0x%08x",
+            return error_set(error,
+                             "a section header has the byte-order magic 0x%08x, which is not valid",
                              roce_le32_get(p + 8));
     } else if (is_joined(p, error)) {
         return -1;
     }
     *len = pcapng_u32(cap->big, p + 4);
     if (*len < PCAPNG_BLOCK_MIN || *len % 4 != 0 || *len > PCAPNG_BLOCK_MAX)
-        return error_set(error,
-                         "a block has the length %u, which is not a multiple of 4 from %u to "
-                         "%u",
-                         *len, PCAPNG_BLOCK_MIN, PCAPNG_BLOCK_MAX);
+        return error_set(
+            error, "a block has the length %u; a valid length is a multiple of 4 from %u to %u",
+            *len, PCAPNG_BLOCK_MIN, PCAPNG_BLOCK_MAX);
     p = read_buffer_peek(buf, *len);
     if (!p)
         return set_truncated(cap, "block", *len, error);
     /* Like libpcap, does not check the second length of a section header. */
     if (roce_le32_get(p) != PCAPNG_SECTION && pcapng_u32(cap->big, p + *len - 4) != *len)
-        return error_set(error, "a block has the length %u at its start and %u at its end", *len,
-                         pcapng_u32(cap->big, p + *len - 4));
+        return error_set(error,
+                         "a block has two different lengths: %u at its start and %u at its end",
+                         *len, pcapng_u32(cap->big, p + *len - 4));
     *block = p;
     return 1;
 }

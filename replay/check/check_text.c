@@ -95,8 +95,9 @@ static void print_head(FILE *out, const struct check_report *r)
                     r->cut);
     if (r->zero_checksums)
         strbuf_addf(&t,
-                    "  IPv4 header checksum 0: %" PRIu64 " packet%s; simulators, FPGAs and hosts "
-                    "that offload it leave it uncomputed, so it is ignored\n",
+                    "  IPv4 header checksum 0: %" PRIu64
+                    " packet%s; check accepts this, because simulators, FPGAs and hosts with "
+                    "checksum offload do not compute the checksum\n",
                     r->zero_checksums, r->zero_checksums == 1 ? "" : "s");
     if (r->pauses)
         strbuf_addf(&t,
@@ -111,7 +112,7 @@ static void print_head(FILE *out, const struct check_report *r)
     if (r->unseen * 100 >= sum->packets && r->unseen)
         strbuf_addf(&t,
                     "  not captured: %" PRIu64
-                    " acknowledged request packet%s; the capture lost %s, not the network\n",
+                    " acknowledged request packet%s; the capture, not the network, lost %s\n",
                     r->unseen, r->unseen == 1 ? "" : "s", r->unseen == 1 ? "it" : "them");
     if (r->copies * 100 >= sum->packets && r->copies)
         strbuf_addf(&t,
@@ -120,21 +121,21 @@ static void print_head(FILE *out, const struct check_report *r)
                     r->copies, r->copies == 1 ? "" : "s",
                     r->copies == 1 ? "the packet" : "the packets");
     if (sum->rules[ROCE_RULE_ICRC_NEVER_GOOD])
-        strbuf_addf(
-            &t,
-            "  no correct ICRC from %" PRIu64
-            " host%s: a device on the path (NAT, firewall) changed the packets, so that receivers "
-            "drop them; or the packets were captured before the sender computed the ICRC\n",
-            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
-            sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
+        strbuf_addf(&t,
+                    "  no correct ICRC from %" PRIu64
+                    " host%s: either a device on the path (NAT, firewall) changed the packets, and "
+                    "receivers drop them, or the packets were captured before the sender computed "
+                    "the ICRC\n",
+                    sum->rules[ROCE_RULE_ICRC_NEVER_GOOD],
+                    sum->rules[ROCE_RULE_ICRC_NEVER_GOOD] == 1 ? "" : "s");
     else if (r->ended == 0 && damaged_alone(r))
-        strbuf_addf(
-            &t,
-            "  wrong ICRC: %" PRIu64
-            " packet%s, and no other packet of a connection; a receiver drops packets with a wrong "
-            "ICRC, and the requester gets IBV_WC_RETRY_EXC_ERR (12). The packets were damaged or "
-            "changed on the path, or captured before the sender computed the ICRC\n",
-            damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
+        strbuf_addf(&t,
+                    "  wrong ICRC: %" PRIu64
+                    " packet%s; the capture contains no other packet of a connection. A receiver "
+                    "drops packets with a wrong ICRC, and the requester gets IBV_WC_RETRY_EXC_ERR "
+                    "(12). The packets were damaged or changed on the path, or captured before the "
+                    "sender computed the ICRC\n",
+                    damaged_alone(r), damaged_alone(r) == 1 ? "" : "s");
     if (r->no_icrc)
         strbuf_addf(&t, "  the ICRC was not checked\n");
     if (sum->evicted || sum->forgotten || sum->overflown || sum->untracked)
@@ -242,9 +243,9 @@ static void print_rejections(struct page *page)
             rej->reason == ROCE_CM_REJ_INVALID_SERVICE_ID && roce_cm_sid_is_ip(rej->service);
 
         if (deaf) {
-            strbuf_addf(&t, "nobody listens on port %u of ", (unsigned)(rej->service & 0xFFFF));
+            strbuf_addf(&t, "no program listens on port %u of ", (unsigned)(rej->service & 0xFFFF));
             strbuf_add_addr(&t, rej->from);
-            strbuf_addf(&t, ": it rejected a connection of ");
+            strbuf_addf(&t, ": this host rejected a connection of ");
         } else {
             strbuf_add_addr(&t, rej->from);
             strbuf_addf(&t, " rejected a connection of ");
@@ -431,7 +432,7 @@ static void print_group(FILE *out, const struct finding_group *g)
     uint32_t shown = g->cnt < FINDING_GROUP_FRAMES ? (uint32_t)g->cnt : FINDING_GROUP_FRAMES;
 
     if (g->conns)
-        strbuf_addf(&t, "in %u connections, the first ones in frames", g->conns);
+        strbuf_addf(&t, "in %u connections; first frames:", g->conns);
     else
         strbuf_addf(&t, "%" PRIu64 "×, frames", g->cnt);
     for (uint32_t i = 0; i < shown; i++)
@@ -511,8 +512,8 @@ static void print_known(const struct page *page)
     }
     fprintf(page->out, "known deviations of %s: %s%s\n", check_report_peer(r), buf,
             r->profile == ROCE_PROFILE_AUTO
-                ? "; recognised by MigReq 0 and UDP source ports derived from QP numbers (--quirks "
-                  "none judges them)"
+                ? "; recognised by MigReq 0 and UDP source ports derived from QP numbers. To count "
+                  "the deviations as violations, use --quirks none"
                 : "");
 }
 

@@ -157,9 +157,9 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
 
 /* What happens after a NAK with a reserved code; it depends on the requester. */
 #define WITHOUT_MEANING                                                                            \
-    " if it treats the code as an error (Linux Soft-RoCE does: its program gets "                  \
-    "IBV_WC_REM_OP_ERR (11)); a requester that ignores the code fails with "                       \
-    "IBV_WC_RETRY_EXC_ERR (12) after its retries"
+    " if it treats the code as an error, as Linux Soft-RoCE does; its program then gets "          \
+    "IBV_WC_REM_OP_ERR (11). A requester that ignores the code fails with IBV_WC_RETRY_EXC_ERR "   \
+    "(12) after its retries"
 
 static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
 {
@@ -312,8 +312,9 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, "check whether the QP allows remote writes (qp_access_flags)");
         break;
     case ROCE_KIND_READ:
-        strbuf_addf(t, "check whether the QP allows remote reads (qp_access_flags), and whether "
-                       "more READs and atomics were outstanding than its max_dest_rd_atomic");
+        strbuf_addf(t,
+                    "check whether the QP allows remote reads (qp_access_flags), and whether more "
+                    "READs and atomics were outstanding than its max_dest_rd_atomic allows");
         return;
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD:
@@ -322,10 +323,9 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
             strbuf_addf(t, "the address 0x%" PRIx64 " of the atomic is not a multiple of 8",
                         request->va);
         else
-            strbuf_addf(
-                t,
-                "check whether the address is a multiple of 8, whether the QP allows atomics "
-                "(qp_access_flags), and whether more were outstanding than its max_dest_rd_atomic");
+            strbuf_addf(t, "check whether the address is a multiple of 8, whether the QP allows "
+                           "atomics (qp_access_flags), and whether more atomics were outstanding "
+                           "than its max_dest_rd_atomic allows");
         return;
     default:
         strbuf_addf(t,
@@ -418,9 +418,9 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
             break;
         }
         if (sum->facts.end_naks >= 2) {
-            strbuf_addf(t, "later packets arrive and this packet does not: check for a device that "
-                           "drops or damages it on the path, and whether the peer drops it as "
-                           "malformed; compare with a capture at the other end");
+            strbuf_addf(t, "later packets arrive and this packet does not: check whether a device "
+                           "on the path drops or damages this packet, and whether the peer drops "
+                           "it as malformed; compare with a capture at the other end");
             hint_large(t, request);
             break;
         }
@@ -434,9 +434,10 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
             hint_damaged(t, sum);
             break;
         }
-        strbuf_addf(t, "check the peer's QP number, GID and state (not yet ready to receive, in "
-                       "error, destroyed), whether its rq_psn is this PSN, and whether the path "
-                       "drops UDP port 4791; compare with a capture at the other end");
+        strbuf_addf(t,
+                    "check the peer's QP number, GID and state (not yet ready to receive, in "
+                    "error, destroyed), whether its rq_psn is the PSN of this request, and whether "
+                    "the path drops UDP port 4791; compare with a capture at the other end");
         hint_large(t, request);
         break;
     case ROCE_END_RNR_WAITING:

@@ -17,8 +17,9 @@ static const char *const examples[ROCE_RULE_CNT] = {
 static const char *judge_text(enum roce_judge judge)
 {
     switch (judge) {
-    case ROCE_JUDGE_FLOW: return "rocedrill check judges this rule, from packets";
-    case ROCE_JUDGE_WIRE: return "the packet codec implements this rule; its tests check it";
+    case ROCE_JUDGE_FLOW: return "rocedrill check judges this rule from captured packets";
+    case ROCE_JUDGE_WIRE:
+        return "the packet codec implements this rule, and the tests of the codec check it";
     case ROCE_JUDGE_RNIC:
         return "tests of an RNIC judge this rule; packets alone cannot show a violation";
     case ROCE_JUDGE_API:

@@ -72,7 +72,7 @@ static const char *end_text(enum roce_end end)
     case ROCE_END_RNR_WAITING:
         return "the receiving program has no receive buffer ready, and the sender waits";
     case ROCE_END_RETRY_EXHAUSTED:
-        return "no answer came, however often the sender retransmitted, and it gave up";
+        return "no answer came although the sender retransmitted, and the sender gave up";
     case ROCE_END_UNANSWERED: return "the sender retransmits, and the capture contains no answer";
     default: return "a request makes no progress";
     }
@@ -104,7 +104,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, " of %" PRIu64 " had to be sent again",
                     sum->side[0].packets + sum->side[1].packets);
     } else if (cuts) {
-        strbuf_addf(t, "the network was congested and asked it to slow down ");
+        strbuf_addf(t, "the network was congested and asked the sender to slow down ");
         add_count(t, cuts, "time");
     } else if (damaged) {
         add_count(t, damaged, "packet");

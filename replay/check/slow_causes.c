@@ -73,7 +73,7 @@ static void say_overtaken(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t,
                 "packets arrived out of order %" PRIu64
-                "×; the receiver treats that as loss and sent %" PRIu64 " sequence NAK%s",
+                "×; the receiver treats reordering as loss and sent %" PRIu64 " sequence NAK%s",
                 w->mine->out_of_order, w->naks, w->naks == 1 ? "" : "s");
 }
 
@@ -158,7 +158,7 @@ static void say_answer_overtaken(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "READ data of ");
     add_addr(t, w->its);
-    strbuf_addf(t, " arrived out of order %" PRIu64 "×; a requester treats that as loss",
+    strbuf_addf(t, " arrived out of order %" PRIu64 "×; a requester treats reordering as loss",
                 w->its->late_responses);
 }
 
@@ -208,16 +208,19 @@ static void add_missing_response(struct strbuf *t, const struct direction *w,
                     cnt, r->psn);
     strbuf_addf(t, " (restart in frame %u): ", r->frame);
     if (r->missing == 0) {
-        strbuf_addf(t, "the capture has it; check for drops from the capture point to ");
+        strbuf_addf(
+            t, "the capture contains the response%s; check for drops from the capture point to ",
+            cnt == 1 ? "" : "s");
         add_addr(t, w->mine);
     } else if (r->captured == 0) {
-        strbuf_addf(t, "the capture lacks it; check for drops from ");
+        strbuf_addf(t, "the capture lacks the response%s; check for drops from ",
+                    cnt == 1 ? "" : "s");
         add_addr(t, w->its);
         strbuf_addf(t, " to the capture point");
     } else {
         strbuf_addf(t,
-                    "the capture has %" PRIu64 " of them; check for drops on both sides of the "
-                    "capture point",
+                    "the capture contains %" PRIu64 " of these responses; check for drops on both "
+                    "sides of the capture point",
                     r->captured);
     }
 }
@@ -270,8 +273,8 @@ static void look_late(struct strbuf *t, const struct direction *w)
     }
     if (unheeded) {
         strbuf_addf(t,
-                    "%s%" PRIu64 "× a sequence NAK that asked for this PSN was captured before: "
-                    "it was lost from the capture point to ",
+                    "%s%" PRIu64 "× a sequence NAK for this PSN was captured before the timeout: "
+                    "the NAK was lost from the capture point to ",
                     sep, unheeded);
         add_addr(t, w->mine);
         strbuf_addf(t, ", or ignored");
@@ -279,8 +282,8 @@ static void look_late(struct strbuf *t, const struct direction *w)
     }
     if (known + unheeded < cnt)
         strbuf_addf(t,
-                    "%s%sthe last packets before a pause, or their responses, were lost: the "
-                    "requester detects this loss only by its timeout",
+                    "%s%sthe last packets before a pause, or their responses, were lost: only the "
+                    "timeout of the requester detects such a loss",
                     sep, *sep ? "otherwise " : "");
 }
 
@@ -306,9 +309,9 @@ static void say_adaptive(struct strbuf *t, const struct direction *w)
 static void look_adaptive(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    strbuf_addf(t,
-                "NVIDIA NICs do this by default, and a longer ACK timeout of the QP does not "
-                "change the waits; field roce_adp_retrans_en of register ROCE_ACCL turns it off");
+    strbuf_addf(t, "NVIDIA NICs use adaptive retransmission by default, and a longer ACK timeout "
+                   "of the QP does not change the waits; field roce_adp_retrans_en of register "
+                   "ROCE_ACCL turns adaptive retransmission off");
 }
 
 static bool is_unready(const struct direction *w)
@@ -370,8 +373,8 @@ static void look_paged(struct strbuf *t, const struct direction *w)
     strbuf_addf(t,
                 "%s, prefetch the memory (ibv_advise_mr), or pin it (no on-demand paging); "
                 "posting more receives does not help",
-                w->its->may_be_rxe ? ", raise the rate of the interface or lengthen its queue (tc) "
-                                     "if it is Soft-RoCE. Otherwise"
+                w->its->may_be_rxe ? ", if this host uses Soft-RoCE, raise the rate of the "
+                                     "interface or lengthen its queue (tc). Otherwise"
                                    : "");
 }
 
@@ -556,7 +559,7 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow, 
                     w->mine->responses);
         strbuf_add_percent(&t, repeated, w->mine->responses);
         strbuf_addf(&t,
-                    ") %s READ data that was sent before: ", repeated == 1 ? "repeats" : "repeat");
+                    ") %s READ data of earlier responses: ", repeated == 1 ? "repeats" : "repeat");
         strbuf_add_size(&t, (double)w->mine->repeated_response_bytes);
         fprintf(out, "%s\n", buf);
         if (scope)
@@ -666,7 +669,7 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         strbuf_addf(t, reads ? "data of a READ was lost, and "
                              : "a packet or its answer was lost, and ");
         add_addr(t, w.mine);
-        strbuf_addf(t, " noticed only when its timer expired");
+        strbuf_addf(t, " noticed the loss only when its timer expired");
         return;
     default:
         add_addr(t, w.mine);

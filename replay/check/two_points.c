@@ -525,15 +525,15 @@ static void print_clocks(FILE *out, const struct two_points *all)
     strbuf_addf(&t, later ? " ahead of a" : " behind a");
     if (!all->both_ways) {
         strbuf_addf(&t, ", if the fastest packet had no delay: only one direction is in both "
-                        "captures, so delays are relative to it");
+                        "captures, so each delay is relative to that of the fastest packet");
     } else if (all->spread >= 0) {
         strbuf_addf(&t, ", accuracy ± ");
         strbuf_add_duration(&t, (uint64_t)all->spread);
     } else {
         strbuf_addf(&t, ", accuracy ± ");
         strbuf_add_duration(&t, (uint64_t)-all->spread);
-        strbuf_addf(&t, ": packets contradict each other by that time, so the clocks drift or a "
-                        "capture has late time stamps");
+        strbuf_addf(&t, ": the two directions contradict each other by this time, so the clocks "
+                        "drift or a capture has late time stamps");
     }
     fprintf(out, "  %s\n", buf);
 }

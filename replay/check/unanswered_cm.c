@@ -202,9 +202,10 @@ void unanswered_cm_print(FILE *out, const struct unanswered_cm_entry *one, uint6
         strbuf_addf(&t, "     if the capture contains both directions, the connection was never "
                         "established: the RTU was lost, or ");
         strbuf_add_addr(&t, one->to);
-        strbuf_addf(&t, " sent no RTU, because it dropped the REP or gave up. The accepting "
-                        "program gets RDMA_CM_EVENT_UNREACHABLE. Check whether the REP arrives at "
-                        "the connecting host, and how long the connecting program takes");
+        strbuf_addf(
+            &t, " sent no RTU, because it dropped the REP or gave up. The accepting program gets "
+                "RDMA_CM_EVENT_UNREACHABLE. Check whether the REP arrives at the connecting host, "
+                "and how long the connecting program takes to answer with an RTU");
         fprintf(out, "%s\n", buf);
         print_filter(out, one);
         return;

@@ -94,8 +94,8 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     set_base(e, event, e->met);
     if (event->inconclusive) {
         snprintf(e->problem, sizeof(e->problem),
-                 "the device chose a behaviour that the specification permits and the drill does "
-                 "not continue");
+                 "the specification permits what the device did, but the drill has no lines that "
+                 "continue from there");
         stop_at(e, step, event, DRILL_INCONCLUSIVE);
         return false;
     }
@@ -205,7 +205,7 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
     bool same;
 
     if (len > DRILL_CHECK_MAX) {
-        match_fail(e, "check of more than %u bytes", DRILL_CHECK_MAX);
+        match_fail(e, "a check line can compare at most %u bytes", DRILL_CHECK_MAX);
         return false;
     }
     bytes = malloc(len + 1);
@@ -213,7 +213,7 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
         return false;
     same = e->ops->read(e->ctx.dev, event->place.object, event->place.num, bytes, len);
     if (!same)
-        match_fail(e, "the memory does not have these bytes");
+        match_fail(e, "the checked range is not inside the memory region");
     else if (!drill_fill_compare(&e->ctx, &event->options.fill, 0, bytes, len, &e->diff)) {
         same = false;
         match_fail(e, "%s: expected %s, actual %s", e->diff.field, e->diff.expected,
@@ -251,8 +251,8 @@ static bool run_verb(struct drill_engine *e, const struct script_event *event)
     if (event->fails == 0)
         match_fail(e, "the device refused the call: %s", rnic_error_text(rc));
     else
-        match_fail(e, "expected that the call fails: %s, actual: %s", rnic_error_text(event->fails),
-                   rnic_error_text(rc));
+        match_fail(e, "expected the call to fail with: %s; actual result: %s",
+                   rnic_error_text(event->fails), rnic_error_text(rc));
     return false;
 }
 
@@ -382,7 +382,7 @@ static bool check_whole_events(struct drill_engine *e)
 
         if (cnt == 0)
             continue;
-        match_fail(e, "expected none in the whole drill, actual %u", cnt);
+        match_fail(e, "expected none in the whole drill, but %u occurred", cnt);
         stop_at(e, NULL, event, DRILL_FAIL);
         return false;
     }
@@ -466,7 +466,7 @@ static void judge_end(struct drill_engine *e)
     if (e->oracle.errors == 0 || e->result->verdict != DRILL_PASS)
         return;
     e->result->verdict = DRILL_FAIL;
-    snprintf(e->result->problem, sizeof(e->result->problem), "the passive judge reports %s",
+    snprintf(e->result->problem, sizeof(e->result->problem), "rocedrill check would report %s",
              e->oracle.first);
     snprintf(e->result->rules, sizeof(e->result->rules), "%.*s", (int)strcspn(e->oracle.first, ":"),
              e->oracle.first);

@@ -195,8 +195,8 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
         psn = drill_packet_relative(&e->ctx, event->object, true, &pkt);
         if (psn > event->psn) {
             mark_difference(row, event);
-            return match_fail(e, "an ACK beyond %+" PRId64 "; the device sent: %s", event->psn,
-                              row->text);
+            return match_fail(e, "expected an ACK of at most PSN %+" PRId64 "; the device sent: %s",
+                              event->psn, row->text);
         }
         if (psn == event->psn && event->has_number && pkt.aeth.msn != event->number) {
             mark_difference(row, event);
@@ -225,7 +225,7 @@ static enum outcome_of_try try_none(struct drill_engine *e, const struct script_
         return TRY_MET;
     }
     if (found)
-        return match_fail(e, "expected none, the device did: %s", found);
+        return match_fail(e, "expected none; actual: %s", found);
     if (e->now < match_none_end(e, event))
         return TRY_PENDING;
     e->met = match_time_after(e->base, event->time.to);
@@ -276,11 +276,11 @@ static bool compare_comp(struct drill_engine *e, const struct script_event *even
         return false;
     }
     if (script_given(o, SCRIPT_OPT_INVALIDATE) && !comp->has_invalidated) {
-        match_fail(e, "expected an invalidated key, actual none");
+        match_fail(e, "expected a completion with an invalidated key, actual: without");
         return false;
     }
     if (script_given(o, SCRIPT_OPT_SOLICITED) && !comp->solicited) {
-        match_fail(e, "expected a solicited completion");
+        match_fail(e, "expected a solicited completion, actual: unsolicited");
         return false;
     }
     if (script_given(o, SCRIPT_OPT_SRC_QP) &&
@@ -300,7 +300,8 @@ static bool compare_comp(struct drill_engine *e, const struct script_event *even
         return false;
     same = e->ops->read_recv(e->ctx.dev, comp, bytes, comp->len - comp->header);
     if (!same)
-        match_fail(e, "the receive buffer does not have %u bytes", comp->len);
+        match_fail(e, "the receive buffer is shorter than the %u bytes of the completion",
+                   comp->len);
     else if (!drill_fill_compare(&e->ctx, &o->fill, 0, bytes, comp->len - comp->header, &e->diff)) {
         same = false;
         match_fail(e, "%s of the receive buffer: expected %s, actual %s", e->diff.field,
@@ -331,8 +332,9 @@ static enum outcome_of_try try_comp(struct drill_engine *e, const struct script_
     for (unsigned i = 0; i < e->comp_cnt; i++)
         if (e->comp[i].comp.object == event->object)
             return wait_for(e, event,
-                            event->recv ? "completion of a receive (one of a request came)"
-                                        : "completion of a request (one of a receive came)");
+                            event->recv
+                                ? "completion of a receive, but a completion of a request,"
+                                : "completion of a request, but a completion of a receive,");
     return wait_for(e, event, "completion");
 }
 

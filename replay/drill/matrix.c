@@ -57,7 +57,7 @@ static int add_report(struct matrix *m, const char *path, unsigned device, struc
     size_t cnt = json_array_size(list);
 
     if (!json_is_array(list))
-        return error_set(error, "%s: no report of rocedrill drill --json", path);
+        return error_set(error, "%s: not a report of rocedrill drill --json", path);
     for (size_t i = 0; i < cnt; i++) {
         const json_t *item = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(item, "name"));
@@ -66,7 +66,9 @@ static int add_report(struct matrix *m, const char *path, unsigned device, struc
         struct matrix_row *row;
 
         if (!name || !verdict || verdict_rank(verdict) == VERDICT_CNT)
-            return error_set(error, "%s: drill %zu: no name or no known verdict", path, i + 1);
+            return error_set(
+                error, "%s: drill %zu: the name is missing, or the verdict is missing or unknown",
+                path, i + 1);
         row = find_row(m, name);
         if (!row)
             return error_set(error, "%s: no memory", path);

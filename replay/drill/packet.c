@@ -235,7 +235,7 @@ bool drill_fill_compare(const struct drill_context *ctx, const struct script_fil
 
         if (!fill_byte(ctx, fill, base, i, &want)) {
             snprintf(diff->field, sizeof(diff->field), "byte %u", (unsigned)i);
-            snprintf(diff->expected, sizeof(diff->expected), "a byte that the memory has not");
+            snprintf(diff->expected, sizeof(diff->expected), "a byte outside the memory region");
             snprintf(diff->actual, sizeof(diff->actual), "0x%02x", bytes[i]);
             return false;
         }

@@ -260,7 +260,8 @@ static bool parse_any_object(struct parser *p, int *out)
 static bool parse_check(struct parser *p, struct script_event *event)
 {
     event->kind = SCRIPT_MEMORY;
-    if (!parse_place(p, "the name of an mr with an offset, as M+1024", true, &event->place) ||
+    if (!parse_place(p, "the name of an mr and an offset, for example M+1024", true,
+                     &event->place) ||
         !parse_options(p, SCRIPT_BIT(LEN), &event->options) ||
         !parse_required(p, &event->options, SCRIPT_BIT(LEN), "check"))
         return false;
@@ -321,8 +322,9 @@ static bool parse_operand(struct parser *p, enum operand on, struct script_event
         return parse_any_object(p, &event->object);
     case ON_PLACE:
         if (found == SCRIPT_NO_OBJECT || kind != SCRIPT_MR)
-            return lexer_expected(&p->lexer, "the name of an mr with an offset, as M+1024");
-        return parse_place(p, "the name of an mr with an offset, as M+1024", true, &event->place);
+            return lexer_expected(&p->lexer, "the name of an mr and an offset, for example M+1024");
+        return parse_place(p, "the name of an mr and an offset, for example M+1024", true,
+                           &event->place);
     case ON_ANY:
         if (found != SCRIPT_NO_OBJECT && kind == SCRIPT_PEER)
             return lexer_expected(&p->lexer, "an object of the device");
@@ -377,7 +379,8 @@ static bool check_id(struct parser *p, const struct script_event *event)
             script_given(&other->options, SCRIPT_OPT_ID) &&
             script_number(&other->options, SCRIPT_OPT_ID, 0) == id &&
             (other->verb == SCRIPT_VERB_RECV) == (event->verb == SCRIPT_VERB_RECV))
-            return lexer_fail(&p->lexer, "id %" PRIu64 " is in use since line %u", id, other->line);
+            return lexer_fail(&p->lexer, "id %" PRIu64 " is already used in line %u", id,
+                              other->line);
     }
     return true;
 }
@@ -471,11 +474,14 @@ static bool check_time(struct parser *p, const struct script_event *event)
     if (p->lexer.failed)
         return false;
     if (event->time.whole && !none)
-        return lexer_fail(&p->lexer, "the time * needs an event with nothing or no");
+        return lexer_fail(&p->lexer,
+                          "the time * is allowed only for an event with 'nothing' or 'no'");
     if (event->time.from != event->time.to && !is_expectation(event))
-        return lexer_fail(&p->lexer, "a time range needs something that the device must do");
+        return lexer_fail(&p->lexer,
+                          "a time range is allowed only for an event that the device must cause");
     if (none && event->time.from != event->time.to && event->time.from != 0)
-        return lexer_fail(&p->lexer, "the range of an event with nothing or no begins at +0");
+        return lexer_fail(&p->lexer,
+                          "the time range of an event with 'nothing' or 'no' must begin at +0");
     return true;
 }
 
@@ -506,7 +512,9 @@ bool parse_event(struct parser *p)
     if (!parse_time(p, &event->time) || !parse_body(p, event) || !check_time(p, event))
         return false;
     if (event->kind == SCRIPT_GONE)
-        return lexer_fail(&p->lexer, "gone is only an alternative, as 'else gone known ID'");
+        return lexer_fail(
+            &p->lexer,
+            "'gone' is allowed only in an alternative, for example 'else gone known ID'");
     if (!VEC_GROW(s->step, s->step_cnt, s->step_cap))
         return lexer_fail(&p->lexer, "no memory");
     step = &s->step[s->step_cnt++];
@@ -533,13 +541,13 @@ bool parse_alternative(struct parser *p)
     bool action;
 
     if (s->step_cnt == 0)
-        return lexer_fail(l, "no event before this alternative");
+        return lexer_fail(l, "an alternative must follow an event");
     main = s->step[s->step_cnt - 1].first;
     kind = s->event[main].kind;
     action = kind == SCRIPT_VERB || kind == SCRIPT_STATE || kind == SCRIPT_MEMORY ||
              kind == SCRIPT_COUNTER;
     if ((!is_expectation(&s->event[main]) && !action) || s->event[main].optional)
-        return lexer_fail(l, "the event before this alternative is not one that must happen");
+        return lexer_fail(l, "an alternative is allowed only after an event that must happen");
     event = add_event(p);
     if (!event)
         return false;
@@ -560,8 +568,8 @@ bool parse_alternative(struct parser *p)
     if (!check_time(p, event) || !parse_outcome(p, event))
         return false;
     if (event->kind == SCRIPT_GONE && !*event->known)
-        return lexer_fail(l, "gone needs the id of a known deviation");
+        return lexer_fail(l, "'gone' requires 'known' and the id of a deviation");
     if (kind == SCRIPT_VERB && !*event->known && !event->inconclusive)
-        return lexer_fail(l, "an alternative of a verb is known or inconclusive");
+        return lexer_fail(l, "an alternative of a verb must end with 'known ID' or 'inconclusive'");
     return parse_rules(p, &s->step[s->step_cnt - 1]);
 }

@@ -153,7 +153,7 @@ static bool parse_opcode(struct packet_parser *s)
     if (lexer_word(l, "CM"))
         return parse_cm_kind(s);
     if (s->out->qp == SCRIPT_NO_OBJECT)
-        return lexer_expected(l, "CM, because the drill has no QP");
+        return lexer_expected(l, "'CM', because the drill has no QP");
     if (lexer_word(l, "opcode")) {
         if (!parse_number(s->p, "an opcode", 255, &number))
             return false;
@@ -241,8 +241,8 @@ static bool parse_object_field(struct packet_parser *s, enum script_field_kind k
     if (kind == SCRIPT_FIELD_QPN)
         return parse_object(s->p, SCRIPT_QP, &f->value.object);
     if (kind == SCRIPT_FIELD_ADDRESS)
-        return parse_place(s->p, "the name of an mr or peer with an offset, as M+1024", true,
-                           &f->value);
+        return parse_place(s->p, "the name of an mr or peer and an offset, for example M+1024",
+                           true, &f->value);
     return parse_place(s->p, f->field->label, false, &f->value);
 }
 
@@ -280,7 +280,7 @@ static bool parse_ack(struct packet_parser *s, struct script_field *f)
     f->kind_only = false;
     if (words && lexer_word(l, "not"))
         return lexer_word(l, "valid") || lexer_expected(l, "valid");
-    if (!parse_number(s->p, "a number of credits, or: not valid", 32768, &credits))
+    if (!parse_number(s->p, "a number of credits, or 'not valid'", 32768, &credits))
         return false;
     if (!words && !lexer_word(l, "credits") && !lexer_word(l, "credit"))
         return lexer_expected(l, "credits");
@@ -400,7 +400,7 @@ static bool parse_header_field(struct packet_parser *s)
     struct script_field *f;
 
     if (!field)
-        return lexer_expected(l, "a header and its field, as bth.migreq");
+        return lexer_expected(l, "a header and one of its fields, for example bth.migreq");
     if (!has_header(s, hdr))
         return lexer_fail(l, "this packet has no %s", roce_hdr_info(hdr)->name);
     f = add_field(s, hdr, field);
@@ -536,7 +536,7 @@ static bool parse_items(struct packet_parser *s)
         if (!s->expected && lexer_word(l, "altered")) {
             s->altered = true;
             if (l->token.kind != LEX_WORD || !memchr(l->token.text, '.', l->token.len))
-                return lexer_expected(l, "a header and its field, as ip.ttl");
+                return lexer_expected(l, "a header and one of its fields, for example ip.ttl");
         }
         if (l->token.kind != LEX_WORD)
             return !l->failed;
@@ -593,7 +593,7 @@ static bool complete_packet(struct packet_parser *s)
     }
     if (!s->expected && s->op->kind == ROCE_KIND_WRITE && s->op->pos == ROCE_POS_FIRST &&
         !script_packet_field(out, ROCE_HDR_RETH, "dma_len"))
-        return lexer_expected(l, "len and the length of the message");
+        return lexer_expected(l, "'len' and the length of the message");
     return !l->failed;
 }
 

@@ -76,7 +76,7 @@ bool parse_name(struct parser *p, const char *what, char *out)
     if (token->kind != LEX_WORD)
         return lexer_expected(&p->lexer, what);
     if (token->len >= SCRIPT_NAME_MAX)
-        return lexer_fail(&p->lexer, "name of more than %d characters", SCRIPT_NAME_MAX - 1);
+        return lexer_fail(&p->lexer, "a name has at most %d characters", SCRIPT_NAME_MAX - 1);
     memcpy(out, token->text, token->len);
     out[token->len] = '\0';
     lexer_next(&p->lexer);
@@ -106,7 +106,7 @@ static bool parse_variant(struct parser *p, uint64_t *out)
             *out = s->variant[i].value[s->variant[i].chosen];
             return !p->lexer.failed;
         }
-    return lexer_expected(&p->lexer, "the name of a variant of a line above");
+    return lexer_expected(&p->lexer, "the name of a variant that a line above defines");
 }
 
 /* Reads "(CODE)" after "timeout" or "rnr". CODE is at most 31. */
@@ -126,7 +126,7 @@ static bool parse_factor(struct parser *p, unsigned depth, uint64_t *out)
     struct lexer *l = &p->lexer;
 
     if (depth > 20)
-        return lexer_fail(l, "expression of more than 20 levels");
+        return lexer_fail(l, "an expression has at most 20 levels");
     if (l->token.kind == LEX_NUMBER) {
         if (*l->token.unit)
             return lexer_expected(l, "a number without a unit (in a sum, times are ns)");
@@ -155,7 +155,7 @@ static bool parse_factor(struct parser *p, unsigned depth, uint64_t *out)
         lexer_next(l);
         return !l->failed;
     }
-    return lexer_expected(l, "a number, $VARIANT, the name of a let, or '('");
+    return lexer_expected(l, "a number, $VARIANT, a name that 'let' defines, or '('");
 }
 
 static bool parse_product(struct parser *p, unsigned depth, uint64_t *out)
@@ -215,8 +215,8 @@ bool parse_number(struct parser *p, const char *what, uint64_t max, uint64_t *ou
     if (*out <= max)
         return true;
     p->lexer.token = start;
-    return lexer_fail(&p->lexer, "%" PRIu64 " is above the maximum of %s, %" PRIu64, *out, what,
-                      max);
+    return lexer_fail(&p->lexer, "%" PRIu64 " is above the maximum of %" PRIu64 " (expected: %s)",
+                      *out, max, what);
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */
@@ -243,17 +243,19 @@ bool parse_duration(struct parser *p, uint64_t *out)
     uint64_t unit;
 
     if (l->token.kind != LEX_NUMBER)
-        return parse_number(p, "a duration, as 100us, 20ms or 4T", SCRIPT_TIME_MAX, out);
+        return parse_number(p, "a duration, for example 100us, 20ms or 4T", SCRIPT_TIME_MAX, out);
     if (*l->token.unit == '\0' && l->token.number != 0)
-        return lexer_expected(l, "a unit after the number: ns, us, ms, s or the name of a let");
+        return lexer_expected(
+            l, "a unit after the number: ns, us, ms, s or a name that 'let' defines");
     *out = 0;
     if (*l->token.unit) {
         if (!unit_ns(p, l->token.unit, &unit))
-            return lexer_fail(l, "unknown unit '%s': expected ns, us, ms, s or the name of a let",
-                              l->token.unit);
+            return lexer_fail(
+                l, "unknown unit '%s': expected ns, us, ms, s or a name that 'let' defines",
+                l->token.unit);
         if (unit != 0 && l->token.number > SCRIPT_TIME_MAX / unit) {
             l->token = start;
-            return lexer_fail(l, "duration of more than 11 days");
+            return lexer_fail(l, "a duration is at most 11 days");
         }
         *out = l->token.number * unit;
     }
@@ -436,14 +438,16 @@ static bool parse_option_value(struct parser *p, enum script_opt opt, struct scr
     case TYPE_STATE: return parse_table(p, words_state, &value->num);
     case TYPE_LEVEL: return parse_table(p, words_level, &value->num);
     case TYPE_PLACE:
-        return parse_place(p, "the name of an mr or peer with an offset, as M+1024, or an address",
-                           true, value);
+        return parse_place(
+            p, "the name of an mr or peer and an offset, for example M+1024, or an address", true,
+            value);
     case TYPE_PD: return parse_object(p, SCRIPT_PD, &value->object);
     case TYPE_CQ: return parse_object(p, SCRIPT_CQ, &value->object);
     case TYPE_SRQ: return parse_object(p, SCRIPT_SRQ, &value->object);
     case TYPE_AH: return parse_object(p, SCRIPT_AH, &value->object);
     case TYPE_XRCD: return parse_object(p, SCRIPT_XRCD, &value->object);
-    case TYPE_MR: return parse_place(p, "the name of an mr with an offset, as M+1024", true, value);
+    case TYPE_MR:
+        return parse_place(p, "the name of an mr and an offset, for example M+1024", true, value);
     case TYPE_FLAG: value->num = 1; return !p->lexer.failed;
     case TYPE_FILL:
         return opt == SCRIPT_OPT_DATA  ? parse_data(p, &out->fill)

@@ -112,12 +112,13 @@ static bool check_new_name(struct parser *p)
 
     for (unsigned i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
         if (lexer_is_word(l, reserved[i]))
-            return lexer_fail(l, "'%s' is a word of the language", reserved[i]);
+            return lexer_fail(l, "'%s' is a word of the drill language and cannot be a name",
+                              reserved[i]);
     if (parse_find_object(p) != SCRIPT_NO_OBJECT)
-        return lexer_fail(l, "the name '%.*s' is in use", (int)l->token.len, l->token.text);
+        return lexer_fail(l, "the name '%.*s' is already used", (int)l->token.len, l->token.text);
     for (unsigned i = 0; i < p->let_cnt; i++)
         if (lexer_is_word(l, p->let[i].name))
-            return lexer_fail(l, "the name '%s' is in use", p->let[i].name);
+            return lexer_fail(l, "the name '%s' is already used", p->let[i].name);
     return !l->failed;
 }
 
@@ -153,7 +154,8 @@ static bool parse_variant_values(struct parser *p)
     struct script_variant *v = &s->variant[s->variant_cnt];
 
     if (s->object_cnt || s->step_cnt)
-        return lexer_fail(&p->lexer, "a variant after the first object or event");
+        return lexer_fail(&p->lexer,
+                          "a variant must come before the first object and the first event");
     if (s->variant_cnt == SCRIPT_VARIANTS_MAX)
         return lexer_fail(&p->lexer, "more than %d variants", SCRIPT_VARIANTS_MAX);
     *v = (struct script_variant){0};
@@ -165,7 +167,7 @@ static bool parse_variant_values(struct parser *p)
         if (!parse_number(p, "a value of the variant", UINT32_MAX, &v->value[v->cnt]))
             return false;
         if (strcmp(v->name, "ip") == 0 && v->value[v->cnt] != 4 && v->value[v->cnt] != 6)
-            return lexer_fail(&p->lexer, "the values of ip are 4 and 6");
+            return lexer_fail(&p->lexer, "a value of ip must be 4 or 6");
         v->cnt++;
     } while (lexer_mark(&p->lexer, ','));
     s->variant_cnt++;
@@ -195,10 +197,10 @@ static bool check_values(struct parser *p, const struct script_object *object)
     uint64_t type = script_number(&object->options, SCRIPT_OPT_TYPE, 1);
 
     if (object->kind == SCRIPT_QP && (mtu < 256 || mtu > 4096 || (mtu & (mtu - 1)) != 0))
-        return lexer_fail(&p->lexer, "the mtu of a QP is 256, 512, 1024, 2048 or 4096");
+        return lexer_fail(&p->lexer, "the mtu of a QP must be 256, 512, 1024, 2048 or 4096");
     if (object->kind == SCRIPT_MW && (type < 1 || type > 2))
-        return lexer_fail(&p->lexer, "the type of a window is 1 or 2 (a drill that needs mw-2a has "
-                                     "windows of type 2A, other drills 2B)");
+        return lexer_fail(&p->lexer, "the type of a memory window must be 1 or 2; type 2 is 2A if "
+                                     "the drill has 'needs mw-2a', else 2B");
     return true;
 }
 
@@ -208,8 +210,8 @@ static bool parse_declaration(struct parser *p, unsigned row)
     struct script_object *object = &s->object[s->object_cnt];
 
     if (s->step_cnt)
-        return lexer_fail(&p->lexer, "an object after the first event (an event begins with its "
-                                     "time, as +0)");
+        return lexer_fail(&p->lexer, "an object must come before the first event; an event begins "
+                                     "with its time, for example +0");
     if (s->object_cnt == SCRIPT_OBJECTS_MAX)
         return lexer_fail(&p->lexer, "more than %d objects", SCRIPT_OBJECTS_MAX);
     if (!check_new_name(p))
@@ -361,7 +363,7 @@ int script_parse(struct script *out, const char *path, const char *text, size_t 
     memcpy(out->text, text, len);
     out->text[len] = '\0';
     if (memchr(text, '\0', len))
-        return error_set(error, "%s: not a text: a byte is zero", path);
+        return error_set(error, "%s: not a text file: it contains a zero byte", path);
     if (!split_lines(out, len))
         return error_set(error, "%s: no memory", path);
     if (!read_variants(&p, variant))

@@ -211,7 +211,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         ours = rc_match_at(cmp, event, false, false, &d);
         return classify_diff(
             cmp, event, ours, &d,
-            "the response to a READ or atomic contains data; an ACK is not a response to it");
+            "an ACK cannot be the response to a READ or atomic, whose response contains data");
     }
     if (!exact && cmp->dir->response_cnt) {
         /* Our RNIC coalesced its ACKs differently and sent no ACK with this PSN. Compare the other

@@ -212,7 +212,7 @@ const struct inconclusive_rule reasons_order[] = {
     {was_overtaken,       true,  "shows responses that the network reordered"},
     {first_was_overtaken, false, "shows responses that the network reordered"},
     {was_overtaken_nak,   true,  "shows responses that the network reordered"},
-    {naks_reordered,      true,  "does not show which requests the network reordered behind it"},
+    {naks_reordered,      true,  "does not show which requests the network reordered after the capture point"},
     {NULL, false, NULL},
     /* clang-format on */
 };

@@ -92,11 +92,9 @@ static void write_script(FILE *out, const struct psn_point *first, const bool ha
     snprintf(data, sizeof(data), "connection-%" PRIu32 "-%s.dat", first->conn,
              export_side(first->side));
     fprintf(out,
-            "# gnuplot -p %.*s.gp, in this folder\n"
-            "set title \"connection %" PRIu32 ", requests of side %s\"\n"
-            "set xlabel \"time after the first packet (s)\"\n"
-            "set ylabel \"PSN relative to the first (%" PRIu32 ")\"\n"
-            "set key left top\n",
+            "# gnuplot -p %.*s.gp, in this folder\nset title \"connection %" PRIu32
+            ", requests of side %s\"\nset xlabel \"time after the first packet (s)\"\nset ylabel "
+            "\"PSN relative to the first PSN (%" PRIu32 ")\"\nset key left top\n",
             (int)(strlen(data) - 4), data, first->conn, export_side(first->side), first->psn);
     if (instant)
         fputs("set xrange [-0.001:0.001]\n", out);
@@ -157,8 +155,11 @@ static int write_xplot(const char *folder, const struct psn_point *point, size_t
     if (!out)
         return -1;
     fprintf(out,
-            "timeval signed\ntitle\nconnection %" PRIu32 ", requests of side %s\nxlabel\ntime\n"
-            "ylabel\nPSN relative to the first (%" PRIu32 ")\n",
+            "timeval signed\ntitle\nconnection %" PRIu32 ", requests of side %s\n"
+            "xlabel\n"
+            "time\n"
+            "ylabel\n"
+            "PSN relative to the first PSN (%" PRIu32 ")\n",
             point->conn, export_side(point->side), point->psn);
     for (size_t i = 0; i < cnt; i++) {
         uint64_t us = point[i].time / 1000;

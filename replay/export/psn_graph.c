@@ -148,7 +148,7 @@ int psn_graph_close(struct psn_graph *graph, struct error *error)
     if (graph->failed)
         rc = error_set(error, "%s", graph->error.text);
     else if (graph->points.failed)
-        rc = error_set(error, "%s: no room for temporary data", graph->folder);
+        rc = error_set(error, "%s: no space for temporary data", graph->folder);
     spool_free(&graph->points);
     return rc;
 }

@@ -230,8 +230,8 @@ static int compare_bytes(struct live *live, struct response_comparison *all, uin
             strbuf_addf(&a, "%02x", bytes[k]);
         }
         snprintf(diff.reason, sizeof(diff.reason),
-                 "the target's memory at 0x%" PRIx64
-                 " (key 0x%08x) does not contain the data that this request wrote last",
+                 "the target's memory at 0x%" PRIx64 " (key 0x%08x) does not contain the data of "
+                 "this request, the last one that wrote there",
                  va, region->rkey);
         if (add_diff(all, w->dir, &diff) != 0)
             return -1;

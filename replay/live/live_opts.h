@@ -13,26 +13,31 @@
 #define LIVE_OPTION_ROWS(base)                                                                     \
     {"live", (base) + 0, "IFACE",                                                                  \
      "replay against a device that is reachable through this interface"},                          \
-        {"target", (base) + 1, "ADDRESS", "live: address of the target device"},                   \
+        {"target", (base) + 1, "ADDRESS", "with --live: address of the target device"},            \
         {"agent", (base) + 2, "HOST:PORT",                                                         \
-         "live: address of rocedrill agent on the target's host"},                                 \
+         "with --live: address of rocedrill agent on the target's host"},                          \
         {"address", (base) + 3, "ADDRESS",                                                         \
-         "live: our address; no interface has to own it (default: address of IFACE)"},             \
-        {"tolerance", (base) + 4, "MS", "live: maximum time for a response (default: 1000)"},      \
-        {"multiplier", (base) + 5, "X", "live: send at X times the speed of the capture"},         \
-        {"topspeed", (base) + 6, NULL, "live: send without pauses between packets"},               \
-        {"pps", (base) + 7, "N", "load: send N packets per second"},                               \
-        {"mbps", (base) + 8, "N", "load: send N million bits per second"},                         \
-        {"loop", (base) + 9, "N", "load: play the requests N times (0: until interrupted)"},       \
+         "with --live: source address of our packets, which no interface needs to have (default: " \
+         "address of IFACE)"},                                                                     \
+        {"tolerance", (base) + 4, "MS",                                                            \
+         "with --live: maximum time for a response, ms (default: 1000)"},                          \
+        {"multiplier", (base) + 5, "X", "with --live: send at X times the speed of the capture"},  \
+        {"topspeed", (base) + 6, NULL, "with --live: send without pauses between packets"},        \
+        {"pps", (base) + 7, "N", "with --load: send N packets per second"},                        \
+        {"mbps", (base) + 8, "N", "with --load: send N million bits per second"},                  \
+        {"loop", (base) + 9, "N",                                                                  \
+         "with --load: play the requests N times (0: until interrupted)"},                         \
         {"cm", (base) + 10, "END",                                                                 \
-         "live: without an agent: connect to a program on the target, or listen for its "          \
+         "with --live, without an agent: connect to a program on the target, or listen for its "   \
          "connection"},                                                                            \
-        {"port", (base) + 11, "N", "cm: port of the target's program (default: as recorded)"},     \
-        {"any-payload", (base) + 12, NULL, "cm: do not compare the data that the program sends"},  \
+        {"port", (base) + 11, "N",                                                                 \
+         "with --cm: port of the target's program (default: as recorded)"},                        \
+        {"any-payload", (base) + 12, NULL,                                                         \
+         "with --cm: do not compare the data that the program sends"},                             \
         {"load", (base) + 13, NULL,                                                                \
-         "live: only transmit the requests of the capture; compare no packets"},                   \
+         "with --live: only transmit the requests of the capture; compare no packets"},            \
         {"really", (base) + 14, NULL,                                                              \
-         "live: transmit although a default route leads through IFACE"},
+         "with --live: transmit although a default route leads through IFACE"},
 
 /* Stores `value` as the value of option number `which` of LIVE_OPTION_ROWS. Returns 0, or -1 after
  * printing an error. */

@@ -199,7 +199,7 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
     if (!really && rnic_route_is_default(port->iface.index) != 0)
         return error_set(error,
                          "--live %s: a default route leads through this interface, so other hosts "
-                         "may receive the packets; --really transmits all the same",
+                         "may receive the packets; to transmit anyway, use --really",
                          iface);
     memcpy(port->mac, port->iface.mac, 6);
     if (addr)
@@ -210,7 +210,7 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
                          "IPv6): set the source address with --address",
                          iface);
     if (roce_gid_is_ip4(port->addr) != roce_gid_is_ip4(port->target))
-        return error_set(error, "--address and --target: different address families");
+        return error_set(error, "--address and --target must have the same address family");
     if (memcmp(port->addr, port->target, 16) == 0)
         return error_set(error, "--target: this is our own address");
     for (unsigned i = 0; i < port->iface.gid_cnt; i++)

@@ -36,12 +36,13 @@ static const struct {
     COUNTER("packets_total", packets, "Captured packets."),
     COUNTER("payload_bytes_total", payload, "Payload bytes without retransmissions."),
     COUNTER("retransmitted_packets_total", retransmitted,
-            "Requests and READ responses that were sent again."),
+            "Retransmitted request and READ response packets."),
     COUNTER("timeout_packets_total", timeouts, "Requests retransmitted after an ACK timeout."),
     COUNTER("missing_psns_total", missing, "PSNs missing before a request or READ response."),
     COUNTER("rnr_naks_total", rnr_naks, "RNR NAKs."),
     COUNTER("naks_total", naks, "NAKs except RNR NAKs."),
-    COUNTER("damaged_packets_total", damaged, "Packets that a receiver drops."),
+    COUNTER("damaged_packets_total", damaged,
+            "Malformed packets and packets with a wrong ICRC, which a receiver drops."),
     COUNTER("ce_marked_packets_total", ce, "Packets with a congestion mark."),
     COUNTER("cnps_total", cnps, "Congestion notification packets."),
     COUNTER("ack_rtt_seconds_count", rtt_cnt, "Measured ACK round trips."),
@@ -127,7 +128,8 @@ void metrics_print(FILE *out, struct monitor *monitor)
     begin_metric(out, "operation_latency_seconds_sum", "counter",
                  "Sum of the operation latencies.");
     monitor_each(monitor, print_seconds, &p);
-    begin_metric(out, "bytes_in_flight", "gauge", "Payload bytes sent and not acknowledged.");
+    begin_metric(out, "bytes_in_flight", "gauge",
+                 "Payload bytes that were sent and are not yet acknowledged.");
     monitor_each(monitor, print_in_flight, &p);
     begin_metric(out, "connections", "gauge", "QP pairs in the table.");
     fprintf(out, "rocedrill_connections %" PRIu32 "\n", p.rows);

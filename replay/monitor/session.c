@@ -64,7 +64,8 @@ static int start_parts(struct session *session, const struct session_options *op
     if (options->interface) {
         session->source = live_source_start(options->interface, error);
         if (session->source)
-            fprintf(stderr, "rocedrill: capturing on %s; Ctrl-C ends\n", options->interface);
+            fprintf(stderr, "rocedrill: capturing on %s; Ctrl-C ends the capture\n",
+                    options->interface);
     }
     if (monitor.terminal && (!options->interface || session->source))
         fputs("\x1b[2J", table); /* clears the terminal before the first table */

@@ -153,7 +153,7 @@ static const struct svg_class {
     {"response-again", "response sent again", RUN_REPEATED_RESPONSE},
     {"ack", "acknowledged up to here", RUN_ACK},
     {"nak", "▼ NAK: error or packet missing", RUN_NAK},
-    {"rnr", "■ RNR NAK: receiver not ready; band: the wait it asks for", RUN_RNR_NAK},
+    {"rnr", "■ RNR NAK (receiver not ready); band: the requested wait", RUN_RNR_NAK},
     {"damaged", "✕ damaged, dropped by the receiver", RUN_DROPPED},
 };
 
@@ -222,7 +222,7 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
         write_legend_entry(g, &at, "missing", "┆ missing packets");
     if (waited)
         write_legend_entry(g, &at, "timeout band",
-                           "band: from the first transmission to the one after a timeout");
+                           "band: first transmission to retransmission after a timeout");
 }
 
 /* ---- packets -----------------------------------------------------------------------------------

@@ -278,8 +278,8 @@ static void print_stream(FILE *out, const struct loop_summary *sum, uint32_t i)
 static const char *const sides[] = {
     [REPLAY_RESPONDER] = "responder", [REPLAY_REQUESTER] = "requester", [REPLAY_BOTH] = "both"};
 static const char *const ends_text[] = {
-    [REPLAY_RESPONDER] = "our RNIC is the responder, requests are recorded",
-    [REPLAY_REQUESTER] = "our RNIC is the requester, responses are recorded",
+    [REPLAY_RESPONDER] = "our RNIC is the responder; the requests come from the capture",
+    [REPLAY_REQUESTER] = "our RNIC is the requester; the responses come from the capture",
     [REPLAY_BOTH] = "closed loop with our RNIC at both ends",
 };
 
@@ -366,7 +366,7 @@ static json_t *failure_json(const struct loop_failure *failure)
     snprintf(again, sizeof(again), "--seed %" PRIu64 " repeats this run", failure->seed);
     return json_pack("{s:i, s:I, s:i, s:s, s:s, s:s, s:s}", failure->what, (int)failure->number,
                      "seed", (json_int_t)failure->seed, "frame", 0, "field", field, "recorded",
-                     "the behavior without impairments, within the rules", "replayed",
+                     "the same results as without impairments, and no violated rule", "replayed",
                      failure->reason, "reason", again);
 }
 

@@ -188,8 +188,9 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
     t = strbuf_of(buf, sizeof(buf));
     sep = "";
     report_count(&t, &sep, s->cut, "payloads truncated by the snaplen: data not compared");
-    report_count(&t, &sep, s->executed_unseen_cnt,
-                 "requests that the responder executed before the captured copy");
+    report_count(
+        &t, &sep, s->executed_unseen_cnt,
+        "requests that the responder executed from an earlier copy, which was not captured");
     if (t.len)
         fprintf(out, "  limited   %s\n", buf);
     if (res->inconclusive)
@@ -207,7 +208,9 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
 static void print_resumed(FILE *out, const struct inferred_setup *s)
 {
     if (s->recorded->after_gap)
-        fprintf(out, "  resumes   after frame %u: an executed request was not captured, PSN %u\n",
+        fprintf(out,
+                "  resumes   after frame %u: a request that the responder executed was not "
+                "captured (PSN %u)\n",
                 s->recorded->gap_after_frame, s->recorded->gap_psn);
 }
 
@@ -375,10 +378,9 @@ static void print_peers(FILE *out, const struct replay *r)
         any = true;
     }
     if (any)
-        fputs(
-            "; by MigReq 0 and UDP source ports derived from QP numbers (--quirks none reports its "
-            "deviations as errors)\n",
-            out);
+        fputs("; evidence: MigReq 0 and UDP source ports derived from QP numbers. To count "
+              "deviations of Linux rxe as errors, use --quirks none\n",
+              out);
 }
 
 /* Prints how much traffic could not be compared, and the reasons. This traffic does not count for
@@ -422,8 +424,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                 r->trace.checksums_filled);
     if (r->trace.icrcs_fixed)
         fprintf(out,
-                ", %u with a wrong ICRC: no packet has a correct one, so the capture changed "
-                "covered bytes; the ICRCs are accepted",
+                ", %u with a wrong ICRC: no packet has a correct ICRC, so the capture changed "
+                "bytes that the ICRC covers; replay accepts the packets",
                 r->trace.icrcs_fixed);
     fputc('\n', out);
     print_unjudged(out, r);
@@ -449,8 +451,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         exchange_cnt[report_exchange_verdict(&r->cm_exchanges.at[i])]++;
     }
     if (unseen)
-        fputs("not visible: which UC and UD packets the recorded receivers accepted, because "
-              "nothing is acknowledged; our receiver is judged by the rules\n",
+        fputs("not visible: which UC and UD packets the recorded receivers accepted, because UC "
+              "and UD have no acknowledgements; replay judges our receiver by the rules\n",
               out);
     print_skips(out, r);
     known += print_seals(out, &r->trace);

@@ -241,8 +241,8 @@ static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result 
             return true;
         if (is->work != was->work || is->status != was->status) {
             fail_conn(conn,
-                      "work request %u completes with %s; without impairments, work request %u "
-                      "completes with %s",
+                      "the next completion is that of work request %u with %s; without "
+                      "impairments, that of work request %u with %s",
                       is->work + 1, rnic_wc_status_name(is->status), was->work + 1,
                       rnic_wc_status_name(was->status));
             return false;

@@ -263,9 +263,10 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *
     for (uint32_t i = 0; i < play->streams.cnt; i++)
         if (!dgram_loop_has(play, i)) {
             play->streams.stream[i].verdict = VERDICT_SKIPPED;
-            play->streams.stream[i].skip = is_cm(streams, &streams->stream[i])
-                                               ? "replay plays this stream as a CM exchange"
-                                               : "the recording plays this endpoint";
+            play->streams.stream[i].skip =
+                is_cm(streams, &streams->stream[i])
+                    ? "replay plays this stream as a CM exchange"
+                    : "the recorded packets take the place of this endpoint";
         }
     free(l.sender);
     return rc;

@@ -49,8 +49,8 @@ static int check_name(const char *name, struct error *error)
     if (*name && *name != '.' && *name != '-' && name[strspn(name, allowed)] == '\0')
         return 0;
     return error_set(error,
-                     "--name %s: not a name of letters, digits, \"-\", \"_\" and \".\" that begins "
-                     "with a letter or digit",
+                     "--name %s: must contain only letters, digits, \"-\", \"_\" and \".\", and "
+                     "begin with a letter or digit",
                      name);
 }
 
@@ -129,7 +129,7 @@ static int write_part(struct import_copy *c, const char *path, const char *to,
 
     c->anonymous = options->addresses || options->payload;
     if (options->payload && payload_masks_make(&masks, &c->replay->session) != 0)
-        rc = error_set(error, "%s: no memory or no random bytes", path);
+        rc = error_set(error, "%s: no memory, or the system returned no random bytes", path);
     anonymizer_init(&c->anonymizer, &c->replay->trace, options->addresses,
                     options->payload ? &masks : NULL);
     c->file = &file;
@@ -179,13 +179,12 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
     if (rc == 0) {
         added->verdict = report_verdict(&replay);
         if (added->verdict != expected)
-            rc = error_set(
-                error,
-                "%s alone %s, but in the whole capture it %s: its packets depend on other "
-                "connections (then name those with --connection, too), or --anonymize changed the "
-                "result",
-                added->name, outcome_name(outcomes[added->verdict]),
-                outcome_name(outcomes[expected]));
+            rc = error_set(error,
+                           "%s alone %s, but in the whole capture it %s. If its packets depend on "
+                           "other connections, import those too, with --connection; otherwise "
+                           "--anonymize changed the result",
+                           added->name, outcome_name(outcomes[added->verdict]),
+                           outcome_name(outcomes[expected]));
     }
     replay_free(&replay);
     return rc;

@@ -204,7 +204,7 @@ static int start_worker(struct job *job, struct worker *w, const struct job_opti
     fflush(NULL);
     w->pid = w->text && w->json ? fork() : -1;
     if (w->pid < 0) {
-        error_set(error, "%s: cannot start its process or create its temporary file: %s",
+        error_set(error, "%s: cannot start the replay process or create a temporary file: %s",
                   job->item->path, strerror(errno));
         if (w->text)
             fclose(w->text);

@@ -20,7 +20,8 @@
 
 #define SANDBOX_OPTION                                                                             \
     {                                                                                              \
-        "no-sandbox", SANDBOX_KEY, NULL, "keep the right to start programs and to use the network" \
+        "no-sandbox", SANDBOX_KEY, NULL,                                                           \
+            "do not use the sandbox, which forbids starting programs and using the network"        \
     }
 
 /* Enters the sandbox. `network`: sockets stay allowed. Returns whether the process is now in the

@@ -23,7 +23,7 @@ struct shard {
 /* clang-format off */
 #define SHARD_KEY (256 + 4000)
 #define SHARD_OPTION(things)                                                                       \
-    {"shard", SHARD_KEY, "I/N", "use only part I of N of the " things "; --json then has what rocedrill merge needs"}
+    {"shard", SHARD_KEY, "I/N", "use only part I of N of the " things "; --json then also has what rocedrill merge needs"}
 /* clang-format on */
 
 /* Reads "I/N", the argument of --shard of a command. Returns 0, or the exit status after an error.

@@ -82,9 +82,10 @@ static int add_lines(struct from_drill *d, struct replay *replay,
         rc = add_exchange(d, replay, options);
     if (rc == 1 && any)
         *d->what = '\0';
-    return rc == 1 ? from_fail(d, any ? "nothing in it can be replayed"
-                                      : "nothing with this number can be replayed")
-                   : rc;
+    return rc == 1
+               ? from_fail(d, any ? "the capture has nothing that can be replayed"
+                                  : "the capture has nothing with this number that can be replayed")
+               : rc;
 }
 
 int drill_from_capture(const char *path, const struct drill_from_options *options, FILE *out,

@@ -119,8 +119,10 @@ static int add_head(struct source *s, uint32_t exchange)
     if (!out)
         return from_fail(s->d, "no memory");
     fprintf(out,
-            "purpose  the %s end of exchange %u of %s does what the software RNIC does\n"
-            "rules    ALL-CM-223\nneeds    cm%s\nrole     %s\n",
+            "purpose  the %s end of CM exchange %u of %s behaves like the software RNIC\n"
+            "rules    ALL-CM-223\n"
+            "needs    cm%s\n"
+            "role     %s\n",
             s->role == CM_ACTIVE ? "active" : "passive", exchange + 1, s->d->file,
             s->x->sidr ? " ud" : "", s->role == CM_ACTIVE ? "requester" : "responder");
     if (s->x->addr[0][0] || s->x->addr[0][1])
@@ -149,7 +151,7 @@ int from_cm(struct from_drill *d, struct cm_exchanges *exchanges, uint32_t excha
     if (no_listener < 0 || add_head(&s, exchange) != 0)
         return -1;
     if (!(no_listener && role == CM_PASSIVE) && (!tcp || s.x->sidr))
-        return from_fail(d, "a drill's program offers and uses only services of TCP ports");
+        return from_fail(d, "a drill can offer and use only the service IDs of TCP ports");
     if (role == CM_PASSIVE && !no_listener) {
         out = from_line(d);
         if (!out)

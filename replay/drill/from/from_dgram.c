@@ -35,11 +35,11 @@ static int open_source(struct source *s, struct from_drill *d, const struct dgra
     if (s->stream.skip)
         return from_fail(d, s->stream.skip);
     if (s->stream.svc == ROCE_SVC_UD && s->stream.qpn == ROCE_QP_GSI)
-        return from_fail(d, "it has management datagrams (see --exchange)");
+        return from_fail(d, "the stream has management datagrams: use --exchange");
     while (first < s->stream.cnt && packet_of(s, first)->dropped)
         first++;
     if (first == s->stream.cnt)
-        return from_fail(d, "all its packets are damaged");
+        return from_fail(d, "all packets of the stream are damaged");
     s->psn = packet_of(s, first)->psn;
     return 0;
 }
@@ -276,7 +276,8 @@ static int64_t measure_messages(struct source *s, struct dgram_message_reader re
             from_region_add(s->d, pkt.reth.rkey, pkt.reth.va, pkt.reth.dma_len) != 0)
             return -1;
     }
-    return len > FROM_REGION_MAX ? from_fail(s->d, "its messages are too long") : (int64_t)len;
+    return len > FROM_REGION_MAX ? from_fail(s->d, "the messages of the stream are too long")
+                                 : (int64_t)len;
 }
 
 int from_dgram_sender(struct from_drill *d, const struct dgram_streams *streams, uint32_t stream)

@@ -101,7 +101,7 @@ int from_region_add(struct from_drill *d, uint32_t rkey, uint64_t va, uint64_t l
         return 0;
     if (at < 0) {
         if (d->region_cnt == FROM_REGIONS_MAX)
-            return from_fail(d, "its requests have too many keys");
+            return from_fail(d, "the requests use too many memory keys");
         d->region[d->region_cnt++] = (struct from_region){.rkey = rkey, .low = va, .span = len};
         return 0;
     }

@@ -197,11 +197,11 @@
       if (!used((s) => s.direction === d && s.class !== "cnp" && s.class !== "other")) return;
       const is = (cls) => used((s) => s.direction === d && s.class === cls), legend = [["first", "request"]];
       [["repeated request", "again", "request sent again"], ["response", "response", "response (READ data)"], ["repeated response", "response-again", "response sent again"],
-        ["ack", "ack", "acknowledged up to here"], ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK: receiver not ready; band: the wait it asks for"],
+        ["ack", "ack", "acknowledged up to here"], ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK (receiver not ready); band: the requested wait"],
         ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
       if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
-      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: from the first transmission to the one after a timeout"]);
+      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: first transmission to retransmission after a timeout"]);
       if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
         legend.push(["nak", "band: from the first transmission to the next, not after a timeout"]);
       addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);

@@ -568,7 +568,7 @@ static void truncated_mapped_file_is_reported(void)
     close(err[0]);
     CU_ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 2);
-    snprintf(want, sizeof(want), "%s: was truncated while it was read\n", path);
+    snprintf(want, sizeof(want), "%s: the file was truncated while rocedrill read it\n", path);
     CU_ASSERT_STRING_EQUAL(said, want);
 }
 

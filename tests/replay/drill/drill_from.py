@@ -21,7 +21,7 @@ ROLES = ("responder", "requester")
 GROUPS = {"xrc": ROLES, "unreliable": ROLES, "cm": ("responder",), "rc-req": ("requester",)}
 # Captures of --record from which no drill can be written, with a part of the reason.
 REFUSED = {
-    "cm-244-sidr-without-service-requester": "only services of TCP ports",
+    "cm-244-sidr-without-service-requester": "only the service IDs of TCP ports",
     "cm-233-hostile-disconnects-requester": "not allowed in this QP state",
 }
 
@@ -101,7 +101,7 @@ with tempfile.TemporaryDirectory() as name:
         for capture in sorted(recorded.glob(f"{group}-*.pcapng")):
             for role in roles:
                 path, error = write_drill(capture, role, again)
-                why = REFUSED.get(f"{capture.stem}-{role}", "nothing in it can be replayed")
+                why = REFUSED.get(f"{capture.stem}-{role}", "the capture has nothing that can be replayed")
                 if not path and why not in error:
                     fail(error)
                 count += path is not None

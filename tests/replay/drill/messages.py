@@ -62,7 +62,7 @@ def messages():
             if "expected %s, found" in found[1]:
                 continue  # the frame of all messages of lexer_expected()
             place = f"{path.name}:{text.count(chr(10), 0, call.start()) + 1}"
-            yield place, one if call[1] == "lexer_fail" else f"(expected {one}, found|maximum of {one}, )"
+            yield place, one if call[1] == "lexer_fail" else rf"(expected {one}, found|\(expected: {one}\))"
 
 
 def main():

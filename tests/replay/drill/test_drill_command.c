@@ -36,7 +36,7 @@ static void wrong_use_is_one_line(void)
     CHECKRUN_EXPECT("$R drill --matrix", 2, "", "--matrix");
     CHECKRUN_EXPECT("$R drill --matrix $T/m.md $T/none.json", 2, "", "none.json");
     CHECKRUN_EXPECT("echo '{}' >$T/e.json; $R drill --matrix $T/m.md $T/e.json", 2, "",
-                    "no report of rocedrill drill --json");
+                    "not a report of rocedrill drill --json");
 }
 
 static void grammar_and_check(void)
@@ -249,12 +249,13 @@ static void capture_becomes_a_drill(void)
         "1\n", "");
     CHECKRUN_EXPECT("$R drill --connection 2 --from " TRACES_DIR "/captures/multi-qp.pcap", 0,
                     "connection #2 of multi-qp.pcap", "");
-    CHECKRUN_EXPECT("$R drill --connection 99 --from " TRACES_DIR "/captures/rc-atomics.pcap", 2,
-                    "", "rc-atomics.pcap: connection #99 cannot become a drill: nothing with");
+    CHECKRUN_EXPECT(
+        "$R drill --connection 99 --from " TRACES_DIR "/captures/rc-atomics.pcap", 2, "",
+        "rc-atomics.pcap: connection #99 cannot become a drill: the capture has nothing with");
     CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/cm-reject.pcap", 0,
                     "> CM REJ message=0 reason=28  # frame 2", "");
     CHECKRUN_EXPECT("$R drill --stream 1 --from " TRACES_DIR "/captures/cm-reject.pcap", 2, "",
-                    "stream 1 cannot become a drill: it has management datagrams");
+                    "stream 1 cannot become a drill: the stream has management datagrams");
     CHECKRUN_EXPECT("$R drill --role requester --from " TRACES_DIR "/captures/uc-loss.pcap", 0,
                     "> SEND Middle PSN +2 payload 1024 fill L+1000\n", "");
     CHECKRUN_EXPECT("$R drill --role sender --from a", 2, "", "--role sender");
@@ -262,7 +263,7 @@ static void capture_becomes_a_drill(void)
     CHECKRUN_EXPECT("$R drill --from $T/none.pcap", 2, "", "none.pcap: No such file");
     CHECKRUN_EXPECT("$R drill --connection x --from a", 2, "", "--connection x");
     CHECKRUN_EXPECT("$R drill --connection 0 $T/d", 2, "", "--role require --from");
-    CHECKRUN_EXPECT("$R drill --from a $T/d", 2, "", "--from plays no drills");
+    CHECKRUN_EXPECT("$R drill --from a $T/d", 2, "", "--from writes a drill and plays none");
 }
 
 static void device_of_an_option_is_the_only_one(void)

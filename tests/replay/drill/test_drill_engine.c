@@ -76,7 +76,8 @@ static void packet_that_differs_fails_with_its_field(void)
            DRILL_FAIL, 8, "aeth.syndrome: expected ACK, actual");
     expect(WRITE_ACKED "+0~+1ms > READ Response Only PSN +0\n", DRILL_FAIL, 8, "bth.opcode");
     expect(WRITE_ACKED "+0~+1ms > acks through PSN +0 MSN 3\n", DRILL_FAIL, 8, "aeth.msn");
-    expect(WRITE_ACKED "+0~+1ms > acks through PSN -1\n", DRILL_FAIL, 8, "an ACK beyond -1");
+    expect(WRITE_ACKED "+0~+1ms > acks through PSN -1\n", DRILL_FAIL, 8,
+           "expected an ACK of at most PSN -1");
     expect("+0 < READ Request PSN +0 va M+0 len 8\n+0 > READ Response Only PSN +0 payload 9\n",
            DRILL_FAIL, 8, "payload length: expected 9, actual 8");
     expect("+0 < READ Request PSN +0 va M+0 len 8\n+0 > READ Response Only PSN +0 fill 2\n",
@@ -109,7 +110,7 @@ static void packet_outside_its_time_fails(void)
 static void everything_unexpected_fails(void)
 {
     expect(WRITE_ACKED, DRILL_FAIL, 7, "no line expects this packet of the device: Acknowledge");
-    expect(WRITE_ACKED "+0~+1ms > nothing\n", DRILL_FAIL, 8, "expected none, the device did: Ack");
+    expect(WRITE_ACKED "+0~+1ms > nothing\n", DRILL_FAIL, 8, "expected none; actual: Ack");
     expect(WRITE_ACKED "* > nothing\n+0 > Acknowledge PSN +0 ACK\n", DRILL_FAIL, 8,
            "in the whole drill");
     expect("+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n"
@@ -129,7 +130,7 @@ static void completions_are_compared(void)
     "+0 recv Q id 5 len 64\n+0 < SEND Only with Immediate PSN +0 payload 8 fill 3 imm 7 AckReq\n"  \
     "+0 > Acknowledge PSN +0 ACK\n"
     expect(SENT "+0 comp recv Q id 5 success len 8 imm 7 fill 3\n", DRILL_PASS, 0, "");
-    expect(SENT "+0 comp Q id 5 success\n", DRILL_FAIL, 10, "one of a receive came");
+    expect(SENT "+0 comp Q id 5 success\n", DRILL_FAIL, 10, "but a completion of a receive,");
     expect(SENT "+0 comp recv Q id 6 success\n", DRILL_FAIL, 10, "id: expected 6, actual 5");
     expect(SENT "+0 comp recv Q id 5 flushed\n", DRILL_FAIL, 10,
            "status: expected flushed, actual success");
@@ -148,7 +149,7 @@ static void states_memory_and_counters_are_compared(void)
     expect("+0 qp Q is ERR\n", DRILL_FAIL, 7, "state: expected ERR, actual RTS");
     expect("+0 check M+0 len 8 is zero\n", DRILL_FAIL, 7, "byte 0 of 8: expected 0x00");
     expect("+0 check M+0 len 8 is fill 1\n+0 check M+8 len 8 is fill 1 at 8\n", DRILL_PASS, 0, "");
-    expect("+0 check M+4090 len 8 is zero\n", DRILL_FAIL, 7, "does not have these bytes");
+    expect("+0 check M+4090 len 8 is zero\n", DRILL_FAIL, 7, "not inside the memory region");
     expect("+0 counter rx_packets is 3\n", DRILL_FAIL, 7, "expected 3, actual 0");
     expect("+0 counter no_such is 0\n", DRILL_FAIL, 7, "no_such");
     expect("+0 event qp-fatal\n", DRILL_FAIL, 7, "no asynchronous event");
@@ -160,7 +161,7 @@ static void verbs_must_do_as_the_line_says(void)
     expect("+0 post fetch-add Q id 1 from R to M len 7 add 1\n", DRILL_FAIL, 7,
            "the device refused the call");
     expect("+0 post fetch-add Q id 1 from R to M len 7 add 1 fails invalid\n", DRILL_PASS, 0, "");
-    expect("+0 recv Q id 1 len 8 fails full\n", DRILL_FAIL, 7, "expected that the call fails");
+    expect("+0 recv Q id 1 len 8 fails full\n", DRILL_FAIL, 7, "expected the call to fail with");
 }
 
 static void alternatives_decide_the_verdict(void)
@@ -170,7 +171,7 @@ static void alternatives_decide_the_verdict(void)
            9, "");
     expect(WRITE_ACKED "+0~+1ms > nothing\n or > Acknowledge PSN +0 ACK inconclusive\n"
                        "+0 qp Q is ERR\n",
-           DRILL_INCONCLUSIVE, 9, "does not continue");
+           DRILL_INCONCLUSIVE, 9, "no lines that continue");
     /* A failing line after a known deviation leaves the verdict "known". */
     expect(WRITE_ACKED "+0~+1ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n"
                        "+0 qp Q is ERR\n",
@@ -190,7 +191,7 @@ static void alternatives_of_actions_decide_the_verdict(void)
     expect("+0 recv Q id 1 len 8 fails full\n else known S1\n", DRILL_KNOWN, 8, "");
     expect("+0 recv Q id 1 len 8\n else known S1\n", DRILL_PASS, 0, "");
     expect("+0 recv Q id 1 len 8 fails full\n or inconclusive\n+0 qp Q is ERR\n",
-           DRILL_INCONCLUSIVE, 8, "does not continue");
+           DRILL_INCONCLUSIVE, 8, "no lines that continue");
     expect("+0 qp Q is ERR\n else qp Q is RTS known S1\n", DRILL_KNOWN, 8, "");
     expect("+0 qp Q is ERR\n or qp Q is RTS\n", DRILL_PASS, 0, "");
     expect("+0 qp Q is ERR\n else qp Q is SQD known S1\n", DRILL_FAIL, 7, "actual RTS");

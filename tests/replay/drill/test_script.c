@@ -128,12 +128,13 @@ static void variants_are_combined_the_last_one_changes_first(void)
 
 static void variant_errors(void)
 {
-    expect_refused(HEAD "ip = 5\n", "4:7", "the values of ip are 4 and 6");
+    expect_refused(HEAD "ip = 5\n", "4:7", "a value of ip must be 4 or 6");
     expect_refused(HEAD "n = 1,\n", "4:7", "a value of the variant");
     expect_refused(HEAD "n = 1,2,3,4,5,6,7,8,9\n", "4:21", "more than 8 values");
     expect_refused(HEAD "qp Q rc\nn = 1\n+0 qp Q is RTS\n", "5:1",
-                   "a variant after the first object");
-    expect_refused(HEAD "qp Q rc mtu $mtu\n", "4:14", "the name of a variant of a line above");
+                   "a variant must come before the first object");
+    expect_refused(HEAD "qp Q rc mtu $mtu\n", "4:14",
+                   "the name of a variant that a line above defines");
 }
 
 static void numbers_are_decimal_hexadecimal_or_expressions(void)
@@ -157,7 +158,8 @@ static void numbers_are_decimal_hexadecimal_or_expressions(void)
     expect_refused(HEAD "qp Q rc\n+0.64ms qp Q is RTS\n", "5:2", "0.64ms is 640us");
     expect_bad_line("+0 > Q: Acknowledge PSN +0 RNR NAK 12", 36, "expected timer");
     expect_refused(HEAD "mr M len 4096k access none\n", "4:10", "a number without a unit");
-    expect_refused(HEAD "mr M len 4294967296 access none\n", "4:10", "above the maximum of len");
+    expect_refused(HEAD "mr M len 4294967296 access none\n", "4:10",
+                   "above the maximum of 4294967295 (expected: len)");
     expect_refused(HEAD "mr M len (1+2 access none\n", "4:15", "'+', '-', '*', '/' or ')'");
     expect_refused(HEAD "mr M len (1/0) access none\n", "4:14", "division by zero");
     expect_refused(HEAD "mr M len ) access none\n", "4:10", "expected len, found ')'");
@@ -165,31 +167,34 @@ static void numbers_are_decimal_hexadecimal_or_expressions(void)
     expect_refused(HEAD "let T = timeout 14\n", "4:17", "'('");
     expect_refused(HEAD "let T = timeout(0)\n", "4:9", "above the maximum");
     expect_refused(HEAD "mr M len ((((((((((((((((((((((1)))))))))))))))))))))) access none\n",
-                   "4:31", "more than 20 levels");
+                   "4:31", "at most 20 levels");
 }
 
 static void objects_are_declared_once_and_with_what_they_need(void)
 {
-    expect_refused(HEAD "qp Q rc mtu 300\n", "4:16", "the mtu of a QP is 256, 512, 1024");
-    expect_refused(HEAD "mw W type 3\n", "4:12", "the type of a window is 1 or 2");
+    expect_refused(HEAD "qp Q rc mtu 300\n", "4:16", "the mtu of a QP must be 256, 512, 1024");
+    expect_refused(HEAD "mw W type 3\n", "4:12", "the type of a memory window must be 1 or 2");
     expect_refused(EVENTS "+0 qp Q is RTS\nqp Q is RTS\n", "12:4", "an event begins with its time");
     expect_bad_line("+0 < Q: WRITE Only PSN +0 va W+8 payload 8", 30, "name of an mr or peer");
     expect_refused(HEAD "mr M access none\n", "4:17", "mr needs len");
     expect_refused(HEAD "mr M len 5 access none len 6\n", "4:24", "'len' twice");
     expect_refused(HEAD "mr M len 5 access none\nmr M len 5 access none\n", "5:4",
-                   "the name 'M' is in use");
-    expect_refused(HEAD "let M = 1us\nmr M len 5 access none\n", "5:4", "the name 'M' is in use");
-    expect_refused(HEAD "mr fill len 5 access none\n", "4:4", "'fill' is a word of the language");
+                   "the name 'M' is already used");
+    expect_refused(HEAD "let M = 1us\nmr M len 5 access none\n", "5:4",
+                   "the name 'M' is already used");
+    expect_refused(HEAD "mr fill len 5 access none\n", "4:4",
+                   "'fill' is a word of the drill language and cannot be a name");
     expect_refused(HEAD "mr 5 len 5 access none\n", "4:4", "the name of the object");
     expect_refused(HEAD "mr M len 5 access speak\n", "4:19", "none, local, write");
     expect_refused(HEAD "mr M len 5 access write, 7\n", "4:26", "none, local, write");
     expect_refused(HEAD "mr M len 5 access write mtu 7\n", "4:25", "the end of the line");
     expect_refused(HEAD "mr abcdefghijklmnopqrstuvwxyz0123456 len 5 access none\n", "4:4",
-                   "more than 31 characters");
+                   "at most 31 characters");
     expect_refused(HEAD "qp Q rd\n", "4:6", "rc, uc, ud, xrc, xrc-send or gsi");
     expect_refused(HEAD "qp Q rc state ON\n", "4:15", "RESET, INIT, RTR, RTS, SQD, SQE or ERR");
     expect_refused(HEAD "qp Q rc srq S\n", "4:13", "the name of a srq");
-    expect_refused(HEAD "qp Q rc\n+0 qp Q is RTS\nqp P rc\n", "6:4", "an object after the first");
+    expect_refused(HEAD "qp Q rc\n+0 qp Q is RTS\nqp P rc\n", "6:4",
+                   "an object must come before the first");
     expect_refused(HEAD "mr M len 8 access none data 0g\n", "4:31", "hexadecimal digits");
     expect_refused(HEAD "mr M len 8 access none data 012\n", "4:32", "two hexadecimal digits");
     expect_refused(HEAD "let 5 = 1us\n", "4:5", "a name");
@@ -208,10 +213,10 @@ static void times_are_points_ranges_or_the_whole_drill(void)
     expect_bad_line("+1 qp Q is RTS", 2, "a unit after the number");
     expect_bad_line("+0~20ms > nothing", 4, "'+' and the end of the time range");
     expect_bad_line("+2ms~+1ms > nothing", 11, "ends before it begins");
-    expect_bad_line("+0~+1ms qp Q is RTS", 20, "a time range needs something");
-    expect_bad_line("* > Q: SEND Only PSN +0", 24, "the time * needs");
-    expect_bad_line("+1ms~+2ms > nothing", 20, "begins at +0");
-    expect_bad_line("+9999999s qp Q is RTS", 2, "more than 11 days");
+    expect_bad_line("+0~+1ms qp Q is RTS", 20, "a time range is allowed only");
+    expect_bad_line("* > Q: SEND Only PSN +0", 24, "the time * is allowed only");
+    expect_bad_line("+1ms~+2ms > nothing", 20, "must begin at +0");
+    expect_bad_line("+9999999s qp Q is RTS", 2, "at most 11 days");
 }
 
 static void packets_are_written_in_the_words_of_decode(void)
@@ -248,10 +253,10 @@ static void packet_errors(void)
     expect_bad_line("+0 < Q: opcode 256 PSN +0", 16, "above the maximum");
     expect_bad_line("+0 < Q: SEND Only", 18, "PSN and its number");
     expect_bad_line("+0 < Q: SEND Only PSN", 22, "a PSN, as +1");
-    expect_bad_line("+0 < Q: SEND Only PSN +16777216", 24, "above the maximum of a PSN");
+    expect_bad_line("+0 < Q: SEND Only PSN +16777216", 24, "(expected: a PSN)");
     expect_bad_line("+0 < Q: SEND Only PSN +0 PSN +1", 30, "bth.psn is set twice");
     expect_bad_line("+0 < Q: SEND Only PSN +0 va M", 26, "the end of the line");
-    expect_bad_line("+0 < Q: WRITE First PSN +0 va M", 32, "len and the length of the message");
+    expect_bad_line("+0 < Q: WRITE First PSN +0 va M", 32, "'len' and the length of the message");
     expect_bad_line("+0 < Q: WRITE Only PSN +0 va X", 30, "Virtual address");
     expect_bad_line("+0 < Q: Acknowledge PSN +0", 27, "ACK, NAK or RNR NAK");
     expect_bad_line("+0 < Q: Acknowledge PSN +0 NAK late", 32, "sequence, PSN sequence error");
@@ -260,12 +265,12 @@ static void packet_errors(void)
     expect_bad_line("+0 < Q: Acknowledge PSN +0 ACK credits not ok", 44, "valid");
     expect_bad_line("+0 < Q: Acknowledge PSN +0 RNR NAK timer 32", 42, "above the maximum");
     expect_bad_line("+0 < Q: SEND Only PSN +0 reth.va=5", 26, "this packet has no RETH");
-    expect_bad_line("+0 < Q: SEND Only PSN +0 bth.flavour=5", 26, "a header and its field");
+    expect_bad_line("+0 < Q: SEND Only PSN +0 bth.flavour=5", 26, "a header and one of its fields");
     expect_bad_line("+0 < Q: SEND Only PSN +0 bth.se 5", 33, "'='");
     expect_bad_line("+0 < Q: SEND Only PSN +0 bth.se=2", 33, "above the maximum");
     expect_bad_line("+0 < Q: SEND Only PSN +0 eth.src=02:00", 39, "a MAC address");
     expect_bad_line("+0 < Q: SEND Only PSN +0 ip4.src=192", 37, "an IP address");
-    expect_bad_line("+0 < Q: SEND Only PSN +0 altered AckReq", 34, "as ip.ttl");
+    expect_bad_line("+0 < Q: SEND Only PSN +0 altered AckReq", 34, "for example ip.ttl");
     expect_bad_line("+0 < Q: CNP cnp.resv=0", 23, "expected 32 hexadecimal digits");
     expect_bad_line("+0 < CM HELLO", 9, "REQ, MRA");
     expect_bad_line("+0 < CM REQ colour=5", 13, "has no field 'colour'");
@@ -311,7 +316,7 @@ static void what_the_device_does(void)
     expect_bad_line("+0 qp Q is UP", 12, "RESET, INIT");
     expect_bad_line("+0 counter 5 is 5", 12, "the name of a counter");
     expect_bad_line("+0 cm-event party", 13, "request, response");
-    expect_bad_line("+0 gone", 8, "gone is only an alternative");
+    expect_bad_line("+0 gone", 8, "'gone' is allowed only in an alternative");
     expect_bad_line("+0 comp Q id 1 success [5]", 25, "the id of a rule, or ']'");
     expect_bad_line("+0 dance", 4, "'<', '>', '>?', comp");
 }
@@ -341,7 +346,7 @@ static void verbs_have_their_operands_and_options(void)
     expect_bad_line("+0 recv M id 1 len 5", 9, "the name of a qp or srq");
     expect_bad_line("+0 recv Q id 1", 15, "recv needs len");
     expect_refused(EVENTS "+0 recv Q id 1 len 8\n+0 post send Q id 1\n+0 recv S id 1 len 8\n",
-                   "13:21", "id 1 is in use since line 11");
+                   "13:21", "id 1 is already used in line 11");
     expect_bad_line("+0 post dance Q", 9, "send, write, read, cmp-swap");
     expect_bad_line("+0 post send Q from M", 22, "post send needs id");
     expect_bad_line("+0 post bind Q id 1 mr M len 5", 21, "id or mw");
@@ -358,18 +363,18 @@ static void alternatives_follow_what_the_device_must_do(void)
 {
     expect_line("+0 comp Q id 1 success\n or comp Q id 1 flushed\n else +1ms~+2ms known S1");
     expect_line("+0 > nothing\n or > Q: SEND Only PSN +0 inconclusive [RC-RSP-099]");
-    expect_refused(HEAD "else known S1\n", "4:6", "no event before this alternative");
+    expect_refused(HEAD "else known S1\n", "4:6", "an alternative must follow an event");
     expect_line("+0 recv Q id 1 len 5 fails full\n else known S1");
     expect_line("+0 recv Q id 1 len 5 fails full\n or inconclusive");
     expect_line("+0 qp Q is SQE\n else qp Q is ERR known S14");
     expect_refused(EVENTS "+0 recv Q id 1 len 5\nor no comp\n", "12:11",
                    "must be something that the device does");
     expect_refused(EVENTS "+0 recv Q id 1 len 5\nor recv Q id 2 len 5\n", "12:21",
-                   "an alternative of a verb is known or inconclusive");
+                   "an alternative of a verb must end with 'known ID' or 'inconclusive'");
     expect_refused(EVENTS "+0 < Q: SEND Only PSN +0\nor no comp\n", "12:4",
-                   "not one that must happen");
+                   "after an event that must happen");
     expect_refused(EVENTS "+0 >? Q: SEND Only PSN +0\nor no comp\n", "12:4",
-                   "not one that must happen");
+                   "after an event that must happen");
     expect_refused(EVENTS "+0 no comp\nor recv Q id 1 len 5\n", "12:21",
                    "must be something that the device does");
     expect_refused(EVENTS "+0 no comp\nelse known 5\n", "12:12", "the id of a known deviation");
@@ -409,7 +414,7 @@ static void a_file_that_is_no_text_is_refused(void)
     struct error error = {""};
 
     EXPECT_EQ(script_parse(&script, "x", "purpose\0p", 9, 0, &error), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "a byte is zero"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "it contains a zero byte"));
     script_free(&script);
     EXPECT_EQ(script_read(&script, "/no/such/file", 0, &error), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "No such file"));
@@ -444,20 +449,22 @@ static void other_messages(void)
         {"+0 > Q: acks through PSN +1 MSN x", 33, "expected an MSN, found 'x'"},
         {"+0 counter rx_packets is y", 26, "expected the value of the counter, found 'y'"},
         {"+0 store M+x u64 1", 12, "expected an offset, found 'x'"},
-        {"+0 > Q: Acknowledge PSN +0 ACK 40000 credits", 32, "above the maximum of a number of"},
-        {"+0 < Q: Acknowledge PSN +0 ACK credits x", 40, "expected a number of credits, or: not"},
-        {"+0 < Q: Acknowledge PSN +0 NAK 32", 32, "32 is above the maximum of a NAK code, 31"},
+        {"+0 > Q: Acknowledge PSN +0 ACK 40000 credits", 32, "(expected: a number of credits"},
+        {"+0 < Q: Acknowledge PSN +0 ACK credits x", 40,
+         "expected a number of credits, or 'not valid'"},
+        {"+0 < Q: Acknowledge PSN +0 NAK 32", 32,
+         "32 is above the maximum of 31 (expected: a NAK code)"},
         {"+0 < Q: WRITE Only PSN +0 va M+0 cut x", 38, "expected a number of bytes"},
         {"+0 < Q: WRITE Only PSN +0 va x", 30, "expected Virtual address"},
         {"+0 < U: SEND Only PSN +0 group x", 32, "expected the number of a group"},
-        {"+0 modify Q psn (+)", 18, "a number, $VARIANT, the name of a let, or '('"},
+        {"+0 modify Q psn (+)", 18, "a number, $VARIANT, a name that 'let' defines, or '('"},
         {"+0 modify Q psn timeout(3", 26, "expected ')'"},
         {"+0 store M u64 x", 16, "expected a number, found 'x'"},
         {"+0 < Q: WRITE Only PSN +0 va M+0 fill Q", 39, "expected the name of an mr or peer"},
         {"+0 < Q: WRITE Only PSN +0 va M fill 1 at x", 42, "the offset of the first byte"},
         {"+0 post local-inv Q id 1 key x", 30, "the name of an mr or mw, or a key"},
         {"+0 post write Q id 1 from Q to R len 4", 27,
-         "the name of an mr or peer with an offset, as M+1024"},
+         "the name of an mr or peer and an offset, for example M+1024"},
     };
     struct script script;
     struct error error;
@@ -465,11 +472,11 @@ static void other_messages(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         expect_bad_line(rows[i].line, rows[i].column, rows[i].problem);
     expect_refused(EVENTS "+0~+1ms > Q: Acknowledge PSN +0 ACK\nelse gone\n", "12:10",
-                   "gone needs the id of a known deviation");
+                   "'gone' requires 'known' and the id of a deviation");
     expect_refused(HEAD "mr M len 4 access none\n+0 > acks through PSN +1\n", "5:11",
                    "the drill has no QP");
     expect_refused(HEAD "mr M len 4 access none\n+0 < SEND Only\n", "5:6",
-                   "expected CM, because the drill has no QP");
+                   "expected 'CM', because the drill has no QP");
     expect_line("+0ns qp Q is RTS");
     EXPECT_EQ(parse(&script, EVENTS "+0 qp Q is RTS\n", 1, &error), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.text, "no such combination of variants"));

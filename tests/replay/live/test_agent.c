@@ -143,9 +143,9 @@ static void a_session_does_what_drills_need(void)
         request, sizeof(request),
         "{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"len\":65,\"addr\":%lld,\"inline\":true}",
         addr);
-    SAY(request, "inside a region");
+    SAY(request, "inside a registered region");
     SAY("{\"op\":\"send\",\"qp\":1,\"opcode\":\"send\",\"len\":8,\"addr\":4096,\"inline\":true}",
-        "inside a region");
+        "inside a registered region");
     SAY("{\"op\":\"mw\",\"type\":1}", "\"mw\":0");
     snprintf(request, sizeof(request),
              "{\"op\":\"bind\",\"qp\":1,\"mw\":0,\"mr\":0,\"id\":9,\"addr\":%lld,\"len\":8,"
@@ -219,14 +219,14 @@ static void invalid_requests_are_refused(void)
         {"{\"op\":\"store\",\"mr\":0,\"off\":-1,\"hex\":\"00\"}", "store: hex"},
         {"{\"op\":\"store\",\"mr\":0,\"hex\":\"0\"}", "store: hex"},
         {"{\"op\":\"store\",\"mr\":1,\"hex\":\"00\"}", "store: hex"},
-        {"{\"op\":\"load\",\"mr\":0,\"off\":1,\"len\":64}", "load: must be a range"},
-        {"{\"op\":\"load\",\"mr\":0,\"off\":64,\"len\":-1}", "load: must be a range"},
-        {"{\"op\":\"crc\",\"mr\":9}", "crc: must be a range"},
+        {"{\"op\":\"load\",\"mr\":0,\"off\":1,\"len\":64}", "load: the range must lie"},
+        {"{\"op\":\"load\",\"mr\":0,\"off\":64,\"len\":-1}", "load: the range must lie"},
+        {"{\"op\":\"crc\",\"mr\":9}", "crc: the range must lie"},
         {"{\"op\":\"withdraw\"}", "withdraw: no region has this number"},
         {"{\"op\":\"qp\",\"max_send\":9000}", "must not exceed 8192"},
         {"{\"op\":\"qp\",\"srq\":0}", "qp: no SRQ has this number"},
         {"{\"op\":\"qp\",\"max_inline\":70000}", "max_inline must not exceed"},
-        {"{\"op\":\"recv\",\"srq\":0,\"len\":8}", "recv: qp, len and id required"},
+        {"{\"op\":\"recv\",\"srq\":0,\"len\":8}", "recv: id, len, and qp or srq are required"},
         {"{\"op\":\"srq\",\"depth\":9000}", "srq: depth and limit must not exceed 8192"},
         {"{\"op\":\"mw\",\"type\":3}", "mw: type must be 1 or 2"},
         {"{\"op\":\"bind\",\"qp\":0,\"mw\":0}", "bind: no QP or memory window has this number"},
@@ -239,7 +239,7 @@ static void invalid_requests_are_refused(void)
         {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"mtu\":300}", "300 is not a path MTU"},
         {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"retry_cnt\":8}", "out of range"},
         {"{\"op\":\"delete\",\"qp\":\"0\"}", "delete: no QP has this number"},
-        {"{\"op\":\"recv\",\"qp\":0,\"len\":4294967295}", "recv: qp"},
+        {"{\"op\":\"recv\",\"qp\":0,\"len\":4294967295}", "recv: id, len, and qp or srq"},
         {"{\"op\":\"recv\",\"qp\":0,\"len\":2147483647}", "more than 8192 outstanding"},
         {"{\"op\":\"send\",\"qp\":0}", "send: opcode must be one of"},
         {"{\"op\":\"send\",\"qp\":0,\"opcode\":\"send\",\"hex\":\"zz\"}", "send: hex must be"},

@@ -107,7 +107,7 @@ static void a_slow_request_ends_the_session(void)
     do
         (void)send(client, " ", 1, MSG_NOSIGNAL);
     while (poll(&wait, 1, 50) == 0);
-    hear("no complete request in time");
+    hear("no complete request arrived in time");
     expect_ended();
 }
 
@@ -141,7 +141,7 @@ static void the_token_is_the_first_request(void)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         begin(60, token);
         say(wrong[i]);
-        hear("the first request must have the token");
+        hear("the first request must contain the token");
         hear(NULL);
         expect_ended();
     }

@@ -62,7 +62,7 @@ def main():
         child = subprocess.Popen([program, "check", "--live", "vb", "--every", "100ms", "--prometheus", ":0"],
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         where = re.search(r"http://(\S+)/metrics", child.stderr.readline())[1]
-        if child.stderr.readline() != "rocedrill: capturing on vb; Ctrl-C ends\n":
+        if child.stderr.readline() != "rocedrill: capturing on vb; Ctrl-C ends the capture\n":
             wrong.append("it does not say that it captures")
         wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         wire.bind(("va", 0))

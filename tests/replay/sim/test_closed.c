@@ -209,12 +209,12 @@ static void a_recorded_end_reacts_to_nothing(void)
     CHECKRUN_EXPECT(
         "$R replay --side responder --impair drop@psn=+3,dir=request --record $T/e.pcapng "
         "$C/rc-write-sizes.pcap",
-        0, "our RNIC is the responder, requests are recorded", "");
+        0, "our RNIC is the responder; the requests come from the capture", "");
     CHECKRUN_EXPECT("$R decode $T/e.pcapng | grep -c 'NAK, PSN sequence error'", 0, "1", "");
     CHECKRUN_EXPECT("$R replay $T/e.pcapng", 0, "verdict: PASS", "");
     CHECKRUN_EXPECT("$R replay --side requester --impair drop@dir=response --record $T/e.pcapng "
                     "$C/rc-atomics.pcap",
-                    0, "our RNIC is the requester, responses are recorded", "");
+                    0, "our RNIC is the requester; the responses come from the capture", "");
     /* Our requester receives no response: the file has the first transmission and seven
      * retransmissions. */
     CHECKRUN_EXPECT("[ $($R decode $T/e.pcapng | grep -c 'PSN') -gt 8 ] && echo more", 0, "more",

@@ -150,7 +150,7 @@ def test_errors(folder, reports):
             ([many], "results of fewer than 9999"),
             ([plain], "not the report of a run with --shard"),
             ([cut, *reports[1:]], "is missing: a shard did not finish"),
-            ([reports[0], other, reports[2]], "report of another command"),
+            ([reports[0], other, reports[2]], "not a report of the same command"),
             ([os.path.join(args.source, "README.md")], "no JSON"),
             ([os.path.join(folder, "none.json")], "cannot be opened"),
             (["--tap", os.path.join(folder, "x.tap"), *reports], "only for reports of drill")):

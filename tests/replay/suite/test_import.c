@@ -129,11 +129,11 @@ static void existing_files_are_not_replaced(void)
                     "cut.pcap: frame 1");
     CHECKRUN_EXPECT("$R import --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
     CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "",
-                    "--anonymize all: not addresses");
+                    "--anonymize all: must be addresses");
     CHECKRUN_EXPECT("$R import --connection -1 $C/ipv6.pcap", 2, "",
                     "--connection -1: not the number");
     CHECKRUN_EXPECT("$R import --to $T/x --name ../x $C/ipv6.pcap", 2, "",
-                    "--name ../x: not a name");
+                    "--name ../x: must contain only letters");
     CHECKRUN_EXPECT("$R import $C/ipv6.pcap $C/ipv6.pcap", 2, "",
                     "only one capture can be imported");
     CHECKRUN_EXPECT("$R import", 2, "", "no capture given");

@@ -250,8 +250,10 @@ static int find_lines(struct check_merge *m, FILE *file, const char *path, struc
         object = json_loads(line, 0, NULL);
         position = number_of(object, "position");
         if (!object || position >= m->cnt || m->at[position].part) {
-            rc = error_set(error, "%s: capture %zu is damaged, or also in another report", path,
-                           position + 1);
+            rc = error_set(error,
+                           "%s: the entry of capture %zu is incomplete, or another report has the "
+                           "same capture",
+                           path, position + 1);
             json_decref(object);
             break;
         }
@@ -379,8 +381,10 @@ static int restore_job(struct job *jobs, struct capture_item *items, size_t cnt,
     if (at >= cnt || job->json || !text_of(merge, "text") || !text_of(capture, "file") ||
         outcome_of(capture, "outcome") == OUTCOME_CNT ||
         outcome_of(capture, "expected") == OUTCOME_CNT)
-        return error_set(error, "%s: capture %zu is damaged, or also in another report", path,
-                         at + 1);
+        return error_set(
+            error,
+            "%s: the entry of capture %zu is incomplete, or another report has the same capture",
+            path, at + 1);
     job->item = &items[at];
     items[at].path = copy_of(capture, "file");
     job->outcome = outcome_of(capture, "outcome");

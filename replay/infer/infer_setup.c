@@ -159,9 +159,10 @@ static void find_first(struct inferred_setup *s)
     }
 }
 
-/* Sets before_first of all packets of messages before the first message replayed. Responses to such
- * messages precede all other responses. If a later response has such a PSN, the PSN is wrong; this
- * function does not mark it, so the comparison reports it. */
+/* Sets before_first of all packets of early messages: those before the first message replayed.
+ * Responses to early messages precede all other responses. A response with the PSN of an early
+ * message that follows another response is therefore wrong. This function does not mark it, so the
+ * comparison reports it. */
 static void mark_early(struct inferred_setup *s)
 {
     bool begun = false;

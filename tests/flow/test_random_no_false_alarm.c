@@ -88,8 +88,8 @@ static void take(struct flowgen *g, struct rng *rng, enum point point, struct ju
     }
 }
 
-/* Generates conversations on one or several connections between two hosts. With `alike`, they send
- * equal packets at the same times for a while. */
+/* Generates conversations on one or several connections between two hosts. With `alike`, all
+ * connections send equal packets at the same times for a while. */
 static void talks(struct flowgen *g, struct rng *rng)
 {
     static const uint32_t mtus[] = {256, 1024, 4096};

@@ -144,8 +144,8 @@ struct roce_req {
     bool una_known;
     bool shifted : 1; /* the requester retransmitted an empty Only packet with the PSN of another
                        * request (D41), so later requests may have other PSNs than at first */
-    bool moved : 1;   /* a retransmission was compared after `shifted` was set: no finding about
-                       * later requests and responses is an ERROR */
+    bool moved : 1;   /* a retransmission was compared with its first transmission after `shifted`
+                       * was set: later findings about requests and responses are at most WARN */
 };
 
 /* Responder role of an endpoint: its latest responses and NAKs. Small members are adjacent to avoid

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * QPN allocator: the QPNs of one process on one interface. The processes of an interface divide
- * its QPN space into blocks. A process claims each block by a name of the registry.
+ * its QPN space into blocks. To claim a block, a process registers a name
+ * for it in the registry (registry.h), which gives each name to one process only.
  */
 #ifndef PORT_SHARED_QPN_ALLOC_H
 #define PORT_SHARED_QPN_ALLOC_H

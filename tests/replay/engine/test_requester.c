@@ -393,7 +393,8 @@ static void what_no_requester_sends_is_skipped(void)
 
     talk_init(&t);
     talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
-    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes less than the DMA length */
+    talk_write(&t, LAST, 1, 0, 0, 0, 452,
+               3); /* the WRITE ends 1024 bytes short of its DMA length */
     talk_ack(&t, 1, 0x61, 0);
     expect_skip(&t, "lengths that a conformant requester never uses");
 }
@@ -410,7 +411,8 @@ static void a_skipped_side_is_in_the_verdict_line(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     talk_init(&t);
     talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
-    talk_write(&t, LAST, 1, 0, 0, 0, 452, 3); /* 1024 bytes less than the DMA length */
+    talk_write(&t, LAST, 1, 0, 0, 0, 452,
+               3); /* the WRITE ends 1024 bytes short of its DMA length */
     talk_ack(&t, 1, 0x61, 0);
     if (talk_replay(&t, &r, NULL) == 0)
         report_text(out, &r, &(struct report_options){.ladder = false});

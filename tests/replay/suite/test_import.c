@@ -55,8 +55,8 @@ static void selected_connection_is_imported(void)
                     "two.pcap\tPASS\nping.pcap\tPASS", "");
 }
 
-/* A capture with a difference is imported, and replays with that difference, with and without a
- * masked payload. */
+/* A capture whose replay differs from it is imported. The imported copy replays with the same
+ * difference, with and without a masked payload. */
 static void difference_survives_the_import(void)
 {
     CHECKRUN_EXPECT(

@@ -300,8 +300,8 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
     return knew ? step : 0;
 }
 
-/* If the stream of `r` was merged into another stream, sets `r` to that other stream and to its side
- * in it. Returns the QPN of the endpoint that sent the packet of `r`. */
+/* If the stream of `r` was merged into another stream, sets `r` to that other stream and to its
+ * side in it. Returns the QPN of the endpoint that sent the packet of `r`. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Drill page: the page of `drill --html`: the results, and for each case that did not pass the
- * difference and all its packets as a ladder. Called by cmd_drill.c. */
+/* Drill page: the page of `drill --html`. It shows the results. For each case that did not pass, it
+ * shows the difference, and all packets of the case as a ladder. Called by cmd_drill.c. */
 #ifndef REPLAY_DRILL_DRILL_PAGE_H
 #define REPLAY_DRILL_DRILL_PAGE_H
 

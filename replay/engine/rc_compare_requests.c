@@ -500,7 +500,8 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
     if (d.cnt)
         expected->over = true; /* report only the first wrong completion */
     return report_request_diff(cmp, event, &d,
-                               "our RNIC completes other work requests after this response");
+                               "after this response, our RNIC completes different work requests "
+                               "than the recorded requester");
 }
 
 /* ---- Whole directions ------------------------------------------------------------------------ */

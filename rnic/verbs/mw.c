@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Memory windows; device/mw.c executes them. */
+/* Memory windows; device/mw.c allocates, binds and invalidates them. */
 #include "verbs/objects.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * Scenario: a simulation of all features, drawn from one seed.
  *
- * A scenario has 2 to 64 devices at a switch or on direct paths. A link is a connected pair of QPs
- * (RC, UC, UD or XRC), with one end on each of two devices. The scenario uses every kind of work
+ * A scenario has 2 to 64 devices at a switch or on direct paths. A link is a pair of QPs (RC, UC,
+ * UD or XRC) of two devices that send to each other. The scenario uses every kind of work
  * request, shared receive queues, memory windows, congestion management, slow receivers and a
  * faulty network. In some seeds, one end of one link fails in a way that the verbs documentation
  * names.

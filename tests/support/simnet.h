@@ -135,7 +135,7 @@ struct simnet_rule {
     uint64_t delay_ns;
 
     unsigned seen; /* state, not set by the test: number of packets that matched */
-    unsigned hits; /* state, not set by the test: number of packets hit */
+    unsigned hits; /* state, not set by the test: number of packets that the fault was applied to */
 };
 
 /* A packet that was just sent, and what the network does with it. */

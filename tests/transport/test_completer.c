@@ -223,8 +223,8 @@ static void r140_read_restarts_at_the_gap(void)
     requester_expect_wc(&fake, 1, OK);
     requester_free(&fake);
 
-    /* Only the last response packet is missing. So the requester retransmits the READ for this packet
-     * alone, and gets one response. */
+    /* Only the last response packet is missing. So the requester retransmits the READ for this
+     * packet alone, and gets one response. */
     read_and_send();
     for (uint32_t i = 0; i < 3; i++)
         requester_read(&fake, i ? MIDDLE : FIRST, i, 1, 256);

@@ -72,10 +72,10 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
     e->flags |= ROCE_SENT_DONE;
 }
 
-/* A requester goes back to the first READ with a missing response. It may have accepted responses
- * that were in flight at that time. If it retransmits a READ from its middle, it has accepted all
- * responses before (`sure`). Otherwise its first retransmitted packets may be missing in the
- * capture. */
+/* The requester goes back to `psn`, to the first READ with a missing response. If it retransmits a
+ * READ from its middle, it has certainly accepted all responses before `psn` (`sure`), including
+ * those that were in flight when it went back. Otherwise the capture may lack retransmitted packets
+ * with PSNs before `psn`. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
     struct roce_req *req = &ctx->sender->req;

@@ -142,7 +142,8 @@ void roce_pair_check_response(struct roce_ctx *ctx)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* If a response was captured before the pairing, its request was, too. */
+    /* The pairing is late if a request was captured before it. A captured response shows that,
+     * because its request came first. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {

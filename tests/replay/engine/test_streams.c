@@ -273,7 +273,7 @@ static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_p
     talk_free(t);
 }
 
-/* Moves the start of the payload 4 bytes forward in the frame. */
+/* Moves the start of the payload 4 bytes towards the start of the frame. */
 static void shift(struct trace_packet *p)
 {
     p->payload_off -= 4;

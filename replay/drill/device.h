@@ -122,7 +122,7 @@ struct drill_device_ops {
     bool (*read_recv)(const struct drill_device *dev, const struct drill_comp *comp, void *buf,
                       size_t len);
     /* Sets *out to the value of a counter. Returns false if the device has no such counter. The
-     * pointer is NULL if the device has no counters at all. */
+     * function pointer is NULL if the device has no counters at all. */
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
     /* Functions of a device in real time; NULL in virtual time. wait() waits until time `until`,
      * or until the device has done something, and returns the time. The wait is at most some

@@ -259,7 +259,7 @@ static int write_from(const struct drill_args *args)
         return cli_error("drill: %s", error.text);
     return EXIT_HOLDS;
 #else
-    return cli_error("drill: --from %s: this program was built without the live port", args->from);
+    return cli_error("drill: --from %s: this program was built without libpcap", args->from);
 #endif
 }
 

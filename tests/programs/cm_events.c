@@ -440,7 +440,7 @@ static void *ask_late(void *fd)
     return NULL;
 }
 
-static void closed_descriptor_is_ebadf(void)
+static void reader_of_a_destroyed_channel_gets_no_error(void)
 {
     struct rdma_cm_event *event;
     static int fd;
@@ -769,10 +769,10 @@ int main(int argc, char **argv)
         {"handler_ends_a_polling_process", handler_ends_a_polling_process},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"child_connects_to_its_parent", child_connects_to_its_parent},
-        {"closed_descriptor_is_ebadf",
+        {"reader_of_a_destroyed_channel_gets_no_error",
          /* This must be the last case: it leaves a thread behind that would end the process after 5
           * s. */
-         closed_descriptor_is_ebadf},
+         reader_of_a_destroyed_channel_gets_no_error},
     };
     address = argc > 1 ? argv[1] : "127.0.0.1";
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {

@@ -22,6 +22,17 @@ static int watch_socket(struct shm_peers *peers, int fd, void *socket)
     return epoll_ctl(peers->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* Ends the watch of a socket and closes it. Closing alone does not end the watch while a child of
+ * fork() has a copy of the descriptor. */
+static void close_socket(struct shm_peers *peers, int fd)
+{
+    struct epoll_event event = {.events = 0};
+
+    if (rnic_fd_is_tagged(fd))
+        epoll_ctl(peers->epoll_fd, EPOLL_CTL_DEL, fd, &event);
+    rnic_tagged_close(fd);
+}
+
 /* Appends a pointer to an array. Returns false if out of memory or at the limit. */
 static bool append_pointer(void *array, unsigned *cnt, void *pointer)
 {
@@ -49,9 +60,9 @@ static const struct shm_host *find_host(const struct shm_peers *peers, const cha
     return NULL;
 }
 
-static void free_out(struct shm_out *out)
+static void free_out(struct shm_peers *peers, struct shm_out *out)
 {
-    rnic_tagged_close(out->fd);
+    close_socket(peers, out->fd);
     shm_segment_unmap(&out->segment);
     free(out);
 }
@@ -91,7 +102,7 @@ static struct shm_out *connect_peer(struct shm_peers *peers, const struct shm_ho
     if (!error)
         error = watch_socket(peers, out->fd, out);
     if (error || !append_pointer(&peers->out, &peers->out_cnt, out)) {
-        free_out(out);
+        free_out(peers, out);
         return NULL;
     }
     return out;
@@ -153,9 +164,9 @@ void shm_out_end(struct shm_peers *peers, struct shm_out *out)
 
 /* ---- rings from peers ------------------------------------------------------------------------ */
 
-static void free_in(struct shm_in *in)
+static void free_in(struct shm_peers *peers, struct shm_in *in)
 {
-    rnic_tagged_close(in->fd);
+    close_socket(peers, in->fd);
     shm_segment_unmap(&in->segment);
     free(in);
 }
@@ -211,7 +222,7 @@ static void accept_peers(struct shm_peers *peers, const struct shm_name *name)
         in->kind = SHM_READS;
         in->fd = fd;
         if (watch_socket(peers, fd, in) != 0 || !append_pointer(&peers->in, &peers->in_cnt, in))
-            free_in(in);
+            free_in(peers, in);
         else
             greet_peer(peers, in); /* the hello has usually arrived */
     }
@@ -250,7 +261,7 @@ void shm_peers_sweep(struct shm_peers *peers)
 {
     for (unsigned i = 0; i < peers->out_cnt;) {
         if (peers->out[i]->ended) {
-            free_out(peers->out[i]);
+            free_out(peers, peers->out[i]);
             peers->out[i] = peers->out[--peers->out_cnt];
         } else {
             i++;
@@ -260,7 +271,7 @@ void shm_peers_sweep(struct shm_peers *peers)
         struct shm_in *in = peers->in[i];
 
         if (in->ended && (!in->greeted || !shm_reader_ready(&in->reader))) {
-            free_in(in);
+            free_in(peers, in);
             peers->in[i] = peers->in[--peers->in_cnt];
         } else {
             i++;

@@ -5,9 +5,11 @@
  * one process.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "port/frameio/port_pcap.h"
 #include "port/netns.h"
@@ -292,6 +294,39 @@ static bool is_readable(unsigned i, int timeout)
     return poll(fds, 1, timeout) == 1;
 }
 
+/* A child of fork() keeps copies of B's descriptors, for example until its first call of verbs. B
+ * must still end the watch of its sockets to A, or it uses the freed ring of A. */
+static void ended_process_is_forgotten_if_a_child_has_copies(void)
+{
+    struct seen seen;
+    int ready[2];
+    pid_t child;
+    char byte;
+
+    CU_ASSERT_FATAL(pipe(ready) == 0);
+    open_all(true);
+    EXPECT_EQ(receive(A, &seen) + receive(B, &seen), 0);
+    child = fork();
+    if (child == 0) {
+        ports[A]->ops->drop(ports[A]);
+        close(ready[1]);
+        pause();
+        _exit(0);
+    }
+    CU_ASSERT_FATAL(child > 0);
+    close(ready[1]);
+    EXPECT_EQ(read(ready[0], &byte, 1), 0); /* the child has dropped A */
+    close(ready[0]);
+    rnic_port_close(ports[A]);
+    ports[A] = NULL;
+    EXPECT_EQ(receive(B, &seen), 0);
+    CU_ASSERT(!is_readable(B, 0));
+    kill(child, SIGKILL);
+    EXPECT_EQ(waitpid(child, NULL, 0), child);
+    open_port(A, true);
+    close_all();
+}
+
 static void armed_port_is_woken_and_others_are_not(void)
 {
     struct seen seen;
@@ -462,6 +497,7 @@ int main(int argc, char **argv)
         TEST(multicast_waits_for_the_slowest),
         TEST(frames_of_an_ended_process_are_still_read),
         TEST(received_frame_gets_an_icrc_only_if_wanted),
+        TEST(ended_process_is_forgotten_if_a_child_has_copies),
         TEST(armed_port_is_woken_and_others_are_not),
         TEST(waiting_writer_is_woken),
         TEST(broken_ring_ends_only_its_peer),

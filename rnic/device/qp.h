@@ -31,12 +31,12 @@ struct rnic_qp {
     struct rnic_list ready; /* link in rnic.ready while the QP may have packets to send */
     struct rnic_cc *cc;     /* congestion state; NULL if the device has no congestion management */
     uint32_t qpn;
-    enum rnic_qp_type type;
-    enum rnic_qp_state state;
-    enum roce_encap encap; /* encapsulation of all packets that the QP sends or accepts; valid from
-                            * RTR on, as are av, sgid and env */
-    uint16_t pkey;         /* P_Key of the QP; valid from INIT on, as are access and qkey */
-    bool comm_est;         /* a valid packet arrived after the transition to RTR (R055) */
+    enum rnic_qp_type type : 8;
+    enum rnic_qp_state state : 8;
+    enum roce_encap encap : 8; /* encapsulation of all packets that the QP sends or accepts; valid
+                                * from RTR on, as are av, sgid and env */
+    uint16_t pkey;             /* P_Key of the QP; valid from INIT on, as are access and qkey */
+    bool comm_est;             /* a valid packet arrived after the transition to RTR (R055) */
     bool drained; /* SQD: the event "send queue drained" was raised, or was not requested (R191) */
     bool turn; /* alternates with each packet: true if the requester had priority over the responder
                 * for the last packet */
@@ -44,6 +44,7 @@ struct rnic_qp {
     bool ack_delayed; /* the QP's ACK is delayed: `ready` is in rnic.delayed_ack */
     bool credits;     /* ACKs of the QP report the number of receive WQEs (R106) */
     bool cq_lost;     /* a completion of the QP was lost: the QP must enter ERR (R200) */
+    uint32_t events;  /* bit set of pending event types, see event.h */
 
     /* Cache line 1: address vector, send CQ. */
     struct rnic_av av; /* address vector with resolved hop_limit and udp_sport */
@@ -66,7 +67,6 @@ struct rnic_qp {
     uint32_t mcast_cnt;       /* number of multicast groups the QP is attached to */
     uint32_t steer_cnt;       /* raw packet QP: number of flows to the QP */
     uint64_t steered;         /* raw packet QP: number of the last frame that a flow delivered */
-    uint32_t events;          /* bit set of pending event types, see event.h */
     struct rnic_list link;    /* link in rnic.qps */
     struct rnic_list windows; /* type 2 windows bound through the QP */
 };

@@ -21,21 +21,6 @@ bool cm_exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm
     return roce_cm_msg_of_pkt(out, &pkt) == 0;
 }
 
-bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange *x,
-                         enum cm_role end, size_t i)
-{
-    const struct trace_flow *flow = &xs->trace->flow[xs->trace->pkt[x->pkt[i]].flow];
-    struct roce_cm_msg msg;
-
-    if (memcmp(x->addr[0], x->addr[1], 16) != 0)
-        return memcmp(flow->src, x->addr[end], 16) == 0;
-    /* Both ends have the same address, so only the message kind shows which end sent the
-     * message. */
-    cm_exchange_message(xs->trace, x->pkt[i], &msg);
-    return (msg.kind == ROCE_CM_REQ || msg.kind == ROCE_CM_RTU || msg.kind == ROCE_CM_SIDR_REQ) ==
-           (end == CM_ACTIVE);
-}
-
 /* Sets *from to the communication id of the message's sender, and *to to the id of its receiver.
  * An id that the message lacks is 0. */
 static void ids_of(const struct roce_cm_msg *msg, uint32_t *from, uint32_t *to)
@@ -52,6 +37,34 @@ static void ids_of(const struct roce_cm_msg *msg, uint32_t *from, uint32_t *to)
         *from = (uint32_t)roce_field_get(local, mad + ROCE_MAD_LEN);
     if (remote)
         *to = (uint32_t)roce_field_get(remote, mad + ROCE_MAD_LEN);
+}
+
+/* Returns the end that sent a message of exchange `x`. */
+static enum cm_role sender_of(const struct cm_exchange *x, const struct trace_flow *flow,
+                              const struct roce_cm_msg *msg)
+{
+    uint32_t from, to;
+
+    if (memcmp(x->addr[CM_ACTIVE], x->addr[CM_PASSIVE], 16) != 0)
+        return memcmp(flow->src, x->addr[CM_ACTIVE], 16) == 0 ? CM_ACTIVE : CM_PASSIVE;
+    /* Both ends have the same address. Some kinds of messages come from one end only. For the
+     * others, the communication ids show the end. */
+    if (msg->kind == ROCE_CM_REQ || msg->kind == ROCE_CM_RTU || msg->kind == ROCE_CM_SIDR_REQ)
+        return CM_ACTIVE;
+    if (msg->kind == ROCE_CM_REP || msg->kind == ROCE_CM_SIDR_REP)
+        return CM_PASSIVE;
+    ids_of(msg, &from, &to);
+    return from == x->id[CM_ACTIVE] || (from == 0 && to != x->id[CM_ACTIVE]) ? CM_ACTIVE
+                                                                             : CM_PASSIVE;
+}
+
+bool cm_exchange_is_from(const struct cm_exchanges *xs, const struct cm_exchange *x,
+                         enum cm_role end, size_t i)
+{
+    struct roce_cm_msg msg;
+
+    cm_exchange_message(xs->trace, x->pkt[i], &msg);
+    return sender_of(x, &xs->trace->flow[xs->trace->pkt[x->pkt[i]].flow], &msg) == end;
 }
 
 static bool between(const struct cm_exchange *x, const struct trace_flow *flow, enum cm_role from)
@@ -117,20 +130,18 @@ static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct t
     return NULL;
 }
 
-/* Splits exchange *x if this REJ, with the sender's communication id `from`, answers a later copy
- * of the REQ. The passive end had already answered an earlier copy with another REJ and forgotten
- * the exchange. The two REJs then have different communication ids, or the later REJ has none
- * because no program listens any more. The later REQ and this REJ become a new exchange *x. Returns
- * 0, or -1 if out of memory. */
-static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x,
-                           const struct trace_flow *flow, uint32_t from)
+/* Splits exchange *x if a REJ of the passive end, with communication id `from`, answers a later
+ * copy of the REQ. The passive end had already answered an earlier copy with another REJ and
+ * forgotten the exchange. The two REJs then have different communication ids, or the later REJ has
+ * none because no program listens any more. The later REQ and this REJ become a new exchange *x.
+ * Returns 0, or -1 if out of memory. */
+static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x, uint32_t from)
 {
     struct cm_exchange *old = *x;
     size_t kept = 0, rej = 0, req = 0, idx = (size_t)(old - xs->at);
     struct roce_cm_msg msg, request;
 
-    if (!between(old, flow, CM_PASSIVE) || old->id[CM_PASSIVE] == from ||
-        xs->cnt == CM_EXCHANGES_MAX)
+    if (old->id[CM_PASSIVE] == from || xs->cnt == CM_EXCHANGES_MAX)
         return 0;
     for (size_t i = 0; i < old->cnt; i++) {
         cm_exchange_message(xs->trace, old->pkt[i], &msg);
@@ -183,10 +194,12 @@ static int add_message(struct cm_exchanges *xs, uint32_t idx)
             return -1;
     }
     ids_of(&msg, &from, &to);
-    if (msg.kind == ROCE_CM_REJ && split_after_rej(xs, &x, flow, from) != 0)
-        return -1;
-    if (x->id[CM_PASSIVE] == 0 && between(x, flow, CM_PASSIVE))
-        x->id[CM_PASSIVE] = from;
+    if (sender_of(x, flow, &msg) == CM_PASSIVE) {
+        if (msg.kind == ROCE_CM_REJ && split_after_rej(xs, &x, from) != 0)
+            return -1;
+        if (x->id[CM_PASSIVE] == 0)
+            x->id[CM_PASSIVE] = from;
+    }
     if (!VEC_GROW(x->pkt, x->cnt, x->cap))
         return -1;
     x->pkt[x->cnt++] = idx;

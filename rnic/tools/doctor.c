@@ -216,11 +216,14 @@ int doctor(const char *library, const char *rocedrill)
 {
     char why[256];
     bool sockets = netns_may_capture(), net = try_net(why, sizeof why);
+    bool ready = sockets && netns_has_link();
 
     print_row(library ? "ok" : "fails", "library",
               library ? library : "libibverbs.so.1 is not in ../lib/rnic beside rnic-run");
     print_row(sockets ? "ok" : "no", "raw sockets",
-              sockets ? "programs may use the interfaces of this machine" : no_raw_sockets());
+              ready     ? "programs may use the interfaces of this machine"
+              : sockets ? "allowed, but no interface is up: use --net, or first ip link set lo up"
+                        : no_raw_sockets());
     print_row(net       ? "ok"
               : sockets ? "no"
                         : "fails",
@@ -229,12 +232,13 @@ int doctor(const char *library, const char *rocedrill)
         print_net_remedies();
     print_memlock();
     print_sandbox(rocedrill);
-    if (!library || (!sockets && !net)) {
+    if (!library || (!ready && !net)) {
         printf("verdict: rnic-run cannot run programs here%s\n",
                library ? ", except with --wire shm" : "");
         return 1;
     }
-    printf("verdict: programs run %s\n", sockets ? "on the interfaces of this machine"
-                                                 : "in a separate network for each command");
+    printf("verdict: programs run %s\n", ready     ? "on the interfaces of this machine"
+                                         : sockets ? "with rnic-run --net"
+                                                   : "in a separate network for each command");
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/capability.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -20,6 +21,19 @@
 #include <unistd.h>
 
 #define LINK_MTU 4300 /* MTU of the link: 4096 bytes of payload and all headers (A17) */
+
+bool netns_has_link(void)
+{
+    struct ifaddrs *all;
+    bool up = false;
+
+    if (getifaddrs(&all) < 0)
+        return true;
+    for (const struct ifaddrs *one = all; one && !up; one = one->ifa_next)
+        up = (one->ifa_flags & IFF_UP) != 0;
+    freeifaddrs(all);
+    return up;
+}
 
 bool netns_may_capture(void)
 {

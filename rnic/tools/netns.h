@@ -11,6 +11,10 @@
  * the current network namespace. */
 bool netns_may_capture(void);
 
+/* Returns whether an interface of the current network namespace is up. A new namespace of a
+ * container has none. True if the interfaces cannot be read. */
+bool netns_has_link(void);
+
 /*
  * Moves this process to a new network namespace. If that needs privileges, first moves the process
  * to a new user namespace, in which it keeps its user and group.

@@ -520,6 +520,10 @@ int main(int argc, char **argv)
             options.ifaces =
                 "!" NETNS_LINK "-peer"; /* all interfaces except the peer end of the veth link */
     }
+    if (!shm && !options.ifaces && !netns_has_link())
+        fputs("rnic-run: no interface is up, so the program finds no device: use --net, or first "
+              "ip link set lo up\n",
+              stderr);
     if (!check_ifaces(&options))
         return 2;
     if (options.tap && if_nametoindex(options.tap) == 0) {

@@ -90,6 +90,17 @@ def without_libseccomp(rnic_run):
             assert expected in done.stdout, f"rocedrill with '{text}': {done.stdout}"
 
 
+def without_links(rnic_run):
+    """Runs the doctor and programs in a new network namespace of root, in which even lo is down."""
+    done = run(["unshare", "-n", rnic_run, "--doctor"])
+    for text in ("no interface is up: use --net", "verdict: programs run with rnic-run --net"):
+        assert done.returncode == 0 and text in done.stdout, f"no '{text}': {done.stdout}"
+    said = run(["unshare", "-n", rnic_run, "--", "true"])
+    assert said.returncode == 0 and "no interface is up" in said.stdout, said.stdout
+    done = run(["unshare", "-n", rnic_run, "--net", "--"] + PINGPONG)
+    assert done.returncode == 0 and "no interface is up" not in done.stdout, done.stdout
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -139,6 +150,8 @@ def main():
         assert shared.returncode == 0, f"{prefix}: --wire shm: {shared.stdout}"
         assert works == (status == 0), f"{prefix}: rnic-run {'works' if works else 'fails'}: {said.stdout}"
     without_libseccomp(rnic_run)
+    if is_root:
+        without_links(rnic_run)
     return 0
 
 

@@ -127,6 +127,10 @@ static void print_result(const struct import_options *options, const struct impo
     printf("%s/captures/%s.pcap: %u of %u frames, %s; replay: %s\n", options->folder, added->name,
            added->frames, added->of, added->all ? "all connections" : added->text,
            verdict_name(added->verdict));
+    if (added->verdict == VERDICT_FAIL)
+        printf(
+            "from now on, the folder expects FAIL; the differences: %s/captures/%s.verdict.txt\n",
+            options->folder, added->name);
     if (options->addresses)
         printf("anonymized: %u MAC and %u IP addresses\n", added->macs, added->ips);
     if (options->payload)

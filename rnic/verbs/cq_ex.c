@@ -6,18 +6,11 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <time.h>
+#include "port/sys/clock.h"
 
 static struct vcq *vcq_of_ex(struct ibv_cq_ex *cq)
 {
     return (struct vcq *)(void *)cq;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 /* Polls one completion. Returns 0, ENOENT if the CQ is empty, or ENODEV. */
@@ -119,7 +112,7 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
 
 static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *ex)
 {
-    return clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - vcq_of_ex(ex)->current.time);
+    return vcq_of_ex(ex)->current.time + rnic_utc_offset();
 }
 
 void vcq_ex_init(struct vcq *cq)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include <time.h>
 #include <unistd.h>
+#include "port/sys/clock.h"
 #include "port/sys/fd_tag.h"
 #include "port/sys/tally.h"
 #include "device/map.h"
@@ -45,13 +45,6 @@ struct timeline {
 
 static struct timeline *all;
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static uint64_t clock_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -152,7 +145,7 @@ static void on_step(void *user, const struct rnic_qp *qp, uint32_t wqe, enum rni
         tally_lose(&timeline->tally, 1, ENOMEM);
     if (!request || (step != RNIC_WR_STEP_POSTED && request->wqe != wqe))
         return;
-    uint64_t now = clock_now();
+    uint64_t now = rnic_clock_ns(CLOCK_MONOTONIC);
     struct timeline_record *record = &request->record;
     switch (step) {
     case RNIC_WR_STEP_POSTED: begin_request(timeline, request, qp, wqe, now); break;
@@ -181,7 +174,7 @@ void timeline_polled(struct timeline *timeline, const struct rnic_wc *wc, size_t
 {
     if (!timeline || cnt == 0)
         return;
-    uint64_t now = clock_now();
+    uint64_t now = rnic_clock_ns(CLOCK_MONOTONIC);
     for (size_t i = 0; i < cnt; i++) {
         struct timeline_qp *requests = wc[i].wqe ? rnic_map_get(&timeline->qps, wc[i].qpn) : NULL;
         struct timeline_request *request =

@@ -138,16 +138,13 @@ static void wait_for_reader(struct record *record)
 {
     const struct timespec pause = rnic_timespec(ROOM_NS);
     struct tally *tally = record->tally.tally;
-    struct timespec now;
 
     while (tally && !record->ended) {
         uint64_t limit = atomic_load(&tally->limit);
         bool room = limit == 0 || (int64_t)(atomic_load(&tally->written) + record->len -
                                             atomic_load(&tally->consumed)) <= (int64_t)limit;
 
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        record->ended =
-            is_orphaned(record, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+        record->ended = is_orphaned(record, rnic_clock_ns(CLOCK_MONOTONIC));
         if (room)
             break;
         nanosleep(&pause, NULL);

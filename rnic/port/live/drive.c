@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include <time.h>
 #include "port/live/live_impl.h"
+#include "port/sys/clock.h"
 #include "wire/pkt.h"
 
 /* maximum number of frames received before timers expire and frames are sent */
@@ -9,10 +9,7 @@
 
 rnic_time rnic_live_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return rnic_clock_ns(CLOCK_MONOTONIC);
 }
 
 struct intake {

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "port/shared/registry.h"
+#include "port/sys/clock.h"
 
 #define LISTENS 0x10000u /* listening-socket flag in /proc/net/unix: __SO_ACCEPTCON */
 
@@ -231,10 +231,7 @@ static void end_asking(struct asked *asked)
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return rnic_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* Receives the descriptions of all processes that send one before the deadline. */

@@ -26,6 +26,14 @@ void congestion_text_cnps(struct strbuf *t, const struct roce_endpoint_summary *
     }
 }
 
+void congestion_text_drop(struct strbuf *t, const struct roce_cnp_summary *cnp)
+{
+    strbuf_add_rate(t, (double)spread_mean(&cnp->before));
+    strbuf_addf(t, " before, ");
+    strbuf_add_rate(t, (double)spread_mean(&cnp->lowest));
+    strbuf_addf(t, " at the lowest");
+}
+
 void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *side)
 {
     const struct roce_cnp_summary *c = &side->cnp;
@@ -44,10 +52,7 @@ void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *
     if (slowed == 0)
         return;
     strbuf_addf(t, ": ");
-    strbuf_add_rate(t, (double)spread_mean(&c->before));
-    strbuf_addf(t, " before, ");
-    strbuf_add_rate(t, (double)spread_mean(&c->lowest));
-    strbuf_addf(t, " at the lowest");
+    congestion_text_drop(t, c);
     if (back) {
         strbuf_addf(t, ", recovered after ");
         strbuf_add_duration(t, spread_mean(&c->recovery_ns));

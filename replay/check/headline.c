@@ -2,6 +2,7 @@
 #include "check/headline.h"
 
 #include <inttypes.h>
+#include "check/congestion_text.h"
 #include "check/conn_state.h"
 #include "check/slow_causes.h"
 #include "wire/codes.h"
@@ -85,7 +86,8 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
     unsigned side, cnt = slow_causes_waits(sum, wait, &side);
     uint64_t ns = sum->facts.last_time - sum->facts.first_time, waited = 0;
     uint64_t damaged = sum->side[0].bad_icrc + sum->side[1].bad_icrc;
-    uint64_t cuts = sum->side[0].cnp.before.cnt + sum->side[1].cnp.before.cnt;
+    const struct roce_cnp_summary *a = &sum->side[0].cnp, *b = &sum->side[1].cnp,
+                                  *cnp = b->before.cnt > a->before.cnt ? b : a;
     unsigned most = 0;
 
     for (unsigned i = 0; i < cnt; i++) {
@@ -103,9 +105,10 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         add_count(t, repeated_cnt(sum), "packet");
         strbuf_addf(t, " of %" PRIu64 " had to be sent again",
                     sum->side[0].packets + sum->side[1].packets);
-    } else if (cuts) {
-        strbuf_addf(t, "the network was congested and asked the sender to slow down ");
-        add_count(t, cuts, "time");
+    } else if (cnp->before.cnt) {
+        strbuf_addf(t, "the network was congested and asked the sender to slow down (");
+        congestion_text_drop(t, cnp);
+        strbuf_addf(t, ")");
     } else if (damaged) {
         add_count(t, damaged, "packet");
         strbuf_addf(t, " arrived damaged");

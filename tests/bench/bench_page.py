@@ -59,6 +59,7 @@ def browse(chromium, what, page):
         browser.open(page)
         paint = browser.run(FIRST_PAINT)
         drawn = browser.run("performance.now()")
+        browser.run("new Promise(r => requestIdleCallback(r))")  # the browser has finished loading
         browser.call("Performance.enable", timeDomain="threadTicks")
         zoom, busy = [], []
         for step in 0.5, 0.5, 0.5, 2, 2, 2:

@@ -26,8 +26,24 @@ const RoceGraph = (function () {
     ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
   }
 
+  // Of many points, keeps the first, lowest, highest and last of each pixel column.
+  function thinned(points) {
+    if (points.length < 4000) return points;
+    const out = [];
+    for (let i = 0, next; i < points.length; i = next) {
+      let low = i, high = i;
+      for (next = i; next < points.length && Math.round(points[next]) === Math.round(points[i]); next += 2) {
+        if (points[next + 1] < points[low + 1]) low = next;
+        if (points[next + 1] > points[high + 1]) high = next;
+      }
+      [i, Math.min(low, high), Math.max(low, high), next - 2].forEach((k) => out.push(points[k], points[k + 1]));
+    }
+    return out;
+  }
+
   // Draws a line through points x, y, x, y, ...
-  function path(ctx, points, color, width, dash) {
+  function path(ctx, all, color, width, dash) {
+    const points = thinned(all);
     ctx.strokeStyle = color;
     ctx.lineWidth = width;
     if (dash) ctx.setLineDash(dash);
@@ -71,7 +87,9 @@ const RoceGraph = (function () {
     else ctx.fill();
   }
 
-  // ---- painters: each draws the runs or messages of a view; `at` has x(time), y(value), hit(...) ----
+  // ---- painters: each draws the runs or messages of a view; `at` has x(time), y(value), hit(...) and isNew(...): whether
+  // the graph has no such shape at these pixels yet. The shapes of many packets share pixels, and drawing takes most of the
+  // time of a zoom step. ----
 
   function paintPsn(view, at, direction) {
     const r = view.runs, ctx = at.ctx;
@@ -92,7 +110,7 @@ const RoceGraph = (function () {
       const color = { "request": colors.first, "repeated request": colors.again, "response": colors.response,
         "repeated response": colors["response-again"], "copy": colors.other }[s.class];
       if (color && r.count[i] > 1 && x1 - x0 > 3) line(ctx, x0, y0, x1, y1, color, 3);
-      else if (color) bar(ctx, x0, x0 + 2.5, y0, y1, color);
+      else if (color && at.isNew(x0, y0, y1, color)) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && s.class !== "copy") line(ctx, x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0, colors.missing, 3, [3, 2]);
       if (r.wait[i] && s.class === "repeated request" && s.cause !== "RNR NAK" && r.time[i] - r.wait[i] * 1e-9 > waitedTo - 1e-9) { // the first packet of a go-back
         band(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : colors.nak, D.duration(r.wait[i]) + " since first sent");
@@ -145,8 +163,8 @@ const RoceGraph = (function () {
   function paintLatency(view, at) {
     view.messages.forEach((m, i) => {
       if (m.done < at.t0 || m.done > at.t1) return;
-      const x = at.x(m.done), y = at.y(Math.log10(Math.max(m.ns, 1)));
-      bar(at.ctx, x - 2, x + 2, y - 2, y + 2, m.side ? colors["side-b"] : colors["side-a"]);
+      const x = at.x(m.done), y = at.y(Math.log10(Math.max(m.ns, 1))), color = m.side ? colors["side-b"] : colors["side-a"];
+      if (at.isNew(x, y, 0, color)) bar(at.ctx, x - 2, x + 2, y - 2, y + 2, color);
       at.hitMessage(i, x, x, y, y);
     });
     const r = view.runs;
@@ -155,7 +173,7 @@ const RoceGraph = (function () {
       const x = at.x(r.time[i]), y = at.y(Math.log10(r.rtt[i]));
       at.ctx.strokeStyle = colors.ack;
       at.ctx.lineWidth = 1;
-      at.ctx.strokeRect(x - 2, y - 2, 4, 4);
+      if (at.isNew(x, y, 0, colors.ack)) at.ctx.strokeRect(x - 2, y - 2, 4, 4);
       at.hit(i, x, x, y, y);
     }
   }
@@ -170,7 +188,7 @@ const RoceGraph = (function () {
     for (let i = 0; i < r.length; i++) {
       if (r.time[i] < at.t0 || r.time[i] > at.t1) continue;
       const x = at.x(r.time[i]), low = at.y(0);
-      if (r.ce[i]) shape(at.ctx, "ce", x, low - 6, colors.ce);
+      if (r.ce[i] && at.isNew(x, 0, 0, colors.ce)) shape(at.ctx, "ce", x, low - 6, colors.ce);
       if (r.style[i].class === "cnp") shape(at.ctx, "cnp", x, low - 18, colors.cnp);
       if (r.ce[i] || r.style[i].class === "cnp") at.hit(i, x, x, low - 18, low - 6);
     }
@@ -181,11 +199,12 @@ const RoceGraph = (function () {
       if (m.end < at.t0 || m.begin > at.t1) return;
       const y0 = at.y(i + 0.15), y1 = at.y(i + 0.85), x0 = at.x(m.first), x1 = at.x(m.last), x2 = at.x(m.done);
       const color = m.side ? colors["side-b"] : colors["side-a"];
+      at.hitMessage(i, at.x(m.begin), at.x(m.end), y0, y1);
+      if (!m.steps && !at.isNew(x0, x2, y0, color)) return;
       at.ctx.globalAlpha = 0.35;
       bar(at.ctx, x1, x2, y0, y1, color);
       at.ctx.globalAlpha = 1;
       bar(at.ctx, x0, x1, y0, y1, color);
-      at.hitMessage(i, at.x(m.begin), at.x(m.end), y0, y1);
       if (!m.steps) return;
       const y = (y0 + y1) / 2, to = (from, x, c) => (path(at.ctx, [from, y, x, y, x, y0, x, y1], colors[c], 1.5), x);
       to(x0, at.x(m.begin), "again");
@@ -196,10 +215,11 @@ const RoceGraph = (function () {
   function paintLanes(view, at) {
     const r = view.runs;
     for (let i = 0; i < r.length; i++) {
-      if (r.end[i] < at.t0 || r.time[i] > at.t1) continue;
-      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y = at.y(view.lanes.indexOf(laneOf(r.style[i])) + 0.5), s = r.style[i];
-      bar(at.ctx, x0, Math.max(x1, x0 + 2), y - 4, y + 4, isAgain(s) ? colors.again : MARKED.has(s.class) ? colors.nak
-        : s.side ? colors["side-b"] : colors["side-a"]);
+      const s = r.style[i];
+      if (s.class === "cnp" || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
+      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y = at.y(view.lanes.indexOf(laneOf(s)) + 0.5);
+      const color = isAgain(s) ? colors.again : MARKED.has(s.class) ? colors.nak : s.side ? colors["side-b"] : colors["side-a"];
+      if (at.isNew(x0, x1, y, color)) bar(at.ctx, x0, Math.max(x1, x0 + 2), y - 4, y + 4, color);
       at.hit(i, x0, x1, y - 4, y + 4);
     }
   }
@@ -233,6 +253,12 @@ const RoceGraph = (function () {
     return ticks;
   }
 
+  // Names of the rows between two values, if they are few.
+  function rows(names, from, to) {
+    const first = Math.max(0, Math.floor(Math.min(from, to))), shown = names.slice(first, Math.ceil(Math.max(from, to)));
+    return shown.length > 12 ? [] : shown.map((name, i) => ({ v: first + i + 0.5, label: name }));
+  }
+
   const largest = (values) => values.reduce((m, v) => Math.max(m, v), 0);
 
   const KINDS = {
@@ -255,14 +281,15 @@ const RoceGraph = (function () {
         const of = (side) => largest(D.binned(view.runs, t0, t1, bins, (i) => view.runs.style[i].side === side ? view.runs.wire[i] : 0));
         return [0, 1.2 * Math.max(1, of(0) / step, of(1) / step)];
       } }),
-    messages: () => ({ paint: paintMessages, tick: () => "",
+    messages: () => ({ paint: paintMessages, tick: String, ticker: (from, to, view) => rows(view.messages.map((m) => m.kind), from, to),
       range: (view, t0, t1) => {
         const isShown = (m) => m.end >= t0 && m.begin <= t1, first = view.messages.findIndex(isShown);
         let last = view.messages.length - 1;
         while (last > first && !isShown(view.messages[last])) last--;
         return first >= 0 ? [last + 1.5, first - 0.5] : [1, 0];
       } }),
-    lanes: () => ({ paint: paintLanes, tick: () => "", range: (view) => [0, view.lanes.length] }),
+    lanes: () => ({ paint: paintLanes, tick: String, ticker: (from, to, view) => rows(view.lanes.map((l) => "port " + l.slice(2)), from, to),
+      range: (view) => [0, view.lanes.length] }),
   };
 
   // ---- one view: the graphs of one connection, with a common time window ----
@@ -273,7 +300,7 @@ const RoceGraph = (function () {
       this.events = events; // onPoint(text, item), onWindow(t0, t1)
       this.runs = D.decodeRuns(conn);
       this.messages = D.decodeMessages(conn);
-      this.lanes = [...new Set(this.runs.style.map(laneOf))].sort();
+      this.lanes = [...new Set(this.runs.style.filter((s) => s.class !== "cnp").map(laneOf))].sort();
       this.graphs = [];
       const last = this.messages.reduce((t, m) => Math.max(t, m.end), this.runs.end.reduce((m, v) => Math.max(m, v), 0));
       const first = this.messages.reduce((t, m) => Math.min(t, m.begin), this.runs.time[0]);
@@ -294,7 +321,7 @@ const RoceGraph = (function () {
         labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(), valueRange: spec.range(this, ...this.window, div.clientWidth),
         plotter: () => {}, underlayCallback: (ctx, area, dygraph) => view.paint(g, ctx, area, dygraph), drawHighlightPointCallback: () => {},
         axes: { x: { axisLabelFormatter: (t) => D.duration(t * 1e9), axisLabelWidth: 76, pixelsPerLabel: 90, valueFormatter: String },
-          y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, ...(spec.ticker ? { ticker: spec.ticker } : {}), drawGrid: kind !== "messages" && kind !== "lanes" } },
+          y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, ...(spec.ticker ? { ticker: (from, to) => spec.ticker(from, to, view) } : {}), drawGrid: kind !== "messages" && kind !== "lanes" } },
         gridLineColor: colors.grid, axisLineColor: colors.grid, xRangePad: 0, yRangePad: 0, animatedZooms: false,
         zoomCallback: (t0, t1) => view.setWindow(t0, t1),
         drawCallback: (dygraph, initial) => {
@@ -316,9 +343,12 @@ const RoceGraph = (function () {
       ctx.beginPath();
       ctx.rect(area.x, area.y, area.w, area.h);
       ctx.clip();
+      const seen = new Set(), palette = Object.values(colors);
+      const isNew = (a, b, c, color) => seen.size !==
+        seen.add(((Math.round(a) * 4096 + Math.round(b)) * 4096 + Math.round(c)) * 32 + palette.indexOf(color)).size;
       const hit = (item) => (i, x0, x1, ya, yb) => g.hits.push(x0, x1, Math.min(ya, yb), Math.max(ya, yb), item, i);
       g.spec.paint(this, { ctx: ctx, t0: t0, t1: t1, width: area.w, x: (t) => area.x + (t - t0) * sx,
-        y: (v) => area.y + area.h - (v - y0) * sy, hit: hit(0), hitMessage: hit(1) });
+        y: (v) => area.y + area.h - (v - y0) * sy, hit: hit(0), hitMessage: hit(1), isNew: isNew });
       if (this.cursor !== undefined) {
         const x = area.x + (this.runs.time[this.cursor] - t0) * sx;
         line(ctx, x, area.y, x, area.y + area.h, colors.text, 1, [4, 4]);

@@ -9,12 +9,17 @@ graph, can be used by keyboard, and list every difference of the JSON reports.
 and dark colours."""
 import json
 import os
+import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
 
 from chromium import Chromium
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../traces"))
+from connection_builder import US, MS, Connection  # noqa: E402
 
 # Captures, and words of the first sentence that their pages must have.
 CAPTURES = {
@@ -94,6 +99,9 @@ DRAWN = """(() => {
     things.forEach(key => {
       const [item, i] = key.split(' '), s = r.style[i];
       const what = item === 'message' ? ['message ' + v.messages[i].side] : ['packets ' + s.side, s.class + ' ' + s.side];
+      if (item === 'run' && name === 'flight' && s.class.includes('request'))
+        sums['flight of ' + s.side] = Math.max(sums['flight of ' + s.side] || 0, r.flight[i]);
+      if (item === 'run' && name === 'rate') sums['marks of ' + s.side] = (sums['marks of ' + s.side] || 0) + r.ce[i];
       if (item === 'run' && r.gap[i] && s.class.includes('request')) sums[name + ': missing'] = (sums[name + ': missing'] || 0) + r.gap[i];
       what.forEach(w => { sums[name + ': ' + w] = (sums[name + ': ' + w] || 0) + (item === 'message' ? 1 : r.count[i]); });
     });
@@ -102,11 +110,13 @@ DRAWN = """(() => {
 })()"""
 
 
-def check_drawn(browser, rocedrill, path, name):
-    """The graphs of the chosen connection have the points that check --json counts."""
-    chosen = browser.run("rocedrill.chosen.connection || 0")
-    run = subprocess.run([rocedrill, "check", "--json", "-", path], stdout=subprocess.PIPE, check=False)
+def check_drawn(browser, rocedrill, folder, path, name):
+    """The graphs of the chosen connection have the points that check --json and --events count."""
+    chosen, events = browser.run("rocedrill.chosen.connection || 0"), os.path.join(folder, "events")
+    run = subprocess.run([rocedrill, "check", "--json", "-", "--events", events, path], stdout=subprocess.PIPE, check=False)
     line = next(o for o in map(json.loads, run.stdout.splitlines()) if o["type"] == "connection" and o["connection"] == chosen)
+    with open(events, encoding="utf-8") as text:
+        requests = [e for e in map(json.loads, text) if e["event"] == "packet" and e["connection"] == chosen and "request" in e["flags"]]
     drawn, want = browser.run(DRAWN), {}
     acked = line["service"] in ("RC", "XRC")
     for i, side in enumerate((line["a"], line["b"])):
@@ -124,6 +134,11 @@ def check_drawn(browser, rocedrill, path, name):
         for graph in "latency", "messages":
             want[f"{graph}: operations of {i}"] = (drawn.get(f"{graph}: message {i}", 0), done)
         want[f"CNPs of {i}"] = (drawn.get(f"rate: cnp {i}", 0), side["cnps"])
+        want[f"CE marks of {i}"] = (drawn.get(f"marks of {i}", 0), side["ce_marked"])
+        want[f"bytes in flight of {i}"] = (
+            drawn.get(f"flight of {i}", 0), max((e["bytes_in_flight"] for e in requests if e["side"] == "ab"[i]), default=0))
+        if f"lanes: packets {i}" in drawn:
+            want[f"paths: packets of {i}"] = (drawn[f"lanes: packets {i}"], side["packets"] - side["cnps"])
     want["missing packets"] = (drawn.get("psn0: missing", 0) + drawn.get("psn1: missing", 0),
                                line["a"]["missing_psns"] + line["b"]["missing_psns"])
     for what, (have, number) in want.items():
@@ -149,12 +164,51 @@ def check_capture(browser, rocedrill, folder, path, name, words):
     if empty:
         fail(name, f"empty graphs: {empty}")
     if browser.run("rocedrill.view !== null"):
-        check_drawn(browser, rocedrill, path, name)
+        check_drawn(browser, rocedrill, folder, path, name)
     graphs = browser.run("document.querySelectorAll('figure[data-graph^=psn]').length")
     if (graphs == 0) != (name == "cm-reject"):
         fail(name, f"{graphs} graphs of packets")
     if name == "multi-qp" and browser.run("document.querySelectorAll('#conns tbody tr').length") != 4:
         fail(name, "the table has not 4 connections")
+
+
+def write_incast(path, senders):
+    """Writes a capture of senders that share the link to one receiver and spread their packets over four UDP source
+    ports. In the middle the switch marks packets, and each CNP slows its sender."""
+    frames = []
+    for n in range(senders):
+        rng, t, cnp = random.Random(n), Connection(n, mtu=1024), 0
+        t.hosts[0] = bytes([10, 0, 17, 1 + n])
+        t.sport[0] = lambda rng=rng: 0xC000 + rng.randrange(4)
+        start = t.now
+        while t.now < start + 10 * MS:
+            crowded = 2 * MS < t.now - start < 7 * MS
+            parts = [t.write(0, 1024, tos=0x6B if crowded and rng.random() < 0.5 else 0x6A)[0] for _ in range(4)]
+            t.add_all(0, parts)
+            if t.now > cnp + 50 * US and any(part[15] & 3 == 3 for part in parts):
+                t.add(1, t.cnp(1))
+                cnp, t.step = t.now, min(8 * t.step // 5, 60 * US)
+            t.add(1, t.ack(1, t.psn[0] - 1), wait=2 * US)
+            t.step = max(10 * US, (97 if crowded else 85) * t.step // 100)
+        frames += t.frames
+    with open(path, "wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
+        for time, data in sorted(frames):
+            out.write(struct.pack("<IIII", *divmod(time, 10 ** 9), len(data), len(data)) + data)
+
+
+def check_incast(browser, rocedrill, folder):
+    path, senders = os.path.join(folder, "incast.pcap"), 6
+    write_incast(path, senders)
+    check_capture(browser, rocedrill, folder, path, "incast", "asked the sender to slow down (837 Mbit/s before, 120 Mbit/s at the lowest)")
+    graphs = browser.run("[...document.querySelectorAll('figure[data-graph]')].map(f => f.dataset.graph)")
+    if not {"rate", "lanes"} <= set(graphs):
+        fail("incast", f"no graph of congestion or paths: {graphs}")
+    labels = browser.run("[...document.querySelectorAll('[data-graph=lanes] .dygraph-axis-label-y')].map(e => e.textContent)")
+    if sorted(set(labels)) != [f"port {0xC000 + i}" for i in range(4)] + [f"port {Connection().sport[1]()}"]:
+        fail("incast", f"names of paths: {labels}")
+    if browser.run("document.querySelectorAll('#conns tbody tr').length") != senders:
+        fail("incast", f"the table has not {senders} connections")
 
 
 def check_keyboard(browser, rocedrill, folder, path):
@@ -360,6 +414,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder, Chromium(chromium) as browser:
         for name, words in CAPTURES.items():
             check_capture(browser, rocedrill, folder, f"{captures}/{name}.pcap", name, words)
+        check_incast(browser, rocedrill, folder)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
         check_replay(browser, rocedrill, folder, captures)

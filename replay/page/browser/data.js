@@ -33,6 +33,7 @@ const RoceData = (function () {
         base[d] = first === undefined ? at[d] : first;
         if (at[d] - base[d] > PSN_RANGE / 2) base[d] += PSN_RANGE;
         else if (base[d] - at[d] > PSN_RANGE / 2) base[d] -= PSN_RANGE;
+        base[d] = Math.min(base[d], at[d]);
       }
       out[i] = at[d] - base[d];
     }
@@ -104,6 +105,14 @@ const RoceData = (function () {
     return sign + (a < 1e9 ? digits(a / 1e6, 4) + " ms" : digits(a / 1e9, 4) + " s");
   }
 
+  // A time with so many digits that it differs from a time `step` later.
+  function exactDuration(ns, step) {
+    const unit = [1e9, 1e6, 1e3].find((u) => Math.abs(ns) >= u) || 1;
+    if (Math.abs(ns) < 0.5) return "0";
+    return Number((ns / unit).toFixed(Math.min(9, Math.max(0, Math.ceil(Math.log10(unit / step)))))) +
+      { 1e9: " s", 1e6: " ms", 1e3: " µs", 1: " ns" }[unit];
+  }
+
   // Divides by 1000 while the value reaches a limit. Returns the rest and its unit.
   function scaled(v, limit, units) {
     let u = 0;
@@ -129,7 +138,7 @@ const RoceData = (function () {
     : "frame.number >= " + first + " && frame.number <= " + last;
 
   return { MARK: MARK, decodeRuns: decodeRuns, decodeMessages: decodeMessages, binned: binned, bucketNs: bucketNs,
-    duration: duration, size: size, rate: rate, count: count, filterOf: filterOf };
+    duration: duration, exactDuration: exactDuration, size: size, rate: rate, count: count, filterOf: filterOf };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceData;

@@ -16,7 +16,7 @@ const RoceGraph = (function () {
     const style = getComputedStyle(document.documentElement);
     colors = {};
     ["first", "again", "response", "response-again", "ack", "nak", "rnr", "timeout", "cnp", "ce", "damaged", "missing",
-      "text", "grid", "side-a", "side-b", "other"].forEach((c) => { colors[c] = style.getPropertyValue("--" + c).trim(); });
+      "text", "page", "grid", "side-a", "side-b", "other"].forEach((c) => { colors[c] = style.getPropertyValue("--" + c).trim(); });
   }
 
   // ---- shapes ----
@@ -57,15 +57,20 @@ const RoceGraph = (function () {
     path(ctx, [x0, y0, x1, y1], color, width, dash);
   }
 
-  // A time of waiting, with a word if there is room.
-  function band(ctx, x0, x1, y, color, text) {
-    ctx.globalAlpha = 0.3;
-    bar(ctx, x0, x1, y - 5, y + 5, color);
-    ctx.globalAlpha = 1;
-    if (x1 - x0 < 70) return;
-    ctx.fillStyle = colors.text;
-    ctx.font = "12px sans-serif";
-    ctx.fillText(text, Math.max(x0, 90) + 8, y - 9);
+  // A time of waiting. Returns how to write a word above it, if there is room: a function to call after all else is drawn.
+  function band(at, x0, x1, y, color, text) {
+    at.ctx.globalAlpha = 0.3;
+    bar(at.ctx, x0, x1, y - 5, y + 5, color);
+    at.ctx.globalAlpha = 1;
+    return x1 - x0 < 70 ? () => {} : () => {
+      at.ctx.font = "12px sans-serif";
+      const width = at.ctx.measureText(text).width, x = Math.min(Math.max(x0, at.x(at.t0)) + 8, at.x(at.t1) - width - 4);
+      at.ctx.globalAlpha = 0.8;
+      bar(at.ctx, x - 2, x + width + 2, y - 21, y - 6, colors.page);
+      at.ctx.globalAlpha = 1;
+      at.ctx.fillStyle = colors.text;
+      at.ctx.fillText(text, x, y - 9);
+    };
   }
 
   // Each mark has its own shape, so that it can be told apart without colours.
@@ -94,7 +99,7 @@ const RoceGraph = (function () {
   function paintPsn(view, at, direction) {
     const r = view.runs, ctx = at.ctx;
     let ackY = null, acked = -Infinity, waitedTo = -Infinity;
-    const marks = [], acks = [];
+    const marks = [], acks = [], words = [];
     for (let i = 0; i < r.length; i++) {
       const s = r.style[i];
       if (s.direction !== direction || s.class === "cnp" || s.class === "other" || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
@@ -113,10 +118,10 @@ const RoceGraph = (function () {
       else if (color && at.isNew(x0, y0, y1, color)) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && s.class !== "copy") line(ctx, x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0, colors.missing, 3, [3, 2]);
       if (r.wait[i] && s.class === "repeated request" && s.cause !== "RNR NAK" && r.time[i] - r.wait[i] * 1e-9 > waitedTo - 1e-9) { // the first packet of a go-back
-        band(ctx, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : colors.nak, D.duration(r.wait[i]) + " since first sent");
+        words.push(band(at, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : colors.nak, D.duration(r.wait[i]) + " since first sent"));
         waitedTo = r.time[i];
       }
-      if (s.class === "rnr nak" && r.wait[i]) band(ctx, x0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, "not ready");
+      if (s.class === "rnr nak" && r.wait[i]) words.push(band(at, x0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, "not ready"));
       if (s.class === "nak") marks.push(["nak", x0, y0, colors.nak]);
       if (s.class === "rnr nak") marks.push(["rnr", x0, y0, colors.rnr]);
       if (s.class === "dropped") marks.push(["damaged", x0, y0, colors.damaged]);
@@ -125,6 +130,7 @@ const RoceGraph = (function () {
     }
     path(ctx, acks, colors.ack, 1.2);
     marks.forEach((m) => shape(ctx, m[0], m[1], m[2], m[3]));
+    words.forEach((write) => write());
   }
 
   function paintFlight(view, at) {
@@ -320,7 +326,7 @@ const RoceGraph = (function () {
       g.dygraph = new Dygraph(div, [[this.full[0], 0], [this.full[1], 0]], {
         labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(), valueRange: spec.range(this, ...this.window, div.clientWidth),
         plotter: () => {}, underlayCallback: (ctx, area, dygraph) => view.paint(g, ctx, area, dygraph), drawHighlightPointCallback: () => {},
-        axes: { x: { axisLabelFormatter: (t) => D.duration(t * 1e9), axisLabelWidth: 76, pixelsPerLabel: 90, valueFormatter: String },
+        axes: { x: { axisLabelFormatter: (t) => D.exactDuration(t * 1e9, (view.window[1] - view.window[0]) * 5e7), axisLabelWidth: 76, pixelsPerLabel: 90, valueFormatter: String },
           y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, ...(spec.ticker ? { ticker: (from, to) => spec.ticker(from, to, view) } : {}), drawGrid: kind !== "messages" && kind !== "lanes" } },
         gridLineColor: colors.grid, axisLineColor: colors.grid, xRangePad: 0, yRangePad: 0, animatedZooms: false,
         zoomCallback: (t0, t1) => view.setWindow(t0, t1),

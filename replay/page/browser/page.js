@@ -133,6 +133,7 @@
     const counts = ["errors", "warnings", "notes"].map((k) => state.capture.summary[k] ? D.count(state.capture.summary[k], k.slice(0, -1)) : "").filter(Boolean);
     byId("findings-about").textContent = (counts.join(", ") || "No findings") + ". An error breaks a rule of the protocol; a warning may have another cause; a note is an event." +
       (state.capture.findings_left_out ? " " + state.capture.findings_left_out + " are not listed here." : "");
+    table.parentElement.hidden = !list.length;
     table.tHead.replaceChildren(el("tr", {}, ...["Frame", "Severity", "Rule", "Connection", "Finding"].map((t) => el("th", { scope: "col" }, t))));
     table.tBodies[0].replaceChildren(...list.slice(0, 1000).map((f) => {
       const conn = state.capture.connections.find((c) => (c.connection || 0) === (f.connection || 0)), go = el("button", { type: "button" }, String(f.frame));
@@ -168,7 +169,7 @@
       if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => done(true), () => done(false));
       else done(false);
     },
-    onWindow: (t0, t1) => { byId("range").textContent = D.duration(Math.max(t0, 0) * 1e9) + " to " + D.duration(t1 * 1e9); },
+    onWindow: (t0, t1) => { byId("range").textContent = [Math.max(t0, 0), t1].map((t) => D.exactDuration(t * 1e9, (t1 - t0) * 1e6)).join(" to "); },
     findingsOf: (first, last) => state.capture.findings.filter((f) => f.frame >= first && f.frame <= last)
       .slice(0, 3).map((f) => f.severity + " " + f.rule + ": " + f.text),
   };
@@ -197,8 +198,9 @@
       if (!used((s) => s.direction === d && s.class !== "cnp" && s.class !== "other")) return;
       const is = (cls) => used((s) => s.direction === d && s.class === cls), legend = [["first", "request"]];
       [["repeated request", "again", "request sent again"], ["response", "response", "response (READ data)"], ["repeated response", "response-again", "response sent again"],
-        ["ack", "ack", "acknowledged up to here"], ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK (receiver not ready); band: the requested wait"],
+        ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK (receiver not ready); band: the requested wait"],
         ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
+      if (["ack", "response", "nak", "rnr nak"].some(is)) legend.push(["ack", "acknowledged up to here"]);
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
       if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
       if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: first transmission to retransmission after a timeout"]);
@@ -273,7 +275,7 @@
     showTable();
     showFindings();
     byId("budget").replaceChildren();
-    const worst = W.worstFirst(capture.connections)[0];
+    const worst = capture.connections.find((c) => c.headline && s.headline.startsWith(c.headline)) || W.worstFirst(capture.connections)[0];
     byId("connection").hidden = !worst;
     if (worst) showBudget(byId("budget"), worst);
     requestAnimationFrame(() => { // after the first paint of the overview

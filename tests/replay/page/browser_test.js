@@ -13,6 +13,10 @@ const tests = {
   durations_have_a_unit_that_fits() {
     assert.deepStrictEqual([0, 12, 1500, 73390000, 2.5e9, -1.5e6].map(D.duration), ["0", "12 ns", "1.5 µs", "73.39 ms", "2.5 s", "-1.5 ms"]);
   },
+  times_of_an_axis_have_as_many_digits_as_they_differ() {
+    assert.deepStrictEqual([0, 16.07e9, 16.0701e9, -2e5].map((t) => D.exactDuration(t, 1e5)), ["0", "16.07 s", "16.0701 s", "-200 µs"]);
+    assert.deepStrictEqual([20e6, 1e9, 1.05e9].map((t) => D.exactDuration(t, 1e7)), ["20 ms", "1 s", "1.05 s"]);
+  },
   sizes_and_rates_have_a_unit_that_fits() {
     assert.deepStrictEqual([1, 999, 6144, 1e7].map(D.size), ["1 bytes", "999 bytes", "6144 bytes", "10.0 MB"]);
     assert.deepStrictEqual([0, 1.25e9].map(D.rate), ["0 bit/s", "10 Gbit/s"]);
@@ -42,6 +46,7 @@ const tests = {
     assert.deepStrictEqual(Array.from(r.rtt), [0, 0, 20]);
     assert.deepStrictEqual(Array.from(r.frame), [1, 2, 3]);
     assert.strictEqual(r.style[2].direction, 0);
+    assert.deepStrictEqual(Array.from(D.decodeRuns(conn({ runs: runs, a: side({ first_psn: 5 }) })).psn), [0, 1, 0]);
   },
   first_sentence_is_that_of_the_summary() {
     assert.deepStrictEqual(W.lead(capture([conn(), conn()], { headline: "No problem found." })), { good: true, text: "No problem found." });

@@ -89,6 +89,11 @@ EMPTY = """[...document.querySelectorAll("figure[data-graph]")].filter(f => {
 }).map(f => f.dataset.graph)"""
 
 
+# Returns the times on the axis of each graph.
+AXES = """[...document.querySelectorAll("figure[data-graph]")].map(f =>
+  [...f.querySelectorAll(".dygraph-axis-label-x")].map(e => e.textContent))"""
+
+
 # Returns the packets and operations that each graph drew: the sum over the runs that have a tooltip.
 DRAWN = """(() => {
   const v = rocedrill.view, r = v.runs, sums = {};
@@ -159,6 +164,12 @@ def check_capture(browser, rocedrill, folder, path, name, words):
     lead = browser.run("document.getElementById('lead').textContent")
     if words not in lead:
         fail(name, f"first sentence '{lead}' lacks '{words}'")
+    if browser.run("rocedrill.chosen !== null") and lead.startswith("Connection #") \
+            and not lead.startswith(browser.run("rocedrill.chosen.headline")):
+        fail(name, f"the page begins with another connection than '{lead}'")
+    for labels in browser.run(AXES):
+        if len(labels) < 2 or len(set(labels)) != len(labels):
+            fail(name, f"times of an axis {labels}")
     audit(browser, name)
     empty = browser.run(EMPTY)
     if empty:

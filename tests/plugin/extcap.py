@@ -118,6 +118,35 @@ def check_process(test, pid, frames):
     test.expect("captured packets", records(data) == frames, True)
 
 
+# A software RNIC in namespaces where root is another user; it sends a packet every 10 ms.
+OTHER_USER = """import os, socket, time
+device = socket.socket(socket.AF_UNIX)
+device.bind(f"\\0rnic/lo/proc/{os.getpid()}")
+device.listen()
+print(os.getpid(), flush=True)
+wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    wire.sendto(bytes(40), ("127.0.0.1", 4791))
+    time.sleep(0.01)
+"""
+
+
+def check_other_user(test):
+    """Captures as root from a program whose user namespace does not have this user as root."""
+    rnic = subprocess.Popen(["unshare", "-Un", "--map-user=1000", "--keep-caps", "sh", "-c", 'ip link set lo up; exec "$@"', "sh",
+                             sys.executable, "-c", OTHER_USER], stdout=subprocess.PIPE, text=True)
+    pid = int(rnic.stdout.readline())
+    child, pipe = test.start("--extcap-interface", f"rocedump-rnic-lo-{pid}")
+    data = b""
+    while len(data) < 24 + 16 + 14 + 20 + 8 + 40 and (more := pipe.read1(65536)):
+        data += more
+    child.send_signal(signal.SIGTERM)
+    rnic.kill()
+    child.wait(DEADLINE)
+    rnic.wait(DEADLINE)
+    test.expect("packets of another user", data[24 + 16 + 14 + 20 + 2:][:2], (4791).to_bytes(2, "big"))
+
+
 def check_ssh(test, capture):
     fake = os.path.join(test.folder, "bin")
     os.mkdir(fake)
@@ -160,6 +189,8 @@ def main():
         check_lists(test, os.getpid())
         check_errors(test)
         check_process(test, os.getpid(), records(pathlib.Path(capture).read_bytes()))
+        if os.environ["EXTCAP_INSIDE"] == "root":
+            check_other_user(test)
         check_ssh(test, capture)
         check_tshark(test, os.environ["EXTCAP_INSIDE"])
     for line in test.wrong:

@@ -72,6 +72,8 @@ def check_lists(test, pid):
     test.expect("sentences", {line.split(" ")[0] for line in text.splitlines()}, {"extcap", "interface"})
     test.expect("software RNIC", f"interface {{value=rocedump-rnic-va-{pid}}}{{display=software RNIC rnic_va: {name} ({pid})}}"
                 in text, True)
+    test.expect("loopback", f"interface {{value=rocedump-rnic-lo-{pid}}}{{display=software RNIC to programs of its host: {name} ({pid})}}"
+                in text, True)
     test.expect("ssh", "interface {value=rocedump-ssh}" in text, True)
     for interface in re.findall(r"value=([\w-]+)", text):
         test.expect("link type", test.run("--extcap-interface", interface, "--extcap-dlts"),
@@ -118,10 +120,10 @@ def check_process(test, pid, frames):
     test.expect("captured packets", records(data) == frames, True)
 
 
-# A software RNIC in namespaces where root is another user; it sends a packet every 10 ms.
+# A software RNIC in namespaces where root is another user. It sends a packet to its own host every 10 ms.
 OTHER_USER = """import os, socket, time
 device = socket.socket(socket.AF_UNIX)
-device.bind(f"\\0rnic/lo/proc/{os.getpid()}")
+device.bind(f"\\0rnic/eth9/proc/{os.getpid()}")
 device.listen()
 print(os.getpid(), flush=True)
 wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

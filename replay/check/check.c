@@ -10,6 +10,7 @@
 #include "check/annotate.h"
 #include "check/check_json.h"
 #include "check/turns.h"
+#include "pcapng/pcapng.h"
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
@@ -54,6 +55,7 @@ struct check {
     bool json_failed;
     uint64_t json_bytes;  /* approximate length of the JSON lines so far */
     bool watches_packets; /* a watch needs the result of each packet */
+    bool of_rnic;         /* the software RNIC recorded the capture (rnic-run -w) */
     unsigned parts;
     uint64_t bytes; /* bytes of the RoCE packets assigned to parts so far; 0 with a single part */
     bool merged;    /* the parts were merged: part 0 judges all packets */
@@ -577,6 +579,15 @@ static bool has_link_watch(const struct check_options *options)
     return false;
 }
 
+/* Stores which program wrote a section of a pcapng file. */
+static void note_writer(void *user, const uint8_t *block, uint32_t len, bool big)
+{
+    struct check *check = user;
+
+    if (pcapng_u32(big, block) == PCAPNG_SECTION)
+        check->of_rnic = pcapng_is_written_by(big, block, len, PCAPNG_RNIC);
+}
+
 static int begin_check(struct check *check, const char *path, struct error *error)
 {
     const struct check_options *o = check->options;
@@ -594,6 +605,7 @@ static int begin_check(struct check *check, const char *path, struct error *erro
     if (open_sources(check, path, error) != 0)
         return -1;
     reader_narrow(check->reader, o->narrow);
+    (void)reader_blocks(check->reader, note_writer, check);
     if (o->annotate_to && annotate_init(&check->annotate, o->annotate_to, error) != 0)
         return -1;
     for (unsigned i = 0; i < o->watch_cnt; i++)
@@ -640,11 +652,13 @@ int check_capture(const char *path, const struct check_options *options,
                            report->name);
         else if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
             rc = error_set(
-                error,
-                "%s: no RoCE packet in %u frames; an RNIC bypasses the kernel, so tcpdump "
-                "on its network interface does not capture its packets: use a mirror port "
-                "or the RNIC's sniffer (replay/docs/capture.md)",
-                report->name, report->frames);
+                error, "%s: no RoCE packet in %u frames; %s", report->name, report->frames,
+                check.of_rnic
+                    ? "rnic-run recorded this file, and its programs sent no packet: read their "
+                      "error messages"
+                    : "an RNIC bypasses the kernel, so tcpdump on its network interface does not "
+                      "capture its packets: use a mirror port or the RNIC's sniffer "
+                      "(replay/docs/capture.md)");
         if (options->annotate_to && write_annotated(&check, rc == 0 ? error : &same) != 0)
             rc = -1;
         if (rc == 0 && check.json_failed)

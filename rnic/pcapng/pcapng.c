@@ -160,20 +160,45 @@ uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp)
     return seconds >= UINT64_MAX / NS ? 0 : seconds * NS + ns;
 }
 
+/* Returns the value of the first option with this code, and its length in *size. Returns NULL if
+ * the block has no such option. `off` is the offset of the first option. */
+static const uint8_t *find_option(bool big, const uint8_t *block, uint32_t len, uint32_t off,
+                                  uint32_t wanted, uint32_t *size)
+{
+    const uint32_t end = len - 4;
+
+    while (end - off >= OPTION_LEN) {
+        uint32_t code = pcapng_u16(big, block + off);
+
+        *size = pcapng_u16(big, block + off + 2);
+        if (code == OPT_END || padded(*size) > end - off - OPTION_LEN)
+            break;
+        off += OPTION_LEN;
+        if (code == wanted)
+            return block + off;
+        off += padded(*size);
+    }
+    return NULL;
+}
+
 uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t options_off)
 {
-    uint32_t off = options_off, end = len - 4;
+    uint32_t size = 0;
+    const uint8_t *value =
+        options_off ? find_option(big, block, len, options_off, OPT_PACKET_PROCESS, &size) : NULL;
 
-    while (off && end - off >= OPTION_LEN) {
-        uint32_t code = pcapng_u16(big, block + off), size = pcapng_u16(big, block + off + 2);
+    return value && size == 8 ? pcapng_u32(big, value) : 0;
+}
 
-        if (code == OPT_END || padded(size) > end - off - OPTION_LEN)
-            break;
-        if (code == OPT_PACKET_PROCESS && size == 8)
-            return pcapng_u32(big, block + off + OPTION_LEN);
-        off += OPTION_LEN + padded(size);
-    }
-    return 0;
+bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const char *application)
+{
+    uint32_t size = 0;
+    const uint8_t *value =
+        len < PCAPNG_SECTION_MIN
+            ? NULL
+            : find_option(big, block, len, PCAPNG_SECTION_MIN - 4, OPT_SECTION_APPLICATION, &size);
+
+    return value && size == strlen(application) && memcmp(value, application, size) == 0;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

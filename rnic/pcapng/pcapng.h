@@ -93,6 +93,12 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
  * `options_off` of its block, or 0 if they do not have it. */
 uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t options_off);
 
+/* Application in the section header of recordings of the software RNIC (rnic-run -w). */
+#define PCAPNG_RNIC "RoCEdrill software RNIC"
+
+/* Returns whether a section header names this application as its writer. */
+bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const char *application);
+
 /* Converts a time stamp to nanoseconds since 1970. Returns 0 if the time is before 1970 or needs
  * more than 64 bits. */
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);

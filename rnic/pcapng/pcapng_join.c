@@ -132,7 +132,7 @@ static void write_joined(struct join *join, FILE *out)
 {
     uint8_t section[64], unused[64], iface[4];
 
-    fwrite(section, 1, pcapng_section(section, sizeof(section), "RoCEdrill"), out);
+    fwrite(section, 1, pcapng_section(section, sizeof(section), PCAPNG_RNIC), out);
     if (join->ifaces.cnt == 0) /* libpcap refuses a file without an interface */
         fwrite(unused, 1,
                pcapng_interface(unused, sizeof(unused), "none", NULL, PCAPNG_LINKTYPE_ETHERNET, 0),

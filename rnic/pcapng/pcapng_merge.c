@@ -252,7 +252,7 @@ static void give_ifaces(struct pcapng_merge *merge, pcapng_merge_fn *fn, void *u
     uint8_t section[64];
 
     if (merge->ifaces_given == 0 && merge->ifaces.cnt > 0)
-        fn(user, section, pcapng_section(section, sizeof(section), "RoCEdrill"));
+        fn(user, section, pcapng_section(section, sizeof(section), PCAPNG_RNIC));
     for (; merge->ifaces_given < merge->ifaces.cnt; merge->ifaces_given++) {
         const uint8_t *block = merge->ifaces.block[merge->ifaces_given];
 

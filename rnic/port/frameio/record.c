@@ -219,7 +219,7 @@ static void add(struct record *record, const struct rnic_frame *frame, uint64_t 
 static int begin_file(int fd, const char *iface)
 {
     uint8_t block[512];
-    size_t len = pcapng_section(block, sizeof(block), "RoCEdrill");
+    size_t len = pcapng_section(block, sizeof(block), PCAPNG_RNIC);
     char process[64];
 
     snprintf(process, sizeof(process), "%.40s, process %ld", program_invocation_short_name,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "pcapng/pcapng.h"
 #include "replay/checkrun.h"
 #include "replay/ngfile.h"
 #include "support/suite.h"
@@ -612,6 +613,30 @@ static void survives_any_bytes(void)
     }
 }
 
+/* A capture without a packet: the message depends on the program that wrote the file. */
+static void empty_recording_of_rnic_run_names_its_writer(void)
+{
+    static const struct {
+        const char *writer, *message;
+    } cases[] = {
+        {PCAPNG_RNIC, "no RoCE packet in 0 frames; rnic-run recorded this file"},
+        {"Dumpcap", "no RoCE packet in 0 frames; an RNIC bypasses the kernel"},
+    };
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t block[256];
+        size_t len = pcapng_section(block, sizeof(block), cases[i].writer);
+        FILE *file = fopen(checkrun_path("empty.pcapng"), "wb");
+
+        CU_ASSERT_TRUE_FATAL(file != NULL);
+        len += pcapng_interface(block + len, sizeof(block) - len, "rnic0", NULL,
+                                PCAPNG_LINKTYPE_ETHERNET, 0);
+        fwrite(block, 1, len, file);
+        fclose(file);
+        checkrun_refused("check $T/empty.pcapng", cases[i].message);
+    }
+}
+
 static void memory_does_not_grow_with_the_capture(void)
 {
     const char *command = "\"$GEN\" -n %u -c 20 | $R check -q -";
@@ -636,4 +661,5 @@ SUITE("replay.inputs", TEST(reads_standard_input), TEST(reads_compressed_capture
       TEST(refuses_what_is_no_capture), TEST(findings_are_printed_before_the_end_of_input),
       TEST(frames_before_an_interrupt_are_reported),
       TEST(frames_before_a_broken_record_are_reported), TEST(survives_any_bytes),
-      TEST(memory_does_not_grow_with_the_capture))
+      TEST(memory_does_not_grow_with_the_capture),
+      TEST(empty_recording_of_rnic_run_names_its_writer))

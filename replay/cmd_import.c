@@ -10,11 +10,13 @@
 #include "engine/peer_quirks.h"
 #include "util/cli_opts.h"
 
-enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTION };
+enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTION, OPT_REPLACE };
 
 static const struct cli_option rows[] = {
     {"to", OPT_TO, "FOLDER", "import into FOLDER, which is created if necessary; required"},
     {"name", OPT_NAME, "NAME", "file name of the imported capture (default: unchanged)"},
+    {"replace", OPT_REPLACE, NULL,
+     "replace the capture of this name, its golden outputs and its expected verdict"},
     {"connection", OPT_CONNECTION, "N",
      "import only the connection with this number in the report of rocedrill replay; may be "
      "repeated"},
@@ -40,8 +42,9 @@ static void print_usage(FILE *out)
                  "in manifest.tsv.\n"
                  "options:\n");
     cli_print_options(out, &table);
-    fprintf(out,
-            "exit status: 0 = imported, 2 = unusable input or wrong use; nothing was imported\n");
+    fprintf(out, "exit status: 0 = imported, replay: PASS or SKIPPED; 1 = imported, replay: FAIL; "
+                 "2 = unusable input\n"
+                 "or wrong use, nothing was imported\n");
 }
 
 /* Parses the argument of --anonymize: "addresses", "payload", or both with a comma. Returns true,
@@ -92,6 +95,7 @@ static int read_options(int argc, char **argv, struct import_options *options, b
         switch (c) {
         case OPT_TO: options->folder = optarg; break;
         case OPT_NAME: options->name = optarg; break;
+        case OPT_REPLACE: options->replace = true; break;
         case OPT_CONNECTION:
             if (options->want_cnt == SELECT_MAX)
                 return cli_error("import: --connection is given more than %u times", SELECT_MAX);
@@ -159,5 +163,5 @@ int cmd_import(int argc, char **argv)
         return cli_error("%s", error.text);
     if (!quiet)
         print_result(&options, &added);
-    return EXIT_HOLDS;
+    return added.verdict == VERDICT_FAIL ? EXIT_DIFFERS : EXIT_HOLDS;
 }

@@ -220,11 +220,12 @@ static int import_packets(const char *path, const struct import_options *options
     return rc;
 }
 
-int import_capture(const char *path, const struct import_options *options,
+int import_capture(const char *path, const struct import_options *wanted,
                    struct import_result *added, struct error *error)
 {
+    struct import_options with = *wanted, *options = &with;
     struct suite_folder folder;
-    struct suite_row row = {.peer = options->peer, .shows = options->shows};
+    struct suite_row row = {.shows = options->shows};
     int rc;
 
     memset(added, 0, sizeof(*added));
@@ -236,7 +237,10 @@ int import_capture(const char *path, const struct import_options *options,
         snprintf(added->name, sizeof(added->name), "%s", options->name);
     if (check_name(added->name, error) != 0)
         return -1;
-    rc = suite_folder_open(&folder, options->folder, added->name, error);
+    rc = suite_folder_open(&folder, options->folder, added->name, options->replace, error);
+    if (!options->peer && folder.row)
+        options->peer = folder.row->peer;
+    row.peer = options->peer;
     if (rc == 0)
         rc = import_packets(path, options, &folder, added, error);
     if (rc == 0)

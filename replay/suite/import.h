@@ -14,8 +14,9 @@
 struct import_options {
     const char *folder;
     const char *name;  /* file name without ending; NULL: the name of the capture */
-    const char *peer;  /* recorded implementation, or NULL */
+    const char *peer;  /* recorded implementation, or NULL: that of the replaced capture */
     const char *shows; /* description of the capture for the manifest, or NULL */
+    bool replace;      /* replace a capture of this name */
     bool addresses;    /* anonymize addresses */
     bool payload;      /* anonymize the payload */
     uint32_t want[SELECT_MAX];
@@ -35,8 +36,8 @@ struct import_result {
 };
 
 /* Imports a capture into a folder. Returns 0, or -1 and an error; after an error, the folder has no
- * new file. */
-int import_capture(const char *path, const struct import_options *options,
+ * new file, and a capture that was to be replaced stays. */
+int import_capture(const char *path, const struct import_options *wanted,
                    struct import_result *added, struct error *error);
 
 #endif

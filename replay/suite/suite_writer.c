@@ -106,27 +106,30 @@ static int make_folder(const char *path, struct error *error)
                                                        : error_set(error, "%s: not a folder", path);
 }
 
-static int is_new(const struct suite_folder *f, struct error *error)
+/* Reads the manifest and finds the row of the capture. Returns 0, or -1 and an error: without
+ * `replace`, the folder must not have a capture of this name. */
+static int find_capture(struct suite_folder *f, struct error *error)
 {
-    struct manifest manifest;
     char path[1300], file[160];
     struct stat st;
-    int rc = manifest_read(&manifest, f->path, error);
+    int rc = manifest_read(&f->manifest, f->path, error);
 
-    snprintf(file, sizeof(file), "%s.pcap", f->name);
-    if (rc == 0 && manifest_find(&manifest, file))
-        rc = error_set(error, "%s/manifest.tsv: %s is already listed (choose another --name)",
-                       f->path, file);
-    for (size_t i = 0; rc == 0 && i < KIND_CNT; i++) {
+    snprintf(file, sizeof(file), "captures/%s.pcap", f->name);
+    f->row = rc == 0 ? manifest_find(&f->manifest, file) : NULL;
+    if (f->row && !f->replace)
+        rc = error_set(error,
+                       "%s/manifest.tsv: %s is already listed (choose another --name, or "
+                       "--replace)",
+                       f->path, f->row->file);
+    for (size_t i = 0; rc == 0 && !f->replace && i < KIND_CNT; i++) {
         snprintf(path, sizeof(path), "%s/captures/%s.%s", f->path, f->name, kinds[i]);
         if (lstat(path, &st) == 0)
-            rc = error_set(error, "%s: already exists (choose another --name)", path);
+            rc = error_set(error, "%s: already exists (choose another --name, or --replace)", path);
     }
-    manifest_free(&manifest);
     return rc;
 }
 
-int suite_folder_open(struct suite_folder *f, const char *path, const char *name,
+int suite_folder_open(struct suite_folder *f, const char *path, const char *name, bool replace,
                       struct error *error)
 {
     char captures[1100];
@@ -136,8 +139,10 @@ int suite_folder_open(struct suite_folder *f, const char *path, const char *name
         return error_set(error, "%s: the path is too long", path);
     strcpy(f->path, path);
     snprintf(f->name, sizeof(f->name), "%s", name);
+    f->replace = replace;
     snprintf(captures, sizeof(captures), "%s/captures", path);
-    if (make_folder(path, error) != 0 || make_folder(captures, error) != 0 || is_new(f, error) != 0)
+    if (make_folder(path, error) != 0 || make_folder(captures, error) != 0 ||
+        find_capture(f, error) != 0)
         return -1;
     snprintf(f->work, sizeof(f->work), "%s/.add-XXXXXX", path);
     if (!mkdtemp(f->work)) {
@@ -217,24 +222,38 @@ int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *
  */
 
 /* Writes a row of the manifest. `header` is the first line of the manifest, which names the
- * columns. Columns that this program does not know are left empty. */
-static void write_row(FILE *out, const char *header, const struct suite_folder *f,
+ * columns. `old` is the row of the replaced capture, or "". Columns without a new value contain
+ * their old one. */
+static void write_row(FILE *out, const char *header, const char *old, const struct suite_folder *f,
                       const struct suite_row *row)
 {
-    while (*header && *header != '\n') {
-        size_t len = strcspn(header, "\t\r\n");
+    char file[160], frames[16];
+    const struct {
+        const char *column, *value; /* NULL: no new value */
+    } values[] = {
+        {"file", f->row ? NULL : file},
+        {"peer", row->peer},
+        {"shows", row->shows},
+        {"frames", frames},
+        {"replay", outcome_name(row->expected)},
+    };
 
-        if (len == 4 && strncmp(header, "file", len) == 0)
-            fprintf(out, "%s.pcap", f->name);
-        else if (len == 4 && strncmp(header, "peer", len) == 0)
-            fputs(row->peer ? row->peer : "", out);
-        else if (len == 5 && strncmp(header, "shows", len) == 0)
-            fputs(row->shows ? row->shows : "", out);
-        else if (len == 6 && strncmp(header, "frames", len) == 0)
-            fprintf(out, "%u", row->frames);
-        else if (len == 6 && strncmp(header, "replay", len) == 0)
-            fputs(outcome_name(row->expected), out);
+    snprintf(file, sizeof(file), "%s.pcap", f->name);
+    snprintf(frames, sizeof(frames), "%u", row->frames);
+    while (*header && *header != '\n') {
+        size_t len = strcspn(header, "\t\r\n"), old_len = strcspn(old, "\t\r\n");
+        const char *value = NULL;
+
+        for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+            if (strlen(values[i].column) == len && strncmp(header, values[i].column, len) == 0)
+                value = values[i].value;
+        if (value)
+            fputs(value, out);
+        else
+            fwrite(old, 1, old_len, out);
         header += len;
+        old += old_len;
+        old += *old == '\t';
         if (*header == '\r')
             header++;
         if (*header == '\t')
@@ -243,7 +262,8 @@ static void write_row(FILE *out, const char *header, const struct suite_folder *
     fputc('\n', out);
 }
 
-/* Writes a copy of the manifest with the new row at its end. */
+/* Writes a copy of the manifest with the new row: in the place of the replaced row, or at the end.
+ */
 static int write_manifest(const struct suite_folder *f, const struct suite_row *row, const char *to,
                           struct error *error)
 {
@@ -251,25 +271,27 @@ static int write_manifest(const struct suite_folder *f, const struct suite_row *
     size_t cap = 0, header_cap = 0;
     FILE *in, *out = fopen(to, "w");
     bool ok = out != NULL;
-    ssize_t len = 0;
+    ssize_t len;
 
     snprintf(path, sizeof(path), "%s/manifest.tsv", f->path);
     in = fopen(path, "r");
     if (ok && in && getline(&header, &header_cap, in) > 0) {
         fputs(header, out);
-        len = (ssize_t)strlen(header);
-        for (line = NULL; (len = getline(&line, &cap, in)) > 0;)
-            if (fwrite(line, 1, (size_t)len, out) != (size_t)len ||
-                (line[len - 1] != '\n' && fputc('\n', out) == EOF))
-                ok = false;
         if (!strchr(header, '\n'))
             fputc('\n', out);
-        write_row(out, header, f, row);
+        for (unsigned number = 2; (len = getline(&line, &cap, in)) > 0; number++)
+            if (f->row && f->row->line == number)
+                write_row(out, header, line, f, row);
+            else if (fwrite(line, 1, (size_t)len, out) != (size_t)len ||
+                     (line[len - 1] != '\n' && fputc('\n', out) == EOF))
+                ok = false;
+        if (!f->row)
+            write_row(out, header, "", f, row);
     } else if (ok) {
         static const char columns[] = "file\tpeer\tshows\tframes\treplay";
 
         fprintf(out, "%s\n", columns);
-        write_row(out, columns, f, row);
+        write_row(out, columns, "", f, row);
     }
     ok = ok && !ferror(out) && (!in || !ferror(in));
     if (in)
@@ -281,20 +303,46 @@ static int write_manifest(const struct suite_folder *f, const struct suite_row *
     return ok ? 0 : error_set(error, "%s: %s", path, strerror(errno));
 }
 
+/* Paths of one file of the capture. */
+struct file_paths {
+    char from[1300]; /* in the temporary folder */
+    char to[1300];   /* in the folder of captures */
+    char old[1300];  /* in the temporary folder: the replaced file */
+};
+
+static struct file_paths paths_of(const struct suite_folder *f, size_t kind)
+{
+    struct file_paths p;
+
+    snprintf(p.from, sizeof(p.from), "%s/%s.%s", f->work, f->name, kinds[kind]);
+    snprintf(p.to, sizeof(p.to), "%s/captures/%s.%s", f->path, f->name, kinds[kind]);
+    snprintf(p.old, sizeof(p.old), "%s/old.%s", f->work, kinds[kind]);
+    return p;
+}
+
+/* Moves a file to its place. Returns 0, or -1 and errno. */
+static int move_in(const struct suite_folder *f, const struct file_paths *p)
+{
+    if (f->replace)
+        return (link(p->to, p->old) == 0 || errno == ENOENT) && rename(p->from, p->to) == 0 ? 0
+                                                                                            : -1;
+    /* link() does not replace a file that another process created meanwhile */
+    return link(p->from, p->to);
+}
+
 int suite_folder_keep(struct suite_folder *f, const struct suite_row *row, struct error *error)
 {
-    char manifest[1300], from[1300], to[1300];
+    char manifest[1300], to[1300];
     size_t moved = 0;
     int rc;
 
     snprintf(manifest, sizeof(manifest), "%s/manifest.tsv", f->work);
     rc = write_manifest(f, row, manifest, error);
     for (; rc == 0 && moved < KIND_CNT; moved++) {
-        snprintf(from, sizeof(from), "%s/%s.%s", f->work, f->name, kinds[moved]);
-        snprintf(to, sizeof(to), "%s/captures/%s.%s", f->path, f->name, kinds[moved]);
-        /* link() does not replace a file that another process created meanwhile */
-        if (link(from, to) != 0) {
-            rc = error_set(error, "%s: %s", to, strerror(errno));
+        struct file_paths p = paths_of(f, moved);
+
+        if (move_in(f, &p) != 0) {
+            rc = error_set(error, "%s: %s", p.to, strerror(errno));
             break;
         }
     }
@@ -302,8 +350,10 @@ int suite_folder_keep(struct suite_folder *f, const struct suite_row *row, struc
     if (rc == 0 && rename(manifest, to) != 0)
         rc = error_set(error, "%s: %s", to, strerror(errno));
     while (rc != 0 && moved-- > 0) {
-        snprintf(to, sizeof(to), "%s/captures/%s.%s", f->path, f->name, kinds[moved]);
-        unlink(to);
+        struct file_paths p = paths_of(f, moved);
+
+        if (!f->replace || rename(p.old, p.to) != 0)
+            unlink(p.to);
     }
     return rc;
 }
@@ -312,11 +362,14 @@ void suite_folder_close(struct suite_folder *f)
 {
     char path[1300];
 
+    manifest_free(&f->manifest);
     if (!f->work[0])
         return;
     for (size_t i = 0; i < KIND_CNT; i++) {
-        snprintf(path, sizeof(path), "%s/%s.%s", f->work, f->name, kinds[i]);
-        unlink(path);
+        struct file_paths p = paths_of(f, i);
+
+        unlink(p.from);
+        unlink(p.old);
     }
     snprintf(path, sizeof(path), "%s/manifest.tsv", f->work);
     unlink(path);

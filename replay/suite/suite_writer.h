@@ -2,7 +2,7 @@
 /*
  * Suite writer: writes a capture and its golden outputs (expected outputs of this program) into a
  * folder of captures. All files are first written to a temporary folder and moved to their places
- * at the end. So a failure leaves no file behind.
+ * at the end. So a failure leaves no file behind, and a capture that was to be replaced stays.
  */
 #ifndef REPLAY_SUITE_SUITE_WRITER_H
 #define REPLAY_SUITE_SUITE_WRITER_H
@@ -46,6 +46,9 @@ struct suite_folder {
     char name[128];
     char work[1100];    /* temporary folder; "" after its removal */
     char capture[1300]; /* path at which the caller writes the capture */
+    bool replace;       /* a capture of this name is replaced */
+    struct manifest manifest;
+    const struct manifest_row *row; /* row of the replaced capture, or NULL */
 };
 
 struct suite_row {
@@ -55,17 +58,17 @@ struct suite_row {
 };
 
 /* Creates the folder if it does not exist, and a temporary folder. Returns 0, or -1 and an error:
- * the folder is not writable, or already has a capture of this name. Call suite_folder_close() in
- * both cases. */
-int suite_folder_open(struct suite_folder *folder, const char *path, const char *name,
+ * the folder is not writable, or already has a capture of this name and `replace` is false. Call
+ * suite_folder_close() in both cases. */
+int suite_folder_open(struct suite_folder *folder, const char *path, const char *name, bool replace,
                       struct error *error);
 
 /* Writes the golden outputs of the capture. Runs this program once for each output: decode, check,
  * check -v and replay -v. Returns 0, or -1 and an error. */
 int suite_folder_golden(struct suite_folder *folder, const char *peer, struct error *error);
 
-/* Moves all files to their places and adds the row to the manifest. Returns 0, or -1 and an error.
- */
+/* Moves all files to their places and writes the row into the manifest. In the row of a replaced
+ * capture, columns without a new value stay as they are. Returns 0, or -1 and an error. */
 int suite_folder_keep(struct suite_folder *folder, const struct suite_row *row,
                       struct error *error);
 

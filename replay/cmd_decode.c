@@ -16,7 +16,7 @@
 static const struct cli_option rows[] = {
     {"json", 'j', "FILE", "write one JSON object per packet; - is stdout"},
     NARROW_OPTIONS,
-    {"verbose", 'v', NULL, "print every field"},
+    {"verbose", 'v', NULL, "print every field, with the name that --impair set= accepts"},
     {"quiet", 'q', NULL, "do not print text on standard output"},
     COLOUR_OPTION,
     SANDBOX_OPTION,

@@ -236,7 +236,7 @@ static int add_rules(struct edit_args *args, const char *text)
     struct error error = {""};
 
     if (strcmp(text, "help") == 0) {
-        fputs(impair_help, stdout);
+        impair_print_help(stdout);
         return EXIT_HOLDS;
     }
     return impair_rules_add(&args->rules, text, IMPAIR_CAPTURE, &error) == 0

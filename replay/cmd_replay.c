@@ -199,7 +199,7 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         case OPT_REPEAT:
         case OPT_RECORD:
             if (c == OPT_IMPAIR && strcmp(optarg, "help") == 0) {
-                fputs(impair_help, stdout);
+                impair_print_help(stdout);
                 return EXIT_HOLDS;
             }
             if (read_loop_option(c, args) != 0)

@@ -75,8 +75,10 @@ static void print_fields(FILE *out, const struct roce_pkt *pkt)
         fprintf(out, "        %s (%s)\n", parts[i].info->title, parts[i].info->name);
         for (unsigned k = 0; k < parts[i].info->field_cnt; k++) {
             const struct roce_field *f = &parts[i].info->fields[k];
+            char name[64];
 
-            fprintf(out, "            %-28s %s\n", f->label,
+            snprintf(name, sizeof(name), "%s.%s", parts[i].info->id, f->name);
+            fprintf(out, "            %-28s %-24s %s\n", f->label, name,
                     roce_field_text(f, parts[i].p, buf, sizeof(buf)));
         }
     }

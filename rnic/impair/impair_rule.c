@@ -10,7 +10,7 @@
 
 #define DELAY_MAX_NS 3600e9 /* maximum delay: one hour */
 
-const char impair_help[] =
+static const char grammar[] =
     "Impairments: --impair RULE[,RULE...]\n"
     "\n"
     "  RULE    = ACTION[@WHERE,...]; ';' may also separate rules\n"
@@ -23,7 +23,8 @@ const char impair_help[] =
     "                                    header, icrc or frame (all but the Ethernet header)\n"
     "          | ce                      set ECN to congestion experienced\n"
     "          | ecn                     as ce, but only in ECN-capable packets\n"
-    "          | set=HEADER.FIELD=VALUE  set a header field: set=aeth.syndrome=0x60\n"
+    "          | set=HEADER.FIELD=VALUE  set a header field: set=aeth.syndrome=0x60;\n"
+    "                                    the names of all fields are below\n"
     "  Short   = loss=CHANCE, dup=CHANCE, reorder=CHANCE, corrupt=CHANCE, ecn=CHANCE\n"
     "            mean ACTION@p=CHANCE: loss is drop, reorder is by 1..4 frames, and corrupt\n"
     "            changes any part of the frame. With a whole number, dup= and\n"
@@ -48,6 +49,10 @@ const char impair_help[] =
     "  same impairments. A rule added at the end changes nothing for the rules before it.\n"
     "\n"
     "  --impair loss=3%,delay=10us..50us    --impair drop@psn=+3,dir=response\n";
+
+/* Maximum length of a line of the list of fields, and indentation of its names. */
+#define HELP_COLUMNS 90
+#define HELP_INDENT  15
 
 #define ACTIONS                                                                                    \
     "drop, dup, delay=, reorder, corrupt, ce, ecn, set=, or loss=, dup=, reorder=, corrupt=, "     \
@@ -239,6 +244,24 @@ static bool want_header(struct item *item)
         len += (size_t)snprintf(item->names + len, sizeof(item->names) - len, "%s %s", h ? "," : "",
                                 roce_hdr_info((enum roce_hdr)h)->id);
     return want(item, item->names);
+}
+
+void impair_print_help(FILE *out)
+{
+    fputs(grammar, out);
+    fputs("\n  HEADER        FIELDs (rocedrill decode -v prints the fields of a capture)\n", out);
+    for (unsigned h = 0; h < ROCE_HDR_CNT; h++) {
+        const struct roce_hdr_info *info = roce_hdr_info((enum roce_hdr)h);
+        int column = fprintf(out, "  %-*s", HELP_INDENT - 2, info->id);
+
+        for (unsigned i = 0; i < info->field_cnt; i++) {
+            const char *name = info->fields[i].name;
+
+            if (column + (int)strlen(name) + 2 > HELP_COLUMNS)
+                column = fprintf(out, "\n%*s", HELP_INDENT, "") - 1;
+            column += fprintf(out, " %s%s", name, i + 1 < info->field_cnt ? "," : "\n");
+        }
+    }
 }
 
 /* Reads HEADER.FIELD=VALUE into the rule. Returns true, or false on an error. */

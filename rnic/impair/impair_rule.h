@@ -2,8 +2,8 @@
 /*
  * Impairment rules: parses the text of an `--impair` option into structs.
  *
- * rnic-run, the live port and `rocedrill replay` use the same grammar. `--impair help` prints its
- * description, impair_help.
+ * rnic-run, the live port and `rocedrill replay` use the same grammar. For `--impair help` they
+ * call impair_print_help().
  *
  *   1. impair_rules_add() reads one text and appends its rules. It is called once per option.
  *   2. The caller passes the finished rules to impair_init() of impair.h.
@@ -14,6 +14,7 @@
 #define RNIC_IMPAIR_RULE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include "base/error.h"
 #include "wire/pkt.h"
 
@@ -86,8 +87,8 @@ struct impair_rules {
     size_t cnt;
 };
 
-/* Help text of one page that describes the grammar; ends with a newline. */
-extern const char impair_help[];
+/* Prints a description of the grammar, and the names of the header fields. */
+void impair_print_help(FILE *out);
 
 /*
  * Reads the rules in `text`, which may be empty, and appends them to *rules. Returns 0. On an error

@@ -115,7 +115,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             options->impair = optarg;
             if (strcmp(optarg, "help") != 0)
                 break;
-            fputs(impair_help, stdout);
+            impair_print_help(stdout);
             *done = true;
             return 0;
         case SEED: options->seed = optarg; break;

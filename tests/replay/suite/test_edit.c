@@ -16,7 +16,7 @@ static void altered_field_is_compared_if_the_icrc_is_right(void)
     CHECKRUN_EXPECT("$R edit -q --impair set=aeth.msn=7@frame=9,icrc=keep " READS " $T/e.pcapng", 0,
                     "", "");
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/e.pcapng", 0,
-                    "1 responses damaged by the network", "");
+                    "1 response damaged by the network", "");
     CHECKRUN_EXPECT("$R check $T/e.pcapng", 0, "frame 9      WARN  ALL-ICRC-017", "");
 }
 
@@ -80,6 +80,19 @@ static void wrong_use_is_one_error(void)
     CHECKRUN_EXPECT("$R edit --impair help", 0, "rocedrill edit only: number of the frame", "");
 }
 
+/* --impair help lists the header fields. set= accepts each name that decode -v prints. */
+static void names_of_fields_are_listed(void)
+{
+    CHECKRUN_EXPECT("$R edit --impair help", 0, "\n  aeth          syndrome, msn\n", "");
+    CHECKRUN_EXPECT("$R edit --impair help | awk 'length > 100'; echo end", 0, "end\n", "");
+    CHECKRUN_EXPECT(
+        "for f in $($R decode -v " READS " | grep -o ' [a-z0-9]*[.][a-z][a-z0-9_]* ' | "
+        "tr -d ' ' | sort -u | tee $T/fields); do $R edit -q --impair set=$f=0@frame=99 " READS
+        " $T/n 2>&1 | grep -q 'changes none of\\|expected an address' || echo $f; "
+        "done >$T/refused; wc -l <$T/fields; cat $T/refused; test ! -s $T/refused",
+        0, "40\n", "");
+}
+
 SUITE("replay.edit", TEST(altered_field_is_compared_if_the_icrc_is_right),
       TEST(other_frames_do_not_change), TEST(frames_are_lost_copied_and_delayed),
-      TEST(wrong_use_is_one_error))
+      TEST(wrong_use_is_one_error), TEST(names_of_fields_are_listed))

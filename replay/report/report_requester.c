@@ -3,6 +3,7 @@
 #include "report/report_requester.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include "engine/peer_quirks.h"
 #include "report/report_taken.h"
 #include "util/strbuf.h"
@@ -11,7 +12,9 @@ void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *
 {
     if (cnt == 0)
         return;
-    strbuf_addf(t, "%s%" PRIu64 " %s", *sep, cnt, what);
+    strbuf_addf(t, "%s%" PRIu64 " %.*s", *sep, cnt, (int)strcspn(what, "*"), what);
+    if (strchr(what, '*'))
+        strbuf_addf(t, "%s%s", cnt == 1 ? "" : "s", strchr(what, '*') + 1);
     *sep = ", ";
 }
 
@@ -32,19 +35,19 @@ static void print_posted(FILE *out, const struct requester_run *a, const struct 
         strbuf_addf(&t, ", %u of them with an error", res->failed);
     fprintf(out, "  posted    %s\n", buf);
     t = strbuf_of(buf, sizeof(buf));
-    report_count(&t, &sep, res->ackreq, "AckReq bits");
-    report_count(&t, &sep, a->other_payload, "payloads with different bytes");
-    report_count(&t, &sep, res->more, "requests that only our RNIC retransmitted");
-    report_count(&t, &sep, res->fewer, "requests that only the recorded requester retransmitted");
-    report_count(&t, &sep, res->not_captured, "requests of our RNIC after the last captured one");
-    report_count(&t, &sep, res->wire_duplicates, "requests duplicated by the network");
+    report_count(&t, &sep, res->ackreq, "AckReq bit*");
+    report_count(&t, &sep, a->other_payload, "payload* with different bytes");
+    report_count(&t, &sep, res->more, "request* that only our RNIC retransmitted");
+    report_count(&t, &sep, res->fewer, "request* that only the recorded requester retransmitted");
+    report_count(&t, &sep, res->not_captured, "request* of our RNIC after the last captured one");
+    report_count(&t, &sep, res->wire_duplicates, "request* duplicated by the network");
     report_count(&t, &sep, res->rewritten,
-                 "retransmissions with bytes that the program had changed");
-    report_count(&t, &sep, res->damaged, "requests damaged by the network");
-    report_count(&t, &sep, res->lost, "responses lost after the capture point");
+                 "retransmission* with bytes that the program had changed");
+    report_count(&t, &sep, res->damaged, "request* damaged by the network");
+    report_count(&t, &sep, res->lost, "response* lost after the capture point");
     report_count(&t, &sep, a->missing_cnt,
-                 "responses that the requester received but the capture lacks");
-    report_count(&t, &sep, res->after_gap, "requests after a request that was not captured");
+                 "response* that the requester received but the capture lacks");
+    report_count(&t, &sep, res->after_gap, "request* after a request that was not captured");
     if (t.len)
         fprintf(out, "  ignored   %s\n", buf);
 }

@@ -20,7 +20,8 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *diff, 
                  const char *end);
 
 /* Appends *sep, then a count and its noun, such as "12 ACKs only ours has". Then sets *sep to a
- * comma. Appends nothing if the count is 0. */
+ * comma. Appends nothing if the count is 0. A "*" in the noun becomes "s", or nothing if the count
+ * is 1. */
 void report_count(struct strbuf *t, const char **sep, uint64_t cnt, const char *what);
 
 #endif

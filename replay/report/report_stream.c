@@ -53,10 +53,10 @@ static void print_found(FILE *out, const struct dgram_stream *s)
             s->messages == 1 ? "" : "s", s->role == DGRAM_RECEIVER ? "complete" : "posted",
             s->bytes);
     t = strbuf_of(buf, sizeof(buf));
-    report_count(&t, &sep, s->not_captured, "packets of our RNIC that were not captured");
-    report_count(&t, &sep, s->resumed, "gaps between messages");
-    report_count(&t, &sep, s->wire_duplicates, "packets duplicated by the network");
-    report_count(&t, &sep, s->damaged, "packets damaged by the network");
+    report_count(&t, &sep, s->not_captured, "packet* of our RNIC that the capture lacks");
+    report_count(&t, &sep, s->resumed, "gap* between messages");
+    report_count(&t, &sep, s->wire_duplicates, "packet* duplicated by the network");
+    report_count(&t, &sep, s->damaged, "packet* damaged by the network");
     if (t.len)
         fprintf(out, "  ignored   %s\n", buf);
     if (s->not_posted)

@@ -173,24 +173,24 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
-    report_count(&t, &sep, res->acks_more, "ACKs that only our RNIC sends");
-    report_count(&t, &sep, res->acks_fewer, "ACKs that a later ACK of our RNIC covers");
-    report_count(&t, &sep, res->credits, "credit codes");
-    report_count(&t, &sep, res->read_msn, "MSNs in READ Response First");
-    report_count(&t, &sep, res->copies_msn, "MSNs that another copy of the request explains");
-    report_count(&t, &sep, res->not_captured, "responses of our RNIC that were not captured");
-    report_count(&t, &sep, res->before_first, "responses to requests before the capture");
-    report_count(&t, &sep, res->unsolicited, "responses to requests that were not captured");
-    report_count(&t, &sep, res->wire_duplicates, "responses duplicated by the network");
-    report_count(&t, &sep, res->damaged, "responses damaged by the network");
+    report_count(&t, &sep, res->acks_more, "ACK* that only our RNIC sends");
+    report_count(&t, &sep, res->acks_fewer, "ACK* that a later ACK of our RNIC covers");
+    report_count(&t, &sep, res->credits, "credit code*");
+    report_count(&t, &sep, res->read_msn, "MSN* in READ Response First");
+    report_count(&t, &sep, res->copies_msn, "MSN* that another copy of the request explains");
+    report_count(&t, &sep, res->not_captured, "response* of our RNIC that the capture lacks");
+    report_count(&t, &sep, res->before_first, "response* to requests before the capture");
+    report_count(&t, &sep, res->unsolicited, "response* to requests that were not captured");
+    report_count(&t, &sep, res->wire_duplicates, "response* duplicated by the network");
+    report_count(&t, &sep, res->damaged, "response* damaged by the network");
     if (t.len)
         fprintf(out, "  ignored   %s\n", buf);
     t = strbuf_of(buf, sizeof(buf));
     sep = "";
-    report_count(&t, &sep, s->cut, "payloads truncated by the snaplen: data not compared");
+    report_count(&t, &sep, s->cut, "payload* truncated by the snaplen: data not compared");
     report_count(
         &t, &sep, s->executed_unseen_cnt,
-        "requests that the responder executed from an earlier copy, which was not captured");
+        "request* that the responder executed from an earlier copy, which was not captured");
     if (t.len)
         fprintf(out, "  limited   %s\n", buf);
     if (res->inconclusive)

@@ -83,7 +83,7 @@ static void print_head(FILE *out, const struct check_report *r)
     check_text_list(&t, &sep, r->foreign, "of another protocol", "of other protocols");
     check_text_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
     if (r->last_time > r->first_time) {
-        strbuf_addf(&t, ", ");
+        strbuf_addf(&t, ", captured in ");
         strbuf_add_duration(&t, r->last_time - r->first_time);
     }
     strbuf_addf(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");

@@ -97,7 +97,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
     if (ns && waited * 100 >= ns) {
         strbuf_addf(t, "it spent ");
         strbuf_add_percent(t, waited, ns);
-        strbuf_addf(t, " of ");
+        strbuf_addf(t, " of its ");
         strbuf_add_duration(t, ns);
         strbuf_addf(t, " waiting, %sbecause ", cnt > 1 ? "mostly " : "");
         slow_causes_explain(t, sum, side, wait[most].cause);

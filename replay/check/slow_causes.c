@@ -250,7 +250,9 @@ static bool is_late(const struct direction *w)
 
 static void say_late(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "the %s expired %" PRIu64 "×: the requester retransmitted after ",
+    uint64_t packets = w->mine->retx[ROCE_CAUSE_TIMEOUT].packets;
+
+    strbuf_addf(t, "the %s expired %" PRIu64 "×, after ",
                 w->mine->adaptive ? "retransmission timer" : "ACK timeout",
                 go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
     strbuf_add_duration(t, w->mine->timeout_min_ns);
@@ -258,6 +260,8 @@ static void say_late(struct strbuf *t, const struct direction *w)
         strbuf_addf(t, " to ");
         strbuf_add_duration(t, w->mine->timeout_max_ns);
     }
+    strbuf_addf(t, "; the requester retransmitted %" PRIu64 " packet%s", packets,
+                packets == 1 ? "" : "s");
 }
 
 static void look_late(struct strbuf *t, const struct direction *w)
@@ -409,8 +413,11 @@ static bool is_unexplained(const struct direction *w)
 
 static void say_unexplained(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "the requester retransmitted %" PRIu64 "×, and the capture shows no reason",
-                go_back_cnt(w, ROCE_CAUSE_UNKNOWN));
+    uint64_t packets = w->mine->retx[ROCE_CAUSE_UNKNOWN].packets;
+
+    strbuf_addf(t,
+                "the requester retransmitted %" PRIu64 " packet%s, and the capture shows no reason",
+                packets, packets == 1 ? "" : "s");
 }
 
 static void look_unexplained(struct strbuf *t, const struct direction *w)
@@ -419,6 +426,8 @@ static void look_unexplained(struct strbuf *t, const struct direction *w)
     add_addr(t, w->its);
     strbuf_addf(t, " were not captured; compare with a capture at the other end");
 }
+
+_Static_assert(ROCE_CAUSE_UNKNOWN == 6, "the filter of look_unexplained has this number");
 
 /* clang-format off */
 static const struct {
@@ -437,7 +446,7 @@ static const struct {
     {is_congested,        say_congested,        look_congested,   "roce.analysis.cnp || roce.analysis.ce"},
     {is_late,             say_late,             look_late,        "roce.analysis.timeout_retransmission"},
     {is_adaptive,         say_adaptive,         look_adaptive,    "roce.analysis.timeout_retransmission"},
-    {is_unexplained,      say_unexplained,      look_unexplained, "roce.analysis.retransmission"},
+    {is_unexplained,      say_unexplained,      look_unexplained, "roce.analysis.retransmission && roce.analysis.cause == 6"},
 };
 /* clang-format on */
 
@@ -505,7 +514,7 @@ static void print_waits(FILE *out, const struct direction *w, const char *arrow)
         return;
     strbuf_addf(&t, "     %s ", arrow);
     strbuf_add_percent(&t, all, w->ns);
-    strbuf_addf(&t, " of ");
+    strbuf_addf(&t, " of the connection's ");
     strbuf_add_duration(&t, w->ns);
     strbuf_addf(&t, " was spent waiting");
     for (unsigned i = 0; i < SLOW_WAITS; i++) {

@@ -4,8 +4,9 @@
 
     reason_filters.py --plugins DIR --rocedrill FILE CAPTURE...
 
-A filter that differs only in its numbers from those of two earlier captures is not run. Also fails if a capture has a reason (a failure or a cause of slowness) without a filter, and if no capture has a filter
-that begins as one of KINDS.
+A filter that differs only in its numbers from those of two earlier captures is not run. The filter of retransmissions must match
+as many packets as the sentence above it counts. Also fails if a capture has a reason (a failure or a cause of slowness)
+without a filter, and if no capture has a filter that begins as one of KINDS.
 """
 import collections
 import re
@@ -19,19 +20,25 @@ from tshark import Tshark, arguments
 KINDS = ["roce.cm.rej.reason ==", "roce.mad.attr_id ==", "frame.number in", "roce.analysis.out_of_order",
          "roce.icrc.bad", "roce.analysis.duplicate_response", "roce.analysis.psn_gap || roce.analysis.nak)", "roce.analysis.rnr_nak",
          "roce.analysis.psn_gap || roce.analysis.nak_retransmission", "roce.analysis.timeout_retransmission",
-         "roce.analysis.retransmission", "roce.analysis.ce"]
+         "roce.analysis.retransmission && roce.analysis.cause == 6", "roce.analysis.ce"]
 REASONS = re.compile(r"^(?:failures|stuck connections|slow connections|lost messages|congestion without notification):$")
 # No capture of rxe has a CM message without an answer, so the test makes one.
 REQUEST = connect(20049)[:1]
 UNANSWERED = pcap(REQUEST * 3, seconds=[0, 4, 8])
 FILTER = re.compile(r"^ +Wireshark: (.*)$")
+COUNTED = re.compile(r"the requester retransmitted (\d+) packets?(?:$|, and)")
 
 
 def filters_of(rocedrill, capture):
-    """Returns the filters of the report, and whether the report has a reason."""
+    """Returns the filters of the report, whether the report has a reason, and the packets that it counts for a filter."""
     report = subprocess.run([rocedrill, "check", "--color=never", capture], capture_output=True, text=True, check=False)
     lines = report.stdout.splitlines()
-    return [row[1] for row in map(FILTER.match, lines) if row], any(map(REASONS.match, lines))
+    counted, reason = collections.Counter(), ""
+    for line in lines:
+        reason = line if re.match(r" +[→←]", line) else reason
+        if FILTER.match(line) and COUNTED.search(reason):
+            counted[FILTER.match(line)[1]] += int(COUNTED.search(reason)[1])
+    return [row[1] for row in map(FILTER.match, lines) if row], any(map(REASONS.match, lines)), counted
 
 
 def main():
@@ -40,7 +47,7 @@ def main():
     with Tshark(args.plugins) as tshark:
         made = tshark.file("unanswered.pcap", UNANSWERED)
         for capture in args.captures + [made]:
-            filters, has_reason = filters_of(args.rocedrill, capture)
+            filters, has_reason, counted = filters_of(args.rocedrill, capture)
             seen += filters
             if bool(filters) != has_reason:
                 wrong.append(f"{capture}: reasons without a filter")
@@ -51,6 +58,8 @@ def main():
                 for text, frames in zip(filters, count(tshark, readable, filters, True)):
                     if frames == 0:
                         wrong.append(f"{capture}: {text}: no frame")
+                    if counted[text] not in (0, frames):
+                        wrong.append(f"{capture}: {text}: {frames} frames, but the report counts {counted[text]}")
     wrong += [f"no capture has the filter {kind}" for kind in KINDS if not any(kind in text for text in seen)]
     print("\n".join(wrong + [f"{len(seen)} filters of {len(args.captures)} captures"]))
     return 1 if wrong else 0

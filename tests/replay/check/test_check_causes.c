@@ -288,19 +288,22 @@ static void headline_names_the_worst_trouble(void)
         const char *captures, *state, *headline;
     } cases[] = {
         {"rc-loss-request", "slow",
-         "Connection #0 was slow: it spent 11 % of 5.245 ms waiting, because 1 packet was lost "
+         "Connection #0 was slow: it spent 11 % of its 5.245 ms waiting, because 1 packet was lost "
          "between 192.0.2.1 and the capture point, and 192.0.2.2 asked for it again."},
         {"rc-loss-request-seen", "slow",
-         "Connection #0 was slow: it spent 16 % of 5.698 ms waiting, because packets were lost "
+         "Connection #0 was slow: it spent 16 % of its 5.698 ms waiting, because packets were lost "
          "between the capture point and 192.0.2.2, and 192.0.2.2 asked for them again."},
         {"rc-rnr-then-success", "slow",
-         "Connection #0 was slow: it spent 70 % of 90.53 ms waiting, because the receiving program "
+         "Connection #0 was slow: it spent 70 % of its 90.53 ms waiting, because the receiving "
+         "program "
          "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
         {"rc-loss-read-responses", "slow",
-         "Connection #0 was slow: it spent 89 % of 73.39 ms waiting, because data of a READ was "
+         "Connection #0 was slow: it spent 89 % of its 73.39 ms waiting, because data of a READ "
+         "was "
          "lost, and 192.0.2.1 noticed the loss only when its timer expired."},
         {"rc-loss-requests", "slow",
-         "Connection #0 was slow: it spent 75 % of 177.7 ms waiting, mostly because a packet or "
+         "Connection #0 was slow: it spent 75 % of its 177.7 ms waiting, mostly because a packet "
+         "or "
          "its answer was lost, and 192.0.2.1 noticed the loss only when its timer expired."},
         {"uc-loss", "data lost",
          "Connection #0 lost 1 message for good: its service (UC) never retransmits."},

@@ -204,9 +204,11 @@ enum turn {
     TURN_ANSWERED,
 };
 
+/* Called after a turn with frames. The turn began at `now` and may have taken longer than the
+ * thread stays awake after the last frame. */
 static void note_moved(struct rnic_live *live, uint64_t now)
 {
-    live->thread.moved_at = now;
+    live->thread.moved_at = rnic_live_now();
     live_gate_missed(live, now);
     if (live->gate.open)
         lengthen_nap(&live->thread);

@@ -311,7 +311,7 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
     if (cap < ROCE_FRAME_MAX)
         return 0;
     now = rnic_clock(rnic, now);
-    while (rnic_cnp_output(rnic, &rnic->tx, now)) {
+    while (!rnic_list_empty(&rnic->cnps) && rnic_cnp_output(rnic, &rnic->tx, now)) {
         int len = build_frame(rnic, buf, cap);
 
         if (len > 0)
@@ -350,7 +350,9 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 
 bool rnic_output_ready(const struct rnic *rnic)
 {
-    return !rnic_list_empty(&rnic->ready);
+    return !rnic_list_empty(&rnic->ready) || !rnic_list_empty(&rnic->cnps) ||
+           rnic_delayed_ack_deadline(&rnic->delayed_ack) <= rnic->now ||
+           rnic_pacer_next(&rnic->pacer) <= rnic->now;
 }
 
 void rnic_ack_hold(struct rnic *rnic, rnic_time until)

@@ -177,7 +177,7 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
  * ROCE_FRAME_MAX. The caller repeats the call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
-/* Returns true if a QP has packets to send other than a delayed ACK. Ignores CNPs. */
+/* Returns whether rnic_output() may have a frame at the time passed to the latest call. */
 bool rnic_output_ready(const struct rnic *rnic);
 
 /* Maximum delay of an ACK, ns. A QP delays ACKs only if its own ACK timeout is at least 16 times

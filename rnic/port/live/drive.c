@@ -4,8 +4,8 @@
 #include "wire/pkt.h"
 
 /* maximum number of frames received before timers expire and frames are sent */
-#define RX_BATCH   256u
-#define TX_BATCHES 4u /* maximum number of batches sent before frames are received */
+#define RX_BATCH  256u
+#define TX_FRAMES 256u /* maximum number of frames sent before frames are received */
 
 rnic_time rnic_live_now(void)
 {
@@ -45,35 +45,39 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
     return true;
 }
 
-/* Sends at most TX_BATCHES batches. Returns whether any frame was sent. */
+/* Sends at most TX_FRAMES frames. Returns whether any frame was sent. On shared memory each frame
+ * is sent before the next one is built: the peer receives it earlier, and the buffer stays in the
+ * cache. */
 static bool transmit(struct rnic_live *live, uint64_t now)
 {
     struct tx_batch *tx = &live->tx;
+    const unsigned batch = live->attr.wire == RNIC_WIRE_SHM ? 1 : LIVE_TX_FRAMES;
     bool moved = tx->cnt > 0;
+    size_t at = 0;
 
     tx->more = false;
-    if (!send_batch(live, now))
+    if (moved && !send_batch(live, now))
         return false;
-    for (unsigned batch = 0; batch < TX_BATCHES; batch++) {
-        size_t at = 0;
-        size_t len = 0;
+    for (unsigned cnt = 0; cnt == 0 || rnic_output_ready(live->rnic); cnt++) {
+        size_t len;
 
-        while (tx->cnt < LIVE_TX_FRAMES && LIVE_TX_BYTES - at >= ROCE_FRAME_MAX) {
-            len = rnic_output(live->rnic, tx->bytes + at, LIVE_TX_BYTES - at, now);
-            if (len == 0)
-                break;
-            tx->frame[tx->cnt++] =
-                (struct rnic_frame){.data = tx->bytes + at, .len = (uint32_t)len};
-            at += (len + 63) & ~(size_t)63;
-        }
-        if (tx->cnt == 0)
-            return moved;
+        tx->more = cnt == TX_FRAMES;
+        if (tx->more)
+            break;
+        len = rnic_output(live->rnic, tx->bytes + at, LIVE_TX_BYTES - at, now);
+        if (len == 0)
+            break;
         moved = true;
-        if (!send_batch(live, now) || len == 0)
+        tx->frame[tx->cnt++] = (struct rnic_frame){.data = tx->bytes + at, .len = (uint32_t)len};
+        at += (len + 63) & ~(size_t)63;
+        if (tx->cnt < batch && LIVE_TX_BYTES - at >= ROCE_FRAME_MAX)
+            continue;
+        if (!send_batch(live, now))
             return true;
+        at = 0;
     }
-    tx->more = true;
-    return true;
+    send_batch(live, now);
+    return moved;
 }
 
 uint64_t live_deadline(const struct rnic_live *live)
@@ -117,7 +121,7 @@ bool live_transmit(struct rnic_live *live, bool holds, uint64_t now)
     moved = transmit(live, now);
     if (holds && rnic_ack_waits(live->rnic))
         return moved;
-    live->ack_waits = false;
+    atomic_store_explicit(&live->ack_waits, false, memory_order_relaxed);
     ack_policy_done(&live->ack);
     return moved;
 }

@@ -41,22 +41,31 @@ static bool needs_poll_thread(const struct rnic_live *live, uint64_t sleep_until
     return live->tx.more || live->tx.cnt > 0 || live_deadline(live) < sleep_until;
 }
 
+/* Sends the frames of the program's call, and wakes the poll thread if it is needed. */
+static void send_and_wake(struct rnic_live *live, uint64_t sleep_until)
+{
+    uint64_t now = rnic_live_now();
+
+    if (!live_is_attached(live, now))
+        return;
+    if (live_send_posted(live, now)) {
+        live->sent_at = now;
+        live->sent_cpu = sched_getcpu();
+        rnic_port_flush(live->port);
+    }
+    if (needs_poll_thread(live, sleep_until, now))
+        live_wake(live);
+}
+
 void rnic_live_unlock(struct rnic_live *live)
 {
     int cancel_state = live->cancel_state;
-    uint64_t now = rnic_live_now();
+    uint64_t sleep_until = atomic_load(&live->thread.sleep_until);
 
-    if (live_is_attached(live, now)) {
-        uint64_t sleep_until = atomic_load(&live->thread.sleep_until);
-
-        if (live_send_posted(live, now)) {
-            live->sent_at = now;
-            live->sent_cpu = sched_getcpu();
-            rnic_port_flush(live->port);
-        }
-        if (needs_poll_thread(live, sleep_until, now))
-            live_wake(live);
-    }
+    /* most polls of a CQ have nothing to send and start no timer, and need not read the clock */
+    if (live->attached && (rnic_output_ready(live->rnic) || live->tx.cnt > 0 || live->ack_waits ||
+                           live_deadline(live) < sleep_until))
+        send_and_wake(live, sleep_until);
     live_notify(live);
     rnic_unlock_uncancelable(&live->lock, cancel_state);
 }

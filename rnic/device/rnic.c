@@ -109,7 +109,8 @@ static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const ui
     struct rnic_gid gid;
 
     for (unsigned i = 0; i < rnic->attr.gid_cnt; i++)
-        if (rnic_gid_get(rnic, i, &gid) && gid.type == type && memcmp(gid.gid, dst, 16) == 0)
+        if (rnic->attr.gid[i].type == type && memcmp(rnic->attr.gid[i].gid, dst, 16) == 0 &&
+            rnic_gid_get(rnic, i, &gid)) /* the slot is not empty */
             return true;
     return false;
 }

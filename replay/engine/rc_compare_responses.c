@@ -53,14 +53,21 @@ static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
            s->event[ours->event].rel == rel;
 }
 
-/* Removes the difference of a response with data that differs only in the MSN, if the copies of its
- * request allow that MSN. */
-static void allow_copies(struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
+/* Removes the difference between a response with data and ours, if they differ only in the MSN, and
+ * the copies of the request or later requests allow that MSN. */
+static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
+                            const struct tx_response *ours, struct field_diffs *d)
 {
-    if (d->cnt != 1 || !field_diff_find(d, "aeth.msn") || !copies_allow_data_msn(cmp, event))
+    if (d->cnt != 1 || !field_diff_find(d, "aeth.msn"))
+        return;
+    if (event_opcode(&cmp->dir->setup, event)->kind != ROCE_KIND_ACK &&
+        later_requests_allow_msn(cmp, event, ours->msn))
+        cmp->res->later_msn++;
+    else if (copies_allow_data_msn(cmp, event))
+        cmp->res->copies_msn++;
+    else
         return;
     d->cnt = 0;
-    cmp->res->copies_msn++;
 }
 
 /* Compares a READ response, an Atomic ACK or a NAK. Our RNIC must have sent an equal response. */
@@ -84,7 +91,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
              (late->event < ours->event && may_be_late(cmp, event, late))))
             ours = NULL; /* the response belongs to another copy of the request */
         else
-            allow_copies(cmp, event, &d);
+            allow_other_msn(cmp, event, ours, &d);
     }
     if (ours && d.cnt > 0) {
         int rc;
@@ -99,7 +106,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (!ours)
         ours = rc_match_at(cmp, event, true, true, &d);
     if (ours && d.cnt > 0)
-        allow_copies(cmp, event, &d);
+        allow_other_msn(cmp, event, ours, &d);
     if (ours && d.cnt == 0) {
         const struct roce_opcode *op = roce_opcode(p->opcode);
 
@@ -226,7 +233,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         like.payload_len = 0;
         rc_match_fields(cmp, p, &like, &d);
     }
-    if (exact && d.cnt == 1 && field_diff_find(&d, "aeth.msn") && copies_allow_ack_msn(cmp, event))
+    if (exact && d.cnt == 1 && field_diff_find(&d, "aeth.msn") &&
+        (copies_allow_ack_msn(cmp, event) || later_requests_allow_msn(cmp, event, ours->msn)))
         d.cnt = 0;
     if (exact && d.cnt == 0)
         cmp->res->credits += p->syndrome != ours->syndrome;
@@ -237,7 +245,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         return classify_diff(cmp, event, ours, &d,
                              "the PSN of the ACK is not the last PSN of a request");
     }
-    if (!exact && msn != p->msn && !copies_allow_ack_msn(cmp, event)) {
+    if (!exact && msn != p->msn && !copies_allow_ack_msn(cmp, event) &&
+        !later_requests_allow_msn(cmp, event, msn)) {
         struct field_diffs recent;
         struct tx_response *last = rc_match_recent(cmp, event, &recent);
 

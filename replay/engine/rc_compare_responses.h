@@ -64,6 +64,8 @@ struct response_result {
     uint32_t acks_fewer;      /* number of ACKs that only the recorded responder sent */
     uint32_t credits;         /* number of ACKs whose credit code differs */
     uint32_t read_msn;        /* number of READ response Firsts whose MSN differs as R103 allows */
+    uint32_t later_msn;       /* number of READ responses and Atomic ACKs whose MSN also counts
+                               * later requests (rc_copies.h) */
     uint32_t copies_msn;      /* number of READ responses and Atomic ACKs whose MSN differs as the
                                * copies of their request allow (rc_copies.h) */
     uint32_t not_captured;    /* number of READ responses, Atomic ACKs and NAKs of our RNIC that

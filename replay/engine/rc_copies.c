@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/rc_copies.h"
 
+#include "engine/peer_quirks.h"
 #include "engine/rc_contradiction.h"
 #include "engine/rc_match.h"
 #include "infer/request_table.h"
@@ -87,5 +88,16 @@ bool copies_allow_data_msn(const struct response_cmp *cmp, uint32_t event)
             most = roce_psn_of(request_table_msn(s, other->rel));
     }
     return copies > 1 && answers <= copies && roce_psn_diff(msn, most) <= 0 &&
+           (cmp->all->reordered > REORDERED_SURE || fits_neighbours(s, event));
+}
+
+bool later_requests_allow_msn(const struct response_cmp *cmp, uint32_t event, uint32_t least)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+    roce_psn msn = roce_psn_of(event_packet(s, event)->msn);
+
+    return !peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe) &&
+           roce_psn_diff(msn, roce_psn_of(least)) > 0 &&
+           roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0 &&
            (cmp->all->reordered > REORDERED_SURE || fits_neighbours(s, event));
 }

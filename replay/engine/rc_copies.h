@@ -20,4 +20,10 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event);
  * do not contradict it, and no more responses than copies were captured. */
 bool copies_allow_data_msn(const struct response_cmp *cmp, uint32_t event);
 
+/* Returns whether the MSN of a response may also count requests after its own, because the
+ * responder executed them before it sent the response. `least` is the MSN that counts its own
+ * request. Linux rxe responds to each request before it executes the next one, so the function
+ * returns false for rxe. */
+bool later_requests_allow_msn(const struct response_cmp *cmp, uint32_t event, uint32_t least);
+
 #endif

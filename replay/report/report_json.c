@@ -51,13 +51,14 @@ static json_t *responder_json(const struct response_comparison *all, uint32_t id
                                   "receive_wqes", (int)dir->recv_posted));
     json_object_set_new(
         side, "ignored",
-        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "unsolicited",
+        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "unsolicited",
                   (int)res->unsolicited, "acks_only_ours", (int)res->acks_more,
                   "acks_only_recorded", (int)res->acks_fewer, "acks_with_other_credits",
                   (int)res->credits, "reads_with_other_msn", (int)res->read_msn,
-                  "copies_with_other_msn", (int)res->copies_msn, "not_captured",
-                  (int)res->not_captured, "before_first_message", (int)res->before_first,
-                  "network_duplicates", (int)res->wire_duplicates, "damaged", (int)res->damaged));
+                  "responses_with_later_msn", (int)res->later_msn, "copies_with_other_msn",
+                  (int)res->copies_msn, "not_captured", (int)res->not_captured,
+                  "before_first_message", (int)res->before_first, "network_duplicates",
+                  (int)res->wire_duplicates, "damaged", (int)res->damaged));
     return side;
 }
 

@@ -177,6 +177,7 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
     report_count(&t, &sep, res->acks_fewer, "ACK* that a later ACK of our RNIC covers");
     report_count(&t, &sep, res->credits, "credit code*");
     report_count(&t, &sep, res->read_msn, "MSN* in READ Response First");
+    report_count(&t, &sep, res->later_msn, "MSN* counting later requests too");
     report_count(&t, &sep, res->copies_msn, "MSN* that another copy of the request explains");
     report_count(&t, &sep, res->not_captured, "response* of our RNIC that the capture lacks");
     report_count(&t, &sep, res->before_first, "response* to requests before the capture");

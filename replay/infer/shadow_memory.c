@@ -332,11 +332,13 @@ int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *regio
                        const struct shadow_write *write)
 {
     const uint8_t *state = region->state + (write->va - region->low);
+    struct shadow_write result = *write;
     bool written = true;
 
     for (uint32_t i = 0; i < write->len; i++)
         written = written && state[i] == WRITTEN;
-    return written ? shadow_note_write(memory, region, write) : 0;
+    result.unconfirmed = true;
+    return written ? shadow_note_write(memory, region, &result) : 0;
 }
 
 bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, uint64_t va,
@@ -364,7 +366,7 @@ bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, u
             return false;
         if (byte < 0)
             continue;
-        if (byte == value || w->unknown)
+        if (byte == value || w->unknown || w->unconfirmed)
             return false;
         before |= w->dir == dir && w->pkt < pkt;
     }

@@ -55,6 +55,8 @@ struct shadow_write {
     uint64_t va;
     const uint8_t *data; /* bytes written; NULL if they are in `value` */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
+    bool unconfirmed;    /* result of an atomic without a captured response: it depends on the order
+                          * in which our RNIC executed the requests of several connections */
     uint8_t value[8];
 };
 
@@ -163,7 +165,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
 
 /* Returns whether the byte at `va` had never the value `value` after a write of direction `dir`
  * before packet `pkt`: no remote write gives it, in whatever order they were executed. Returns
- * false if there is no such write, or if an atomic or a write of unknown bytes covers the byte. */
+ * false if there is no such write, or if a write of unknown bytes or an atomic without a captured
+ * response covers the byte. */
 bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, uint32_t pkt,
                       uint8_t value);
 

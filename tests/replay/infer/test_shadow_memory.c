@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Which values a byte of the responder's memory can have had, as the recorded writes show. */
+#include "infer/shadow_memory.h"
+#include "support/suite.h"
+
+#define VA   UINT64_C(0x1000)
+#define RKEY 0x11u
+
+/* Maps a region of 8 bytes and notes a WRITE of zeros by direction 0. */
+static struct shadow_region *memory_with_a_write(struct shadow_memory *memory)
+{
+    static const uint8_t zeros[8];
+    struct shadow_write write = {
+        .dir = 0, .rkey = RKEY, .pkt = 1, .va = VA, .len = 8, .data = zeros};
+    struct shadow_region *region;
+
+    shadow_init(memory);
+    CU_ASSERT_FATAL(shadow_claim(memory, RKEY, VA, 8, RNIC_ACCESS_REMOTE_WRITE) == 0);
+    CU_ASSERT_PTR_NULL_FATAL(shadow_map(memory));
+    region = shadow_find(memory, RKEY);
+    CU_ASSERT_FATAL(shadow_note_write(memory, region, &write) == 0);
+    return region;
+}
+
+static void value_that_no_write_stored_never_existed(void)
+{
+    struct shadow_memory memory;
+
+    memory_with_a_write(&memory);
+    CU_ASSERT_TRUE(shadow_never_had(&memory, VA, 0, 9, 7));
+    CU_ASSERT_FALSE(shadow_never_had(&memory, VA, 0, 9, 0));
+    CU_ASSERT_FALSE(shadow_never_had(&memory, VA, 1, 9, 7)); /* direction 1 wrote nothing */
+    shadow_free(&memory);
+}
+
+/* The result of such an atomic depends on the order of the requests of several connections, which
+ * the capture does not show. Its result in our RNIC is no evidence. */
+static void atomic_without_a_response_may_have_stored_any_value(void)
+{
+    struct shadow_write atomic = {.dir = 1, .rkey = RKEY, .pkt = 2, .va = VA, .len = 8};
+    struct shadow_memory memory;
+    struct shadow_region *region = memory_with_a_write(&memory);
+
+    region->image[0] = 5;
+    CU_ASSERT(shadow_note_atomic(&memory, region, &atomic) == 0);
+    CU_ASSERT_FALSE(shadow_never_had(&memory, VA, 0, 9, 7));
+    shadow_free(&memory);
+}
+
+static void atomic_with_a_response_stored_one_value(void)
+{
+    struct shadow_write atomic = {.dir = 1, .rkey = RKEY, .pkt = 2, .va = VA, .len = 8};
+    struct shadow_memory memory;
+    struct shadow_region *region = memory_with_a_write(&memory);
+
+    region->image[0] = 5;
+    CU_ASSERT(shadow_note_write(&memory, region, &atomic) == 0);
+    CU_ASSERT_TRUE(shadow_never_had(&memory, VA, 0, 9, 7));
+    CU_ASSERT_FALSE(shadow_never_had(&memory, VA, 0, 9, 5));
+    shadow_free(&memory);
+}
+
+SUITE("replay.shadow_memory", TEST(value_that_no_write_stored_never_existed),
+      TEST(atomic_without_a_response_may_have_stored_any_value),
+      TEST(atomic_with_a_response_stored_one_value))

@@ -18,7 +18,7 @@ const char *equivalence_name(enum equivalence equivalence)
 {
     static const char *const names[EQUIVALENCE_CNT] = {
         "",           "first told", "damaged", "free ACK", "free MSN", "not got",
-        "other lost", "lacks one",  "buffer",  "before",   "known"};
+        "other lost", "lacks one",  "buffer",  "before",   "known",    "new use"};
 
     return names[equivalence];
 }
@@ -399,6 +399,42 @@ static bool is_known(const struct replay *altered, uint32_t frame)
            altered->responses.result[run].mark[event] == MARK_KNOWN;
 }
 
+/* Returns whether a direction has the packet of a frame. */
+static bool has_frame(const struct inferred_setup *s, uint32_t frame)
+{
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (event_packet(s, i)->frame == frame)
+            return true;
+    return false;
+}
+
+/* Returns the flow of a frame, or KEYMAP_NONE. */
+static uint32_t flow_of(const struct trace *trace, uint32_t frame)
+{
+    for (size_t i = 0; i < trace->cnt; i++)
+        if (trace->pkt[i].frame == frame)
+            return trace->pkt[i].flow;
+    return KEYMAP_NONE;
+}
+
+/* Returns whether the altered request belongs to no direction, because it follows a fatal NAK of
+ * the use before, without CM messages. */
+static bool is_new_use(const struct replay *altered, uint32_t frame)
+{
+    uint32_t flow = flow_of(&altered->trace, frame);
+    bool ended = false;
+
+    for (size_t r = 0; r < altered->session.dir_cnt; r++) {
+        const struct inferred_setup *s = &altered->session.dir[r].setup;
+
+        if (has_frame(s, frame))
+            return false;
+        ended |= s->recorded->req_flow == flow && !s->recorded->cm.present &&
+                 s->fatal_nak != EVENT_NONE && event_packet(s, s->fatal_nak)->frame < frame;
+    }
+    return ended;
+}
+
 enum equivalence equivalence_of(const struct subject *subject, const struct replay *altered,
                                 uint32_t frame, enum alteration kind)
 {
@@ -429,7 +465,7 @@ enum equivalence equivalence_of(const struct subject *subject, const struct repl
     default: break;
     }
     if (kind >= ALTER_AGAIN)
-        return is_first(altered, frame) ? FIRST_TOLD : WRONG;
+        return is_first(altered, frame) ? FIRST_TOLD : is_new_use(altered, frame) ? NEW_USE : WRONG;
     if (is_right(altered, frame) && has_other_setup(subject))
         return FIRST_TOLD;
     if (is_nak_of_other(subject, altered, frame) || is_obeyed_nak(altered, frame))

@@ -51,6 +51,10 @@ enum equivalence {
     BEFORE,
     /* The altered response is a known deviation of the recorded device, which --quirks names. */
     KNOWN,
+    /* The altered request follows a fatal NAK, which ends the use of both QPs, and differs from the
+     * earlier request with its PSN. No CM message shows the uses, and no response shows the
+     * contrary. So the program may have used the QP pair again, with other requests. */
+    NEW_USE,
     EQUIVALENCE_CNT
 };
 

@@ -144,8 +144,8 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
 }
 
 /* Stores those bytes of the READ at `event` that the responses to READ request `from` show. One of
- * the two READs is a copy of the other or requests its last part. Adds the number of bytes to
- * *seen. Returns 0, or -1 if out of memory. */
+ * the two READs is a copy of the other or requests its last part. Adds to *seen the number of bytes
+ * that were not seen before. Returns 0, or -1 if out of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,
@@ -156,6 +156,7 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
         .sharing = &dev->sharing, .dir = reader->dir, .rkey = reth->rkey, .from = reader->pkt};
     struct shadow_reader with = *reader;
     const struct request_pkt *e = request_at(s, s->event[event].rel);
+    int64_t last = s->event[event].rel - 1; /* last PSN of a response to `event` that was counted */
 
     if (e && dev->sharing.write_cnt) {
         read.req = (uint32_t)(e - s->req);
@@ -166,16 +167,24 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
          a = s->event[a].next_response) {
         const struct trace_packet *p = event_packet(s, a);
         uint64_t off = (uint64_t)(s->event[a].rel - s->event[event].rel) * s->mtu;
+        uint64_t initial = memory->initial;
 
         if (s->event[a].rel < s->event[event].rel || p->zero_filled ||
             off + p->payload_len > reth->dma_len ||
             !shadow_covers(region, reth->va + off, p->payload_len, 0))
             continue;
-        *seen += p->payload_len;
         read.until = s->event[a].pkt > read.from ? s->event[a].pkt : read.from;
         if (shadow_observe(memory, region, reth->va + off, trace_payload(p), p->payload_len,
                            &with) != 0)
             return -1;
+        /* The responses to several copies of a READ repeat bytes. Count the bytes that a response
+         * to another copy has only if they were unknown. */
+        if (from != event)
+            *seen += memory->initial - initial;
+        else if (s->event[a].rel > last)
+            *seen += p->payload_len;
+        if (s->event[a].rel > last)
+            last = s->event[a].rel;
     }
     return 0;
 }

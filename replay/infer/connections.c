@@ -288,20 +288,33 @@ static bool group_packets(struct finder *f)
     return true;
 }
 
+/* Returns whether a flow is a single response. The response may have a wrong destination QP, so it
+ * does not show that the hosts have another connection. */
+static bool is_lone_response(const struct trace *trace, const struct trace_flow *flow)
+{
+    return flow->cnt == 1 && is_response(&trace->pkt[flow->pkt[0]]);
+}
+
 /* Returns the only RC or XRC flow from one host to another, or KEYMAP_NONE if there is not exactly
- * one. */
+ * one. Ignores lone responses if there is another flow. */
 static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
 {
-    uint32_t found = KEYMAP_NONE;
+    uint32_t found = KEYMAP_NONE, lone = KEYMAP_NONE;
+    unsigned lones = 0;
 
     for (uint32_t i = 0; i < trace->flows.cnt; i++) {
         if (trace->flow[i].hosts != hosts || !trace_acknowledged(trace->flow[i].svc))
             continue;
-        if (found != KEYMAP_NONE)
+        if (is_lone_response(trace, &trace->flow[i])) {
+            lone = i;
+            lones++;
+        } else if (found == KEYMAP_NONE) {
+            found = i;
+        } else {
             return KEYMAP_NONE;
-        found = i;
+        }
     }
-    return found;
+    return found == KEYMAP_NONE && lones == 1 ? lone : found;
 }
 
 /* Pairs each group of requests that has no responses. Its responses are the only flow in the

@@ -75,6 +75,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                                 const char *reason)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
+    const char *profile = peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe);
     struct response_case c = {
         .dir = cmp->dir,
         .event = event,
@@ -96,12 +97,12 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .others_lack = host_lacks(cmp),
         .others_gap = d->payload && host_has_gap(cmp),
         .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),
+        .rxe = profile != NULL,
         .dir_idx = cmp->dir_idx,
         .memory = &cmp->session->host[cmp->dir->host].memory,
     };
     bool lacks = false;
-    const struct peer_quirk *known =
-        peer_quirk_of_response(peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe), &c);
+    const struct peer_quirk *known = peer_quirk_of_response(profile, &c);
     const char *why = known || never_inconclusive(&c, d) ? NULL
                       : is_doubted(cmp, &c)              ? cmp->inconclusive
                                                          : inconclusive_reason(&c, &lacks);

@@ -204,23 +204,33 @@ static bool changes_original(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a READ response has a byte that the memory never had: a request of the same
- * connection wrote the byte before, and no captured request wrote this value. */
+/* Returns whether a READ response or Atomic ACK has a byte that the memory never had: a request of
+ * the same connection wrote the byte before, and no captured request wrote this value. */
 static bool reads_unwritten(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     const struct trace_packet *p = event_packet(s, c->event);
     int64_t rel = s->event[c->event].rel;
     const struct request_pkt *e = request_at(s, rel);
-    const uint8_t *bytes = trace_payload(p);
+    const uint8_t *bytes = trace_payload(p), *ours;
+    uint32_t len = p->payload_len;
+    struct roce_pkt pkt;
     uint64_t va;
 
-    if (!c->data || kind_of(c) != ROCE_KIND_READ_RESP || c->others_gap || !e || !c->ours ||
-        !c->ours->payload || c->ours->payload_len != p->payload_len || p->zero_filled)
+    if (!c->data || c->others_gap || !e || !c->ours || p->zero_filled)
         return false;
     va = e->va + (uint64_t)(rel - e->rel) * s->mtu;
-    for (uint32_t i = 0; i < p->payload_len; i++)
-        if (bytes[i] != c->ours->payload[i] &&
+    ours = c->ours->payload;
+    if (kind_of(c) == ROCE_KIND_ATOMIC_ACK) {
+        trace_parse(p, &pkt);
+        bytes = (const uint8_t *)&pkt.atomicacketh.orig;
+        ours = (const uint8_t *)&c->ours->orig;
+        len = sizeof(pkt.atomicacketh.orig);
+    } else if (kind_of(c) != ROCE_KIND_READ_RESP || !ours || c->ours->payload_len != len) {
+        return false;
+    }
+    for (uint32_t i = 0; i < len; i++)
+        if (bytes[i] != ours[i] &&
             shadow_never_had(c->memory, va + i, c->dir_idx, s->event[e->event].pkt, bytes[i]))
             return true;
     return false;

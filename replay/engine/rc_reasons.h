@@ -29,6 +29,12 @@ extern const char inconclusive_copies[];
  * message, and an ACK whose MSN and PSN count more messages than were captured. */
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
+/* Returns whether the responder may send an ACK with the PSN of a READ or atomic. It answers a
+ * duplicate of an earlier SEND or WRITE so (R109), and the network may have made the duplicate
+ * after the capture point. Other devices than rxe may also repeat their newest ACK to announce
+ * credits (9.7.7.2). */
+bool may_ack_data(const struct response_case *c);
+
 /* Returns whether a NAK refuses the retransmission of a READ or atomic that was executed. The
  * responder's program deregistered the region in between. */
 bool refuses_repeated(const struct response_case *c);

@@ -208,6 +208,22 @@ static bool answers_restart(const struct response_case *c)
            roce_opcode_ends(roce_opcode(c->ours->opcode)) == roce_opcode_ends(op);
 }
 
+bool may_ack_data(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    if (!c->rxe || c->dir->stretch || s->msn != 0)
+        return true;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        enum roce_kind kind = event_opcode(s, i)->kind;
+
+        if (!s->event[i].response && s->event[i].rel < s->event[c->event].rel &&
+            (kind == ROCE_KIND_SEND || kind == ROCE_KIND_WRITE))
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether an ACK has the PSN of data that the requester never received, because the data
  * was lost before the capture point. The requester retransmits the READ or atomic. The responder
  * sent the ACK to announce credits (9.7.7.2). */
@@ -219,7 +235,7 @@ static bool follows_lost_data(const struct response_case *c)
 
     if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel >= c->epsn || !c->ours ||
         roce_opcode(c->ours->opcode)->kind == ROCE_KIND_ACK || e->rel + e->cnt - 1 != rel ||
-        !request_table_msn_fits(s, c->event))
+        !request_table_msn_fits(s, c->event) || !may_ack_data(c))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && s->event[i].rel == rel &&

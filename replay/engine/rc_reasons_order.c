@@ -21,7 +21,7 @@ static bool overtook_data(const struct response_case *c)
 
     if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel >= c->epsn ||
         !event_fetches(s, e->event) || e->rel + e->cnt - 1 != rel ||
-        !request_table_msn_fits(s, c->event))
+        !request_table_msn_fits(s, c->event) || !may_ack_data(c))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) >= rel)

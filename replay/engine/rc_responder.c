@@ -128,6 +128,7 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     struct shadow_write write = {.dir = dir_idx, .pkt = s->event[event].pkt};
     struct shadow_region *region;
     struct roce_pkt pkt;
+    uint64_t found, left;
 
     if (roce_opcode_uses_rq(op) && roce_opcode_ends(op))
         dev->app_active = s->event[event].pkt;
@@ -151,8 +152,12 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))
         return 0;
-    if (roce_opcode_is_atomic(op) && e->first_response == EVENT_NONE)
-        return shadow_note_atomic(memory, region, &write);
+    if (roce_opcode_is_atomic(op)) {
+        if (!shared_memory_atomic(s, e, &found, &left))
+            return shadow_note_atomic(memory, region, &write);
+        write.confirmed = true;
+        memcpy(write.value, &left, sizeof(write.value));
+    }
     return shadow_note_write(memory, region, &write);
 }
 

@@ -322,7 +322,7 @@ int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region
         return -1;
     w = &memory->write[memory->write_cnt++];
     *w = *write;
-    if (!w->data)
+    if (!w->data && !w->confirmed)
         memcpy(w->value, region->image + off, sizeof(w->value));
     memset(region->state + off, write->unknown ? OBSERVED : WRITTEN, write->len);
     return 0;
@@ -332,13 +332,11 @@ int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *regio
                        const struct shadow_write *write)
 {
     const uint8_t *state = region->state + (write->va - region->low);
-    struct shadow_write result = *write;
     bool written = true;
 
     for (uint32_t i = 0; i < write->len; i++)
         written = written && state[i] == WRITTEN;
-    result.unconfirmed = true;
-    return written ? shadow_note_write(memory, region, &result) : 0;
+    return written ? shadow_note_write(memory, region, write) : 0;
 }
 
 bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, uint64_t va,
@@ -366,7 +364,7 @@ bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, u
             return false;
         if (byte < 0)
             continue;
-        if (byte == value || w->unknown || w->unconfirmed)
+        if (byte == value || w->unknown || (!w->data && !w->confirmed))
             return false;
         before |= w->dir == dir && w->pkt < pkt;
     }

@@ -55,8 +55,9 @@ struct shadow_write {
     uint64_t va;
     const uint8_t *data; /* bytes written; NULL if they are in `value` */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
-    bool unconfirmed;    /* result of an atomic without a captured response: it depends on the order
-                          * in which our RNIC executed the requests of several connections */
+    bool confirmed; /* atomic: its response was captured, so `value` is the recorded result. Any
+                     * other result of an atomic is that of our RNIC, which may have executed the
+                     * requests of several connections in another order */
     uint8_t value[8];
 };
 
@@ -148,8 +149,8 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
  * Returns 0, or -1 if out of memory. */
 int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader);
 
-/* Notes a write that our RNIC executed. If `write->data` is NULL, the value written is the 8
- * bytes that are now in the image. Returns 0, or -1 if out of memory. */
+/* Notes a write that our RNIC executed. If `write->data` is NULL and the write is not confirmed,
+ * the value written is the 8 bytes that are now in the image. Returns 0, or -1 if out of memory. */
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 

@@ -44,22 +44,21 @@ static bool is_executed_unseen(const struct inferred_setup *s, const struct requ
     return false;
 }
 
-/* Fills in the values of the word before and after an atomic, if its response was captured. */
-static void read_atomic(const struct inferred_setup *s, const struct request_pkt *e,
-                        struct shared_write *w)
+bool shared_memory_atomic(const struct inferred_setup *s, const struct request_pkt *e,
+                          uint64_t *found, uint64_t *left)
 {
     struct roce_pkt pkt;
 
     if (e->first_response == EVENT_NONE)
-        return;
+        return false;
     trace_parse(event_packet(s, e->first_response), &pkt);
-    w->known = true;
-    w->found = w->left = pkt.atomicacketh.orig;
+    *found = *left = pkt.atomicacketh.orig;
     trace_parse(event_packet(s, e->event), &pkt);
     if (pkt.op->kind == ROCE_KIND_FETCH_ADD)
-        w->left += pkt.atomiceth.swap_add;
-    else if (pkt.atomiceth.compare == w->found)
-        w->left = pkt.atomiceth.swap_add;
+        *left += pkt.atomiceth.swap_add;
+    else if (pkt.atomiceth.compare == *found)
+        *left = pkt.atomiceth.swap_add;
+    return true;
 }
 
 static bool add_direction_writes(struct shared_memory *sh, uint32_t dir_idx)
@@ -97,7 +96,7 @@ static bool add_direction_writes(struct shared_memory *sh, uint32_t dir_idx)
                                    .from = from,
                                    .until = until[i] > from ? until[i] : from};
         if (roce_opcode_is_atomic(op))
-            read_atomic(s, e, w);
+            w->known = shared_memory_atomic(s, e, &w->found, &w->left);
         else
             w->data = p->zero_filled ? NULL : trace_payload(p);
     }

@@ -66,6 +66,11 @@ struct shared_read {
     uint32_t until; /* index into trace.pkt of the response */
 };
 
+/* Sets *found and *left to the value of the word before and after an atomic, as its captured
+ * response shows. Returns false if the capture has no response to request packet `e`. */
+bool shared_memory_atomic(const struct inferred_setup *s, const struct request_pkt *e,
+                          uint64_t *found, uint64_t *left);
+
 /* Finds the memory that several directions of a host share, and the order of the atomics on it.
  * Finds nothing if the host has only one direction. Returns 0, or -1 if out of memory. Call
  * shared_memory_free() in both cases. */

@@ -161,17 +161,10 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         posted->resp.status = event->msg.rej.reason;
         put_private_data(conn, event->msg.rej.private_data, sizeof event->msg.rej.private_data);
         break;
-    case RNIC_CM_ESTABLISHED:
-        if (event->msg.kind == ROCE_CM_RTU)
-            put_private_data(conn, event->msg.rtu.private_data, sizeof event->msg.rtu.private_data);
-        break;
     case RNIC_CM_UNREACHABLE: posted->resp.status = (uint32_t)-ETIMEDOUT; break;
     case RNIC_CM_DISCONNECTED:
-        if (event->msg.kind == ROCE_CM_DREQ)
-            put_private_data(conn, event->msg.dreq.private_data,
-                             sizeof event->msg.dreq.private_data);
-        else if (event->msg.kind == ROCE_CM_MSG_CNT) /* the peer did not answer the DREQ
-                                                      * (core/cma.c, IB_CM_DREQ_ERROR) */
+        if (event->msg.kind == ROCE_CM_MSG_CNT) /* the peer did not answer the DREQ (core/cma.c,
+                                                 * IB_CM_DREQ_ERROR) */
             posted->resp.status = (uint32_t)-ETIMEDOUT;
         break;
     default: break;

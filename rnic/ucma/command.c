@@ -97,12 +97,13 @@ static int set_option(const struct uc_call *call)
         id->ack_timeout = *(const uint8_t *)value & 31;
         return 0;
     case RDMA_OPTION_ID_REUSEADDR:
-        if (in->optlen != sizeof(int))
+        if (in->optlen != sizeof(int) || id->state == UC_LISTEN ||
+            (id->state != UC_IDLE && !*(const int *)value))
             return -EINVAL;
         id->reuse = *(const int *)value != 0;
         return 0;
     case RDMA_OPTION_ID_AFONLY:
-        if (in->optlen != sizeof(int))
+        if (in->optlen != sizeof(int) || (id->state != UC_IDLE && id->state != UC_BOUND))
             return -EINVAL;
         id->afonly = *(const int *)value != 0;
         return 0;

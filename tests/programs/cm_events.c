@@ -751,6 +751,23 @@ static void child_connects_to_its_parent(void)
     end();
 }
 
+/* RDMA_OPTION_ID_REUSEADDR of a listening id and RDMA_OPTION_ID_AFONLY must be refused. A bound id
+ * may still set both, but not clear REUSEADDR (core/cma.c, rdma_set_reuseaddr). */
+static void late_options_are_refused(void)
+{
+    static const int names[] = {RDMA_OPTION_ID_REUSEADDR, RDMA_OPTION_ID_AFONLY};
+    int on = 1, off = 0;
+    begin(RDMA_PS_TCP, true, false);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        MUST(rdma_set_option(listens, RDMA_OPTION_ID, names[i], &on, sizeof on) == 0);
+    MUST(rdma_set_option(listens, RDMA_OPTION_ID, names[0], &off, sizeof off) == -1);
+    MUST(errno == EINVAL && rdma_listen(listens, 5) == 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        MUST(rdma_set_option(listens, RDMA_OPTION_ID, names[i], &on, sizeof on) == -1 &&
+             errno == EINVAL);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -761,6 +778,7 @@ int main(int argc, char **argv)
         {"limited_retries_get_long_rnr_timer", limited_retries_get_long_rnr_timer},
         {"early_connect_waits_for_listener", early_connect_waits_for_listener},
         {"rejection_is_reported", rejection_is_reported},
+        {"late_options_are_refused", late_options_are_refused},
         {"families_share_a_port", families_share_a_port},
         {"connect_without_listener_is_rejected", connect_without_listener_is_rejected},
         {"ud_service_is_resolved", ud_service_is_resolved},

@@ -174,6 +174,8 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
     if (id->state != RNIC_CM_REQ_RCVD && id->state != RNIC_CM_REP_RCVD &&
         id->state != RNIC_CM_REP_SENT && id->state != RNIC_CM_MRA_REP_RCVD)
         return RNIC_ERR_STATE;
+    if (len > sizeof((struct roce_cm_rej *)0)->private_data)
+        return RNIC_ERR_INVALID;
     cm_send_rej(id, reason, private_data, len);
     cm_enter_timewait(id, now); /* in TIMEWAIT, a repeated REQ or REP is answered by the same REJ */
     return RNIC_OK;

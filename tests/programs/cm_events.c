@@ -309,6 +309,8 @@ static void rejection_is_reported(void)
     resolve();
     ask();
     take_request();
+    static const char long_data[149]; /* one byte more than a REJ can carry */
+    MUST(rdma_reject(child, long_data, sizeof long_data) == -1 && errno == EINVAL);
     MUST(rdma_reject(child, "no", 3) == 0);
     event = next(active, RDMA_CM_EVENT_REJECTED);
     MUST(event->status == 28 && memcmp(event->param.conn.private_data, "no", 3) == 0);

@@ -218,7 +218,7 @@ struct rnic_path {
  * `sgid_idx` is -1, chooses the best GID for the destination. Reads the kernel's tables first, then
  * queries the link (ARP or ND), and waits at most `timeout` ns for a reply. Not locked.
  *
- * Returns 0, -ENETUNREACH if there is no route over this interface, -EHOSTUNREACH if no reply
+ * Returns 0, -ENETUNREACH if there is no route over this interface, -ETIMEDOUT if no reply
  * arrived in time, or -EINVAL if the GID does not exist.
  */
 int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,

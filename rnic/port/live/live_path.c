@@ -38,7 +38,7 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
         struct timespec abstime;
 
         if (now >= end)
-            return -EHOSTUNREACH;
+            return -ETIMEDOUT; /* as in core/addr.c, process_one_req */
         if (now >= ask_at) {
             live_send_own(live, buf, rnic_neigh_ask(buf, live->iface.mac, src, hop), now);
             ask_at = now + ASK_AGAIN_NS;

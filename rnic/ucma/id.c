@@ -149,6 +149,18 @@ static bool is_shared_here(const struct uc_id *id, uint16_t port)
     return found;
 }
 
+/* Returns whether `id`, or another id of this process with the same port, is bound to all devices
+ * (core/cma.c, cma_check_port). */
+static bool meets_wildcard(const struct uc_id *id)
+{
+    bool meets = !id->port;
+    for (const struct uc_id *other = uc_ids; other && !meets; other = other->next)
+        meets = other != id && other->space == id->space && !other->port &&
+                (other->state == UC_BOUND || other->state == UC_LISTEN) &&
+                uc_addr_port(&other->src) == uc_addr_port(&id->src);
+    return meets;
+}
+
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port)
 {
     snprintf(name, UC_SERVICE_NAME, "cm/%x/%u", space, port);
@@ -240,6 +252,8 @@ int uc_bind(struct uc_id *id, const union uc_addr *addr)
     }
     id->src = *addr;
     int result = claim_src_port(id, true);
+    if (result == -EADDRINUSE && meets_wildcard(id))
+        result = -EADDRNOTAVAIL;
     if (result < 0) {
         id->port = NULL;
         memset(&id->src, 0, sizeof id->src);

@@ -365,7 +365,7 @@ static struct uc_port *find_port(const uint8_t gid[16], unsigned oif, bool local
     struct error why;
     size_t cnt;
     struct uc_port *port = NULL;
-    int error = ENODEV;
+    int error = local ? EADDRNOTAVAIL : ENODEV;
     if (rnic_iface_list(&ifaces, &cnt, &why) != 0)
         return NULL;
     for (size_t i = 0; i < cnt && !port; i++) {

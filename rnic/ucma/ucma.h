@@ -173,7 +173,8 @@ void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 /* ---- port.c ---------------------------------------------------------------------------------- */
 
 /* Returns the port (a device) whose interface has this GID, and opens it if necessary. Returns NULL
- * with errno on failure. */
+ * with errno on failure: EADDRNOTAVAIL if no interface has it, ENODEV if the interface has no
+ * device. */
 struct uc_port *uc_port_at(const uint8_t gid[16]);
 /* Returns the port on the kernel's route to `gid`. If `gid` is an address of this machine, returns
  * the port that has this address. Returns NULL with errno if there is none. */

@@ -221,6 +221,8 @@ static void device_assigns_an_unnamed_port(void)
     MUST(rdma_create_id(active, &other, NULL, RDMA_PS_TCP) == 0);
     here.sin_port = rdma_get_src_port(asks);
     MUST(rdma_bind_addr(other, (struct sockaddr *)&here) == -1 && errno == EADDRINUSE);
+    struct sockaddr_in nowhere = at("203.0.113.1", 0);
+    MUST(rdma_bind_addr(other, (struct sockaddr *)&nowhere) == -1 && errno == EADDRNOTAVAIL);
     here.sin_port = 0;
     MUST(rdma_bind_addr(other, (struct sockaddr *)&here) == 0 && rdma_get_src_port(other) != 0);
     MUST(rdma_destroy_id(other) == 0);
@@ -259,12 +261,12 @@ static void families_share_a_port(void)
     MUST(rdma_create_id(passive, &third, NULL, RDMA_PS_TCP) == 0);
     set_afonly(listens, 1);
     MUST(rdma_bind_addr(listens, (struct sockaddr *)&any) == 0 && rdma_listen(listens, 5) == 0);
-    MUST(rdma_bind_addr(other, (struct sockaddr *)&any6) != 0 && errno == EADDRINUSE);
+    MUST(rdma_bind_addr(other, (struct sockaddr *)&any6) != 0 && errno == EADDRNOTAVAIL);
     set_afonly(other, 1);
     MUST(rdma_bind_addr(other, (struct sockaddr *)&any6) == 0 && rdma_listen(other, 5) == 0);
     set_afonly(third, 1);
-    MUST(rdma_bind_addr(third, (struct sockaddr *)&any) != 0 && errno == EADDRINUSE);
-    MUST(rdma_bind_addr(third, (struct sockaddr *)&any6) != 0 && errno == EADDRINUSE);
+    MUST(rdma_bind_addr(third, (struct sockaddr *)&any) != 0 && errno == EADDRNOTAVAIL);
+    MUST(rdma_bind_addr(third, (struct sockaddr *)&any6) != 0 && errno == EADDRNOTAVAIL);
     resolve();
     ask();
     struct rdma_cm_event *request = next(passive, RDMA_CM_EVENT_CONNECT_REQUEST);

@@ -154,6 +154,13 @@ static int start_resolve_addr(const struct uc_call *call, uint32_t handle, const
         if (result < 0)
             return result;
     }
+    if (id->state == UC_BOUND && id->src.sa.sa_family != to.sa.sa_family)
+        return -EINVAL;
+    uc_gid_of(&to, gid);
+    if (!id->port && !uc_addr_is_any(&to) && !uc_addr_is_loopback(&to) && !uc_port_towards(gid) &&
+        errno == ENETUNREACH)
+        return -ENETUNREACH; /* without a route, Linux reports the error at once (core/addr.c,
+                              * rdma_resolve_ip) */
     id->dst = to;
     id->timeout_ms = timeout_ms;
     id->job = UC_RESOLVE_ADDR;

@@ -388,14 +388,19 @@ static void multicast_join_and_leave(void)
     end();
 }
 
-/* Resolves an address to which the machine has no route. The call must fail, or the event must be
- * ADDR_ERROR. */
+/* Resolves an address to which the machine has no route: the call must fail with ENETUNREACH. If
+ * the machine has a default route, the event must be ADDR_ERROR. */
 static void unroutable_address_is_reported(void)
 {
     struct sockaddr_in to = at("203.0.113.1", port);
     struct rdma_cm_event *event;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool routed = connect(fd, (struct sockaddr *)&to, sizeof to) == 0;
+    close(fd);
     begin(RDMA_PS_TCP, false, false);
-    if (rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 300) == 0) {
+    int result = rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 300);
+    MUST(routed ? result == 0 : result == -1 && errno == ENETUNREACH);
+    if (routed) {
         event = next(active, RDMA_CM_EVENT_ADDR_ERROR);
         MUST(event->status < 0);
         MUST(rdma_ack_cm_event(event) == 0);
@@ -772,6 +777,15 @@ static void late_options_are_refused(void)
     end();
 }
 
+/* An id that is bound to an IPv4 address resolves an IPv6 address. The call must fail. */
+static void other_family_is_refused(void)
+{
+    struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    begin(RDMA_PS_TCP, true, false);
+    MUST(rdma_resolve_addr(listens, NULL, (struct sockaddr *)&to, 300) == -1 && errno == EINVAL);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -789,6 +803,7 @@ int main(int argc, char **argv)
         {"multicast_join_and_leave", multicast_join_and_leave},
         {"closed_listener_rejects", closed_listener_rejects},
         {"unroutable_address_is_reported", unroutable_address_is_reported},
+        {"other_family_is_refused", other_family_is_refused},
         {"wrong_qp_state_is_connect_error", wrong_qp_state_is_connect_error},
         {"device_assigns_an_unnamed_port", device_assigns_an_unnamed_port},
         {"request_moves_with_migrated_listener", request_moves_with_migrated_listener},

@@ -327,7 +327,7 @@ static void resolve_addr(struct uc_id *id)
     uint8_t dgid[16];
     uc_gid_of(&id->dst, dgid);
     struct uc_port *port = id->port;
-    if (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid)) {
+    if (uc_addr_is_any(&id->dst) || (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid))) {
         /* The destination is this machine: use an address of the device to which the id is bound,
          * or else of the first device (core/cma.c, cma_bind_loopback). */
         if (!port && uc_port_open_all() > 0)

@@ -786,6 +786,19 @@ static void other_family_is_refused(void)
     end();
 }
 
+/* Resolves 0.0.0.0. The destination must be an address of a device of this machine, as in Linux
+ * (core/cma.c, cma_resolve_loopback). */
+static void wildcard_destination_is_this_machine(void)
+{
+    struct sockaddr_in to = at("0.0.0.0", port);
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == 0);
+    expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+    MUST(ntohs(rdma_get_dst_port(asks)) == port);
+    MUST(((struct sockaddr_in *)rdma_get_peer_addr(asks))->sin_addr.s_addr != INADDR_ANY);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -803,6 +816,7 @@ int main(int argc, char **argv)
         {"multicast_join_and_leave", multicast_join_and_leave},
         {"closed_listener_rejects", closed_listener_rejects},
         {"unroutable_address_is_reported", unroutable_address_is_reported},
+        {"wildcard_destination_is_this_machine", wildcard_destination_is_this_machine},
         {"other_family_is_refused", other_family_is_refused},
         {"wrong_qp_state_is_connect_error", wrong_qp_state_is_connect_error},
         {"device_assigns_an_unnamed_port", device_assigns_an_unnamed_port},

@@ -305,6 +305,21 @@ static int connect_id(const struct uc_call *call)
     return to_errno(result);
 }
 
+/* Rejects the request of an id. Returns an error of the library. */
+static int reject(struct uc_id *id, uint8_t reason, const void *data, size_t len)
+{
+    if (!uc_is_ud(id))
+        return rnic_cm_reject(id->cm, reason ? reason : ROCE_CM_REJ_CONSUMER, data, len,
+                              rnic_live_now());
+    struct roce_cm_sidr_rep rep = {.status = 2}; /* status 2: rejected by the service provider
+                                                  * (table 120) */
+    if (len > sizeof rep.private_data)
+        return RNIC_ERR_INVALID;
+    if (len)
+        memcpy(rep.private_data, data, len);
+    return rnic_cm_sidr_reply(id->cm, &rep, rnic_live_now());
+}
+
 static int accept_id(const struct uc_call *call)
 {
     const struct rdma_ucm_accept *in = &call->in->accept;
@@ -325,10 +340,11 @@ static int accept_id(const struct uc_call *call)
             .service_id = roce_cm_sid((enum roce_cm_port_space)id->space, uc_addr_port(&id->src)),
         };
         size_t len = in->conn_param.private_data_len;
-        if (len > sizeof rep.private_data)
-            return -EINVAL;
-        memcpy(rep.private_data, in->conn_param.private_data, len);
-        result = rnic_cm_sidr_reply(id->cm, &rep, rnic_live_now());
+        result = RNIC_ERR_INVALID;
+        if (len <= sizeof rep.private_data) {
+            memcpy(rep.private_data, in->conn_param.private_data, len);
+            result = rnic_cm_sidr_reply(id->cm, &rep, rnic_live_now());
+        }
     } else {
         const struct rnic_cm_param param = conn_param_of(id, &in->conn_param);
         struct roce_cm_rep rep;
@@ -336,7 +352,10 @@ static int accept_id(const struct uc_call *call)
         if (result == 0)
             result = rnic_cm_accept(id->cm, &rep, rnic_live_now());
     }
-    if (result == 0 && in->conn_param.valid)
+    if (result != 0)
+        reject(id, 0, NULL, 0); /* otherwise the peer would wait for an answer (core/cma.c,
+                                 * rdma_accept) */
+    else if (in->conn_param.valid)
         id->uid = in->uid;
     uc_worker_wake();
     return to_errno(result);
@@ -346,23 +365,11 @@ static int reject_id(const struct uc_call *call)
 {
     const struct rdma_ucm_reject *in = &call->in->reject;
     struct uc_id *id = uc_id_get(call->file, in->id);
-    int result;
     if (!id)
         return -ENOENT;
     if (!id->cm)
         return -EINVAL;
-    if (uc_is_ud(id)) {
-        struct roce_cm_sidr_rep rep = {.status = 2}; /* status 2: rejected by the service provider
-                                                      * (table 120) */
-        size_t len = in->private_data_len;
-        if (len > sizeof rep.private_data)
-            return -EINVAL;
-        memcpy(rep.private_data, in->private_data, len);
-        result = rnic_cm_sidr_reply(id->cm, &rep, rnic_live_now());
-    } else {
-        result = rnic_cm_reject(id->cm, in->reason ? in->reason : ROCE_CM_REJ_CONSUMER,
-                                in->private_data, in->private_data_len, rnic_live_now());
-    }
+    int result = reject(id, in->reason, in->private_data, in->private_data_len);
     uc_worker_wake();
     return to_errno(result);
 }

@@ -799,6 +799,24 @@ static void wildcard_destination_is_this_machine(void)
     end();
 }
 
+/* An accept fails because a reply cannot carry so much private data. The peer must be rejected,
+ * because it would otherwise wait for an answer (core/cma.c, rdma_accept). */
+static void failed_accept_rejects(void)
+{
+    static const char long_data[255];
+    struct rdma_conn_param param = {
+        .private_data = long_data, .private_data_len = sizeof long_data, .qp_num = qpn + 1};
+    for (int ud = 0; ud < 2; ud++) {
+        begin(ud ? RDMA_PS_UDP : RDMA_PS_TCP, true, true);
+        resolve();
+        ask();
+        take_request();
+        MUST(rdma_accept(child, &param) == -1 && errno == EINVAL);
+        expect(active, ud ? RDMA_CM_EVENT_UNREACHABLE : RDMA_CM_EVENT_REJECTED, ud ? 2 : 28);
+        end();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -809,6 +827,7 @@ int main(int argc, char **argv)
         {"limited_retries_get_long_rnr_timer", limited_retries_get_long_rnr_timer},
         {"early_connect_waits_for_listener", early_connect_waits_for_listener},
         {"rejection_is_reported", rejection_is_reported},
+        {"failed_accept_rejects", failed_accept_rejects},
         {"late_options_are_refused", late_options_are_refused},
         {"families_share_a_port", families_share_a_port},
         {"connect_without_listener_is_rejected", connect_without_listener_is_rejected},

@@ -147,7 +147,7 @@ static int start_resolve_addr(const struct uc_call *call, uint32_t handle, const
     uc_addr_from(&to, dst, dst_len);
     if (!uc_gid_of(&to, gid))
         return -EAFNOSUPPORT;
-    if (id->state != UC_IDLE && id->state != UC_BOUND)
+    if ((id->state != UC_IDLE && id->state != UC_BOUND) || id->job != UC_NO_JOB)
         return -EINVAL;
     if (id->state == UC_IDLE && uc_gid_of(&from, gid)) {
         int result = uc_bind(id, &from);
@@ -187,7 +187,7 @@ static int resolve_route(const struct uc_call *call)
     struct uc_id *id = uc_id_get(call->file, call->in->resolve_route.id);
     if (!id)
         return -ENOENT;
-    if (id->state != UC_ADDR)
+    if (id->state != UC_ADDR || id->job != UC_NO_JOB)
         return -EINVAL;
     id->job = UC_RESOLVE_ROUTE;
     uc_worker_wake();

@@ -229,7 +229,7 @@ static int claim_src_port(struct uc_id *id, bool always)
 int uc_bind(struct uc_id *id, const union uc_addr *addr)
 {
     uint8_t gid[16];
-    if (id->state != UC_IDLE)
+    if (id->state != UC_IDLE || id->job != UC_NO_JOB)
         return -EINVAL;
     if (!uc_gid_of(addr, gid))
         return -EAFNOSUPPORT;
@@ -289,7 +289,7 @@ int uc_listen(struct uc_id *id, uint32_t backlog)
         result = uc_bind(id, &(union uc_addr){.in = {.sin_family = AF_INET}});
     if (result < 0)
         return result;
-    if (id->state != UC_BOUND)
+    if (id->state != UC_BOUND || id->job != UC_NO_JOB)
         return -EINVAL;
     if (id->port)
         result = listen_on(id, id->port);
@@ -381,13 +381,14 @@ static void resolve_addr(struct uc_id *id)
 
 void uc_resolve(struct uc_id *id)
 {
-    bool addr = id->job == UC_RESOLVE_ADDR;
-    id->job = UC_NO_JOB;
-    if (addr) {
+    uint32_t handle = id->handle;
+    if (id->job == UC_RESOLVE_ADDR) {
         resolve_addr(id);
     } else { /* RoCE has no subnet manager, so the route is known without a query (Annex A17) */
         id->paths = 1;
         id->state = UC_ROUTE;
         post_id_event(id, UCMA_ROUTE_RESOLVED, 0);
     }
+    if ((id = find_id(handle)) != NULL) /* another thread may have deleted it meanwhile */
+        id->job = UC_NO_JOB;
 }

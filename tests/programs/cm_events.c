@@ -817,6 +817,20 @@ static void failed_accept_rejects(void)
     }
 }
 
+/* An id whose address is being resolved must refuse to be resolved again or bound. */
+static void id_that_resolves_is_busy(void)
+{
+    for (int i = 0; i < 20; i++) { /* the case is about the time before the event */
+        struct sockaddr_in to = at(address, port), here = at(address, 0);
+        begin(RDMA_PS_TCP, false, false);
+        MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == 0);
+        MUST(rdma_bind_addr(asks, (struct sockaddr *)&here) == -1 && errno == EINVAL);
+        MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == -1 && errno == EINVAL);
+        expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+        end();
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -835,6 +849,7 @@ int main(int argc, char **argv)
         {"multicast_join_and_leave", multicast_join_and_leave},
         {"closed_listener_rejects", closed_listener_rejects},
         {"unroutable_address_is_reported", unroutable_address_is_reported},
+        {"id_that_resolves_is_busy", id_that_resolves_is_busy},
         {"wildcard_destination_is_this_machine", wildcard_destination_is_this_machine},
         {"other_family_is_refused", other_family_is_refused},
         {"wrong_qp_state_is_connect_error", wrong_qp_state_is_connect_error},

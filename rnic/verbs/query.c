@@ -128,8 +128,8 @@ int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *valu
     uint32_t mask = values->comp_mask;
     if (mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
         return EINVAL;
-    if (mask & IBV_VALUES_MASK_RAW_CLOCK)
-        clock_gettime(CLOCK_MONOTONIC, &values->raw_clock);
+    if (mask & IBV_VALUES_MASK_RAW_CLOCK) /* the whole counter is in tv_nsec, as in mlx4 and mlx5 */
+        values->raw_clock = (struct timespec){.tv_nsec = (long)rnic_live_now()};
     return 0;
 }
 

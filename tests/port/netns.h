@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include "support/suite.h"
 
-/* Exit status of a test that cannot run here; equals SKIP_RETURN_CODE in ctest. */
-#define NETNS_SKIP 77
+#define NETNS_SKIP SUITE_SKIP /* exit status of a test that cannot run here */
 
 /* Moves this process into a new network namespace with the loopback up. Returns false, and prints
  * the reason on stderr, if that is not permitted. */

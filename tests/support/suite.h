@@ -5,14 +5,17 @@
  *     SUITE("wire.psn", TEST(psn_wraps), TEST(psn_orders))
  *
  * Each test is a function such as `static void psn_wraps(void)`, which uses CUnit's assertions. The
- * exit status is 0 only if at least one test ran and all assertions passed. With an argument, the
- * program runs only the test of that name.
+ * exit status is 0 only if at least one test ran, all assertions passed, and no test was skipped.
+ * With an argument, the program runs only the test of that name.
  */
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
 
 #include <CUnit/CUnit.h>
 #include <stdint.h>
+
+/* Exit status of a suite with a skipped test; equals SKIP_RETURN_CODE in ctest. */
+#define SUITE_SKIP 77
 
 struct suite_test {
     const char *name;
@@ -38,6 +41,10 @@ int suite_main(const char *title, const struct suite_test *tests, unsigned cnt, 
 /* Marks the current test as failed, with a formatted reason. The test continues. */
 void suite_fail(const char *file, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Marks the current test as skipped, and prints the reason. The test must return. ctest then counts
+ * the whole suite as skipped, unless a test fails. */
+void suite_skip(const char *why);
 
 /* Returns the number in the environment variable `name` (ROCEDRILL_SEED, ROCEDRILL_RUNS, ...), or
  * `otherwise` if it is not set. */

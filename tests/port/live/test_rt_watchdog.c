@@ -121,9 +121,9 @@ static void watchdog_drives_for_a_stopped_poll_thread(void)
     server_pid = play(talk, pair[0], pair[1]);
     thread = await_thread(server_pid, "rnic");
     CU_ASSERT_FATAL(thread > 0);
-    if (await_thread(server_pid, "rnic-relief") == 0 ||
+    if (await_thread(server_pid, "rnic-watchdog") == 0 ||
         ptrace(PTRACE_SEIZE, thread, NULL, NULL) < 0) {
-        fprintf(stderr, "no real-time priority or no ptrace here: skipped\n");
+        suite_skip("no real-time priority or no ptrace here");
         kill(server_pid, SIGKILL);
         netns_wait(server_pid);
         return;

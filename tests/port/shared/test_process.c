@@ -205,7 +205,7 @@ static void processes_of_other_users_are_not_listed(void)
     CU_ASSERT_FATAL(waitpid(pid, &status, 0) == pid);
     CU_ASSERT(WIFEXITED(status));
     if (WEXITSTATUS(status) == 99)
-        printf("skipped: this user cannot become another one\n");
+        suite_skip("this user cannot become another one");
     else
         EXPECT_EQ(WEXITSTATUS(status), 0);
     close(fd);

@@ -465,7 +465,7 @@ static void process_of_another_user_is_refused(void)
     int fd;
 
     if (geteuid() != 0 || seteuid(1234) != 0) {
-        printf("(skipped: needs two users) ");
+        suite_skip("needs two users");
         return;
     }
     EXPECT_EQ(shm_hello_connect("lo", blocks[B]),

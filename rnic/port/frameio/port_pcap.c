@@ -504,18 +504,6 @@ static void reopen(struct pcap_port *self, uint64_t now)
     }
 }
 
-/* Finds a loopback interface that is up and writes its name to `name`. Returns false if there is
- * none. */
-static bool find_loopback(char name[RNIC_IFNAME_MAX], const struct rnic_iface *list, size_t cnt)
-{
-    for (size_t i = 0; i < cnt; i++)
-        if (list[i].loopback && list[i].up) {
-            memcpy(name, list[i].name, RNIC_IFNAME_MAX);
-            return true;
-        }
-    return false;
-}
-
 int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic_port **out,
                         struct error *why)
 {
@@ -524,6 +512,7 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
     int snaplen = iface->mtu < ROCE_FRAME_MAX - 22 ? (int)iface->mtu + 22 : ROCE_FRAME_MAX;
     struct rnic_iface *list = NULL;
     size_t cnt = 0;
+    const struct rnic_iface *lo;
     int error;
 
     if (!self)
@@ -542,9 +531,10 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
                                    snaplen, why);
     /* Without a loopback that is up, the port cannot reach local processes, but the link still
      * works. */
-    if (iface->loopback)
-        memcpy(self->loopback, iface->name, sizeof(self->loopback));
-    else if (!error && find_loopback(self->loopback, list, cnt))
+    lo = iface->loopback ? iface : rnic_iface_loopback(list, cnt);
+    if (lo)
+        memcpy(self->loopback, lo->name, sizeof(self->loopback));
+    if (!error && lo && !iface->loopback)
         error = packet_socket_open(&self->side[HOST], self->loopback, ring, snaplen, why);
     if (!error)
         rnic_port_pcap_hosts(&self->port, list, cnt);

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +190,23 @@ static int open_socket(unsigned index)
     return error;
 }
 
+/* Opens the socket on the loopback, if it is up. Returns 0 or a negative errno. */
+static int open_loopback(struct live_raw *raw)
+{
+    struct rnic_iface *list;
+    const struct rnic_iface *lo;
+    size_t cnt;
+    int error = rnic_iface_list(&list, &cnt, &(struct error){""});
+
+    if (error)
+        return error;
+    lo = rnic_iface_loopback(list, cnt);
+    if (lo)
+        raw->fd[HOST] = open_socket(lo->index);
+    free(list);
+    return lo && raw->fd[HOST] < 0 ? raw->fd[HOST] : 0;
+}
+
 static void close_sockets(struct live_raw *raw)
 {
     for (int which = LINK; which < SIDES; which++) {
@@ -223,8 +239,8 @@ static int start(struct rnic_live *live)
         raw->fd[LINK] = open_socket(iface.index);
         error = raw->fd[LINK] < 0 ? raw->fd[LINK] : 0;
     }
-    if (!error && !iface.loopback && if_nametoindex("lo") != 0)
-        raw->fd[HOST] = open_socket(if_nametoindex("lo"));
+    if (!error && !iface.loopback)
+        error = open_loopback(raw);
     if (!error)
         error = -live_spawn(&raw->thread, NULL, run_reader, reader);
     if (error) {

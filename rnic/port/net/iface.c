@@ -231,3 +231,11 @@ int rnic_iface_get(const char *name, struct rnic_iface *out, struct error *why)
                   name);
     return error;
 }
+
+const struct rnic_iface *rnic_iface_loopback(const struct rnic_iface *list, size_t cnt)
+{
+    for (size_t i = 0; i < cnt; i++)
+        if (list[i].loopback && list[i].up)
+            return &list[i];
+    return NULL;
+}

@@ -48,6 +48,9 @@ int rnic_iface_list(struct rnic_iface **out, size_t *cnt, struct error *why);
  * not exist or cannot carry RoCE. */
 int rnic_iface_get(const char *name, struct rnic_iface *out, struct error *why);
 
+/* Returns the loopback of a list if it is up, else NULL. Its name need not be "lo". */
+const struct rnic_iface *rnic_iface_loopback(const struct rnic_iface *list, size_t cnt);
+
 /* Returns the largest RoCE path MTU for the interface MTU `mtu`, or 0 if none fits. The interface
  * MTU must fit payload, IP, UDP, BTH, the longest extension headers and the ICRC (Annex A17). */
 uint32_t rnic_iface_path_mtu(uint32_t mtu);

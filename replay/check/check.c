@@ -14,11 +14,15 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
-/* Limit of the JSON lines of a capture: JSON_ROOM bytes, plus JSON_RATIO bytes for each byte of
- * RoCE packets. The limit prevents a small capture from filling a disk. Half of it is reserved for
- * violations and failed connections. */
+/* Limits of the JSON lines of a capture, which prevent a small capture from filling a disk:
+ * JSON_ROOM bytes, plus JSON_RATIO for each captured byte of RoCE packets; and JSON_START bytes,
+ * plus JSON_FRAME for each frame. Half of the room is reserved for violations and failed
+ * connections. The length that a packet had on the wire does not count, because a capture can claim
+ * any. */
 #define JSON_ROOM    (UINT64_C(64) << 20)
 #define JSON_RATIO   2u
+#define JSON_START   (UINT64_C(1) << 20)
+#define JSON_FRAME   16384u
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
@@ -37,7 +41,7 @@ struct judge {
     struct roce_flow *flow;
     unsigned part;
     uint32_t frame; /* number of the frame that is being judged */
-    uint64_t bytes; /* bytes of all RoCE packets up to `frame`; 0 with a single part */
+    uint64_t bytes; /* captured bytes of all RoCE packets up to `frame` */
     /* Copy of unanswered_cm.filter, without the REPs that this part removed from the list. */
     uint64_t rep_filter;
     unsigned rep_changes; /* unanswered_cm.changes when `rep_filter` was copied */
@@ -53,11 +57,12 @@ struct check {
     struct roce_flow *flow;
     struct progress progress;
     bool json_failed;
-    uint64_t json_bytes;  /* approximate length of the JSON lines so far */
+    uint64_t json_bytes;  /* length of the JSON lines so far */
     bool watches_packets; /* a watch needs the result of each packet */
     bool of_rnic;         /* the software RNIC recorded the capture (rnic-run -w) */
     unsigned parts;
-    uint64_t bytes; /* bytes of the RoCE packets assigned to parts so far; 0 with a single part */
+    uint64_t bytes; /* captured bytes of the RoCE packets assigned to parts so far; 0 with a single
+                     * part */
     bool merged;    /* the parts were merged: part 0 judges all packets */
     atomic_bool crowded; /* a part asked to merge the parts, because its memory is short */
     struct judge judge[PARALLEL_PARTS_MAX];
@@ -87,19 +92,17 @@ static void print_error(const struct check *check, const struct roce_finding *fi
             roce_finding_text(finding, buf, sizeof(buf)));
 }
 
-/* Returns whether a JSON line of `cost` bytes is within the limit. Unimportant lines may use only
- * half of the limit. */
+/* Returns whether a JSON line of about `cost` bytes is within the limits. Unimportant lines may use
+ * only half of the room. */
 static bool may_list(const struct judge *judge, uint32_t cost, bool important)
 {
-    struct check *check = judge->check;
-    uint64_t bytes =
-        check->parts > 1 && !check->merged ? judge->bytes : roce_flow_totals(check->flow)->bytes;
-    uint64_t room = JSON_ROOM + JSON_RATIO * bytes;
+    uint64_t room = JSON_ROOM + JSON_RATIO * judge->bytes;
+    uint64_t of_frames = JSON_START + (uint64_t)JSON_FRAME * judge->frame;
 
-    if (!check->options->json_all && check->json_bytes + cost > (important ? room : room / 2))
-        return false;
-    check->json_bytes += cost;
-    return true;
+    if (room > of_frames)
+        room = of_frames;
+    return judge->check->options->json_all ||
+           judge->check->json_bytes + cost <= (important ? room : room / 2);
 }
 
 static void list_finding(const struct judge *judge, const struct roce_finding *finding)
@@ -108,7 +111,8 @@ static void list_finding(const struct judge *judge, const struct roce_finding *f
 
     if (!may_list(judge, JSON_FINDING, finding->severity == ROCE_SEV_ERROR))
         check->report->findings_not_listed++;
-    else if (check_json_finding(check->options->json, check->report->name, finding) != 0)
+    else if (check_json_finding(check->options->json, check->report->name, finding,
+                                &check->json_bytes) != 0)
         check->json_failed = true;
 }
 
@@ -123,7 +127,7 @@ static void list_conn(const struct judge *judge, const struct roce_conn_summary 
         return;
     }
     check_conn_set(&conn, sum);
-    if (check_json_conn(check->options->json, check->report->name, &conn) != 0)
+    if (check_json_conn(check->options->json, check->report->name, &conn, &check->json_bytes) != 0)
         check->json_failed = true;
 }
 
@@ -172,7 +176,8 @@ static void on_cnp_episode(void *user, const struct roce_cnp_episode *episode)
     if (check->options->json && !may_list(judge, JSON_FINDING, false))
         check->report->findings_not_listed++;
     else if (check->options->json &&
-             check_json_congestion(check->options->json, check->report->name, episode) != 0)
+             check_json_congestion(check->options->json, check->report->name, episode,
+                                   &check->json_bytes) != 0)
         check->json_failed = true;
 }
 
@@ -246,7 +251,7 @@ static inline void judge_packet(struct judge *judge, const struct parsed_frame *
                               .look = check->parts > 1 ? &item->look : NULL};
 
     judge->frame = item->number;
-    judge->bytes = item->bytes;
+    judge->bytes = check->parts > 1 ? item->bytes : judge->bytes + item->pkt.cap_len;
     roce_flow_feed(judge->flow, &in,
                    report->history || gsi || check->watches_packets ? &result : NULL);
     if (gsi && report->rejection_cnt && report->rejection_cnt <= CHECK_REJECTIONS &&
@@ -335,7 +340,7 @@ static void look_at_frames(struct check *check, const struct frame_batch *frames
 
         if (item->parsed == 0) {
             alone = roce_flow_look(check->flow, &in, &item->look);
-            item->bytes = check->bytes += item->pkt.wire_len;
+            item->bytes = check->bytes += item->pkt.cap_len;
             part = check->part_of[item->group];
             if (part == PART_NONE)
                 part = choose_part(check, item->group);
@@ -502,6 +507,10 @@ static int read_all(struct check *check, struct error *error)
     rc = parallel_read(check->reader, &consumer, error);
     roce_flow_merge(check->flow);
     check->merged = true;
+    if (check->parts > 1) { /* part 0 lists the connections that are still open */
+        check->judge[0].bytes = check->bytes;
+        check->judge[0].frame = check->report->frames;
+    }
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
     /* SIGINT terminates the program from here on, because the remaining work is short. */

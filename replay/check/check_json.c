@@ -38,6 +38,15 @@ static void begin_line(struct json_line *line, FILE *out, const char *type, cons
     json_line_text(line, "file", file);
 }
 
+static int end_line(struct json_line *line, uint64_t *bytes)
+{
+    int rc = json_line_end(line);
+
+    if (bytes)
+        *bytes += line->written;
+    return rc;
+}
+
 static void put_severities(struct json_line *line, const uint64_t cnt[ROCE_SEV_CNT])
 {
     json_line_number(line, "errors", cnt[ROCE_SEV_ERROR]);
@@ -48,7 +57,7 @@ static void put_severities(struct json_line *line, const uint64_t cnt[ROCE_SEV_C
 /* ---- findings ----------------------------------------------------------------------------------
  */
 
-int check_json_finding(FILE *out, const char *file, const struct roce_finding *f)
+int check_json_finding(FILE *out, const char *file, const struct roce_finding *f, uint64_t *bytes)
 {
     static const char *const relations[] = {"eq", "ne", "at_least", "at_most"};
     const struct roce_rule_info *rule = roce_rule_info(f->rule);
@@ -71,7 +80,7 @@ int check_json_finding(FILE *out, const char *file, const struct roce_finding *f
     json_line_number_or_null(&line, "other_frame", f->other_frame, 0);
     json_line_text(&line, "known", f->known);
     json_line_text(&line, "text", roce_finding_text(f, buf, sizeof(buf)));
-    return json_line_end(&line);
+    return end_line(&line, bytes);
 }
 
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is)
@@ -84,7 +93,8 @@ int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is)
     return json_line_end(&line);
 }
 
-int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *e)
+int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *e,
+                          uint64_t *bytes)
 {
     struct json_line line;
 
@@ -106,7 +116,7 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
         json_line_null(&line, "slowed");
     json_line_number_or_null(&line, "recovered_ns", e->recovered_ns, UINT64_MAX);
     json_line_text(&line, "end", roce_cnp_end_name(e->end));
-    return json_line_end(&line);
+    return end_line(&line, bytes);
 }
 
 /* ---- connections -------------------------------------------------------------------------------
@@ -414,7 +424,7 @@ static void put_headline(struct json_line *line, const struct roce_conn_summary 
 static const char *const pairings[ROCE_PAIRED_CNT] = {NULL,   "cm",   "qpns", "ports", "self",
                                                       "psns", "msns", "port", "alone"};
 
-int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
+int check_json_conn(FILE *out, const char *file, const struct check_conn *c, uint64_t *bytes)
 {
     const struct roce_conn_summary *sum = &c->sum;
     struct json_line line;
@@ -450,7 +460,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c)
     put_cm(&line, "cm", sum);
     put_side(&line, "a", c, 0);
     put_side(&line, "b", c, 1);
-    return json_line_end(&line);
+    return end_line(&line, bytes);
 }
 
 /* ---- summary -----------------------------------------------------------------------------------

@@ -11,12 +11,15 @@
 #include "util/shard.h"
 
 /* Writes a finding or a connection. Each function of this header writes one line and returns 0, or
- * -1 if the line could not be written. */
-int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding);
-int check_json_conn(FILE *out, const char *file, const struct check_conn *conn);
+ * -1 if the line could not be written. `bytes`, unless it is NULL, grows by the length of the line.
+ */
+int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding,
+                       uint64_t *bytes);
+int check_json_conn(FILE *out, const char *file, const struct check_conn *conn, uint64_t *bytes);
 
 /* Writes a congestion episode that has ended. */
-int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode);
+int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode,
+                          uint64_t *bytes);
 
 /* Writes an alias: findings with connection number `stream` belong to connection `is`. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);

@@ -158,7 +158,8 @@ int page_conn_write_finding(FILE *out, const char *file, const struct roce_findi
 
     open_line(&line);
     return put_open_object(
-        out, close_line(&line, line.file ? check_json_finding(line.file, file, finding) : -1));
+        out,
+        close_line(&line, line.file ? check_json_finding(line.file, file, finding, NULL) : -1));
 }
 
 int page_conn_write_summary(FILE *out, const struct check_report *report, int status)
@@ -239,7 +240,7 @@ char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
     int rc = -1;
 
     check_conn_set(&conn, sum);
-    if (open_line(&line) && check_json_conn(line.file, file, &conn) == 0 &&
+    if (open_line(&line) && check_json_conn(line.file, file, &conn, NULL) == 0 &&
         fflush(line.file) == 0) {
         first = line.len;
         rc = put_page_members(line.file, sum);

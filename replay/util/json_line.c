@@ -8,6 +8,7 @@
 static void flush_line(struct json_line *line)
 {
     fwrite(line->buf, 1, line->len, line->out); /* json_line_end() checks for errors */
+    line->written += line->len;
     line->len = 0;
 }
 
@@ -64,6 +65,7 @@ static void add_member(struct json_line *line, const char *key, const char *valu
 void json_line_begin(struct json_line *line, FILE *out)
 {
     line->out = out;
+    line->written = 0;
     line->len = 0;
     line->first = true;
     add_char(line, '{');

@@ -18,7 +18,8 @@
 
 struct json_line {
     FILE *out;
-    bool first; /* the innermost open object or array has no member yet */
+    bool first;       /* the innermost open object or array has no member yet */
+    uint64_t written; /* bytes written to `out`; after json_line_end() the length of the line */
     size_t len;
     char buf[8192]; /* text that is not yet written to `out` */
 };

@@ -18,6 +18,7 @@ import shapes
 
 CONNECTIONS = 14000  # one line of some 3 KiB each
 ROOM = 64 << 20
+START, FRAME_ROOM = 1 << 20, 16 << 10
 LONG = (1 << 30) + (64 << 20)  # length of a long capture, bytes
 FRAME = 200000
 
@@ -33,6 +34,41 @@ def check(rocedrill, capture, out, *options):
             kind = line[9:line.index('"', 9)]
             counts[kind] = counts.get(kind, 0) + 1
     return done.stdout, counts, last
+
+
+def listed(text, counts, summary, size, room):
+    """Asserts that a limit was reached, that the lines have at most `room` bytes, and that the text report and the
+    summary tell what has no line."""
+    told = re.search(r"size limit of --json reached: (\d+) connections and (\d+) findings are not listed", text)
+    print(told and told[0], counts, size)
+    assert told, "the text does not report the limit"
+    assert size <= room, (size, room)
+    assert int(told[1]) == summary["connections_not_listed"] > 0
+    assert int(told[2]) == summary["findings_not_listed"]
+    assert counts["connection"] + summary["connections_not_listed"] == summary["connections"]
+    assert counts.get("finding", 0) + summary["findings_not_listed"] == \
+        summary["errors"] + summary["warnings"] + summary["notes"]
+
+
+def claimed_lengths_give_no_room(rocedrill, capture, out):
+    """Each packet of the capture claims that it was longer on the wire than any frame."""
+    with open(capture, "r+b") as file:
+        at, end = 24, os.path.getsize(capture)
+        while at < end:
+            file.seek(at + 8)
+            length = struct.unpack("<I", file.read(4))[0]
+            file.write(struct.pack("<I", 1 << 24))
+            at += 16 + length
+    listed(*check(rocedrill, capture, out), os.path.getsize(out), ROOM + 2 * os.path.getsize(capture))
+
+
+def frames_limit_long_names(rocedrill, capture, out):
+    """Each line contains the name of the capture. The bytes of this name need six characters each in JSON."""
+    number = 1000
+    long = os.path.join(os.path.dirname(capture), *["\1" * 200] * 15, "c.pcap")
+    os.makedirs(os.path.dirname(long))
+    shapes.write(long, shapes.connections_of_one_packet(number))
+    listed(*check(rocedrill, long, out), os.path.getsize(out), START + FRAME_ROOM * number)
 
 
 def replay_of_a_long_capture_needs_little_memory(rocedrill, capture):
@@ -59,19 +95,13 @@ def main():
         capture, out = os.path.join(folder, "many.pcap"), os.path.join(folder, "out.json")
         shapes.write(capture, shapes.connections_of_one_packet(CONNECTIONS))
         text, counts, summary = check(rocedrill, capture, out)
-        size = os.path.getsize(out)
-        told = re.search(r"size limit of --json reached: (\d+) connections and (\d+) findings are not listed", text)
-        print(text.splitlines()[:3], counts, size)
-        assert told, "the text does not report the limit"
-        assert size <= ROOM + 2 * os.path.getsize(capture), size
-        assert int(told[1]) == summary["connections_not_listed"] > 0
-        assert int(told[2]) == summary["findings_not_listed"] > 0
-        assert counts["connection"] + summary["connections_not_listed"] == summary["connections"] == CONNECTIONS
-        assert counts.get("finding", 0) + summary["findings_not_listed"] == \
-            summary["errors"] + summary["warnings"] + summary["notes"]
+        listed(text, counts, summary, os.path.getsize(out), ROOM + 2 * os.path.getsize(capture))
+        assert summary["connections"] == CONNECTIONS and summary["findings_not_listed"] > 0
         text, counts, summary = check(rocedrill, capture, out, "-v")
         assert "size limit" not in text and counts["connection"] == CONNECTIONS, counts
         assert summary["connections_not_listed"] == summary["findings_not_listed"] == 0
+        claimed_lengths_give_no_room(rocedrill, capture, out)
+        frames_limit_long_names(rocedrill, capture, out)
         replay_of_a_long_capture_needs_little_memory(rocedrill, os.path.join(folder, "long.pcap"))
     return 0
 

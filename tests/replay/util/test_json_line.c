@@ -18,6 +18,7 @@ static void check_line(struct json_line *line, char **text, json_t *object)
     CU_ASSERT_EQUAL(fclose(line->out), 0);
     CU_ASSERT_FATAL(strlen(*text) == len + 1);
     CU_ASSERT_NSTRING_EQUAL(*text, want, len);
+    CU_ASSERT_EQUAL(line->written, len + 1);
     CU_ASSERT_EQUAL((*text)[len], '\n');
     json_decref(object);
     free(want);

@@ -398,10 +398,20 @@ static void add_forward_links(const struct roce_flow_in *in, const struct roce_f
         first->msg_last = in->frame;
 }
 
+/* Returns how often a limit changed the analysis: connections that lost their history or were
+ * closed early, and packets that were not tracked. */
+static uint64_t count_lost(void)
+{
+    const struct roce_flow_totals *totals = roce_flow_totals(store.flow);
+
+    return totals->forgotten + totals->evicted + totals->untracked;
+}
+
 const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
 {
     struct roce_flow_opts opts = {
         .profile = store.opts->profile,
+        .mem_max = store.opts->mem_max,
         .on_finding = on_finding,
         .on_link = on_link,
         .on_conn = on_conn,
@@ -411,6 +421,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
     struct roce_flow_result *r = &record.result;
     uint8_t buf[ROCE_RESULT_LEN_MAX];
     struct frame_entry *e;
+    uint64_t lost;
 
     if (in->frame <= store.last_fed)
         return NULL;
@@ -421,6 +432,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
     store.last_fed = in->frame;
     store.new_highest = NULL;
     e = add_entry(in->frame);
+    lost = count_lost();
     roce_flow_feed(store.flow, in, r);
     add_forward_links(in, r);
     if (r->conn_index != ROCE_NO_CONN) {
@@ -452,6 +464,8 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         resolve_stream(&(struct roce_flow_result){.conn_index = r->conn_index, .side = r->side}) ==
             ROCE_QPN_UNKNOWN)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
+    if (count_lost() != lost)
+        record.notes |= ROCE_NOTE_LIMIT;
     /* Smaller values make the record shorter; roce_store_get() restores the original values. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
@@ -540,7 +554,8 @@ bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
                                  .msn_step = record.msn_step,
                                  .skip_payload = (record.notes & ROCE_NOTE_SKIP_PAYLOAD) != 0,
                                  .skip_reassembly = (record.notes & ROCE_NOTE_SKIP_REASSEMBLY) != 0,
-                                 .src_qp_unknown = (record.notes & ROCE_NOTE_SRC_QP_UNKNOWN) != 0};
+                                 .src_qp_unknown = (record.notes & ROCE_NOTE_SRC_QP_UNKNOWN) != 0,
+                                 .limited = (record.notes & ROCE_NOTE_LIMIT) != 0};
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = (pkt->bth.psn + (r->next_psn ^ 1)) & ROCE_PSN_MASK;
     if (r->flags & ROCE_AN_REQUEST || r->msg_first_frame)

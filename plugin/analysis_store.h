@@ -54,6 +54,8 @@ struct roce_frame_info {
     uint32_t msg_packets; /* number of packets of the message that ends here; 0 if unknown */
     uint32_t msn_step;    /* increase of the MSN since the previous AETH that the same side sent */
     bool src_qp_unknown;  /* the source QP was unknown when the frame was first read */
+    bool limited; /* at this frame the analysis reached a limit (ROCE_NOTE_LIMIT of result_codec.h)
+                   */
     /* Numbers of later frames that refer to this frame. */
     uint32_t acked_in; /* first frame that acknowledges this packet */
     /* This frame begins a message: its last packet, unless it is this frame. */
@@ -102,6 +104,7 @@ struct roce_tap {
 struct roce_store_opts {
     /* Implementation whose known deviations are shown as notes, not as errors. */
     enum roce_profile profile;
+    size_t mem_max; /* memory limit of rnic/flow, bytes */
 };
 
 /* Returns the array of the operations that `frame` completes, and sets *cnt to their number.

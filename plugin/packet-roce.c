@@ -46,6 +46,7 @@ static int tap_object = -1;
 static int tap_expert;
 static expert_field ei_roce_icrc_bad = EI_INIT;
 static expert_field ei_roce_fragments = EI_INIT;
+static expert_field ei_roce_limit = EI_INIT;
 static dissector_handle_t data_handle;
 
 /* State of one packet while it is dissected. */
@@ -382,6 +383,8 @@ static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *
         roce_expert_add_defects(&w->pkt, w->tvb, pinfo, sub);
         if (w->ip_fragments)
             expert_add_info(pinfo, item, &ei_roce_fragments);
+        if (w->tracked && w->frame.limited)
+            expert_add_info(pinfo, item, &ei_roce_limit);
         add_headers(w, sub);
         proto_item_set_generated(
             proto_tree_add_uint(sub, hf_roce_payload_len, w->tvb, 0, 0, w->pkt.payload_len));
@@ -485,6 +488,11 @@ void proto_register_roce(void)
         {&ei_roce_fragments,
          {"roce.fragments", PI_PROTOCOL, PI_WARN,
           "The packet is an IP fragment: the receiver drops it (ALL-NET-007)", EXPFILL}},
+        {&ei_roce_limit,
+         {"roce.analysis.limit", PI_PROTOCOL, PI_WARN,
+          "Memory limit of the analysis (preference roce.memory): connections that were idle "
+          "longest lost their history or were closed early",
+          EXPFILL}},
     };
     static const dissector_t dissectors[ROCE_HANDOFF_CNT] = {
         [ROCE_HANDOFF_UDP] = dissect_rocev2,

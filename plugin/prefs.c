@@ -7,6 +7,7 @@ struct roce_prefs roce_prefs = {
     .analyze = TRUE,
     .dissect_v1 = TRUE,
     .reassemble = TRUE,
+    .memory = 1024,
     .guess = ROCE_GUESS_NONE,
     .profile = ROCE_PROFILE_AUTO,
 };
@@ -38,6 +39,12 @@ module_t *roce_prefs_register(int proto)
         "Track each connection: link requests to responses, measure times, detect retransmissions, "
         "and check the rules of the InfiniBand specification",
         &roce_prefs.analyze);
+    prefs_register_uint_preference(
+        module, "memory", "Memory of the analysis (MiB)",
+        "Limit of the memory for open connections. At the limit, connections that were idle "
+        "longest "
+        "lose their history or are closed early, and a warning reports this",
+        10, &roce_prefs.memory);
     prefs_register_bool_preference(module, "relative_psn", "Relative PSNs in the Info column",
                                    "Show PSNs relative to the first PSN of the connection",
                                    &roce_prefs.relative_psn);
@@ -67,4 +74,5 @@ module_t *roce_prefs_register(int proto)
 void roce_prefs_apply(void)
 {
     roce_prefs.store.profile = (enum roce_profile)roce_prefs.profile;
+    roce_prefs.store.mem_max = (size_t)MAX(1, roce_prefs.memory) << 20;
 }

@@ -20,7 +20,8 @@ struct roce_prefs {
     roce_ws_bool dissect_v1;     /* dissect RoCEv1 (Ethertype 0x8915) */
     roce_ws_bool dissect_native; /* dissect frames of InfiniBand link types */
     roce_ws_bool reassemble;
-    int guess; /* enum roce_guess */
+    unsigned memory; /* memory limit of the analysis, MiB */
+    int guess;       /* enum roce_guess */
     /* Enum roce_profile; int because Wireshark's enumeration preferences require it. */
     int profile;
     struct roce_store_opts store; /* options of the analysis store, set by roce_prefs_apply() */

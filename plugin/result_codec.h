@@ -20,6 +20,9 @@ enum roce_note {
     ROCE_NOTE_SKIP_REASSEMBLY = 1u << 1,
     /* The source QP was unknown when the frame was first read. */
     ROCE_NOTE_SRC_QP_UNKNOWN = 1u << 2,
+    /* At this frame rnic/flow reached a limit: idle connections lost their history or were closed,
+     * or the packet was not tracked. */
+    ROCE_NOTE_LIMIT = 1u << 3,
 };
 
 struct roce_result_record {

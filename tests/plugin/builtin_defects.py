@@ -14,11 +14,13 @@ import struct
 import sys
 
 import upper_protocols
-from packet_builder import aeth, bth, cm, connect, extended, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, tagged, vxlan
+from packet_builder import HOSTS, aeth, bth, cm, connect, extended, fragments, native, pcap, rep, req, reth, roce, roce6, rocev1, tagged, vxlan
 from tshark import Tshark
 
 SEND5 = roce(bth(0x04, 0x11, 7, pad=3) + b"hello" + bytes(3))
 WRITE = roce(bth(0x0A, 0x11, 7) + reth(0x1000, 0x99, 8) + b"\x01\x02\x03\x04\x00\x00\x00\x01")
+MANY = [roce(bth(0x04, 0x1000 + number, 7) + b"data", hosts=(struct.pack(">I", 0x0A000000 + number), HOSTS[1]))
+        for number in range(1000)]
 BAD = SEND5[:-6] + bytes([SEND5[-6] ^ 1]) + SEND5[-5:]
 TORN = fragments(roce(bth(0x04, 0x11, 7) + bytes(64)), 64)
 WINDOW = [roce(bth(0x04, 0x22, psn, ackreq=1) + b"data") for psn in (7, 8)]
@@ -173,6 +175,9 @@ CASES = [
      {"roce.icrc.status": "2"}, None),
     ("preference analyze disables the analysis", pcap([SEND5]), ["-o", "roce.analyze:FALSE"],
      {"roce.stream": None, "roce.bth.psn": "7"}, None),
+    ("the memory limit of the analysis is reported", pcap(MANY),
+     ["-o", "roce.memory:1", "-Y", "roce.analysis.limit"], {"frame.number": "*", "_ws.expert.message": "*closed early*"}, None),
+    ("few connections need little memory", pcap(MANY), ["-Y", "roce.analysis.limit"], {"frame.number": None}, None),
     ("preference relative_psn shows relative PSNs", pcap(connect(9999) + [roce(bth(0x04, 0x11, 503) + b"data", 1)]),
      ["-o", "roce.relative_psn:TRUE"], {"roce.analysis.psn_rel": "*", "_ws.col.Info": "*relative*"}, None),
     ("NVMe is known from the CM exchange", pcap(NVME_TALK), [], {"_ws.col.Protocol": "*NVMe*"}, None),

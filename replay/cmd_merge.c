@@ -22,6 +22,7 @@
 #include "util/keymap.h"
 #include "util/outfile.h"
 #include "util/shard.h"
+#include "util/strbuf.h"
 
 enum { OPT_JUNIT = CLI_LONG, OPT_HTML, OPT_TAP };
 
@@ -84,6 +85,24 @@ static size_t number_of(const json_t *object, const char *key)
 static const char *text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
+}
+
+/* Prints a text of a report. A report may come from another machine, so control characters other
+ * than the ends of lines are escaped. */
+static void put_text(FILE *out, const char *text)
+{
+    while (*text) {
+        uint32_t code;
+        unsigned len = utf8_decode(text, &code);
+        char buf[8] = "";
+
+        memcpy(buf, text, len = len ? len : 1);
+        if (*text == '\n')
+            fputc('\n', out);
+        else
+            put_escaped(out, buf);
+        text += len;
+    }
 }
 
 static bool is_set(const json_t *object, const char *key)
@@ -227,6 +246,24 @@ struct check_merge {
     size_t cnt;
 };
 
+/* Returns whether a line of a report of check is no object with a type, or is cut. */
+static bool is_damaged(const char *line, size_t len)
+{
+    static const char begin[] = "{\"type\":\"";
+
+    return len < sizeof(begin) + 2 || memcmp(line, begin, sizeof(begin) - 1) != 0 ||
+           memcmp(line + len - 2, "}\n", 2) != 0;
+}
+
+/* Returns whether a part has the exit status of a check. */
+static bool has_status(const json_t *part)
+{
+    const json_t *status = json_object_get(part, "exit_status");
+
+    return json_is_integer(status) && json_integer_value(status) >= 0 &&
+           json_integer_value(status) <= EXIT_UNUSABLE;
+}
+
 /* Reads a report of check and stores, for each capture in it, where its lines are. Returns 0, or -1
  * and an error. */
 static int find_lines(struct check_merge *m, FILE *file, const char *path, struct error *error)
@@ -234,6 +271,7 @@ static int find_lines(struct check_merge *m, FILE *file, const char *path, struc
     char *line = NULL;
     size_t cap = 0;
     long from = 0, to = 0;
+    size_t number = 0;
     ssize_t len;
     int rc = 0;
 
@@ -243,13 +281,20 @@ static int find_lines(struct check_merge *m, FILE *file, const char *path, struc
         size_t position;
 
         to += len;
-        if (start == 0)
-            from = to; /* skip the first line, which describes the shard */
+        number++;
+        if (start == 0) { /* the first line describes the shard */
+            from = to;
+            continue;
+        }
+        if (is_damaged(line, (size_t)len)) {
+            rc = error_set(error, "%s: line %zu is damaged: run the shard again", path, number);
+            break;
+        }
         if (strncmp(line, "{\"type\":\"part\",", 15) != 0)
             continue;
         object = json_loads(line, 0, NULL);
         position = number_of(object, "position");
-        if (!object || position >= m->cnt || m->at[position].part) {
+        if (!has_status(object) || position >= m->cnt || m->at[position].part) {
             rc = error_set(error,
                            "%s: the entry of capture %zu is incomplete, or another report has the "
                            "same capture",
@@ -297,7 +342,6 @@ static int print_check(const struct merge_args *args, const struct check_merge *
         size_t one = number_of(part, "exit_status");
         const char *fault = text_of(part, "error");
 
-        one = one > EXIT_UNUSABLE ? EXIT_UNUSABLE : one;
         cnts[one]++;
         status = (int)one > status ? (int)one : status;
         if (fault)
@@ -308,7 +352,7 @@ static int print_check(const struct merge_args *args, const struct check_merge *
             fputs(text_of(part, "junit"), args->out[TO_JUNIT]);
         if (!args->text)
             continue;
-        fputs(text_of(part, "text"), args->text);
+        put_text(args->text, text_of(part, "text"));
         if (one != EXIT_UNUSABLE && i + 1 < m->cnt)
             fputc('\n', args->text);
     }
@@ -407,7 +451,7 @@ static int print_replay(const struct merge_args *args, const struct job *jobs, s
         suite_text(args->text, &totals, jobs, cnt, is_set(shard, "verbose"));
     for (size_t i = 0; i < cnt && !is_set(shard, "folder"); i++) {
         if (args->text)
-            fputs(jobs[i].text, args->text);
+            put_text(args->text, jobs[i].text);
         if (jobs[i].error)
             cli_error("%s", jobs[i].error);
     }

@@ -126,6 +126,37 @@ def test_balance(folder):
         fail(f"shards of {sizes} bytes are not balanced; the biggest capture has {biggest}")
 
 
+def changed_part(path, folder, **members):
+    """Writes a report of check with other members in its first line of type "part". Returns its path."""
+    lines = read(path).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith('{"type":"part"'))
+    lines[at] = json.dumps({**json.loads(lines[at]), **members}, separators=(",", ":"))
+    return write_lines(folder, "changed", lines)
+
+
+def write_lines(folder, name, lines):
+    path = os.path.join(folder, f"{name}.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in lines))
+    return path
+
+
+def test_damage(folder, reports):
+    """A damaged report is refused, and its text cannot control a terminal."""
+    lines = read(reports[0]).splitlines()
+    cut = write_lines(folder, "middle", [*lines[:1], lines[1][:50], *lines[2:]])
+    done = run("merge", cut, *reports[1:])
+    if done.returncode != 2 or "line 2 is damaged" not in done.stderr:
+        fail(f"a cut line: {done.returncode} {done.stderr!r}")
+    for status in (-5, 77, None, "0", 0.5):
+        done = run("merge", changed_part(reports[0], folder, exit_status=status), *reports[1:])
+        if done.returncode != 2 or "is incomplete" not in done.stderr:
+            fail(f"exit status {status!r}: {done.returncode} {done.stderr!r}")
+    done = run("merge", changed_part(reports[0], folder, text="\x1b[2J\u009b\u00b5\n"), *reports[1:])
+    if "\x1b" in done.stdout or "\x9b" in done.stdout or "\\x1b[2J" not in done.stdout or "\u00b5\n" not in done.stdout:
+        fail(f"control characters: {done.stdout[:200]!r}")
+
+
 def test_errors(folder, reports):
     """Reports that do not make one run are refused, with the reason."""
     plain = os.path.join(folder, "plain.json")
@@ -199,6 +230,7 @@ def main():
         test_schema(folder)
         test_balance(folder)
         test_errors(folder, reports)
+        test_damage(folder, reports)
     print(f"{failures} failures")
     return failures != 0
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "capture/narrow.h"
 #include "check/connection_frames.h"
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "suite/suite_report.h"
 #include "live/live_opts.h"
 #include "live/load_gen.h"

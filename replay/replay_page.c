@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "check/check.h"
-#include "engine/diff.h"
+#include "engine/base/diff.h"
 #include "page/difference.h"
 #include "page/page.h"
 #include "util/strbuf.h"

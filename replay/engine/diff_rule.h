@@ -7,8 +7,8 @@
 #ifndef REPLAY_ENGINE_DIFF_RULE_H
 #define REPLAY_ENGINE_DIFF_RULE_H
 
-#include "engine/cm_exchange.h"
-#include "engine/dgram_stream.h"
+#include "engine/cm/cm_exchange.h"
+#include "engine/dgram/dgram_stream.h"
 
 /* Returns the id of the rule ("RC-RSP-083") that a difference in a connection, a datagram stream or
  * a CM exchange violates. Returns NULL if no rule fits. */

@@ -4,16 +4,27 @@
  * endpoint in turn. It receives the packets of the other endpoint and must send the packets that
  * the recorded endpoint sent.
  *
- *   1. trace_read()            reads the packets and sorts them by direction    infer/trace.h
- *   2. peer_quirks_fix_icrcs() repairs the ICRCs that a known peer gets wrong   peer_quirks.h
- *   3. connections_find()      pairs the directions as `rocedrill check` does   infer/connections.h
- *   4. session_infer()         infers how the QPs and memory were set up        infer/session.h
- *   5. rc_responder_play()     plays the requests against our responder         rc_responder.h
- *      rc_compare_responses()  compares its responses with the recorded ones rc_compare_responses.h
- *   6. rc_requester_play()     posts the work requests to our requester         rc_requester.h
- *      rc_compare_requests()   compares its requests and completions rc_compare_requests.h
- *   7. dgram_receivers_play(), dgram_senders_play()   replay UC and UD          dgram_stream.h
- *   8. cm_replay()             replays the communication manager (CM)           cm_exchange.h
+ *   1. trace_read()            reads the packets and sorts them by direction  infer/trace.h
+ *   2. peer_quirks_fix_icrcs() repairs the ICRCs that a known peer computes   reasons/peer_quirks.h
+ *   3. connections_find()      pairs the directions as `rocedrill check` does infer/connections.h
+ *   4. session_infer()         infers how the QPs and memory were set up      infer/session.h
+ *   5. rc_responder_play()     plays the requests against our responder       play/rc_responder.h
+ *      rc_compare_responses()  compares its responses with the recorded ones  compare/
+ *   6. rc_requester_play()     posts the work requests to our requester       play/rc_requester.h
+ *      rc_compare_requests()   compares its requests and completions          compare/
+ *   7. dgram_receivers_play(), dgram_senders_play()   replay UC and UD        dgram/dgram_stream.h
+ *   8. cm_replay()             replays the communication manager (CM)         cm/cm_replay.h
+ *
+ * The folders, of which each uses only those above it:
+ *
+ *   base/     differences and verdicts; injects frames, posts work requests   base/diff.h
+ *   play/     our RNIC in place of a responder or requester of RC             play/rc_responder.h
+ *   reasons/  reasons why a different response is not reported                reasons/rc_reasons.h
+ *   compare/  compares the packets of RC                             compare/rc_compare_responses.h
+ *   dgram/    plays and compares UC and UD                                    dgram/dgram_stream.h
+ *   cm/       plays and compares CM exchanges                                 cm/cm_replay.h
+ *
+ * After step 8 the report calls diff_rule() (diff_rule.h), which names the rule of a difference.
  *
  * Steps 5 and 6 may run in two threads. The worker pool (suite/worker_pool.h) calls replay_run() or
  * live_replay() (live/live_replay.h) for each capture. From step 5 on, live_replay() uses a remote
@@ -24,11 +35,11 @@
 #define REPLAY_ENGINE_REPLAY_H
 
 #include "base/error.h"
-#include "engine/cm_exchange.h"
-#include "engine/dgram_stream.h"
-#include "engine/rc_compare_requests.h"
-#include "engine/rc_compare_responses.h"
-#include "engine/rc_requester.h"
+#include "engine/cm/cm_exchange.h"
+#include "engine/dgram/dgram_stream.h"
+#include "engine/compare/rc_compare_requests.h"
+#include "engine/compare/rc_compare_responses.h"
+#include "engine/play/rc_requester.h"
 #include "infer/roles.h"
 
 struct replay_options {

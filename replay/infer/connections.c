@@ -482,7 +482,7 @@ static bool list_skipped(struct connections *connections, const struct finder *f
         uint32_t first[2] = {0, 0};
 
         if (flow->svc == ROCE_SVC_UC || flow->svc == ROCE_SVC_UD)
-            continue; /* engine/dgram_stream.h describes the replay of UC and UD flows */
+            continue; /* engine/dgram/dgram_stream.h describes the replay of UC and UD flows */
         for (size_t k = 0; k < flow->cnt; k++) {
             const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
             bool response = trace_acknowledged(flow->svc) && is_response(p);

@@ -4,11 +4,11 @@
  * responders, and the responses of our RNIC in place of these responders.
  *
  *   1. session_infer()       infers each direction's setup and each host's memory
- *   2. rc_responder_play()   adds the responses of our RNIC (engine/rc_responder.h)
+ *   2. rc_responder_play()   adds the responses of our RNIC (engine/play/rc_responder.h)
  *   3. session_free()
  *
  * Step 2 does not change the inferred part, so another thread may play the requesters at the same
- * time (engine/rc_requester.h). The trace and the connections must outlive the session.
+ * time (engine/play/rc_requester.h). The trace and the connections must outlive the session.
  */
 #ifndef REPLAY_INFER_SESSION_H
 #define REPLAY_INFER_SESSION_H

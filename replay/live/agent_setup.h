@@ -19,7 +19,7 @@
 #define REPLAY_LIVE_AGENT_SETUP_H
 
 #include "base/error.h"
-#include "engine/dgram_stream.h"
+#include "engine/dgram/dgram_stream.h"
 #include "live/live.h"
 
 /* Sends a request and returns the reply. Releases the caller's reference to `request`; the caller

@@ -15,9 +15,9 @@
 #define REPLAY_LIVE_CM_PEER_H
 
 #include "base/error.h"
-#include "engine/cm_exchange.h"
+#include "engine/cm/cm_exchange.h"
 #include "live/live.h"
-#include "engine/rc_requester.h"
+#include "engine/play/rc_requester.h"
 
 /* Plays the capture. Call after rc_responder_play() with the watch of live_script.h,
  * rc_requester_play() and live_open(). Call rc_compare_responses(), rc_compare_requests() and

@@ -17,7 +17,7 @@
 
 #include "live/live_cm.h"
 #include "live/request_tracker.h"
-#include "engine/rc_requester.h"
+#include "engine/play/rc_requester.h"
 
 #define LIVE_RUN_NONE UINT32_MAX
 

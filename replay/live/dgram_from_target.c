@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "live/agent_setup.h"
 #include "live/live_dgram.h"
-#include "engine/dgram_sender.h"
+#include "engine/dgram/dgram_sender.h"
 #include "wire/gid.h"
 #include "util/hex.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include "base/error.h"
-#include "engine/dgram_expected.h"
-#include "engine/peer_quirks.h"
+#include "engine/dgram/dgram_expected.h"
+#include "engine/reasons/peer_quirks.h"
 #include "live/agent_setup.h"
 #include "live/live_dgram.h"
 #include "wire/crc32.h"

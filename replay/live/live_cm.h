@@ -22,7 +22,7 @@
 
 #include "base/error.h"
 #include "cm/cm.h"
-#include "engine/cm_exchange.h"
+#include "engine/cm/cm_exchange.h"
 #include "live/live.h"
 
 /* Recorded CM exchange, and the live exchange that repeats it. */

@@ -5,7 +5,7 @@
  *
  * If the target is the receiver (dgram_to_target.c), the agent creates a QP and posts receives. We
  * send the recorded packets with live numbers. Completions and memory are compared with those of a
- * conformant receiver (engine/dgram_expected.h).
+ * conformant receiver (engine/dgram/dgram_expected.h).
  *
  * If the target is the sender (dgram_from_target.c), the agent posts the recorded messages. The
  * target's packets are compared with the recorded ones.
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "live/live.h"
 #include "infer/roles.h"
-#include "engine/dgram_stream.h"
+#include "engine/dgram/dgram_stream.h"
 
 /* Finds the streams of the trace and plays those in which the role of the target, sender or
  * receiver, is in `sides` (bits of enum replay_role). `peer` is the name of a profile of known

@@ -11,7 +11,7 @@
 #ifndef REPLAY_LIVE_LIVE_SCRIPT_H
 #define REPLAY_LIVE_LIVE_SCRIPT_H
 
-#include "engine/rc_responder.h"
+#include "engine/play/rc_responder.h"
 
 enum live_event_kind {
     LIVE_RECV, /* the agent posts a receive WQE of `len` bytes on the QP of `run` */

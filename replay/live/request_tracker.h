@@ -20,7 +20,7 @@
 #ifndef REPLAY_LIVE_REQUEST_TRACKER_H
 #define REPLAY_LIVE_REQUEST_TRACKER_H
 
-#include "engine/rc_expected_wc.h"
+#include "engine/play/rc_expected_wc.h"
 
 struct request_tracker {
     struct requester_run *asker;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report of CM exchanges: the part of a replay report with the results of engine/cm_exchange.h.
+ * Report of CM exchanges: the part of a replay report with the results of engine/cm/cm_exchange.h.
  */
 #ifndef REPLAY_REPORT_REPORT_EXCHANGE_H
 #define REPLAY_REPORT_REPORT_EXCHANGE_H
 
 #include <jansson.h>
 #include <stdio.h>
-#include "engine/cm_exchange.h"
+#include "engine/cm/cm_exchange.h"
 
 void report_exchange_text(FILE *out, const struct cm_exchanges *xs, uint32_t idx);
 

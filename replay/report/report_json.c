@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "report/report.h"
 
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "capture/packet_text.h"
 #include "engine/diff_rule.h"
 #include "util/json_util.h"

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "report/report_taken.h"
 #include "util/strbuf.h"
 

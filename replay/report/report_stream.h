@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Report of UC and UD streams: the part of a replay report with the results of
- * engine/dgram_stream.h.
+ * engine/dgram/dgram_stream.h.
  */
 #ifndef REPLAY_REPORT_REPORT_STREAM_H
 #define REPLAY_REPORT_REPORT_STREAM_H
 
 #include <jansson.h>
 #include <stdio.h>
-#include "engine/dgram_stream.h"
+#include "engine/dgram/dgram_stream.h"
 #include "util/strbuf.h"
 
 /* Appends the ends of a stream, such as "192.0.2.1 → 192.0.2.2 QP 0x000011". */

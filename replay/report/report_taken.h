@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include "engine/rc_requester.h"
+#include "engine/play/rc_requester.h"
 
 /* Prints the line "taken from the capture: ..." of a direction. Prints nothing if the replay copied
  * nothing. */

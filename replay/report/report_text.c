@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "capture/packet_text.h"
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "engine/diff_rule.h"
 #include "report/ladder.h"
 #include "report/report_exchange.h"

@@ -40,10 +40,10 @@
 #include "base/error.h"
 #include "sim/cm_loop.h"
 #include "sim/dgram_loop.h"
-#include "engine/rc_compare_responses.h"
+#include "engine/compare/rc_compare_responses.h"
 #include "impair/impair.h"
 #include "sim/completion_log.h"
-#include "engine/rc_requester.h"
+#include "engine/play/rc_requester.h"
 #include "infer/roles.h"
 #include "infer/infer_work_requests.h"
 

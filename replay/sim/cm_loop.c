@@ -6,7 +6,7 @@
 #include <string.h>
 #include "sim/sim_link.h"
 #include "cm/cm.h"
-#include "engine/inject.h"
+#include "engine/base/inject.h"
 #include "util/strbuf.h"
 
 #define TIME_BASE UINT64_C(1000000000)

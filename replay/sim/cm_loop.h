@@ -17,7 +17,7 @@
 #define REPLAY_SIM_CM_LOOP_H
 
 #include "impair/impair.h"
-#include "engine/cm_exchange.h"
+#include "engine/cm/cm_exchange.h"
 #include "sim/sim_pcap.h"
 
 #define CLOSED_CM_REASON_MAX 200u

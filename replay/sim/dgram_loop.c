@@ -5,10 +5,10 @@
 #include <string.h>
 #include "sim/sim_host.h"
 #include "sim/sim_link.h"
-#include "engine/inject.h"
-#include "engine/dgram_receiver.h"
+#include "engine/base/inject.h"
+#include "engine/dgram/dgram_receiver.h"
 #include "infer/roles.h"
-#include "engine/dgram_sender.h"
+#include "engine/dgram/dgram_sender.h"
 #include "wire/cm_msg.h"
 
 /* Sender of one stream. */

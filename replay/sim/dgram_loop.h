@@ -8,9 +8,9 @@
  * dgram_loop_free().
  *
  * UC and UD have no acknowledgements, so the specification alone determines the results. A sender
- * sends the recorded messages and completes each immediately (engine/dgram_sender.h). A receiver
+ * sends the recorded messages and completes each immediately (engine/dgram/dgram_sender.h). A receiver
  * completes exactly the messages that arrived completely, with their bytes
- * (engine/dgram_receiver.h, engine/dgram_expected.h). After a forged packet (a changed field with a
+ * (engine/dgram/dgram_receiver.h, engine/dgram/dgram_expected.h). After a forged packet (a changed field with a
  * corrected ICRC), a receiver is not judged until the next message begins. Exception: a datagram
  * with a forged key is judged.
  */
@@ -19,7 +19,7 @@
 
 #include "impair/impair.h"
 #include "sim/sim_pcap.h"
-#include "engine/dgram_stream.h"
+#include "engine/dgram/dgram_stream.h"
 
 /* Result of all datagram streams in one play. */
 struct dgram_loop_result {

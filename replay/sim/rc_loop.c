@@ -6,8 +6,8 @@
 #include "sim/sim_link.h"
 #include "sim/recorded_peer.h"
 #include "sim/responder_app.h"
-#include "engine/inject.h"
-#include "engine/rc_post_wr.h"
+#include "engine/base/inject.h"
+#include "engine/base/post_wr.h"
 
 /* Code of the local ACK timeout of the simulated requester. TIMEOUT_MIN is 4.2 ms, which exceeds
  * the delay of a reordered frame; shorter recorded codes are raised to it. TIMEOUT_CODE is 67 ms,
@@ -120,8 +120,8 @@ static rnic_time post_time(const struct rc_loop *l)
 static int post_due(struct rc_loop *l)
 {
     while (post_time(l) <= l->now) {
-        int rc = rc_post_wr(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt,
-                            l->requester.pd, l->requester.qp);
+        int rc = post_wr(&l->posted[l->posted_cnt], &l->conn->works, l->posted_cnt, l->requester.pd,
+                         l->requester.qp);
 
         l->requester.pending = true;
         if (rc == RNIC_ERR_FULL) {

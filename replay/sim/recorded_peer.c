@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "engine/inject.h"
-#include "engine/rc_requester.h"
+#include "engine/base/inject.h"
+#include "engine/play/rc_requester.h"
 
 static int frame_cmp(const void *a, const void *b)
 {

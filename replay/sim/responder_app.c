@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "engine/rc_responder_app.h"
+#include "engine/play/rc_responder_app.h"
 #include "infer/request_table.h"
 
 /* Counts for each message how often the requester sent it, in the capture, while no receive WQE was

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "suite/suite_writer.h"
 #include "suite/anonymize.h"
 #include "report/report.h"

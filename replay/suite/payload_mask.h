@@ -12,7 +12,7 @@
 #ifndef REPLAY_SUITE_PAYLOAD_MASK_H
 #define REPLAY_SUITE_PAYLOAD_MASK_H
 
-#include "engine/rc_responder.h"
+#include "engine/play/rc_responder.h"
 
 /* Destination or source of a packet's payload: memory, or only the packet. */
 struct masked_place {

@@ -2,7 +2,7 @@
 #include "suite/suite_report.h"
 
 #include <string.h>
-#include "engine/diff.h"
+#include "engine/base/diff.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"

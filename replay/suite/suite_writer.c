@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "util/cli_opts.h"
 
 #define SNAPLEN 65535

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "util/file_queue.h"
 #include "util/json_util.h"
 #include "infer/setup_dump.h"

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "engine/cm_replay.h"
+#include "engine/cm/cm_replay.h"
 
 struct source {
     struct from_drill *d;

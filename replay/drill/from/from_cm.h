@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drills of CM exchanges (engine/cm_exchange.h).
+ * Drills of CM exchanges (engine/cm/cm_exchange.h).
  */
 #ifndef REPLAY_DRILL_FROM_FROM_CM_H
 #define REPLAY_DRILL_FROM_FROM_CM_H
 
 #include "drill/from/from_drill.h"
-#include "engine/cm_exchange.h"
+#include "engine/cm/cm_exchange.h"
 
 /* Adds the lines of an exchange, with the device as one of its ends: the messages of the other end,
  * and the calls of the device's program. Returns 0, or -1 and an error. */

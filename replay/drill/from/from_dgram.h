@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drills of UC and UD: a datagram stream (engine/dgram_stream.h) becomes a drill with one QP.
+ * Drills of UC and UD: a datagram stream (engine/dgram/dgram_stream.h) becomes a drill with one QP.
  */
 #ifndef REPLAY_DRILL_FROM_FROM_DGRAM_H
 #define REPLAY_DRILL_FROM_FROM_DGRAM_H
 
 #include "drill/from/from_drill.h"
-#include "engine/dgram_stream.h"
+#include "engine/dgram/dgram_stream.h"
 
 /* Add the lines of a stream. If the device is the receiver, they are the packets of the stream and
  * the receives that these packets need. If the device is the sender, they are the messages that its

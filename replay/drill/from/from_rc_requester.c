@@ -4,7 +4,7 @@
 #include "capture/packet_text.h"
 #include "drill/from/from_rc.h"
 #include "drill/words.h"
-#include "engine/rc_post_wr.h"
+#include "engine/base/post_wr.h"
 #include "wire/codes.h"
 
 #define SENDS_MIN   64u                  /* send queue depth of a QP without option `sends` */

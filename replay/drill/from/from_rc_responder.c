@@ -3,7 +3,7 @@
 #include <string.h>
 #include "capture/packet_text.h"
 #include "drill/from/from_rc.h"
-#include "engine/rc_responder.h"
+#include "engine/play/rc_responder.h"
 #include "live/live_script.h"
 
 /* State while the drill of a connection is written. */

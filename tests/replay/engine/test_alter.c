@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "equivalence.h"
 #include "support/rng.h"
 #include "support/suite.h"

@@ -4,7 +4,7 @@
  * tests limit the work that this causes. They count the packets of the software RNIC, so that they
  * do not depend on the speed of the machine.
  */
-#include "engine/dgram_stream.h"
+#include "engine/dgram/dgram_stream.h"
 #include "replay/talk.h"
 #include "report/report_loop.h"
 #include "report/verdict.h"

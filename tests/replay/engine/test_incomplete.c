@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "replay/capture.h"
-#include "engine/peer_quirks.h"
+#include "engine/reasons/peer_quirks.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "report/verdict.h"

@@ -15,7 +15,7 @@
 #include "contention.h"
 #include "sim/traffic.h"
 #include "support/suite.h"
-#include "engine/diff.h"
+#include "engine/base/diff.h"
 #include "report/verdict.h"
 
 #define REASONS_MAX 64u

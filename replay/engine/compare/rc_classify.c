@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/compare/rc_classify.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "engine/reasons/peer_quirks.h"
+#include "engine/reasons/rc_contradiction.h"
+#include "engine/reasons/rc_inconclusive.h"
+#include "engine/compare/rc_match.h"
+#include "engine/reasons/rc_reasons.h"
+#include "infer/request_table.h"
+#include "engine/base/diff.h"
+
+/* Maximum number of inconclusive responses of one direction that are examined, to limit the time.
+ * If a direction has more, all its differences are inconclusive. */
+#define INCONCLUSIVE_MAX 4096u
+
+/* Returns the index in trace.pkt of the request that has the PSN of a response: the latest copy
+ * before the response, or else the first copy. Returns EVENT_NONE if the request was not
+ * captured. */
+static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+    const struct request_pkt *e;
+
+    if (s->event[event].request != EVENT_NONE)
+        return s->event[s->event[event].request].pkt;
+    for (uint32_t i = event, tries = 0; i-- > 0 && tries < 4 * COMPARE_RECENT; tries++)
+        if (!s->event[i].response && s->event[i].rel == s->event[event].rel)
+            return s->event[i].pkt;
+    e = request_at(s, s->event[event].rel);
+    return e ? s->event[e->event].pkt : EVENT_NONE;
+}
+
+/* Returns whether the capture lacks packets of any connection to this responder, or shows that
+ * packets were lost there. */
+static bool host_lacks(const struct response_cmp *cmp)
+{
+    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
+        const struct rc_direction *dir = &cmp->session->dir[i];
+
+        if (dir->host == cmp->dir->host &&
+            (dir->stretch || dir->setup.skip || dir->setup.lossy || dir->setup.damaged_cnt))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether all differences of the direction are inconclusive, and for this response the
+ * reason holds. Which copy of a request arrived explains no difference in the opcode or data
+ * alone. */
+static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
+{
+    return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
+           !(cmp->inconclusive == inconclusive_copies && (c->opcode || c->data));
+}
+
+/* Returns whether the capture lacks every copy of a request to this responder. */
+static bool host_has_gap(const struct response_cmp *cmp)
+{
+    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
+        const struct rc_direction *dir = &cmp->session->dir[i];
+
+        if (dir->host == cmp->dir->host &&
+            (dir->stretch || dir->setup.skip || dir->setup.executed_unseen_cnt))
+            return true;
+    }
+    return false;
+}
+
+/* Reports a recorded response that differs. Adds one difference for each differing field and
+ * marks the frame. Returns 0, or -1 if out of memory. */
+static int report_response_diff(struct response_cmp *cmp, uint32_t event,
+                                const struct tx_response *ours, const struct field_diffs *d,
+                                const char *reason)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+    const char *profile = peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe);
+    struct response_case c = {
+        .dir = cmp->dir,
+        .event = event,
+        .ours = ours,
+        .duplicate = cmp->duplicate == EVENT_NONE ? NULL : &s->event[cmp->duplicate],
+        .epsn = response_cmp_epsn(cmp),
+        .msn = response_cmp_msn(cmp),
+        .rnr = cmp->rnr,
+        .high = cmp->high,
+        .recorded_acked = cmp->recorded_acked,
+        .matched = rc_match_is_used_up(cmp, event),
+        .replaces = rc_match_has_other_psn(cmp, event),
+        .opcode = d->cnt == 1 && field_diff_find(d, "bth.opcode"),
+        .opcode_msn =
+            d->cnt == 2 && field_diff_find(d, "bth.opcode") && field_diff_find(d, "aeth.msn"),
+        .counts = d->cnt == 1 && field_diff_find(d, "aeth.msn"),
+        .payload = d->payload,
+        .reorders = cmp->all->reordered > REORDERED_SURE,
+        .others_lack = host_lacks(cmp),
+        .others_gap = d->payload && host_has_gap(cmp),
+        .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),
+        .rxe = profile != NULL,
+        .dir_idx = cmp->dir_idx,
+        .memory = &cmp->session->host[cmp->dir->host].memory,
+    };
+    bool lacks = false;
+    const struct peer_quirk *known = peer_quirk_of_response(profile, &c);
+    const char *why = known || never_inconclusive(&c, d) ? NULL
+                      : is_doubted(cmp, &c)              ? cmp->inconclusive
+                                                         : inconclusive_reason(&c, &lacks);
+
+    if (why) {
+        cmp->res->mark[event] = MARK_NOTE;
+        cmp->res->lacks |= lacks;
+        inconclusive_reason_add(cmp->res->reason, why, 1);
+        if (cmp->res->inconclusive++ == 0) {
+            cmp->res->why_inconclusive = why;
+            cmp->res->inconclusive_from = event;
+        }
+        cmp->res->inconclusive_to = event;
+        if (cmp->res->inconclusive == INCONCLUSIVE_MAX)
+            cmp->inconclusive = why;
+        return 0;
+    }
+
+    cmp->res->mark[event] = known ? MARK_KNOWN : MARK_DIFF;
+    if (known)
+        cmp->res->known_frames++;
+    else if (cmp->res->diff_frames++ == 0)
+        cmp->res->first_diff = event;
+    if ((known ? cmp->res->known_frames : cmp->res->diff_frames) > DIFFS_MAX)
+        return 0;
+    for (unsigned i = 0; i < d->cnt; i++) {
+        struct diff diff = {.dir = cmp->dir_idx,
+                            .pkt = s->event[event].pkt,
+                            .request = request_of(cmp, event),
+                            .known = known};
+
+        field_diff_report(&d->at[i], reason, &diff);
+        if (diff_append(&cmp->all->diff, &cmp->all->diff_cnt, &cmp->all->diff_cap, &diff) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Adds a difference if the recorded response has a wrong ICRC although the requester accepted
+ * it. */
+static void add_icrc(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
+{
+    struct roce_pkt pkt;
+    uint32_t computed;
+
+    if (!cmp->dir->setup.event[event].damaged)
+        return;
+    trace_parse(event_packet(&cmp->dir->setup, event), &pkt);
+    if (roce_pkt_icrc_check(&pkt, &computed) == ROCE_ICRC_BAD)
+        field_diff_add_num(d, "icrc", FIELD_HEX, pkt.icrc, computed);
+}
+
+static const char *damage_reason(const struct response_cmp *cmp, uint32_t event, const char *other)
+{
+    return cmp->dir->setup.event[event].damaged && !event_packet(&cmp->dir->setup, event)->malformed
+               ? "the response is damaged, but the requester did "
+                 "not retransmit: it accepted the response"
+               : other;
+}
+
+int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
+                  struct field_diffs *d, const char *reason)
+{
+    if (!event_packet(&cmp->dir->setup, event)->malformed)
+        add_icrc(cmp, event, d);
+    if (d->cnt > 0)
+        return report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason));
+    cmp->res->mark[event] = MARK_OK;
+    if (ours && !ours->matched) {
+        cmp->latest = ours->event;
+        cmp->latest_rel = ours->rel;
+    }
+    if (event_executed_to(&cmp->dir->setup, event) > cmp->recorded_acked)
+        cmp->recorded_acked = event_executed_to(&cmp->dir->setup, event);
+    if (cmp->dir->setup.fatal_nak == event)
+        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK also responds to
+                                                                 * the request that it refuses */
+    if (ours)
+        ours->matched = true;
+    return 0;
+}
+
+void diff_no_response(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d)
+{
+    const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
+
+    memset(d, 0, sizeof(*d));
+    field_diff_add(d, "answer", roce_opcode(p->opcode)->name, "none");
+}
+
+void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, char *buf,
+                 size_t cap)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    struct shadow_memory *memory = &cmp->session->host[cmp->dir->host].memory;
+    const struct shadow_write *w;
+    uint64_t va;
+
+    if (!e)
+        return;
+    va = e->va + (uint64_t)(s->event[event].rel - e->rel) * s->mtu + off;
+    w = shadow_writer(memory, e->rkey, va,
+                      s->event[event].request == EVENT_NONE
+                          ? s->event[e->event].pkt
+                          : s->event[s->event[event].request].pkt);
+    if (w)
+        snprintf(buf, cap, "our RNIC returns the bytes that frame %u wrote",
+                 s->trace->pkt[w->pkt].frame);
+}

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/compare/rc_compare_requests.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "capture/packet_text.h"
+#include "engine/reasons/peer_quirks.h"
+#include "engine/play/rc_expected_wc.h"
+#include "engine/base/field_diff.h"
+#include "infer/request_table.h"
+
+/* Entry of a list of our requests that is sorted by PSN, then by time. */
+struct request_by_psn {
+    int64_t rel;
+    uint32_t idx;
+};
+
+/* State of one direction while its requests are compared. All PSNs are relative. */
+struct request_cmp {
+    struct request_comparison *all;
+    struct requester_run *run;
+    const struct inferred_setup *setup;
+    struct request_result *res;
+    uint32_t idx;
+    struct request_by_psn *by_psn;
+    struct expected_wc expect;
+    size_t missing;     /* number of missing responses that were already passed to `expect` */
+    size_t completions; /* number of completions of our RNIC up to the current event */
+    uint32_t go_back;   /* index into setup.event of the packet at which the recorded requester last
+                         * went back to an earlier PSN, or EVENT_NONE */
+    size_t looked;      /* number of our requests that were already examined to set `went_back` */
+    int64_t next;       /* PSN after the latest examined request of our RNIC */
+    int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
+    bool shifted;       /* from here on, a known deviation of the requester shifts the PSNs of its
+                         * requests */
+    bool by_rule;       /* our RNIC went back to the first unacknowledged PSN, as R152 requires */
+};
+
+/* ---- Reporting differences ------------------------------------------------------------------- */
+
+static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
+                            const char *reason, const struct peer_quirk *known)
+{
+    struct request_result *res = cmp->res;
+
+    if (d->cnt == 0)
+        return 0;
+    if (known) {
+        res->known_frames++;
+        res->mark[event] = MARK_KNOWN;
+    } else {
+        res->diff_frames += res->mark[event] != MARK_DIFF;
+        res->mark[event] = MARK_DIFF;
+        if (res->first_diff == EVENT_NONE)
+            res->first_diff = event;
+    }
+    if ((known ? res->known_frames : res->diff_frames) > DIFFS_MAX)
+        return 0;
+    for (unsigned i = 0; i < d->cnt; i++) {
+        struct request_comparison *all = cmp->all;
+        struct diff *diff;
+
+        if (!VEC_GROW(all->diff, all->diff_cnt, all->diff_cap))
+            return -1;
+        diff = &all->diff[all->diff_cnt++];
+        *diff = (struct diff){.dir = cmp->idx,
+                              .pkt = cmp->setup->event[event].pkt,
+                              .request = EVENT_NONE,
+                              .known = known};
+        field_diff_report(&d->at[i], reason, diff);
+    }
+    return 0;
+}
+
+/* Reports a difference in a request. From event `unsure_from` (requester_run) on, counts the
+ * difference as inconclusive: our RNIC may lack a response that the recorded requester received.
+ * Returns 0, or -1 if out of memory. */
+static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
+                               const char *reason)
+{
+    if (d->cnt && event >= cmp->run->unsure_from) {
+        cmp->res->inconclusive++;
+        cmp->res->mark[event] = MARK_NOTE;
+        return 0;
+    }
+    return report_or_excuse(cmp, event, d, reason, NULL);
+}
+
+/* ---- Comparing requests ---------------------------------------------------------------------- */
+
+static int by_psn_cmp(const void *a, const void *b)
+{
+    const struct request_by_psn *x = a, *y = b;
+
+    if (x->rel != y->rel)
+        return x->rel < y->rel ? -1 : 1;
+    return (x->idx > y->idx) - (x->idx < y->idx);
+}
+
+static bool sort_tx(struct request_cmp *cmp)
+{
+    const struct requester_run *a = cmp->run;
+
+    cmp->by_psn = malloc((a->tx_cnt + 1) * sizeof(*cmp->by_psn));
+    for (size_t i = 0; cmp->by_psn && i < a->tx_cnt; i++)
+        cmp->by_psn[i] = (struct request_by_psn){.rel = a->tx[i].rel, .idx = (uint32_t)i};
+    if (cmp->by_psn && a->tx_cnt)
+        qsort(cmp->by_psn, a->tx_cnt, sizeof(*cmp->by_psn), by_psn_cmp);
+    return cmp->by_psn != NULL;
+}
+
+/* Returns the index in by_psn of our first request whose PSN is at least `rel`. */
+static size_t first_at(const struct request_cmp *cmp, int64_t rel)
+{
+    size_t low = 0, high = cmp->run->tx_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (cmp->by_psn[mid].rel < rel)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Returns our first unmatched request with this PSN. Returns NULL if there is none, or if our
+ * RNIC sent it after event `limit`. */
+static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, uint32_t limit)
+{
+    const struct requester_run *a = cmp->run;
+
+    for (size_t i = first_at(cmp, rel); i < a->tx_cnt && cmp->by_psn[i].rel == rel; i++) {
+        struct tx_request *tx = &a->tx[cmp->by_psn[i].idx];
+
+        if (!tx->matched)
+            return tx->event <= limit ? tx : NULL;
+    }
+    return NULL;
+}
+
+/* Returns any request of our RNIC with this PSN, or NULL. */
+static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t rel)
+{
+    size_t i = first_at(cmp, rel);
+
+    return i < cmp->run->tx_cnt && cmp->by_psn[i].rel == rel ? &cmp->run->tx[cmp->by_psn[i].idx]
+                                                             : NULL;
+}
+
+/* Compares those fields of a recorded request that the specification prescribes with our request.
+ * `program` is true if a program on another host posted our request. For length 0 such a program
+ * may choose any address and key (R085). */
+static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
+                            bool program, struct field_diffs *d)
+{
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    struct roce_pkt pkt;
+
+    trace_parse(p, &pkt);
+    memset(d, 0, sizeof(*d));
+    field_diff_add_opcode(d, p->opcode, ours->opcode);
+    field_diff_add_num(d, "bth.psn", FIELD_NUMBER, p->psn, ours->psn);
+    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, pkt.bth.dest_qp, ours->dest_qp);
+    field_diff_add_num(d, "bth.pkey", FIELD_HEX, pkt.bth.pkey, ours->pkey);
+    if (roce_opcode_ends(op))
+        field_diff_add_num(d, "bth.se", FIELD_NUMBER, pkt.bth.se, ours->se);
+    if (roce_pkt_has(&pkt, ROCE_HDR_XRCETH))
+        field_diff_add_num(d, "xrceth.srqn", FIELD_HEX, pkt.xrceth.srqn, ours->srqn);
+    if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
+        if (!program || pkt.reth.dma_len || ours->dma_len) {
+            field_diff_add_num(d, "reth.va", FIELD_HEX, pkt.reth.va, ours->va);
+            field_diff_add_num(d, "reth.rkey", FIELD_HEX, pkt.reth.rkey, ours->rkey);
+        }
+        field_diff_add_num(d, "reth.dma_len", FIELD_NUMBER, pkt.reth.dma_len, ours->dma_len);
+    }
+    if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH)) {
+        field_diff_add_num(d, "atomiceth.va", FIELD_HEX, pkt.atomiceth.va, ours->va);
+        field_diff_add_num(d, "atomiceth.rkey", FIELD_HEX, pkt.atomiceth.rkey, ours->rkey);
+        field_diff_add_num(d, "atomiceth.swap_add", FIELD_HEX, pkt.atomiceth.swap_add,
+                           ours->swap_add);
+        if (op->kind == ROCE_KIND_CMP_SWAP)
+            field_diff_add_num(d, "atomiceth.compare", FIELD_HEX, pkt.atomiceth.compare,
+                               ours->compare);
+    }
+    if (roce_pkt_has(&pkt, ROCE_HDR_FETH)) {
+        field_diff_add_num(d, "feth.plt", FIELD_HEX, pkt.feth.plt, ours->flush_type);
+        field_diff_add_num(d, "feth.sel", FIELD_NUMBER, pkt.feth.sel, ours->flush_level);
+    }
+    if (roce_pkt_has(&pkt, ROCE_HDR_IMMDT))
+        field_diff_add_num(d, "immdt.imm", FIELD_HEX, pkt.immdt.imm, ours->imm);
+    if (roce_pkt_has(&pkt, ROCE_HDR_IETH))
+        field_diff_add_num(d, "ieth.rkey", FIELD_HEX, pkt.ieth.rkey, ours->imm);
+    field_diff_add_num(d, "payload length", FIELD_NUMBER, p->payload_len, ours->payload_len);
+    if (!p->zero_filled && p->payload_len && p->payload_len == ours->payload_len &&
+        payload_hash(trace_payload(p), p->payload_len) != ours->hash)
+        field_diff_add(d, "payload", "as captured", "other bytes");
+}
+
+/* Updates cmp->went_back with the requests that our RNIC sent up to `event`. */
+static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
+{
+    const struct requester_run *a = cmp->run;
+
+    for (; cmp->looked < a->tx_cnt && a->tx[cmp->looked].event <= event; cmp->looked++) {
+        const struct tx_request *tx = &a->tx[cmp->looked];
+        bool read = roce_opcode(tx->opcode)->kind == ROCE_KIND_READ;
+
+        if (tx->retransmit && tx->rel < cmp->next) {
+            cmp->went_back = tx->rel;
+            cmp->by_rule = tx->rel == cmp->expect.acked + 1;
+        }
+        cmp->next = tx->rel + (read ? roce_psn_cnt(tx->dma_len, cmp->setup->mtu) : 1);
+    }
+}
+
+/* Compares the PSN to which the recorded requester went back with the PSN to which our RNIC went
+ * back. Our PSN may be earlier if it is the first unacknowledged PSN, because the capture may lack
+ * the first retransmitted packets. */
+static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
+{
+    const struct pkt_event *at = &cmp->setup->event[event];
+    struct field_diffs d = {.cnt = 0};
+    char e[96], a[96];
+
+    note_our_go_backs(cmp, event);
+    snprintf(e, sizeof(e), "PSN %u", event_packet(cmp->setup, event)->psn);
+    if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
+        (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
+        cmp->res->go_backs++;
+        /* If our RNIC sent no such request, it lacks a response that the recorded requester
+         * received and the capture does not contain. */
+        if (!ours && event < cmp->run->unsure_from)
+            cmp->run->unsure_from = event;
+    } else if (!ours) {
+        field_diff_add(&d, "sent again from", e, "nothing");
+    } else {
+        snprintf(a, sizeof(a), "PSN %u", roce_psn_add(cmp->setup->psn, (int32_t)cmp->went_back).v);
+        field_diff_add(&d, "sent again from", e, a);
+    }
+    cmp->went_back = INT64_MIN;
+    cmp->go_back = event;
+    return report_request_diff(cmp, event, &d, "our RNIC retransmits from another PSN");
+}
+
+static const struct peer_quirk *quirk_of(const struct request_cmp *cmp,
+                                         const struct request_case *c)
+{
+    return peer_quirk_of_request(
+        peer_quirks_of_sender(cmp->all->quirks, cmp->setup->recorded->req_rxe), c);
+}
+
+/* Reports a retry of the recorded requester beyond the largest retry count. Our RNIC retries as
+ * often as the recorded requester, so that the rest of the direction can be compared. */
+static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
+{
+    struct field_diffs d = {.cnt = 0};
+    struct request_case again = {
+        .pkt = event_packet(cmp->setup, event), .diffs = &d, .retransmit = true, .beyond = true};
+
+    if (event >= cmp->run->unsure_from) {
+        cmp->res->inconclusive++;
+        return 0;
+    }
+    field_diff_add(&d, "retries", "8 or more", "7");
+    return report_or_excuse(cmp, event, &d, "the largest retry count permits no more retries",
+                            quirk_of(cmp, &again));
+}
+
+/* Returns whether the recorded request of an event has the payload that belongs to PSN `rel`. */
+static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_t rel)
+{
+    const struct request_pkt *e = request_at(cmp->setup, rel);
+    const struct trace_packet *p = event_packet(cmp->setup, event), *other;
+
+    if (!e)
+        return false;
+    other = event_packet(cmp->setup, e->event);
+    return p->payload_len == other->payload_len &&
+           memcmp(trace_payload(p), trace_payload(other), p->payload_len) == 0;
+}
+
+/* Returns whether a retransmission has the payload of the next message because the program reused
+ * the buffer: it wrote the next message into the buffer before this message completed. This
+ * excludes a requester that retransmits from a wrong PSN, because the next message then has its own
+ * payload. */
+static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
+{
+    const struct inferred_setup *s = cmp->setup;
+    int64_t next_rel = s->event[event].rel + 1;
+    const struct request_pkt *next = request_at(s, next_rel);
+
+    if (!next || next->event > event || !has_payload_of(cmp, event, next_rel) ||
+        event_opcode(s, event)->pos != ROCE_POS_ONLY ||
+        event_opcode(s, next->event)->pos != ROCE_POS_ONLY)
+        return false;
+    for (uint32_t i = event + 1; i < s->event_cnt; i++)
+        if (!s->event[i].response && s->event[i].usable)
+            return s->event[i].rel == next_rel && has_payload_of(cmp, i, next_rel);
+    return false;
+}
+
+/* Returns whether a retransmission differs only in its payload, while our request equals the first
+ * recorded copy. A requester reads its buffer again for each retransmission, so the program must
+ * have changed the buffer. */
+static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
+                         const struct tx_request *ours, const struct field_diffs *d)
+{
+    const struct request_pkt *e = request_at(cmp->setup, cmp->setup->event[event].rel);
+    const struct trace_packet *first = e ? event_packet(cmp->setup, e->event) : NULL;
+
+    return e && e->rewritten && d->cnt == 1 && field_diff_find(d, "payload") &&
+           cmp->run->retransmit[event] != RETX_NONE &&
+           (reuses_buffer(cmp, event) ||
+            (!has_payload_of(cmp, event, e->rel - 1) && !has_payload_of(cmp, event, e->rel + 1))) &&
+           payload_hash(trace_payload(first), first->payload_len) == ours->hash;
+}
+
+/* Compares a recorded request with our request of this PSN. Does nothing if `ours` is NULL.
+ * Returns 0, or -1 if out of memory. */
+static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
+{
+    const struct trace_packet *p = event_packet(cmp->setup, event);
+    struct request_case again = {
+        .pkt = p, .ours = ours, .retransmit = cmp->run->retransmit[event] != RETX_NONE};
+    const struct peer_quirk *known;
+    struct field_diffs d;
+
+    if (!ours)
+        return 0;
+    compare_request(p, ours, cmp->run->completions_unseen, &d);
+    if (is_rewritten(cmp, event, ours, &d)) {
+        cmp->res->rewritten++;
+        cmp->res->mark[event] = MARK_NOTE;
+        return 0;
+    }
+    again.diffs = &d;
+    if (d.cnt == 0 && cmp->res->mark[event] == MARK_NONE)
+        cmp->res->mark[event] = MARK_OK;
+    if (d.cnt && cmp->shifted) {
+        cmp->res->inconclusive++;
+        cmp->res->mark[event] = MARK_NOTE;
+        return 0;
+    }
+    known = d.cnt ? quirk_of(cmp, &again) : NULL;
+    if (known && peer_quirk_shifts_psns(known)) {
+        cmp->shifted = true;
+        if (event + 1 < cmp->run->unsure_from)
+            cmp->run->unsure_from = event + 1;
+    }
+    return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently", known);
+}
+
+/* Compares a request whose PSN is after the replayed ones with its first recorded copy. The two
+ * must be identical (R153). */
+static int compare_copies(struct request_cmp *cmp, uint32_t event)
+{
+    const struct pkt_event *at = &cmp->setup->event[event];
+    const struct request_pkt *e = request_at(cmp->setup, at->rel);
+    struct roce_pkt pkt;
+    struct tx_request first;
+
+    if (!e || e->rel != at->rel || e->event >= event || at->damaged)
+        return 0;
+    trace_parse(event_packet(cmp->setup, e->event), &pkt);
+    first = tx_request_of(&pkt, cmp->setup, e->event);
+    return event_packet(cmp->setup, e->event)->zero_filled ? 0 : compare_with(cmp, event, &first);
+}
+
+static int compare_request_event(struct request_cmp *cmp, uint32_t event)
+{
+    const struct requester_run *a = cmp->run;
+    const struct pkt_event *at = &cmp->setup->event[event];
+    const struct trace_packet *p = event_packet(cmp->setup, event);
+    struct request_result *res = cmp->res;
+    struct field_diffs d;
+    struct tx_request *ours;
+
+    if (at->rel < cmp->setup->first)
+        return 0;
+    if (p->malformed) {
+        memset(&d, 0, sizeof(d));
+        field_diff_add_form(&d, p);
+        res->compared++;
+        return report_or_excuse(cmp, event, &d, "no conformant requester sends this packet", NULL);
+    }
+    if (at->rel >= a->wrs.end)
+        return compare_copies(cmp, event);
+    if (a->retransmit[event] == RETX_WIRE_DUPLICATE) {
+        res->wire_duplicates++;
+        res->mark[event] = MARK_NOTE;
+        return 0;
+    }
+    if (event == cmp->setup->timers.beyond && compare_retry_count(cmp, event) != 0)
+        return -1;
+    if (a->error_event != EVENT_NONE && a->error_event < event && cmp->res->diff_frames > 0) {
+        res->not_compared++;
+        return 0;
+    }
+    ours = find_tx(cmp, at->rel, a->retransmit[event] ? event : UINT32_MAX);
+    if (a->retransmit[event] == RETX_GO_BACK && compare_go_back(cmp, event, ours) != 0)
+        return -1;
+    /* Our RNIC does not retransmit this request, but the recorded requester does. It is allowed to
+     * do so at any time, but the contents must not change (R153). */
+    if (!ours && a->retransmit[event]) {
+        res->fewer += a->retransmit[event] == RETX_CONTINUES;
+        return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
+    }
+    res->compared++;
+    if (!ours) {
+        memset(&d, 0, sizeof(d));
+        field_diff_add(&d, "request", roce_opcode(p->opcode)->name, "none");
+        return report_request_diff(cmp, event, &d, "our RNIC does not send this request");
+    }
+    ours->matched = true;
+    if (at->damaged) {
+        res->damaged++;
+        res->mark[event] = MARK_NOTE;
+        return 0;
+    }
+    res->ackreq += p->ackreq != ours->ackreq;
+    return compare_with(cmp, event, ours);
+}
+
+/* ---- Comparing completions ------------------------------------------------------------------- */
+
+static void status_text(char *buf, size_t cap, size_t work, const char *status)
+{
+    snprintf(buf, cap, "work request %zu: %s", work + 1, status);
+}
+
+/* Returns whether the requester sends no request after an event. */
+static bool is_last_request(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = event + 1; i < s->event_cnt; i++)
+        if (!s->event[i].response)
+            return false;
+    return true;
+}
+
+/* Compares the completions of our RNIC after a response. The number and the status of the completed
+ * work requests must be those that the response implies. */
+static int compare_completions(struct request_cmp *cmp, uint32_t event)
+{
+    const struct requester_run *a = cmp->run;
+    struct expected_wc *expected = &cmp->expect;
+    bool was_over = expected->over;
+    struct field_diffs d = {.cnt = 0};
+    char e[96], o[96];
+
+    if (a->outcome[event] == RESP_LOST)
+        cmp->res->lost++;
+    if (a->outcome[event] != RESP_ACCEPTED || was_over)
+        return 0;
+    for (; cmp->missing < a->missing_cnt && a->missing[cmp->missing].before == event;
+         cmp->missing++)
+        expected_wc_on_data(expected, a->missing[cmp->missing].rel);
+    expected_wc_on_response(expected, event);
+    if (a->completions_unseen)
+        return 0;
+    for (; cmp->completions < a->completion_cnt && a->completion[cmp->completions].event <= event;
+         cmp->completions++) {
+        const struct completion *completion = &a->completion[cmp->completions];
+        bool ok = completion->wr < expected->done_cnt;
+        enum rnic_wc_status want;
+
+        if (expected->may_give_up && completion->wr == expected->done_cnt &&
+            completion->status == RNIC_WC_RNR_RETRY_EXC_ERR) {
+            expected->over = true;
+            expected->status = RNIC_WC_RNR_RETRY_EXC_ERR;
+        }
+        /* The recorded requester gave up as well, because it sends no request after this event. */
+        if (!expected->over && completion->wr == expected->done_cnt &&
+            completion->status == RNIC_WC_RETRY_EXC_ERR && is_last_request(cmp->setup, event)) {
+            expected->over = true;
+            expected->status = RNIC_WC_RETRY_EXC_ERR;
+        }
+        want = ok                                                       ? RNIC_WC_SUCCESS
+               : expected->over && completion->wr == expected->done_cnt ? expected->status
+                                                                        : RNIC_WC_WR_FLUSH_ERR;
+
+        if ((!ok && !expected->over) || completion->status != want) {
+            status_text(e, sizeof(e), completion->wr,
+                        !ok && !expected->over ? "not complete" : rnic_wc_status_name(want));
+            status_text(o, sizeof(o), completion->wr, rnic_wc_status_name(completion->status));
+            field_diff_add(&d, "completion", e, o);
+            break;
+        }
+    }
+    if (d.cnt == 0 && cmp->completions < expected->done_cnt + expected->over &&
+        cmp->completions < a->wrs.cnt) {
+        status_text(e, sizeof(e), cmp->completions,
+                    cmp->completions < expected->done_cnt ? rnic_wc_status_name(RNIC_WC_SUCCESS)
+                                                          : rnic_wc_status_name(expected->status));
+        status_text(o, sizeof(o), cmp->completions, "not complete");
+        field_diff_add(&d, "completion", e, o);
+    }
+    if (d.cnt)
+        expected->over = true; /* report only the first wrong completion */
+    return report_request_diff(cmp, event, &d,
+                               "after this response, our RNIC completes different work requests "
+                               "than the recorded requester");
+}
+
+/* ---- Whole directions ------------------------------------------------------------------------ */
+
+static int compare_data(struct request_cmp *cmp)
+{
+    const struct requester_run *a = cmp->run;
+    struct field_diffs d = {.cnt = 0};
+    char text[96];
+
+    if (!a->wrong_data)
+        return 0;
+    status_text(text, sizeof(text), a->wrong_wr, "different bytes in memory");
+    field_diff_add(&d, "data", "the bytes of the recorded responses", text);
+    return report_request_diff(cmp, a->wrs.wr[a->wrong_wr].event, &d,
+                               "our RNIC stored bytes that differ from those in the responses");
+}
+
+static void count_ours(struct request_cmp *cmp)
+{
+    const struct requester_run *a = cmp->run;
+
+    for (size_t i = 0; i < a->tx_cnt; i++) {
+        if (a->tx[i].matched)
+            continue;
+        if (a->tx[i].retransmit)
+            cmp->res->more++;
+        else
+            cmp->res->not_captured++;
+    }
+    cmp->res->completed = (uint32_t)a->completion_cnt;
+    for (size_t i = 0; i < a->completion_cnt; i++)
+        cmp->res->failed += a->completion[i].status != RNIC_WC_SUCCESS;
+    cmp->res->after_gap = a->wrs.after_gap;
+}
+
+static int compare_requester(struct request_comparison *all, struct rc_requester *requester,
+                             uint32_t idx)
+{
+    struct requester_run *a = &requester->run[idx];
+    struct request_result *res = &all->result[idx];
+    struct request_cmp cmp = {.all = all,
+                              .run = a,
+                              .setup = &a->dir->setup,
+                              .res = res,
+                              .idx = idx,
+                              .go_back = EVENT_NONE,
+                              .next = a->dir->setup.first,
+                              .went_back = INT64_MIN};
+    int rc = 0;
+
+    res->first_diff = EVENT_NONE;
+    res->mark = calloc(a->dir->setup.event_cnt + 1, 1);
+    if (!res->mark)
+        return -1;
+    res->skip = a->dir->setup.skip ? a->dir->setup.skip : a->wrs.skip ? a->wrs.skip : a->failed;
+    if (res->skip) {
+        res->verdict = VERDICT_SKIPPED;
+        return 0;
+    }
+    if (!sort_tx(&cmp))
+        return -1;
+    expected_wc_init(&cmp.expect, a);
+    for (uint32_t i = 0; i < cmp.setup->event_cnt && rc == 0; i++) {
+        rc = cmp.setup->event[i].response ? compare_completions(&cmp, i)
+                                          : compare_request_event(&cmp, i);
+        note_our_go_backs(&cmp, i);
+    }
+    if (rc == 0)
+        rc = compare_data(&cmp);
+    count_ours(&cmp);
+    free(cmp.by_psn);
+    res->verdict = res->diff_frames ? VERDICT_FAIL : VERDICT_PASS;
+    return rc;
+}
+
+int rc_compare_requests(struct request_comparison *all, struct rc_requester *requester,
+                        const char *quirks)
+{
+    int rc = 0;
+
+    *all = (struct request_comparison){.requester = requester, .quirks = quirks};
+    all->result = calloc(requester->run_cnt + 1, sizeof(*all->result));
+    if (!all->result)
+        return -1;
+    for (uint32_t i = 0; i < requester->run_cnt && rc == 0; i++)
+        rc = compare_requester(all, requester, i);
+    return rc;
+}
+
+void request_comparison_free(struct request_comparison *all)
+{
+    for (size_t i = 0; all->result && i < all->requester->run_cnt; i++)
+        free(all->result[i].mark);
+    free(all->result);
+    free(all->diff);
+    memset(all, 0, sizeof(*all));
+}

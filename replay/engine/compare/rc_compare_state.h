@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Compare state: the state of one direction while rc_compare_responses.c compares its packets, one
+ * after the other. The state contains the progress of our RNIC and of the recorded responder up to
+ * the current packet (event).
+ */
+#ifndef REPLAY_ENGINE_COMPARE_RC_COMPARE_STATE_H
+#define REPLAY_ENGINE_COMPARE_RC_COMPARE_STATE_H
+
+#include "engine/compare/rc_compare_responses.h"
+
+/* Maximum number of ACKs with a decreasing MSN that one altered ACK can cause. If more ACKs have a
+ * decreasing MSN, the network reorders packets. */
+#define REORDERED_SURE 2u
+
+/* Entry of a list of our responses that is sorted by PSN, then by time. */
+struct response_by_psn {
+    int64_t rel;
+    uint32_t idx;
+};
+
+/* State of one direction at the current event. All `rel` values are relative PSNs. */
+struct response_cmp {
+    struct response_comparison *all;
+    struct session *session;
+    struct rc_direction *dir;
+    struct response_result *res;
+    uint32_t dir_idx;
+    const struct response_by_psn *by_psn;
+    size_t responses_out;   /* number of responses that our RNIC has sent so far */
+    size_t advances;        /* number of entries of dir->advance reached so far */
+    int64_t acked;          /* highest relative PSN that our responses acknowledge */
+    uint32_t scanned;       /* number of events already used to update `ack_due` and `high` */
+    int64_t ack_due;        /* highest relative PSN of a request that the responder must answer: it
+                             * has AckReq, or is a READ or an atomic */
+    int64_t high;           /* highest relative PSN requested so far */
+    int64_t recorded_acked; /* highest relative PSN that matching recorded responses acknowledge */
+    uint32_t high_msn;      /* highest MSN of the recorded responses so far */
+    int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
+    uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */
+    uint32_t duplicate; /* index into setup.event of the latest duplicate request, or EVENT_NONE */
+    uint32_t latest;    /* index into setup.event of the request that the latest recorded
+                         * response answers, or EVENT_NONE */
+    int64_t latest_rel; /* relative PSN of the latest recorded response */
+    uint64_t prev_response_time; /* capture time of the previous recorded response, ns; 0 if there
+                                  * is none */
+    const char *inconclusive;    /* reason why all differences of this direction are inconclusive,
+                                  * or NULL */
+};
+
+/* Return the relative PSN that our responder expects, and its MSN, at the current event. */
+int64_t response_cmp_epsn(const struct response_cmp *cmp);
+uint32_t response_cmp_msn(const struct response_cmp *cmp);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/compare/rc_misaddressed.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "engine/base/field_diff.h"
+#include "wire/codes.h"
+#include "infer/request_table.h"
+#include "engine/base/diff.h"
+
+/* Returns whether the capture has a response with the relative PSN `rel` to the requests of the
+ * direction. */
+static bool is_answered(const struct inferred_setup *s, int64_t rel)
+{
+    for (uint32_t i = 0; i < s->event_cnt; i++)
+        if (s->event[i].response && s->event[i].rel == rel)
+            return true;
+    return false;
+}
+
+/* Returns whether the headers and the padded payload of a packet are as long as those of a response
+ * of our RNIC. If only the opcode of a packet was altered, the length is unchanged. */
+static bool has_length_of(const struct trace_packet *p, const struct tx_response *a)
+{
+    return roce_opcode(p->opcode)->len + (p->payload_len + 3) / 4 * 4 ==
+           roce_opcode(a->opcode)->len + (a->payload_len + 3) / 4 * 4;
+}
+
+/* Returns a response of our RNIC that equals packet `idx` except for the destination QP or the
+ * opcode, or NULL. */
+static struct tx_response *find_like(const struct response_comparison *all,
+                                     struct rc_direction *dir, uint32_t idx, bool response,
+                                     struct field_diffs *d)
+{
+    const struct trace *trace = all->session->trace;
+    const struct trace_packet *p = &trace->pkt[idx];
+    const struct trace_flow *flow = &trace->flow[p->flow];
+    size_t low = 0, high = dir->response_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (dir->setup.event[dir->response[mid].event].pkt < idx)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (size_t i = low; i-- > 0 && low - i <= COMPARE_RECENT;) {
+        struct tx_response *a = &dir->response[i];
+
+        if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
+            continue;
+        field_diff_compare(p, a, dir->setup.read_first_msn, d);
+        /* The setup was inferred without this packet. If our response is unmatched, the packet may
+         * replace it, and further fields may differ. If our response is already matched, all other
+         * fields must be equal, and the packet must be the only one to its QP. Otherwise the QP
+         * belongs to another connection whose PSNs happen to be the same. A packet that looks like
+         * a request is a real request if it has AckReq, or if a response with its PSN was
+         * captured. */
+        if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
+            !(a->matched && d->cnt > 1) &&
+            !(!response &&
+              (p->ackreq || !has_length_of(p, a) || is_answered(&dir->setup, a->rel))) &&
+            !(response && d->cnt > 1 &&
+              ((d->cnt > 2 && flow->cnt > 1) || is_answered(&dir->setup, a->rel))))
+            return a;
+    }
+    return NULL;
+}
+
+/* Returns whether a packet is the only one of its flow, and is an ACK with the current PSN and MSN
+ * of this direction. */
+static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
+{
+    const struct inferred_setup *s = &dir->setup;
+    const struct trace_packet *p = &trace->pkt[idx];
+    bool nak = roce_syndrome_kind(p->syndrome) != ROCE_SYN_ACK;
+    roce_psn psn = roce_psn_of(p->psn);
+    int64_t high = s->first - 1, rel;
+
+    if (trace->flow[p->flow].cnt > 1 || roce_opcode(p->opcode)->kind != ROCE_KIND_ACK ||
+        s->msn_votes == 0)
+        return false;
+    for (uint32_t i = 0; i < s->event_cnt && s->event[i].pkt < idx; i++)
+        if (!s->event[i].response && s->event[i].rel > high)
+            high = s->event[i].rel;
+    rel = s->first + roce_psn_diff(psn, roce_psn_add(s->psn, (int32_t)s->first));
+    return rel >= s->first && rel <= high && p->msn == request_table_msn(s, rel - nak);
+}
+
+static int report_misaddressed(struct response_comparison *all, struct diff *diff,
+                               const struct field_diff *which)
+{
+    field_diff_report(which,
+                      "the response belongs to no connection, but equals a response of our RNIC "
+                      "except for this field",
+                      diff);
+    all->result[diff->dir].diff_frames++;
+    return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
+}
+
+/* Finds the direction to which a packet without a connection belongs. The packet must equal a
+ * current response of our RNIC except for the destination QP or the opcode. */
+int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
+{
+    const struct trace *trace = session->trace;
+    const struct trace_packet *p = &trace->pkt[idx];
+    const struct trace_flow *flow = &trace->flow[p->flow];
+    bool response =
+        trace_acknowledged(flow->svc) && roce_opcode_is_response(roce_opcode(p->opcode));
+
+    if (p->dropped)
+        return 0; /* the packet was damaged on the wire */
+    for (uint32_t r = all->first_of_hosts[flow->hosts]; r != KEYMAP_NONE;
+         r = all->next_of_hosts[r]) {
+        struct rc_direction *dir = &session->dir[r];
+        struct diff diff = {.dir = r, .pkt = idx, .request = EVENT_NONE};
+        struct field_diffs d;
+        struct tx_response *ours;
+
+        if (all->result[r].skip || (!response && flow->dest_qp != dir->setup.peer_qpn))
+            continue;
+        ours = find_like(all, dir, idx, response, &d);
+        if (ours) {
+            ours->matched = true;
+            diff.request = dir->setup.event[ours->event].pkt;
+            return report_misaddressed(
+                all, &diff, field_diff_find(&d, response ? "bth.dest_qp" : "bth.opcode"));
+        }
+        if (!response || !is_lone_ack(dir, trace, idx))
+            continue;
+        d.cnt = 0;
+        field_diff_add_num(&d, "bth.dest_qp", FIELD_HEX, flow->dest_qp, dir->setup.peer_qpn);
+        return report_misaddressed(all, &diff, &d.at[0]);
+    }
+    return 0;
+}

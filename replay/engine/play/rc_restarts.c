@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/play/rc_restarts.h"
+#include "infer/request_table.h"
+
+/* Maximum round trip between the capture point and the requester, in multiples of min_response_ns,
+ * which is the shortest round trip to the responder. The capture point may be nearer to the
+ * responder, so the factor is more than 1. */
+#define ON_WAY 2u
+
+static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
+{
+    const struct inferred_setup *s = a->wrs.setup;
+
+    a->outcome[event] = RESP_LOST;
+    if (event_packet(s, retransmit_event)->time - event_packet(s, event)->time <=
+            ON_WAY * s->min_response_ns &&
+        retransmit_event < a->unsure_from)
+        a->unsure_from = retransmit_event;
+}
+
+/* Marks responses as lost that the requester cannot have received in time, because it retransmits
+ * PSN `rel` at event `to`. These are the responses from event `from` to `to` that acknowledge PSN
+ * `rel`, or that are a fatal NAK for it. They never arrived, or arrived after the
+ * retransmission. */
+static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
+{
+    const struct inferred_setup *s = a->wrs.setup;
+
+    for (uint32_t i = from; i < to; i++)
+        if (s->event[i].response && a->outcome[i] == RESP_ACCEPTED &&
+            (event_executed(s, i, rel) || (i == s->fatal_nak && s->event[i].rel >= rel)))
+            mark_lost(a, i, to);
+}
+
+/* Returns whether a READ request before event `i` explains the READ response of event `i`. The
+ * response to that READ request must have the recorded opcode (First, Middle, Last or Only) at this
+ * PSN (R105). */
+static bool is_asked(const struct work_requests *w, uint32_t i)
+{
+    const struct inferred_setup *s = w->setup;
+    const struct work_request *wr = work_request_at(w, s->event[i].rel);
+    enum roce_pos pos = event_opcode(s, i)->pos;
+
+    for (uint32_t k = i; wr && k-- > wr->posted_by;) {
+        int64_t off = s->event[i].rel - s->event[k].rel;
+        struct roce_pkt pkt;
+        uint32_t cnt;
+
+        if (s->event[k].response || !trace_draws_read_response(event_opcode(s, k)->kind) || off < 0)
+            continue;
+        trace_parse(event_packet(s, k), &pkt);
+        cnt = pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1;
+        if (off < cnt && (cnt == 1                  ? pos == ROCE_POS_ONLY
+                          : off == 0                ? pos == ROCE_POS_FIRST
+                          : off == (int64_t)cnt - 1 ? pos == ROCE_POS_LAST
+                                                    : pos == ROCE_POS_MIDDLE))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the PSN of a damaged request is credible: opcode, length and at least half of the
+ * bytes equal those of the first copy. */
+static bool is_what_it_says(const struct work_requests *w, uint32_t event)
+{
+    const struct inferred_setup *s = w->setup;
+    const struct trace_packet *p = event_packet(s, event), *first;
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    uint32_t same = 0;
+
+    if (!e || e->event == event)
+        return e != NULL;
+    first = event_packet(s, e->event);
+    if (p->opcode != first->opcode || p->payload_len != first->payload_len)
+        return false;
+    if (p->cut || first->cut)
+        return true;
+    for (uint32_t i = 0; i < p->payload_len; i++)
+        same += trace_payload(p)[i] == trace_payload(first)[i];
+    return same >= p->payload_len / 2;
+}
+
+void classify_retransmissions(struct requester_run *a, uint32_t *first)
+{
+    const struct work_requests *w = &a->wrs;
+    const struct inferred_setup *s = w->setup;
+    uint32_t last = EVENT_NONE; /* index into setup.event of the latest request */
+    int64_t next = s->first;    /* PSN after the latest request */
+    bool answered = false;      /* a response was captured after the latest request */
+
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+        int64_t idx = work_requests_psn_idx(w, event->rel);
+        const struct trace_packet *p = event_packet(s, i);
+        struct roce_pkt pkt;
+
+        if (event->response) {
+            answered = true;
+            a->outcome[i] = event->rel < s->first || event->before_first ? RESP_BEFORE_FIRST
+                            : event->rel >= w->end                       ? RESP_NOT_REPLAYED
+                                                                         : RESP_ACCEPTED;
+            if (a->outcome[i] == RESP_ACCEPTED && event_opcode(s, i)->kind == ROCE_KIND_READ_RESP &&
+                !event->damaged && !is_asked(w, i)) {
+                a->outcome[i] = RESP_UNSOLICITED;
+                if (a->unsure_from == EVENT_NONE)
+                    a->unsure_from = i;
+            }
+            continue;
+        }
+        if (idx < 0)
+            continue;
+        if (event->damaged &&
+            (i < work_request_at(w, event->rel)->posted_by || !is_what_it_says(w, i))) {
+            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request: none of its
+                                                     * fields is certain, and a later copy may
+                                                     * follow */
+            continue;
+        }
+        if (first[idx] == EVENT_NONE) {
+            first[idx] = i;
+        } else if (last == EVENT_NONE || answered || !trace_is_copy(event_packet(s, last), p)) {
+            a->retransmit[i] = RETX_CONTINUES;
+            if (event->rel < next) {
+                a->retransmit[i] = RETX_GO_BACK;
+                mark_lost_responses(a, first[idx], i, event->rel);
+            }
+        } else {
+            a->retransmit[i] = RETX_WIRE_DUPLICATE;
+            continue;
+        }
+        trace_parse(p, &pkt);
+        next = event->rel +
+               (pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1);
+        for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
+            if (first[k] == EVENT_NONE)
+                first[k] = i; /* sets the other PSNs of a READ as well */
+        last = i;
+        answered = false;
+    }
+}
+
+bool exceeds_credits(const struct requester_run *a)
+{
+    const struct work_requests *w = &a->wrs;
+    const struct inferred_setup *s = w->setup;
+    int64_t limit = INT64_MAX; /* number of messages that the credits allow */
+    int64_t acked = s->first - 1;
+
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+        const struct trace_packet *p = event_packet(s, i);
+        const struct work_request *wr = work_request_at(w, event->rel);
+        int64_t number;
+
+        if (event->response && a->outcome[i] == RESP_ACCEPTED && !event->damaged) {
+            uint32_t credits = roce_credits(roce_syndrome_code(p->syndrome));
+            int64_t sum = (int64_t)((p->msn - s->msn) & ROCE_PSN_MASK) + credits;
+
+            if (roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&
+                roce_syndrome_kind(p->syndrome) == ROCE_SYN_ACK)
+                limit = credits == ROCE_CREDITS_UNLIMITED   ? INT64_MAX
+                        : limit == INT64_MAX || sum > limit ? sum
+                                                            : limit;
+            if (event_executed_to(s, i) > acked)
+                acked = event_executed_to(s, i);
+        }
+        if (event->response || !wr || a->retransmit[i] ||
+            !roce_opcode_uses_rq(event_opcode(s, w->part[wr->part + wr->part_cnt - 1])))
+            continue;
+        number = wr - w->wr + 1;
+        if (number - 1 > limit || (number > limit && event->rel > wr->rel && acked < wr->rel) ||
+            (number > limit && event->rel == wr->rel && acked < event->rel - 1))
+            return true;
+    }
+    return false;
+}

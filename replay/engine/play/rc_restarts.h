@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Restarts: infers where the recorded requester went back to an earlier PSN, and which responses
+ * reached the requester.
+ */
+#ifndef REPLAY_ENGINE_PLAY_RC_RESTARTS_H
+#define REPLAY_ENGINE_PLAY_RC_RESTARTS_H
+
+#include "engine/play/rc_requester.h"
+
+/* Sets `retransmit`, `outcome` and `unsure_from` of *run. `first` has one element for each PSN
+ * of the work requests, all EVENT_NONE at the call. Sets each element to the first event that
+ * requests the PSN. */
+void classify_retransmissions(struct requester_run *run, uint32_t *first);
+
+/* Returns whether the recorded requester began a message without a credit, as far as the captured
+ * responses show (R134, R135). The requester then had not yet received the response that limits the
+ * credits, although it was captured before. */
+bool exceeds_credits(const struct requester_run *run);
+
+#endif

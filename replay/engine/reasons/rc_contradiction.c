@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/reasons/rc_contradiction.h"
+
+#include "engine/reasons/rc_reasons.h"
+#include "infer/request_table.h"
+#include "infer/shadow_memory.h"
+#include "wire/codes.h"
+
+/* Maximum number of requests in flight that the capture may lack, before the first captured PSN or
+ * beyond the last one. */
+#define UNSEEN_MAX 256
+
+/* Number of events before and after a response whose responses are compared in sent order. */
+#define ORDER_NEAR 64u
+
+bool is_refused_later(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t executed = event_executed_to(s, c->event);
+    int64_t shown = INT64_MIN; /* last PSN that the other responses so far show as executed */
+
+    if (event_is_nak(s, c->event))
+        return false;
+    for (uint32_t i = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
+         i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
+        if (i == c->event || !s->event[i].response || !s->event[i].usable)
+            continue;
+        if (i > c->event && event_is_nak(s, i) && !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
+            s->event[i].rel <= executed && s->event[i].rel > shown)
+            return true;
+        if (event_executed_to(s, i) > shown && request_table_msn_fits(s, i))
+            shown = event_executed_to(s, i);
+    }
+    return false;
+}
+
+/* Returns whether a request with the PSN of request `e` has another opcode, so that the kind of a
+ * response to this PSN is unknown. */
+static bool has_other_request(const struct response_case *c, const struct request_pkt *e)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (!s->event[i].response && s->event[i].rel >= e->rel &&
+            s->event[i].rel < e->rel + e->cnt &&
+            event_opcode(s, i)->kind != event_opcode(s, e->event)->kind)
+            return true;
+    return false;
+}
+
+/* Returns whether a response has data although its PSN is one of a request without data, or the
+ * syndrome of a NAK. Also returns whether it ends the response to a READ at a PSN that is not its
+ * last one, or does not end it there. Also returns whether only its opcode is wrong, because it
+ * does not begin the response at the first PSN; but the first request of the table may be only the
+ * tail of a READ. */
+static bool has_wrong_place(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct roce_opcode *op = event_opcode(s, c->event);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+
+    if (!e || e->invalid || (op->kind != ROCE_KIND_READ_RESP && op->kind != ROCE_KIND_ATOMIC_ACK) ||
+        has_other_request(c, e))
+        return false;
+    if (roce_opcode_has(op, ROCE_HDR_AETH) &&
+        roce_syndrome_kind(event_packet(s, c->event)->syndrome) != ROCE_SYN_ACK)
+        return true;
+    if (op->kind == ROCE_KIND_ATOMIC_ACK)
+        return !roce_opcode_is_atomic(event_opcode(s, e->event));
+    if (!trace_draws_read_response(event_opcode(s, e->event)->kind))
+        return true;
+    if (event_opcode(s, e->event)->kind != ROCE_KIND_READ)
+        return false;
+    /* Without the path MTU, the number of PSNs of a READ is at most `cnt`. */
+    return ((s->mtu_known || e->cnt == 1) &&
+            roce_opcode_ends(op) != (rel == e->rel + e->cnt - 1)) ||
+           ((c->opcode || c->opcode_msn) && !roce_opcode_starts(op) && rel == e->rel &&
+            e != s->req);
+}
+
+/* Returns whether an MSN counts far more messages than PSNs were requested, or far fewer than
+ * before the first request. A responder of a reordering network may answer requests from before it.
+ */
+static bool has_impossible_msn(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t high = s->event[c->event].rel > c->high ? s->event[c->event].rel : c->high;
+    int32_t done = roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn), roce_psn_of(s->msn));
+
+    return s->msn_votes > 1 && roce_opcode_has(event_opcode(s, c->event), ROCE_HDR_AETH) &&
+           !c->dir->stretch && (done < -UNSEEN_MAX || done > high - s->first + 1 + UNSEEN_MAX);
+}
+
+bool refuses_executed(const struct inferred_setup *s, uint32_t event)
+{
+    if (!event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ))
+        return false;
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= LOOK_BACK; i++)
+        if (s->event[i].response && s->event[i].usable && !event_is_nak(s, i) &&
+            event_executed(s, i, s->event[event].rel) && request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
+/* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
+ * last response that the responder sent. The network reorders, and the responses captured after
+ * the NAK show no execution that those before it do not show. */
+static bool may_be_last(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t shown = INT64_MIN; /* last PSN that responses before the NAK show as executed */
+
+    if (!c->reorders || !refuses_repeated(c))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            event_executed_to(s, i) > shown && request_table_msn_fits(s, i))
+            shown = event_executed_to(s, i);
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) > shown)
+            return false;
+    return true;
+}
+
+/* Returns whether the capture contains the last request that a response shows as executed. */
+static bool shows_captured(const struct inferred_setup *s, uint32_t event)
+{
+    int64_t executed = event_executed_to(s, event);
+
+    return executed == s->first - 1 || request_at(s, executed);
+}
+
+bool contradicts_order(const struct inferred_setup *s, uint32_t event)
+{
+    const struct trace_packet *p = event_packet(s, event);
+    int64_t rel = s->event[event].rel;
+    bool counts = counts_messages(s, event);
+    bool ack = event_is_syndrome(s, event, ROCE_SYN_ACK);
+    bool nak = event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
+
+    if (!shows_captured(s, event))
+        return false;
+    for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
+         i < s->event_cnt && i <= event + ORDER_NEAR; i++) {
+        const struct trace_packet *q = event_packet(s, i);
+        bool before, after;
+        int32_t more;
+
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first ||
+            !shows_captured(s, i))
+            continue;
+        before = trace_sent_before(s->trace, q, p);
+        after = trace_sent_before(s->trace, p, q);
+        more = roce_psn_diff(roce_psn_of(q->msn), roce_psn_of(p->msn));
+        if (counts && counts_messages(s, i) && ((before && more > 0) || (after && more < 0)))
+            return true;
+        if (nak && before && event_executed(s, i, rel) && request_table_msn_fits(s, i))
+            return true;
+        if (ack && event_is_syndrome(s, i, ROCE_SYN_ACK) &&
+            ((before && s->event[i].rel > rel) || (after && s->event[i].rel < rel)))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a responder never sends the PSN and MSN of a response together, whichever
+ * requests it received: the MSN of a NAK counts exactly the messages before its PSN, and that of
+ * another response no fewer messages than end up to its PSN. */
+static bool has_impossible_pair(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t executed = event_executed_to(s, c->event);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    int32_t more = roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn),
+                                 roce_psn_of(request_table_msn(s, executed)));
+
+    if (s->msn_votes < 2 || c->dir->stretch || !e || !counts_messages(s, c->event) ||
+        !shows_captured(s, c->event) || follows_other_request(c))
+        return false;
+    return more < 0 || (more > 0 && event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ));
+}
+
+/* Returns whether the original value of an Atomic ACK differs from that of another response to the
+ * same request. A responder executes an atomic once and repeats the value (R115). */
+static bool changes_original(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    struct roce_pkt pkt, other;
+
+    if (kind_of(c) != ROCE_KIND_ATOMIC_ACK)
+        return false;
+    trace_parse(event_packet(s, c->event), &pkt);
+    for (uint32_t i = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
+         i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
+        if (!s->event[i].response || !s->event[i].usable ||
+            s->event[i].rel != s->event[c->event].rel ||
+            event_opcode(s, i)->kind != ROCE_KIND_ATOMIC_ACK)
+            continue;
+        trace_parse(event_packet(s, i), &other);
+        if (other.atomicacketh.orig != pkt.atomicacketh.orig)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a READ response or Atomic ACK has a byte that the memory never had: a request of
+ * the same connection wrote the byte before, and no captured request wrote this value. */
+static bool reads_unwritten(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct trace_packet *p = event_packet(s, c->event);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+    const uint8_t *bytes = trace_payload(p), *ours;
+    uint32_t len = p->payload_len;
+    struct roce_pkt pkt;
+    uint64_t va;
+
+    if (!c->data || c->others_gap || !e || !c->ours || p->zero_filled)
+        return false;
+    va = e->va + (uint64_t)(rel - e->rel) * s->mtu;
+    ours = c->ours->payload;
+    if (kind_of(c) == ROCE_KIND_ATOMIC_ACK) {
+        trace_parse(p, &pkt);
+        bytes = (const uint8_t *)&pkt.atomicacketh.orig;
+        ours = (const uint8_t *)&c->ours->orig;
+        len = sizeof(pkt.atomicacketh.orig);
+    } else if (kind_of(c) != ROCE_KIND_READ_RESP || !ours || c->ours->payload_len != len) {
+        return false;
+    }
+    for (uint32_t i = 0; i < len; i++)
+        if (bytes[i] != ours[i] &&
+            shadow_never_had(c->memory, va + i, c->dir_idx, s->event[e->event].pkt, bytes[i]))
+            return true;
+    return false;
+}
+
+bool contradicts_msn(const struct inferred_setup *s, uint32_t event)
+{
+    return s->msn_votes > 1 && event_opcode(s, event)->kind == ROCE_KIND_ACK &&
+           shows_captured(s, event) && !request_table_msn_fits(s, event);
+}
+
+bool never_inconclusive(const struct response_case *c, const struct field_diffs *d)
+{
+    return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
+           has_wrong_place(c) || has_impossible_msn(c) || has_impossible_pair(c) ||
+           contradicts_order(setup_of(c), c->event) || changes_original(c) || reads_unwritten(c) ||
+           (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
+}

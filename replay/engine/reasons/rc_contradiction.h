@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Contradiction: decides whether other captured packets prove that a recorded response is wrong.
+ * Packets that the capture lacks then do not explain its differences.
+ */
+#ifndef REPLAY_ENGINE_REASONS_RC_CONTRADICTION_H
+#define REPLAY_ENGINE_REASONS_RC_CONTRADICTION_H
+
+#include "engine/base/field_diff.h"
+#include "engine/reasons/rc_response_case.h"
+
+/* Returns whether response `event` is a fatal NAK of a request that a later response shows as
+ * executed. Such a NAK is wrong, because a fatal NAK ends the QP. */
+bool refuses_executed(const struct inferred_setup *s, uint32_t event);
+
+/* Returns whether another response proves this response wrong. The evidence is the order in which
+ * the responder sent the two, as their IPv4 identifications show it. The MSN of a responder never
+ * decreases, nor does the PSN of its ACKs. A sequence NAK has the expected PSN, so no earlier
+ * response may show this or a later request as executed. */
+bool contradicts_order(const struct inferred_setup *s, uint32_t event);
+
+/* Returns whether the MSN of an ACK or NAK disagrees with the number of messages up to its PSN, and
+ * other missing packets of the direction do not explain the disagreement. */
+bool contradicts_msn(const struct inferred_setup *s, uint32_t event);
+
+/* Returns whether missing packets can never explain the differences `d` of a response. */
+bool never_inconclusive(const struct response_case *c, const struct field_diffs *d);
+
+/* Returns whether only this response shows that the responder executed a request which a later
+ * response refuses. A responder refuses a request at its first arrival, never at a retransmission
+ * (R117). So no missing packet explains both responses. If other responses show the execution too,
+ * the later refusal is wrong, and not this response. */
+bool is_refused_later(const struct response_case *c);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Reasons: decides whether something other than a wrong recorded device explains a difference.
+ * compare/rc_classify.c calls the room for each recorded response that differs from ours, in this
+ * order, with the response as a struct response_case (rc_response_case.h):
+ *
+ *   1. peer_quirk_of_response() finds a known deviation of the peer           peer_quirks.h
+ *   2. never_inconclusive()     finds packets that prove the response wrong   rc_contradiction.h
+ *   3. inconclusive_reason()    finds the reason why it is inconclusive       rc_inconclusive.h
+ *
+ * Requests and messages of UC have only known deviations. The room owns no objects and allocates
+ * memory only in peer_quirks_fix_icrcs(), which returns -1 if memory runs out.
+ *
+ * Tables of reasons why a difference of a response is inconclusive. Each table has one row for each
+ * reason, and rc_inconclusive.c searches the tables in this order. A row without a callback ends a
+ * table.
+ */
+#ifndef REPLAY_ENGINE_REASONS_RC_REASONS_H
+#define REPLAY_ENGINE_REASONS_RC_REASONS_H
+
+#include "engine/reasons/rc_response_case.h"
+
+struct inconclusive_rule {
+    bool (*fits)(const struct response_case *c);
+    bool lacks; /* packets are missing, which may explain further differences */
+    const char *text;
+};
+
+/* rc_reasons_missing.c: a certain packet was not captured. */
+extern const struct inconclusive_rule reasons_missing[];
+/* rc_reasons_order.c: the network reordered or lost packets behind the capture point. */
+extern const struct inconclusive_rule reasons_order[];
+/* rc_reasons_program.c: the responder's program or another connection changed the memory. */
+extern const struct inconclusive_rule reasons_program[];
+
+/* The reason of a capture that does not show which copy of a request arrived. */
+extern const char inconclusive_copies[];
+
+/* Returns whether a response may answer a request that was not captured. The PSN of such a request
+ * is after `high`, the last captured one, or in a gap before `high`. Examples are a NAK of the next
+ * message, and an ACK whose MSN and PSN count more messages than were captured. */
+bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
+
+/* Returns whether the responder may send an ACK with the PSN of a READ or atomic. It answers a
+ * duplicate of an earlier SEND or WRITE so (R109), and the network may have made the duplicate
+ * after the capture point. Other devices than rxe may also repeat their newest ACK to announce
+ * credits (9.7.7.2). */
+bool may_ack_data(const struct response_case *c);
+
+/* Returns whether a NAK refuses the retransmission of a READ or atomic that was executed. The
+ * responder's program deregistered the region in between. */
+bool refuses_repeated(const struct response_case *c);
+
+/* Returns whether an earlier request differs in its opcode from the first copy with its PSN. Which
+ * of the two the responder executed is unknown, and so are its responses from this PSN on. */
+bool follows_other_request(const struct response_case *c);
+
+#endif

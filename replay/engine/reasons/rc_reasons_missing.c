@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/reasons/rc_reasons.h"
+
+#include "infer/request_table.h"
+#include "wire/codes.h"
+
+/* An MSN that counts fewer messages than those captured is impossible, unless it counts so many
+ * fewer that it has wrapped. */
+#define MSN_WRAPPED 0x10000
+
+/* Reasons with a certain missing packet: the request that a response answers, a request before it,
+ * or a response before it. */
+
+bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high)
+{
+    const struct trace_packet *p = event_packet(s, event);
+    const struct roce_opcode *op = event_opcode(s, event);
+    int64_t rel = s->event[event].rel;
+    const struct request_pkt *before = request_at_or_before(s, rel > high ? high : rel);
+    int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
+    int64_t low = rel > high && high < end ? high : end;
+    const struct request_pkt *e = request_at(s, low);
+    int64_t more = rel - low; /* maximum number of messages executed after `low`: one for each
+                               * PSN */
+    int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
+    int32_t least = 1; /* minimum number of messages executed after `low` */
+
+    if (low >= rel || (e && e->invalid) || s->event[event].damaged)
+        return false;
+    if (!roce_opcode_has(op, ROCE_HDR_AETH))
+        return true;
+    if (event_is_nak(s, event) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
+        least = 0;
+    /* The capture does not show the MSN at the start of the direction, but it begins at 0 (R102),
+     * so it counts no fewer messages than were captured. */
+    if (s->msn_votes == 0)
+        return done >= least || done < -MSN_WRAPPED;
+    return done >= least && done <= more;
+}
+
+static bool answers_after_high(const struct response_case *c)
+{
+    return answers_uncaptured_request(setup_of(c), c->event, c->high);
+}
+
+/* Returns whether our RNIC refused the request at its expected PSN. The capture then contains a
+ * copy of the request and all requests before it. */
+static bool has_refused(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    uint32_t since = EVENT_NONE;
+    size_t low = 0, high = c->dir->advance_cnt;
+
+    /* Find the last advance of our expected PSN before the response. */
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (c->dir->advance[mid].event < c->event)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low > 0)
+        since = c->dir->advance[low - 1].event;
+    for (uint32_t i = c->event;
+         i-- > 0 && c->event - i <= LOOK_BACK && (since == EVENT_NONE || i > since);) {
+        const struct pkt_event *event = &s->event[i];
+
+        if (!event->response && !event->damaged && !event->lost && !event->before_first &&
+            !event->no_recv_wqe && event->rel == c->epsn)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether an ACK is correct, and our RNIC has not executed the acknowledged request only
+ * because the capture lacks an earlier request. The PSN and MSN of the ACK must agree, and its
+ * request was captured. */
+static bool is_behind(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+
+    return event_executed_to(s, c->event) >= c->epsn && rel <= c->high &&
+           !(c->ours && c->ours->rel == rel) && kind_of(c) == ROCE_KIND_ACK && !c->replaces &&
+           !has_refused(c) && !s->event[c->event].damaged && request_at(s, rel) &&
+           request_table_msn_fits(s, c->event);
+}
+
+/* Returns whether a sequence NAK has the PSN of a captured request that no earlier recorded
+ * response shows as executed. The request was then lost behind the capture point, and its
+ * retransmission was not captured. */
+static bool naks_captured(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+
+    return event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) && rel < c->epsn &&
+           rel > c->recorded_acked && rel < c->high && !c->replaces &&
+           request_table_msn_fits(s, c->event) && !(c->ours && c->ours->rel == rel);
+}
+
+/* Returns whether a NAK refuses a request again although no copy of the request was captured since
+ * the previous refusal. */
+static bool refuses_unseen(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *before = request_at(s, rel - 1);
+
+    if ((before && before->invalid) || !event_is_nak(s, c->event) ||
+        event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !request_table_msn_fits(s, c->event))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        if (s->event[i].rel != rel)
+            continue;
+        return s->event[i].response && event_is_nak(s, i);
+    }
+    for (uint32_t i = c->event; i < s->event_cnt && i - c->event <= LOOK_BACK && rel < s->first;
+         i++)
+        if (!s->event[i].response && s->event[i].rel == rel)
+            return true; /* request sent before the capture began, and retransmitted in the
+                          * capture */
+    return rel >= s->first;
+}
+
+/* Returns whether a request after the expected PSN was captured and injected. Our RNIC must then
+ * send a sequence NAK too. */
+static bool gap_captured(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        const struct pkt_event *event = &s->event[i];
+
+        if (event->response ? event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) && event->rel == c->epsn
+                            : !event->damaged && event->rel < c->epsn)
+            return false;
+        if (!event->response && !event->damaged && !event->lost && event->rel > c->epsn)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a sequence NAK has exactly the PSN that our RNIC expects. The out-of-order
+ * request that caused the NAK was then not captured. */
+static bool naks_unseen(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    return event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) && s->event[c->event].rel == c->epsn &&
+           !(c->ours && c->ours->rel == c->epsn) && event_packet(s, c->event)->msn == c->msn &&
+           !gap_captured(c);
+}
+
+/*
+ * Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK, and
+ * the requester retransmitted sooner than an RNR NAK allows.
+ *
+ * The request that our RNIC received was then lost behind the capture point. The capture also lacks
+ * the requests that followed it.
+ */
+static bool naks_lost(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    uint64_t time = event_packet(s, c->event)->time;
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !request_table_msn_fits(s, c->event) ||
+        !c->ours || c->ours->rel != rel || roce_syndrome_kind(c->ours->syndrome) != ROCE_SYN_RNR)
+        return false;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (!s->event[i].response && s->event[i].rel >= rel)
+            return event_packet(s, i)->time - time < roce_rnr_ns(s->rnr_code) / 2;
+    return false;
+}
+
+/* Returns whether the response has data for a PSN that our RNIC has not reached, and no request for
+ * that data was captured before. */
+static bool answers_unseen(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+    enum roce_kind kind = event_opcode(s, c->event)->kind;
+
+    if ((kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) || rel < c->epsn || !e ||
+        !(kind == ROCE_KIND_READ_RESP ? trace_draws_read_response(event_opcode(s, e->event)->kind)
+                                      : roce_opcode_is_atomic(event_opcode(s, e->event))) ||
+        (roce_opcode_has(event_opcode(s, c->event), ROCE_HDR_AETH) &&
+         !request_table_msn_fits(s, c->event)))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
+            return false;
+    return true;
+}
+
+/* Returns whether a READ response answers a retransmission of the READ that was not captured. Its
+ * data is correct, and all our responses are already matched. Its opcode shows that the
+ * retransmitted READ begins at another PSN, but ends at the same one. */
+static bool answers_restart(const struct response_case *c)
+{
+    const struct roce_opcode *op = event_opcode(setup_of(c), c->event);
+
+    return c->matched && !c->replaces && c->opcode && c->ours && op->kind == ROCE_KIND_READ_RESP &&
+           roce_opcode(c->ours->opcode)->kind == ROCE_KIND_READ_RESP &&
+           roce_opcode_ends(roce_opcode(c->ours->opcode)) == roce_opcode_ends(op);
+}
+
+bool may_ack_data(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    if (!c->rxe || c->dir->stretch || s->msn != 0)
+        return true;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        enum roce_kind kind = event_opcode(s, i)->kind;
+
+        if (!s->event[i].response && s->event[i].rel < s->event[c->event].rel &&
+            (kind == ROCE_KIND_SEND || kind == ROCE_KIND_WRITE))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether an ACK has the PSN of data that the requester never received, because the data
+ * was lost before the capture point. The requester retransmits the READ or atomic. The responder
+ * sent the ACK to announce credits (9.7.7.2). */
+static bool follows_lost_data(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel >= c->epsn || !c->ours ||
+        roce_opcode(c->ours->opcode)->kind == ROCE_KIND_ACK || e->rel + e->cnt - 1 != rel ||
+        !request_table_msn_fits(s, c->event) || !may_ack_data(c))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && s->event[i].rel == rel &&
+            event_opcode(s, i)->kind != ROCE_KIND_ACK)
+            return false;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
+            return true;
+    return false;
+}
+
+const struct inconclusive_rule reasons_missing[] = {
+    /* clang-format off */
+    {answers_after_high, true, "lacks the request of this response"},
+    {is_behind,          true, "lacks a request before the request of this response"},
+    {naks_captured,      true, "lacks the retransmission that this NAK requests"},
+    {refuses_unseen,     true, "lacks the request of this NAK"},
+    {naks_unseen,        true, "lacks the out-of-order request of this NAK"},
+    {naks_lost,          true, "lacks the out-of-order request of this NAK"},
+    {answers_unseen,     true, "lacks the request of this response"},
+    {follows_lost_data,  true, "lacks the READ response before this ACK"},
+    {answers_restart,    true, "lacks the retransmitted READ of this response"},
+    {NULL, false, NULL},
+    /* clang-format on */
+};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/reasons/rc_reasons.h"
+
+#include "infer/infer_loss.h"
+#include "infer/request_table.h"
+#include "wire/codes.h"
+
+/* Reasons of the network behind the capture point: in which order the requests arrived or the
+ * responses were sent, and which copies of a request arrived. */
+
+const char inconclusive_copies[] = "does not show which of the retransmitted requests arrived";
+
+/* Returns whether an ACK has the PSN of data that was captured only later. The ACK answers a
+ * duplicate, and the network reordered the two responses. */
+static bool overtook_data(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel >= c->epsn ||
+        !event_fetches(s, e->event) || e->rel + e->cnt - 1 != rel ||
+        !request_table_msn_fits(s, c->event) || !may_ack_data(c))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) >= rel)
+            return false;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++) {
+        if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
+            return false;
+        if (s->event[i].response && s->event[i].usable && s->event[i].rel == rel &&
+            event_opcode(s, i)->kind != ROCE_KIND_ACK)
+            return event_packet(s, i)->msn == event_packet(s, c->event)->msn;
+    }
+    return false;
+}
+
+/* Returns whether the MSN of a response to a retransmitted READ or atomic is plausible. It must
+ * agree with the neighbouring responses and with the requests that may have been executed. The
+ * capture does not always show which copies of the requests arrived. */
+static bool counts_what_arrived(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    enum roce_kind kind = kind_of(c);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+    unsigned copies = 0;
+
+    if (!c->counts || !s->lossy || !e ||
+        (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK) ||
+        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, e->rel))) < 0 ||
+        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, c->high))) > 0)
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        const struct pkt_event *event = &s->event[i];
+
+        copies += !event->response && event->rel >= e->rel && event->rel < e->rel + e->cnt;
+        if (!c->reorders && event->response && event->usable && !event->before_first &&
+            counts_messages(s, i) && roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0)
+            return false;
+    }
+    for (uint32_t i = c->event + 1; !c->reorders && i < s->event_cnt && i - c->event <= LOOK_BACK;
+         i++)
+        if (s->event[i].response && s->event[i].usable && counts_messages(s, i) &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) > 0)
+            return false;
+    return copies > 1;
+}
+
+/* Returns how many of our responses have a PSN, a kind and an MSN. */
+static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce_kind kind,
+                           uint32_t msn)
+{
+    unsigned cnt = 0;
+
+    for (size_t i = 0; i < c->dir->response_cnt; i++) {
+        const struct tx_response *tx = &c->dir->response[i];
+
+        cnt += tx->rel == rel && tx->msn == msn && roce_opcode(tx->opcode)->kind == kind;
+    }
+    return cnt;
+}
+
+/* Returns whether a response to a READ or atomic is the first one captured, and our RNIC sends
+ * the same response to the copy that it executes. Only the MSN of our response to a later copy
+ * differs. */
+static bool is_first_answer(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+
+    if (!c->counts || !counts_messages(s, c->event) ||
+        count_ours(c, rel, kind_of(c), event_packet(s, c->event)->msn) == 0)
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].rel == rel &&
+            event_opcode(s, i)->kind == kind_of(c))
+            return false;
+    return true;
+}
+
+/* Returns whether an earlier response has a higher MSN. The MSN of a responder never decreases, so
+ * the network reordered the responses. */
+static bool follows_higher_msn(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+
+    if (!request_table_msn_fits(s, c->event) || sends_nak_at(c, s->event[c->event].rel))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0 && counts_messages(s, i) &&
+            request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
+static bool was_overtaken(const struct response_case *c)
+{
+    return kind_of(c) == ROCE_KIND_ACK && follows_higher_msn(c);
+}
+
+static bool first_was_overtaken(const struct response_case *c)
+{
+    return kind_of(c) != ROCE_KIND_ACK && is_first_answer(c) && follows_higher_msn(c);
+}
+
+/* Returns whether the network reordered the responses to two copies of a READ or atomic: the
+ * recorded responses have the MSNs of our two responses in the opposite order. */
+static bool answers_swapped(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    uint32_t msn = event_packet(s, c->event)->msn;
+    int64_t rel = s->event[c->event].rel;
+    enum roce_kind kind = kind_of(c);
+    uint32_t first = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
+    unsigned same = 0;    /* recorded responses with this MSN */
+    bool swapped = false; /* another recorded response has the MSN of our response, and the two
+                           * MSNs decrease */
+
+    if (!c->counts || !c->ours || !counts_messages(s, c->event) ||
+        (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK))
+        return false;
+    for (uint32_t i = first; i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
+        uint32_t other;
+
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].rel != rel ||
+            event_opcode(s, i)->kind != kind || !counts_messages(s, i))
+            continue;
+        other = event_packet(s, i)->msn;
+        same += other == msn;
+        swapped |= other == c->ours->msn &&
+                   (roce_psn_diff(roce_psn_of(other), roce_psn_of(msn)) > 0) == (i < c->event);
+    }
+    return swapped && same <= count_ours(c, rel, kind, msn);
+}
+
+/* Returns whether a sequence NAK has a PSN that an earlier response shows as executed. The network
+ * reordered the NAKs. */
+static bool was_overtaken_nak(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || c->replaces ||
+        !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            event_executed(s, i, rel) && request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
+/* Returns whether a sequence NAK has a PSN that our RNIC received in order, and the requester does
+ * not go back to a later PSN. The network reordered or lost the request behind the capture point.
+ * A requester that goes back to an earlier PSN received neither this NAK nor the ACKs before it. */
+static bool naks_reordered(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel, high = c->high;
+    bool answered = false; /* a later response shows that the responder received the request */
+    bool earlier = false;  /* the requester went back to an earlier PSN */
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
+        !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
+        return false;
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++) {
+        if (!s->event[i].usable)
+            continue;
+        answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
+        earlier |= !s->event[i].response && s->event[i].rel < rel;
+        if (s->event[i].response || s->event[i].rel < rel)
+            continue;
+        if (s->event[i].rel <= high)
+            return answered ||
+                   (s->event[i].rel == rel && !earlier &&
+                    (event_packet(s, i)->time <= event_packet(s, c->event)->time + NAK_OBEYED_NS ||
+                     infer_loss_is_shown(s, c->event, i, rel, false)));
+        high = s->event[i].rel;
+    }
+    return answered;
+}
+
+const struct inconclusive_rule reasons_order[] = {
+    /* clang-format off */
+    {overtook_data,       true,  "shows responses that the network reordered"},
+    {counts_what_arrived, true,  inconclusive_copies},
+    {answers_swapped,     true,  "shows responses that the network reordered"},
+    {was_overtaken,       true,  "shows responses that the network reordered"},
+    {first_was_overtaken, false, "shows responses that the network reordered"},
+    {was_overtaken_nak,   true,  "shows responses that the network reordered"},
+    {naks_reordered,      true,  "does not show which requests the network reordered after the capture point"},
+    {NULL, false, NULL},
+    /* clang-format on */
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/reasons/rc_reasons.h"
+
+#include "infer/request_table.h"
+#include "infer/shadow_memory.h"
+#include "wire/codes.h"
+
+/* Reasons of the responder's program and of other connections: when a region was deregistered,
+ * which of two requests was executed, and who wrote the memory last. */
+
+bool refuses_repeated(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    unsigned copies = 0;
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_REMOTE_ACCESS) || !e ||
+        s->event[c->event].rel >= c->epsn ||
+        !trace_draws_read_response(event_opcode(s, e->event)->kind))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        copies +=
+            !s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel < e->rel + e->cnt;
+    return copies > 1;
+}
+
+/* Returns whether a NAK refuses a WRITE packet after the first of its message, as the last response
+ * of the connection. The responder's program deregistered the region in between. */
+static bool refuses_rest(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+
+    if (!event_is_nak_code(s, c->event, ROCE_NAK_REMOTE_ACCESS) || !e ||
+        s->req[e->msg_first].rel == e->rel || !request_table_msn_fits(s, c->event) ||
+        event_opcode(s, e->event)->kind != ROCE_KIND_WRITE)
+        return false;
+    /* The NAK ends the connection: the requester retransmits nothing, and the responder executes
+     * nothing more. */
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
+        if (s->event[i].usable &&
+            (s->event[i].response ? event_executed(s, i, e->rel) : s->event[i].rel <= e->rel))
+            return false;
+    return true;
+}
+
+bool follows_other_request(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        const struct request_pkt *e;
+
+        if (s->event[i].response || !s->event[i].usable || s->event[i].damaged ||
+            s->event[i].rel > s->event[c->event].rel)
+            continue;
+        e = request_at(s, s->event[i].rel);
+        if (e && e->event < i && event_opcode(s, i)->kind != event_opcode(s, e->event)->kind)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether only data differs, another connection wrote some of that memory, and the capture
+ * lacks some of the executed requests. */
+static bool other_wrote(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+
+    return c->data && e && c->others_lack &&
+           shadow_written_by_other(c->memory, e->rkey, e->va, e->len, c->dir_idx);
+}
+
+const struct inconclusive_rule reasons_program[] = {
+    /* clang-format off */
+    {refuses_repeated,      true,  "does not show when the program deregistered the memory"},
+    {refuses_rest,          true,  "does not show when the program deregistered the memory"},
+    {follows_other_request, true,  "does not show which of two requests with one PSN was executed"},
+    {other_wrote,           false, "does not show in which order connections wrote this memory"},
+    {NULL, false, NULL},
+    /* clang-format on */
+};

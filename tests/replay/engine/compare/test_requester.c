@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Replay of recorded requesters by our RNIC, with conversations made by hand. Some requesters pass,
+ * some violate rules, and some differ from our RNIC in permitted ways. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "support/suite.h"
+#include "replay/talk.h"
+#include "engine/base/diff.h"
+#include "report/verdict.h"
+
+#define VA    UINT64_C(0x7f0000001000)
+#define RKEY  TALK_RKEY
+#define ACK   0x1F
+#define NAK   0x60
+#define RNR   0x2A
+#define MS    UINT64_C(1000000)
+#define FIRST ROCE_OP_RC_WRITE_FIRST
+#define MID   ROCE_OP_RC_WRITE_MIDDLE
+#define LAST  ROCE_OP_RC_WRITE_LAST
+#define ONLY  ROCE_OP_RC_SEND_ONLY
+
+static const struct replay_options requester = {.roles = REPLAY_REQUESTER};
+
+/* Replays the conversation into *r and frees the conversation. Fails the test and returns false
+ * unless the replay has this verdict and exactly one requester. */
+static bool play(struct talk *t, struct replay *r, enum verdict verdict)
+{
+    struct error error = {""};
+    bool ok = capture_replay(&t->capture, &requester, r, &error) == 0;
+
+    if (!ok)
+        suite_fail(__FILE__, __LINE__, "%s", error.text);
+    else if (report_verdict(r) != verdict || r->requester.run_cnt != 1) {
+        suite_fail(__FILE__, __LINE__, "expected %s", verdict_name(verdict));
+        report_text(stdout, r, &(struct report_options){.ladder = true});
+        ok = false;
+    }
+    talk_free(t);
+    return ok;
+}
+
+/* Asserts that the conversation passes, with these numbers of completions, of completions with an
+ * error, and of go-back-N restarts. */
+static void expect_holds(struct talk *t, unsigned completed, unsigned failed, unsigned restarts)
+{
+    struct replay r;
+
+    if (play(t, &r, VERDICT_PASS)) {
+        EXPECT_EQ(r.requests.result[0].completed, completed);
+        EXPECT_EQ(r.requests.result[0].failed, failed);
+        EXPECT_EQ(r.requests.result[0].go_backs, restarts);
+    }
+    replay_free(&r);
+}
+
+/* Asserts that the replay fails and that the first difference is in this frame and field. */
+static void expect_differs(struct talk *t, uint32_t frame, const char *field)
+{
+    struct replay r;
+
+    if (play(t, &r, VERDICT_FAIL)) {
+        const struct diff *d = &r.requests.diff[0];
+
+        EXPECT_EQ(r.trace.pkt[d->pkt].frame, frame);
+        CU_ASSERT_STRING_EQUAL(d->field, field);
+    }
+    replay_free(&r);
+}
+
+static void expect_skip(struct talk *t, const char *words)
+{
+    struct replay r;
+
+    if (play(t, &r, VERDICT_SKIPPED) && !strstr(report_skip_reason(&r), words))
+        suite_fail(__FILE__, __LINE__, "skipped for \"%s\"", report_skip_reason(&r));
+    replay_free(&r);
+}
+
+/* Appends a WRITE of three packets, from PSN `psn` on. */
+static void write3(struct talk *t, uint32_t psn)
+{
+    talk_write(t, FIRST, psn, VA, RKEY, 2500, 1024, 1);
+    talk_write(t, MID, psn + 1, 0, 0, 0, 1024, 2);
+    talk_write(t, LAST, psn + 2, 0, 0, 0, 452, 3);
+}
+
+/* ---- requesters that pass ----------------------------------------------------------------------
+ */
+
+static void every_operation_is_posted_and_completes(void)
+{
+    struct talk t;
+
+    for (unsigned encap = ROCE_ENCAP_V1; encap <= ROCE_ENCAP_V2_IP6; encap++) {
+        talk_init(&t);
+        t.encap = (enum roce_encap)encap;
+        talk_send(&t, ONLY, 0xFFFFFE, 100, 1);
+        talk_ack(&t, 0xFFFFFE, ACK, 1);
+        write3(&t, 0xFFFFFF);
+        talk_ack(&t, 1, ACK, 2);
+        talk_read(&t, 2, VA, RKEY, 2500);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 2, 3, 1024, 1);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_MIDDLE, 3, 3, 1024, 2);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 4, 3, 452, 3);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 5, VA, RKEY, 5, 0);
+        talk_atomic_ack(&t, 5, 4, 1000);
+        talk_atomic(&t, ROCE_OP_RC_CMP_SWAP, 6, VA, RKEY, 99, 1005);
+        talk_atomic_ack(&t, 6, 5, 1005);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY_IMM, 7, VA, RKEY, 8, 8, 9);
+        talk_send(&t, ROCE_OP_RC_SEND_FIRST, 8, 1024, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_LAST_INV, 9, 10, 1);
+        talk_send(&t, ONLY, 10, 0, 1);
+        talk_ack(&t, 10, ACK, 8);
+        expect_holds(&t, 8, 0, 0);
+    }
+}
+
+static void sequence_nak_causes_go_back_n(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    write3(&t, 10);
+    talk_ack(&t, 11, NAK, 0);
+    talk_write(&t, MID, 11, 0, 0, 0, 1024, 2);
+    talk_write(&t, LAST, 12, 0, 0, 0, 452, 3);
+    talk_ack(&t, 12, ACK, 1);
+    expect_holds(&t, 1, 0, 1);
+}
+
+static void rnr_nak_and_timeout_delay_the_retransmission(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 5, 8, 1);
+    talk_ack(&t, 5, RNR, 0);
+    t.time += 50 * MS;
+    talk_send(&t, ONLY, 5, 8, 1);
+    t.time += 500 * MS;
+    talk_send(&t, ONLY, 5, 8, 1);
+    talk_ack(&t, 5, ACK, 1);
+    expect_holds(&t, 1, 0, 2);
+}
+
+/* A READ response is lost. The requester repeats only the missing part of the READ (R142). */
+static void missing_part_of_a_read_is_requested_again(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 3072);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3); /* PSN 1 is lost */
+    talk_read(&t, 1, VA + 1024, RKEY, 2048);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 1, 1, 1024, 2);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3);
+    expect_holds(&t, 1, 0, 1);
+}
+
+/* The requester retransmits requests although their ACK was captured, so the ACK was lost after the
+ * capture point. The replay must not pass this ACK to our requester. */
+static void ack_lost_behind_the_capture_point_is_not_injected(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 1, 8, 2);
+    talk_ack(&t, 1, ACK, 2);
+    t.time += 500 * MS;
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 1, 8, 2);
+    talk_ack(&t, 1, ACK, 2);
+    expect_holds(&t, 2, 0, 1);
+}
+
+static void go_back_n_lost_before_the_capture_point_passes(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    write3(&t, 10);
+    talk_ack(&t, 11, NAK, 0);
+    t.time += MS;
+    talk_write(&t, LAST, 12, 0, 0, 0, 452, 3);
+    talk_ack(&t, 12, ACK, 1);
+    expect_holds(&t, 1, 0, 1);
+}
+
+static void a_fatal_nak_fails_the_rest(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    write3(&t, 1);
+    talk_send(&t, ONLY, 4, 8, 1);
+    talk_ack(&t, 1, 0x62, 1);
+    expect_holds(&t, 3, 2, 0);
+}
+
+/* The network duplicated one packet and delayed another. The requester sent each once and in order,
+ * so the conversation must pass. */
+static void duplicates_and_late_packets_of_the_network_pass(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_send(&t, ONLY, 2, 8, 3);
+    talk_send(&t, ONLY, 1, 8, 2);
+    talk_ack(&t, 2, ACK, 3);
+    expect_holds(&t, 3, 0, 0);
+}
+
+static void a_capture_that_ends_in_a_message_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_FIRST, 1, 1024, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 2, 1024, 1);
+    talk_ack(&t, 2, ACK, 1);
+    expect_holds(&t, 1, 0, 0);
+}
+
+/* Requests that were in flight when the NAK was sent pass the capture point after the NAK. The
+ * conversation must pass. */
+static void requests_that_cross_a_fatal_nak_hold(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 100);
+    talk_ack(&t, 0, 0x62, 0);
+    for (uint32_t psn = 1; psn < 5; psn++)
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 10, 10, 1);
+    expect_holds(&t, 5, 5, 0);
+}
+
+/* The fatal NAK is lost, so the requester retransmits after its timeout. The conversation must
+ * pass. */
+static void a_lost_fatal_nak_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, ACK, 1);
+    talk_send(&t, ONLY, 1, 8, 1);
+    talk_ack(&t, 1, 0x63, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        t.time += 500 * MS;
+        talk_send(&t, ONLY, 1, 8, 1);
+    }
+    expect_holds(&t, 1, 0, 3);
+}
+
+/* A requester stops after an RNR NAK. Packets of another connection show that it had time to
+ * retransmit, so it had used up its RNR retry count. The conversation must pass. */
+static void a_requester_may_give_up_after_an_rnr_nak(void)
+{
+    struct replay r;
+    struct talk t;
+
+    for (unsigned tries = 0; tries < 3; tries++) {
+        talk_init(&t);
+        talk_send(&t, ONLY, 0, 8, 1);
+        for (unsigned i = 0; i < tries; i++) {
+            talk_ack(&t, 0, RNR, 0);
+            t.time += 5 * MS;
+            talk_send(&t, ONLY, 0, 8, 1);
+        }
+        talk_ack(&t, 0, RNR, 0);
+        t.time += 500 * MS;
+        t.requester_qp++;
+        t.responder_qp++;
+        talk_send(&t, ONLY, 77, 8, 1);
+        talk_ack(&t, 77, ACK, 1);
+        if (talk_replay(&t, &r, NULL) == 0) {
+            EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+            EXPECT_EQ(r.requests.result[0].failed, 1);
+        }
+        replay_free(&r);
+        talk_free(&t);
+    }
+}
+
+/* The capture lacks a response. The requester continues without a retransmission, so it received
+ * that response, and the conversation must pass. */
+static void a_response_that_the_capture_lacks_was_received(void)
+{
+    struct talk t;
+
+    for (unsigned atomic = 0; atomic < 2; atomic++) {
+        talk_init(&t);
+        if (atomic) {
+            talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 0, VA, RKEY, 1, 0);
+            talk_send(&t, ONLY, 1, 8, 1);
+            talk_send(&t, ONLY, 2, 8, 1);
+        } else {
+            talk_read(&t, 0, VA, RKEY, 2500);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 452, 1);
+        }
+        for (uint32_t psn = 3; psn < 24; psn++) {
+            talk_read(&t, psn, VA, RKEY, 8);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, psn, psn + (atomic ? 1 : -1), 8, 1);
+        }
+        expect_holds(&t, atomic ? 24 : 22, 0, 0);
+    }
+}
+
+/* A retransmission has other bytes, because the program has changed the buffer and the requester
+ * reads the buffer again. The conversation must pass. */
+static void a_retransmission_may_carry_the_newer_buffer(void)
+{
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 4; psn++) {
+        talk_send(&t, ONLY, psn, 8, 1);
+        talk_ack(&t, psn, ACK, psn + 1);
+    }
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 4, VA, RKEY, 64, 64, 1);
+    t.time += 20 * MS;
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 4, VA, RKEY, 64, 64, 2);
+    talk_ack(&t, 4, ACK, 5);
+    talk_read(&t, 5, VA, RKEY, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 5, 6, 64, 2);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.requests.result[0].rewritten, 1);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
+/* ---- requesters that violate rules -------------------------------------------------------------
+ */
+
+static void requests_after_a_fatal_nak_differ(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, 0x63, 0);
+    talk_send(&t, ONLY, 1, 8, 1);
+    talk_ack(&t, 1, ACK, 1);
+    expect_differs(&t, 3, "request");
+}
+
+/* A retransmission of another length must differ: all packets with one PSN must be equal (R153). */
+static void retransmission_of_another_length_differs(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, RNR, 0);
+    t.time += 50 * MS;
+    talk_send(&t, ONLY, 0, 12, 1);
+    talk_ack(&t, 0, ACK, 1);
+    expect_differs(&t, 3, "payload length");
+}
+
+static void a_wrong_address_in_a_repeated_read_differs(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 3072);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
+    t.time += 500 * MS;
+    talk_read(&t, 1, VA + 1000, RKEY, 2048);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 1, 1, 1024, 2);
+    expect_differs(&t, 3, "reth.va");
+}
+
+/* ---- work requests that cannot be posted -------------------------------------------------------
+ */
+
+static void what_no_requester_sends_is_skipped(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
+    talk_write(&t, LAST, 1, 0, 0, 0, 452,
+               3); /* the WRITE ends 1024 bytes short of its DMA length */
+    talk_ack(&t, 1, 0x61, 0);
+    expect_skip(&t, "lengths that a conformant requester never uses");
+}
+
+/* One side is skipped and the other passes. The verdict line must count the skipped side. */
+static void a_skipped_side_is_in_the_verdict_line(void)
+{
+    struct replay r;
+    struct talk t;
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    talk_init(&t);
+    talk_write(&t, FIRST, 0, VA, RKEY, 2500, 1024, 1);
+    talk_write(&t, LAST, 1, 0, 0, 0, 452,
+               3); /* the WRITE ends 1024 bytes short of its DMA length */
+    talk_ack(&t, 1, 0x61, 0);
+    if (talk_replay(&t, &r, NULL) == 0)
+        report_text(out, &r, &(struct report_options){.ladder = false});
+    fclose(out);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "; 1 side skipped: "));
+    free(text);
+    replay_free(&r);
+    talk_free(&t);
+}
+
+/* A hardware requester has more packets in flight than our requester has by default. It must
+ * pass. */
+static void more_packets_in_flight_than_ours_pass(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 1500; psn++)
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 8, 8, (uint8_t)psn);
+    talk_ack(&t, 1499, ACK, 1500);
+    expect_holds(&t, 1500, 0, 0);
+}
+
+static void more_reads_than_ours_can_have_are_skipped(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 17; psn++)
+        talk_read(&t, psn, VA, RKEY, 8);
+    for (uint32_t psn = 0; psn < 17; psn++)
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, psn, psn + 1, 8, 1);
+    expect_skip(&t, "more READs and atomics");
+}
+
+SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
+      TEST(sequence_nak_causes_go_back_n), TEST(rnr_nak_and_timeout_delay_the_retransmission),
+      TEST(missing_part_of_a_read_is_requested_again),
+      TEST(ack_lost_behind_the_capture_point_is_not_injected), TEST(a_fatal_nak_fails_the_rest),
+      TEST(duplicates_and_late_packets_of_the_network_pass),
+      TEST(a_capture_that_ends_in_a_message_holds),
+      TEST(go_back_n_lost_before_the_capture_point_passes), TEST(requests_after_a_fatal_nak_differ),
+      TEST(retransmission_of_another_length_differs),
+      TEST(a_wrong_address_in_a_repeated_read_differs), TEST(requests_that_cross_a_fatal_nak_hold),
+      TEST(a_lost_fatal_nak_holds), TEST(a_requester_may_give_up_after_an_rnr_nak),
+      TEST(a_response_that_the_capture_lacks_was_received),
+      TEST(a_retransmission_may_carry_the_newer_buffer), TEST(what_no_requester_sends_is_skipped),
+      TEST(a_skipped_side_is_in_the_verdict_line), TEST(more_packets_in_flight_than_ours_pass),
+      TEST(more_reads_than_ours_can_have_are_skipped))

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 
 #define LINGER_MS                                                                                  \
     UINT64_C(1000) /* time that the client has to close the connection after the last reply, ms */
@@ -31,10 +31,7 @@ struct agent_client_conn {
 
 static uint64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return rnic_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* ---- the token --------------------------------------------------------------------------------

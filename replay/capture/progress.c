@@ -2,8 +2,8 @@
 #include "capture/progress.h"
 
 #include <inttypes.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "util/strbuf.h"
 
 /* FIRST_NS: time before the first progress line is printed. PERIOD_NS: minimum time between two
@@ -11,21 +11,13 @@
 #define FIRST_NS  UINT64_C(1000000000)
 #define PERIOD_NS UINT64_C(200000000)
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 void progress_begin(struct progress *progress, FILE *out, bool wanted, const char *what)
 {
     *progress = (struct progress){.what = what};
     if (!wanted || !isatty(fileno(out)))
         return;
     progress->out = out;
-    progress->due = now_ns() + FIRST_NS;
+    progress->due = rnic_clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
 }
 
 void progress_step(struct progress *progress, const struct capture_reader *reader, uint32_t frames)
@@ -34,7 +26,7 @@ void progress_step(struct progress *progress, const struct capture_reader *reade
 
     if (!progress->out)
         return;
-    now = now_ns();
+    now = rnic_clock_ns(CLOCK_MONOTONIC);
     if (now < progress->due)
         return;
     progress->due = now + PERIOD_NS;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
+#include "base/clock.h"
 #include "port/net/neigh.h"
 #include "port/frameio/port_pcap.h"
 #include "port/net/route.h"
@@ -22,10 +22,7 @@
 
 uint64_t live_now(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    return rnic_clock_ns(CLOCK_MONOTONIC);
 }
 
 bool live_address(const char *text, uint8_t out[16])
@@ -84,8 +81,7 @@ static int wait_for(struct live_port *port, uint64_t until, struct frame_taker *
         return cnt < 0 ? -1 : cnt;
     if (now >= until)
         return 0;
-    struct timespec ts = {.tv_sec = (time_t)((until - now) / 1000000000u),
-                          .tv_nsec = (long)((until - now) % 1000000000u)};
+    struct timespec ts = rnic_timespec(until - now);
 
     ppoll(fds, rnic_port_fds(port->io, fds), &ts, NULL);
     cnt = rnic_port_recv(port->io, 64, take_frame, taker, live_now());

@@ -5,14 +5,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "check/conn_state.h"
 #include "monitor/table.h"
 #include "wire/codes.h"
 
-#define SLOTS    8192u /* size of the hash table `slot`; a power of two above MONITOR_ROWS */
-#define NO_ROW   UINT32_MAX
-#define NS_PER_S UINT64_C(1000000000)
+#define SLOTS  8192u /* size of the hash table `slot`; a power of two above MONITOR_ROWS */
+#define NO_ROW UINT32_MAX
 
 struct monitor {
     struct monitor_options options;
@@ -166,18 +165,10 @@ static void tick_until(struct monitor *m, uint64_t time)
     tick(m, m->last_tick + (time - m->last_tick) / interval * interval);
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec at;
-
-    clock_gettime(clock, &at);
-    return (uint64_t)at.tv_sec * NS_PER_S + (uint64_t)at.tv_nsec;
-}
-
 static void *run_ticker(void *user)
 {
     struct monitor *m = user;
-    uint64_t next = now_ns(CLOCK_MONOTONIC);
+    uint64_t next = rnic_clock_ns(CLOCK_MONOTONIC);
 
     pthread_mutex_lock(&m->lock);
     while (!m->stop) {
@@ -185,11 +176,10 @@ static void *run_ticker(void *user)
         uint64_t utc;
 
         next += m->options.interval;
-        at = (struct timespec){.tv_sec = (time_t)(next / NS_PER_S),
-                               .tv_nsec = (long)(next % NS_PER_S)};
+        at = rnic_timespec(next);
         while (!m->stop && pthread_cond_timedwait(&m->stop_cond, &m->lock, &at) != ETIMEDOUT)
             ;
-        utc = now_ns(CLOCK_REALTIME);                 /* the clock of the packets' time stamps */
+        utc = rnic_clock_ns(CLOCK_REALTIME);          /* the clock of the packets' time stamps */
         if (m->last_tick > utc + m->options.interval) /* the time of day was set back */
             m->last_tick = utc;
         if (m->last_tick && !m->stop && utc > m->last_tick + m->options.interval)

@@ -7,8 +7,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 
 #define GRACE_MS 1000 /* after the signal, a pipe is read for this time at most, ms */
 /* A second signal within this time (ms) does not count as a second Ctrl-C: timeout(1) sends each
@@ -30,10 +30,7 @@ static struct {
 
 static long long now_ms(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    return (long long)(rnic_clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 static void on_signal(int number)

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "pcapng/pcapng_merge.h"
-#include "port/sys/clock.h"
+#include "base/clock.h"
 
 #define PERIOD_NS 10000000 /* time between two reads of the recordings, ns */
 /* maximum time from the kernel's time stamp of a received frame until its process records the

@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "port/sys/event_fd.h"
-#include "port/sys/clock.h"
+#include "base/clock.h"
 #include "ucma/ucma.h"
 #include "verbs/device.h"
 #include "verbs/waiters.h"

@@ -8,7 +8,7 @@
  * (vctx_renew). No known program of Debian opens a device and then forks to become a daemon: fio,
  * qemu, tgtd and ceph-osd fork first.
  */
-#include "port/sys/clock.h"
+#include "base/clock.h"
 #include "ucma/ucma.h"
 #include <time.h>
 

@@ -13,7 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "port/sys/event_fd.h"
-#include "port/sys/clock.h"
+#include "base/clock.h"
+#include "port/sys/wait_limit.h"
 #include "ucma/ucma.h"
 
 #define PORTS_MAX 64u

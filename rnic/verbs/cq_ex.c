@@ -6,7 +6,7 @@
 
 #include <endian.h>
 #include <errno.h>
-#include "port/sys/clock.h"
+#include "base/clock.h"
 
 static struct vcq *vcq_of_ex(struct ibv_cq_ex *cq)
 {

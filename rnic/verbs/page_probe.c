@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "port/sys/cancel_guard.h"
 
 /* ---- whole regions --------------------------------------------------------------------------- */
@@ -300,9 +300,7 @@ static bool blocks_signals(void)
  * the handlers. */
 static bool needs_syscall(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    int64_t at = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    int64_t at = (int64_t)rnic_clock_ns(CLOCK_MONOTONIC_COARSE);
     if (looked.at == 0 || at - looked.at >= LOOK_NS) {
         looked.at = at;
         looked.asks = !page_probe_install() || blocks_signals();

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
-#include "port/sys/clock.h"
+#include "base/clock.h"
 #include "port/sys/fd_tag.h"
 #include "port/sys/tally.h"
 #include "device/map.h"

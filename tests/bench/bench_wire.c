@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "wire/crc32.h"
 #include "wire/pkt.h"
 #ifdef BENCH_ISAL
@@ -44,10 +44,7 @@ static volatile uint32_t sink; /* result that prevents the compiler from removin
 
 static double now_s(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+    return (double)rnic_clock_ns(CLOCK_MONOTONIC) * 1e-9;
 }
 
 static void make_samples(uint32_t payload_len)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "pcapng/pcapng.h"
 #include "wire/pkt.h"
 
@@ -75,12 +75,9 @@ static unsigned file_send(struct rnic_port *port, struct rnic_frame *frames, uns
                           uint64_t now)
 {
     struct file_port *file = (struct file_port *)port;
-    struct timespec utc;
-    uint64_t stamp;
+    uint64_t stamp = rnic_clock_ns(CLOCK_REALTIME);
 
     (void)now;
-    clock_gettime(CLOCK_REALTIME, &utc);
-    stamp = (uint64_t)utc.tv_sec * 1000000000u + (uint64_t)utc.tv_nsec;
     for (unsigned i = 0; i < cnt; i++) {
         size_t len;
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/clock.h"
 #include "drill/device/live_verbs.h"
 #include "util/keymap.h"
 #include "wire/gid.h"
@@ -64,11 +64,8 @@ static uint64_t device_clock(const struct drill_device *dev)
  * future, or older than STAMP_LIMIT. */
 static uint64_t monotonic_of(uint64_t stamp, uint64_t now)
 {
-    struct timespec ts;
-    uint64_t utc;
+    uint64_t utc = rnic_clock_ns(CLOCK_REALTIME);
 
-    clock_gettime(CLOCK_REALTIME, &ts);
-    utc = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
     return stamp == 0 || stamp > utc || utc - stamp > STAMP_LIMIT || utc - stamp > now
                ? now
                : now - (utc - stamp);

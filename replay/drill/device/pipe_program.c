@@ -12,17 +12,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 
 #define END_MS 500u /* longest time that a command may still run after it closed its output, ms */
 
 static uint64_t monotonic_ms(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+    return rnic_clock_ns(CLOCK_MONOTONIC) / 1000000u;
 }
 
 int pipe_program_start(struct pipe_program *program, const char *command)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "pcapng/pcapng.h"
 #include "pcapng/pcapng_merge.h"
-#include "port/sys/clock.h"
+#include "base/clock.h"
 #include "port/sys/tally.h"
 #include "wire/bytes.h"
 #include "wire/pkt.h"

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <string.h>
 #include "port/live/live_impl.h"
-#include "port/sys/clock.h"
 
 #define STUCK_NS                                                                                   \
     2000000u /* longest time for which a thread drives without reading the port, ns                \

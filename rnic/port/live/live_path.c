@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "port/sys/clock.h"
+#include "base/clock.h"
 #include "port/live/live_impl.h"
 #include "port/net/neigh.h"
 #include "port/net/route.h"

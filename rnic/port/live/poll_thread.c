@@ -28,7 +28,7 @@
 #include <unistd.h>
 #include "port/live/live_impl.h"
 #include "port/net/netlink.h"
-#include "port/sys/clock.h"
+#include "port/sys/wait_limit.h"
 #include "port/sys/event_fd.h"
 
 #define SPIN_MAX_NS   50000u

@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include "port/live/live_impl.h"
-#include "port/sys/clock.h"
+#include "port/sys/wait_limit.h"
 #include "port/sys/event_fd.h"
 #include "wire/bytes.h"
 

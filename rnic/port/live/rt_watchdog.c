@@ -22,7 +22,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 #include "port/sys/event_fd.h"
-#include "port/sys/clock.h"
+#include "port/sys/wait_limit.h"
 #include "port/live/live_impl.h"
 
 /* Time that other threads have to drive the device. Their naps are shorter (poll_thread.c). The

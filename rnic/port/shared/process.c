@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "port/shared/registry.h"
-#include "port/sys/clock.h"
+#include "base/clock.h"
 
 #define LISTENS 0x10000u /* listening-socket flag in /proc/net/unix: __SO_ACCEPTCON */
 

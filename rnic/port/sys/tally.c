@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "port/sys/clock.h"
+#include "base/clock.h"
 
 static int map_tally(struct tally_file *file)
 {

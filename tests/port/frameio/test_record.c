@@ -16,7 +16,7 @@
 #include "support/port_file.h"
 #include "support/port_mem.h"
 #include "port/frameio/record.h"
-#include "port/sys/clock.h"
+#include "base/clock.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/pkt.h"

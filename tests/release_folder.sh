@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 #
-# Folders that hold another Debian or Ubuntu release, for tests/matrix, tests/programs/matrix and
-# tests/install/matrix, which source this file. Needs root, debootstrap and the network.
+# Creates folders with other Debian or Ubuntu releases. tests/matrix, tests/programs/matrix and tests/install/matrix
+# source this file. Needs root, debootstrap and the network.
 #
 # $here is the top of the source tree. ROCEDRILL_MATRIX names the folder for all releases.
 root=${ROCEDRILL_MATRIX:-/var/tmp/rocedrill-matrix}
@@ -24,7 +24,7 @@ make_release() {
         echo 'Acquire::Check-Valid-Until "false";' >"$dir/etc/apt/apt.conf.d/90matrix"
 }
 
-# inside FOLDER COMMAND...: runs the command with FOLDER as the root directory, in a mount namespace of its own. In a
+# inside FOLDER COMMAND...: runs the command with FOLDER as the root directory, in a separate mount namespace. In a
 # plain chroot, programs cannot create user namespaces.
 inside() {
     unshare --mount --propagation private sh -euc '

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Cost of drawing libraries that Debian packages, in a headless Chromium: the measurement behind the choice of dygraphs.
+"""Measures the cost of Debian's drawing libraries in a headless Chromium. Its figures led to the choice of dygraphs.
 
     bench_draw.py [--points N]
 
 Each library draws the same N points in 6 graphs with a common time axis, then zooms six times. Prints the size of the
-library, the time until the graphs are drawn, and of the slowest zoom step: CPU time of the page's thread. Judges
-nothing. A library whose package (libjs-dygraphs, libjs-chart.js) is missing is left out, with a message."""
+library, the time until the graphs are drawn, and of the slowest zoom step: CPU time of the page's thread. Does not
+fail. A library whose package (libjs-dygraphs, libjs-chart.js) is missing is left out, with a message."""
 import argparse
 import os
 import shutil

@@ -64,7 +64,7 @@ def main():
             with open(source, "wb") as file:
                 subprocess.run([gen, "-n", str(args.packets), "-c", "8", "-s", str(payload)],
                                stdout=file, check=True)
-            # Records what our devices make of the capture, so that both ends of the new capture are our
+            # Replays the capture and records the packets of our devices, so that both ends of the new capture are our
             # devices.
             subprocess.run([rocedrill, "replay", "-q", "--closed-loop", "--record", path, source], check=True)
             commands = {"tcpreplay --topspeed": ["tcpreplay", "-q", "--topspeed", "-i", "bench0", path],

@@ -85,7 +85,7 @@ def matches(printed, actual):
 
 
 class Shell:
-    """The folder in which the commands of a document run, and the status of the latest one."""
+    """The folder in which the commands of a document run, and the exit status of the latest command."""
 
     def __init__(self, programs):
         self.dir = tempfile.mkdtemp(prefix="rocedrill-documents-")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Sends hostile frames to the far end of a veth link, in the name of this end or of strangers, until SIGTERM.
+"""Sends hostile frames to the far end of a veth link, with the addresses of this end or of other hosts, until SIGTERM.
 Then prints the number of frames.
 
 attacker.py ATTACK SEED TO_IP TO_MAC OWN_IP
 
 It learns QPNs from the link as an attacker on the path does, but not the PSNs: a forged packet that names a QP of
-a connection has a PSN at a distance from those of the connection. Who knows all fields cannot be detected."""
+a connection has a PSN at a distance from those of the connection. A
+receiver cannot detect a forged packet whose fields are all right."""
 import os
 import random
 import select
@@ -133,7 +134,7 @@ class Attacker:
 
     def disconnects(self):
         """Returns a DREQ with random ids, or with the ids of a connection and a wrong QPN, from this end or
-        from a stranger."""
+        from another host."""
         ids = self.rng.choice(self.comms) if self.comms and self.rng.randrange(2) else self.rng.randbytes(8)
         body = {0: ids[::1] if self.rng.randrange(2) else ids[4:] + ids[:4], 8: struct.pack(">I", self.rng.getrandbits(24) << 8)}
         return self.frame(cm(0x15, body)[42:-4], self.rng.choice((None, self.stranger())))

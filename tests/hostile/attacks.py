@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Cases of tests/soak: attacks on running connections, from the network (attacker.py at both ends of the link).
-All programs must do their work with the right bytes, and leave nothing behind."""
+All programs must finish with the right bytes, and no process, name or scratch file may remain."""
 import os
 import random
 import re

@@ -11,7 +11,7 @@ cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO]
 The search begins with all shapes (shapes.py). For the given time it then changes the worst captures so far, and
 keeps each change that costs more. It measures CPU time. Instructions decide (valgrind): they do not depend on
 the load of the machine. tshark with the plugin starts too slowly in valgrind; its CPU time decides.
-The cost of a report with a line for each connection counts for each byte of output, too (Report).
+If a command prints a line for each connection, the cost of each byte of its output counts too (class Report).
 Exit status 1: a capture costs more than RATIO times ordinary traffic."""
 import argparse
 import contextlib
@@ -64,7 +64,7 @@ class Engine:
         self.start, self.each = {}, {}
 
     def sure(self):
-        """Returns the method that decides."""
+        """Returns the method whose count decides: CPU seconds for tshark, instructions for all others."""
         return self.seconds if self.name == PLUGIN else self.instructions
 
     def write_ordinary(self, path, cnt):
@@ -103,8 +103,8 @@ class Engine:
 
 
 class Report(Engine):
-    """A command that writes a line for each connection and each finding. The cost of ordinary traffic is that of its
-    packets, and that of each byte of output: so much as in a capture of many ordinary connections."""
+    """A command that writes a line for each connection and each finding. The ordinary cost is that of the
+    packets plus that of each byte of output, both measured with a capture of many ordinary connections."""
 
     def __init__(self, command, name, folder):
         self.out, self.byte = os.path.join(folder, "out"), {}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Cases of tests/soak: faults of programs, of the machine and of the link, at a random moment of a running pair, at
-a random side. No program may hang longer than the timeout that applies or end by a signal that we did not send;
-nothing may be left behind, each recording must be readable, and the next pair works."""
+"""Cases of tests/soak: faults of programs, of the machine and of the link. Each fault occurs at a random moment and at a
+random side of a running pair. No program may hang longer than its timeout, or end by a signal that the test did not
+send. No process, name or scratch file may remain, each recording must be readable, and the next pair must work."""
 import glob
 import os
 import random
@@ -53,8 +53,8 @@ def settle(seconds):
 
 
 def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
-    """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that need not notice. `finishes`: both
-    do their work. `victim`: the side that is killed. Returns what was wrong, or None."""
+    """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that may still wait at the end. `finishes`:
+    both must finish their work. `victim`: the side that is killed. Returns what was wrong, or None."""
     pair.begin()
     patience = bounded.Patience(HANG)
     begun = pair.established if finishes else pair.connected
@@ -94,7 +94,8 @@ def killed(_):
         if pid:
             os.kill(pid, signal.SIGKILL)
     try:
-        # A peer elsewhere that has no request outstanding is not informed (threats.md): rping's server reads.
+        # A peer on another host notices the kill only if it has a request outstanding (threats.md); rping may
+        # have none.
         problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side)
         problem = problem or recording(record)
     finally:
@@ -153,7 +154,7 @@ def limited(name, draw):
         shell[side] = words
         pair = labs.Pair(lab, kind, shell=shell)
         try:
-            # A server whose client never connects waits, as on hardware; so does one that listens with rdma_cm.
+            # A server waits if its client never connects, as on hardware, also if it listens with rdma_cm.
             problem = with_fault(pair, lambda _: None, may_wait=(other(side),))
         finally:
             pair.tidy()
@@ -280,7 +281,7 @@ FAULTS = {
 
 
 def afterwards(play, times):
-    """A case, after which nothing is left and, from time to time, another pair works."""
+    """Returns a case that also fails if something is left afterwards or, from time to time, if another pair fails."""
     def case(turn):
         units, problem = 0, None
         while units < times and not problem:

@@ -130,7 +130,7 @@ class Pair:
         return False
 
     def established(self):
-        """Returns whether both programs have a connection, for rping too. Before it, a link that is down ends rping's
+        """Returns whether both programs have a connection, for rping too. Before that, a link that is down ends rping's
         client with ADDR_ERROR, and its server waits for another client, as on hardware."""
         if self.kind != "rping":
             return self.connected()

@@ -49,7 +49,7 @@ def joined(cnt=8, **where):
         yield response(100 + psn, psn + 1, ident=psn + 1, **where)
 
 
-# ---- traffic that others are compared with
+# ---- ordinary traffic, with which the other shapes are compared
 
 
 @shape
@@ -220,7 +220,7 @@ def reads_out_of_order(cnt):
         yield request(109 + 2 * number, READ, reth(0x1000, 7, 4), ident=number)
 
 
-# ---- many of something
+# ---- many connections, QPs or addresses
 
 
 @shape
@@ -347,7 +347,7 @@ def random_uc_psns(cnt):
 
 @shape
 def addresses_of_one_network(cnt):
-    """IPv6 connections whose addresses differ in a few bits only, as a weak hash likes them least."""
+    """IPv6 connections whose addresses differ in a few bits only: in a weak hash they collide."""
     for number in range(cnt):
         low = struct.pack(">Q", (number & 0xFF) << 56 | number >> 8)
         yield roce6(bth(WRITE_ONLY, REQUESTER, 1, ackreq=1) + reth(0x1000, 7, 4) + b"abcd", 0,

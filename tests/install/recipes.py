@@ -4,7 +4,7 @@
 
     recipes.py check                 fails if a recipe is longer than 15 lines, or names what the source tree lacks
     recipes.py containerfile STAGE   prints the steps of a stage: "run COMMAND" or "copy FROM TO"
-    recipes.py ci NUMBER             prints the steps of a yaml block of ci.md, one a line
+    recipes.py ci NUMBER             prints the steps of a yaml block of ci.md, one per line
 
 tests/matrix recipes runs the steps in fresh systems. The test documents.replay.docs.ci runs the steps of ci.md that
 install no packages. The first image is numbered 1, the first block too.

@@ -75,7 +75,7 @@ def records(path):
 
 def end_of(sent, wire, side, path):
     """Builds the capture of a capture point at one end: its own packets before netem, and the peer's from the wire.
-    The two cards of a guest alternate, so a frame may be answered on the wire before its copy is recorded."""
+    A guest serves its two cards in turns, so the answer to a frame may be on the wire before the frame's copy is."""
     came, both, last = collections.defaultdict(collections.deque), [], 0
     with open(wire, "rb") as file:
         header = file.read(24)

@@ -89,7 +89,7 @@ def sections(frames):
 
 
 def decorated(frames):
-    """Names, secrets, statistics, comments, and blocks of unknown types."""
+    """Returns a file with names, secrets, statistics, comments, and blocks of unknown types."""
     more = (block(4, struct.pack("<HH", 1, 9) + bytes([192, 0, 2, 1]) + b"host\0" + bytes(3) + struct.pack("<HH", 0, 0))
             + block(10, struct.pack("<II", 0x544C534B, 8) + b"CLIENT_R") + block(0x7777, b"unknown!"))
     note = option(1, b"a comment") + option(2, bytes(4)) + option(0, b"")

@@ -4,7 +4,7 @@
 
     cast.py BIN PLUGINS OUT.gif     BIN: folder of the built programs
 
-Each command runs, and the pictures show what it printed. Wireshark runs under a virtual X server (window.py).
+Each command runs, and the pictures show its output. Wireshark runs under a virtual X server (window.py).
 """
 import os
 import shutil

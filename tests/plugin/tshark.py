@@ -104,8 +104,8 @@ class Sharkd:
             raise SystemExit("sharkd: " + "".join(bugs)[:2000])
 
     def call(self, method, **params):
-        """Returns the result of a request of sharkd's protocol. It does not answer a load of a file that ends early, but
-        has the frames. Therefore a second request, which it always answers, follows each one."""
+        """Returns the result of a request of sharkd's protocol. If a loaded file ends early, sharkd sends no
+        answer, although it has read the frames. So a second request, which it always answers, follows each one."""
         for number, name, more in ((1, method, params), (2, "status", {})):
             self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": name, "params": more}) + "\n")
         self.process.stdin.flush()
@@ -123,8 +123,8 @@ class Sharkd:
         return json.loads(line)
 
     def rows(self, path, fields):
-        """Loads a capture. Returns the values of the fields of each frame, after a pass over all, as in columns: several
-        values have commas between them, and named values have their names."""
+        """Loads a capture. Returns the values of the fields of each frame, after a pass over all. Several values
+        of a field are joined by commas, and named values are shown by name."""
         self.call("load", file=path)
         return [row["c"] for row in self.call("frames", **{f"column{at}": field + ":0" for at, field in enumerate(fields)})]
 

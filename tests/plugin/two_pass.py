@@ -4,9 +4,9 @@
 
     two_pass.py --plugins DIR CAPTURE...
 
-All captures are merged into one file, so that connections end, start again, and meet other hosts. Compared are
-one pass with two passes (only fields that do not depend on later frames), two passes with two passes that show every
-third frame, and two passes with a filter that needs fields of all frames.
+All captures are merged into one file, so that connections end, start again, and meet other hosts. The test
+compares one pass with two passes (only fields that do not depend on later frames), two passes with two passes that
+show every third frame, and two passes with a filter that needs fields of all frames.
 """
 import argparse
 import os

@@ -6,8 +6,8 @@
 
 For each protocol, the first messages of a connection are built here. They must be dissected in both directions if the
 CM REQ has the port of the protocol, or if the user named the passive side's QP. Otherwise they must be data. A
-retransmission must be passed on once, and a message of two packets reassembled, also after a loss. Finally the
-data that protocols transfer with RDMA READ and WRITE.
+retransmission must be passed on once, and a message of two packets reassembled, also after a loss. The last
+cases are data that protocols transfer with RDMA READ and WRITE.
 """
 import argparse
 import concurrent.futures

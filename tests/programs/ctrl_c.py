@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Under rnic-run a program gets each signal once: SIGINT of Ctrl-C on its terminal, and signals that another process sends
-to rnic-run.
+"""Tests that a program under rnic-run gets each signal once: SIGINT of Ctrl-C on its terminal, and signals that another
+process sends to rnic-run.
 
 ctrl_c.py --bin FOLDER"""
 import argparse

@@ -74,7 +74,7 @@ def run(command, filtered=None):
 
 
 def without_libseccomp(rnic_run):
-    """Runs the doctor beside a rocedrill that was built without libseccomp, and beside none."""
+    """Runs the doctor in a folder with a rocedrill that was built without libseccomp, and in one without rocedrill."""
     with tempfile.TemporaryDirectory(prefix="rnic-doctor-") as folder:
         os.mkdir(os.path.join(folder, "bin"))
         os.symlink(os.path.join(os.path.dirname(rnic_run), "..", "lib"), os.path.join(folder, "lib"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Tests that users of one network namespace do not disturb each other: a user sees neither the devices nor the
-recordings of another one, false names delay nobody for long, and claimed names are reported at once.
+recordings of another one, false names delay no user for long, and claimed names are reported at once.
 
 neighbours.py --bin FOLDER      exit status 77: only root can run processes of several users"""
 import argparse

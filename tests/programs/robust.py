@@ -127,8 +127,8 @@ def until(condition, what):
 
 
 def shm_kill(bin_dir, rng, args):
-    """Kills one side of pairs that exchange packets through shared memory, ten pairs at once. A witness, which
-    has rings to all processes, keeps nothing of those that have ended, and then accepts a new peer."""
+    """Kills one side of pairs that exchange packets through shared memory, ten pairs at once. Another
+    process, the witness, has rings to all. It must free those of ended processes, and then accept a new peer."""
     survive = os.path.join(bin_dir, "programs", "survive")
     witness = start(survive, "19999")
     wait_for(19999)

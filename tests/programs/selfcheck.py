@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rnic-run --selfcheck reports a violation while the programs run, and then exits with status 1. It
-leaves neither packets nor processes behind. The two programs share the near end of a link. A script at
+"""Tests that rnic-run --selfcheck reports a violation while the programs run, and then exits with status 1.
+Neither packets nor processes may remain. The two programs share the near end of a link. A script at
 the far end violates a rule: it sends one of their ACKs again with another transport version. A device
 drops such a packet.
 

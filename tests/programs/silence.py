@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rnic-run reports what it could not record: the number of packets that --selfcheck did not judge and of
-rows that --timeline lacks. Its status is then 2. It deletes the scratch folder that a killed rnic-run
-left. A limit of the file size stands for a full disk.
+"""Tests that rnic-run reports what it could not record: the number of packets that --selfcheck did not
+judge, and of rows that --timeline lacks. Its status is then 2. It deletes the scratch folder of a killed
+rnic-run. A limit of the file size simulates a full disk.
 
 silence.py --bin FOLDER"""
 import argparse

@@ -65,7 +65,7 @@ def check(text, rows, run):
 
 
 def check_page(args, folder, rows, cnt):
-    """The page of the recording has the work request of each message, with the times of its row."""
+    """Expects that the page of the recording has the work request of each message, with the times of its row."""
     page = os.path.join(folder, "page.html")
     done = subprocess.run([os.path.join(args.bin, "rocedrill"), "check", "-q", "--html", page, "--timeline", rows,
                            os.path.join(folder, "packets.pcapng")], stdout=subprocess.PIPE,

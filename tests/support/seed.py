@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The seed of a random test in Python, by the rules of rng.h."""
+"""Determines the seed of a random test in Python, by the rules of rng.h."""
 import os
 import random
 

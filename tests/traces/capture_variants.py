@@ -46,7 +46,7 @@ MIGREQ = ("ALL-FMT-044",)              # not checked for datagrams on InfiniBand
 # (ALL-OBS-308), which is less certain if packets are missing.
 LACKS = ("ALL-PSN-057", "RC-REQ-137", "RC-REQ-139", "RC-REQ-140")
 REUSE = ("ALL-OBS-308", "RC-REQ-149", "RC-REQ-150", "RC-REQ-152", "RC-REQ-153", "RC-REQ-154")
-# Findings that depend on the IPv4 identification: copies (ALL-OBS-301), and what copies are taken for without it.
+# Findings that depend on the IPv4 identification: copies (ALL-OBS-301), and findings that copies cause without it.
 COPIES = ("ALL-OBS-301", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313", "RC-REQ-144",
           "RC-REQ-149", "RC-REQ-152", "RC-REQ-161", "RC-RSP-112", "RC-RSP-099", "RC-REQ-150",
           "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "ALL-OBS-308", "RC-REQ-157")

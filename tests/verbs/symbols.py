@@ -4,7 +4,7 @@
 
 1. Both have the same SONAME.
 2. Ours has each symbol of the system's, of the same kind and version, and as the default version where it is the
-   default there. No program is linked against private versions: of these, ours only needs the symbol.
+   default there. No program is linked against private versions: of these, ours needs only the symbols.
 3. Ours has no other symbol of a public version, except of versions later than the system's last."""
 import re
 import subprocess

@@ -24,7 +24,7 @@ pair_boot() {
             die "guest $side has no Soft-RoCE device: $line"
         qmp "$side" '{"execute":"qmp_capabilities"}'
     done
-    sleep 3 # what IPv6 says when an interface comes up is over after this
+    sleep 3 # after this time IPv6 has sent its messages about a new interface
 }
 
 guest_start() {

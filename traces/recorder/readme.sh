@@ -5,8 +5,8 @@
 
 manifest_columns=$'file\tpeer\tshows\tkernel\tcommand\tuserland\tframes\treplay'
 
-# manifest_set FILE PEER SHOWS KERNEL COMMAND USERLAND FRAMES: replaces the row of FILE. What is
-# expected of its replay (`rocedrill replay FOLDER`) stays; of a new one it is that it holds.
+# manifest_set FILE PEER SHOWS KERNEL COMMAND USERLAND FRAMES: replaces the row of FILE. An
+# existing row keeps the expected result of its replay (`rocedrill replay FOLDER`); a new row gets "holds".
 manifest_set() {
     local manifest=$out/../manifest.tsv row replay
     [ "$out" = "$here/captures" ] || manifest=$out/manifest.tsv

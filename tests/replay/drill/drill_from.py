@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Drills that `rocedrill drill --from` writes.
+"""Tests the drills that `rocedrill drill --from` writes.
 
 Each recorded capture becomes a drill for each role, and the software RNIC passes it. If one line
 that the drill expects is altered, the software RNIC fails it. A capture that `drill --record` wrote

@@ -22,7 +22,7 @@ Token = collections.namedtuple("Token", "text column end")
 
 
 def tokens(line):
-    """Returns the tokens of a line. A unit is a token of its own. The bytes after "data" are one token."""
+    """Returns the tokens of a line. A unit is a separate token. The bytes after "data" are one token."""
     found, at = [], 0
     line = line.split("#")[0].rstrip()
     if m := re.match(r"(purpose)\s+(.*)", line):
@@ -244,7 +244,7 @@ def broken(places):
         wanted = {}
         for i, (path, number, column) in enumerate(sorted(set(places.values()))):
             lines = path.read_text().splitlines()
-            glued = re.search(r"[0-9]*$", lines[number - 1][:column])  # a unit is no token of its own for the parser
+            glued = re.search(r"[0-9]*$", lines[number - 1][:column])  # the parser has no separate token for a unit
             lines[number - 1] = lines[number - 1][:column] + "@" + lines[number - 1][column + 1:]
             name = pathlib.Path(folder, f"{i:03}.drill")
             name.write_text("\n".join(lines) + "\n")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 program, top = sys.argv[1], pathlib.Path(sys.argv[2])
-# No drill can provoke these: memory that runs out, and a wrong call of the parser.
+# No drill causes these messages: memory runs out, or a caller uses the parser wrongly.
 UNTESTED = {"no memory"}
 CALL = re.compile(r"\b(lexer_fail|lexer_expected|parse_name|parse_number|parse_place)\(")
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -60,7 +60,7 @@ def messages():
             if len(found) < 2 or (one := pattern(found[1])) is None:
                 continue
             if "expected %s, found" in found[1]:
-                continue  # the frame of all messages of lexer_expected()
+                continue  # the common part of all messages of lexer_expected()
             place = f"{path.name}:{text.count(chr(10), 0, call.start()) + 1}"
             yield place, one if call[1] == "lexer_fail" else rf"(expected {one}, found|\(expected: {one}\))"
 

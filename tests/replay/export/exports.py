@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The numbers of rocedrill check --events, --csv, --perfetto, --gnuplot and --xplot equal those of --json.
+"""Tests that the numbers of check --events, --csv, --perfetto, --gnuplot and --xplot equal those of --json.
 
     exports.py --rocedrill PROGRAM --schema FILE --words FILE [--protoc PROGRAM] [--gnuplot PROGRAM]
     CAPTURE...

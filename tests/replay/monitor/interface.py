@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rocedrill check --live checks, shows and counts the frames that another interface sends.
+"""Tests that rocedrill check --live checks, shows and counts the frames that another interface sends.
 
     interface.py ROCEDRILL CAPTURE
 

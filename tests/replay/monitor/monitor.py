@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The table of rocedrill check --every and the metrics of --prometheus have the numbers of --json.
+"""Tests that the table of rocedrill check --every and the metrics of --prometheus have the numbers of --json.
 
 monitor.py --rocedrill PROGRAM --gen-capture PROGRAM CAPTURE...
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Pages of check, replay and drill --html in a headless Chromium cause no error and no request, draw every
+"""Tests that pages of check, replay and drill --html in a headless Chromium cause no error or request, draw every
 graph, can be used by keyboard, and list every difference of the JSON reports.
 
     page_browser.py ROCEDRILL CHROMIUM CAPTURES [--readme PNG | --shots FOLDER]
@@ -116,7 +116,7 @@ DRAWN = """(() => {
 
 
 def check_drawn(browser, rocedrill, folder, path, name):
-    """The graphs of the chosen connection have the points that check --json and --events count."""
+    """Expects that the graphs of the chosen connection have the points that check --json and --events count."""
     chosen, events = browser.run("rocedrill.chosen.connection || 0"), os.path.join(folder, "events")
     run = subprocess.run([rocedrill, "check", "--json", "-", "--events", events, path], stdout=subprocess.PIPE, check=False)
     line = next(o for o in map(json.loads, run.stdout.splitlines()) if o["type"] == "connection" and o["connection"] == chosen)
@@ -303,7 +303,8 @@ def check_markup(browser, name, scripts):
 
 
 def check_replay(browser, rocedrill, folder, captures):
-    """Captures of Linux fail if no known deviation is excused: one in this process, many in others."""
+    """Checks the pages of failing replays: one capture in rocedrill's own process, several in worker processes.
+    Captures of Linux fail if no known deviation is excused."""
     page, report = (os.path.join(folder, n) for n in ("page.html", "report.json"))
     many = [os.path.join(folder, n) for n in HOSTILE]
     for name in many:
@@ -376,7 +377,7 @@ def check_unreadable(browser, rocedrill, folder):
 
 
 def check_names(browser, rocedrill, folder, path):
-    """Names of captures never become markup."""
+    """Expects that the names of captures never become markup."""
     copies = []
     for name in HOSTILE:
         copies.append(os.path.join(folder, name.replace("/", "\u2215") if "/" in name else name))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The numbers of a page equal those of check --json, and the packets that the page draws add up to
-these numbers.
+"""Tests that the numbers of a page equal those of check --json, and that the packets which the page draws
+add up to these numbers.
 
 page_numbers.py ROCEDRILL CAPTURE..."""
 import json

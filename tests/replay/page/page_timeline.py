@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""rocedrill check --html --timeline assigns to each message the times of its work request.
+"""Tests that rocedrill check --html --timeline assigns to each message the times of its work request.
 
     page_timeline.py ROCEDRILL CAPTURE
 
 A page without a timeline has the messages of the capture. From these the test makes timelines with a row
 for each message, with rows of messages that the capture lacks, and with rows that fit no message. It also
-makes files that are no timelines."""
+makes files that are not timelines."""
 import json
 import os
 import re

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""The drawing of rocedrill plot has as many marks as check --json counts, and wrong use prints one clear
-line.
+"""Tests that the drawing of rocedrill plot has as many marks as check --json counts, and that wrong use prints
+one line.
 
 plot.py ROCEDRILL CAPTURE..."""
 import json

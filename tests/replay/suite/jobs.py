@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""--jobs of check, replay and drill: the text, the reports, the errors and the exit status of several
+"""Tests --jobs of check, replay and drill: the text, the reports, the errors and the exit status of several
 files do not depend on the number of jobs. check works on several captures at the same time."""
 import argparse
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""--shard and `rocedrill merge`: the merged reports of all shards equal those of a single run, byte
+"""Tests --shard and `rocedrill merge`: the merged reports of all shards equal those of a single run, byte
 for byte: text, JSON, JUnit, KTAP, page and exit status. Shards are disjoint and balanced."""
 import argparse
 import json
@@ -158,7 +158,7 @@ def test_damage(folder, reports):
 
 
 def test_errors(folder, reports):
-    """Reports that do not make one run are refused, with the reason."""
+    """Expects that reports which are not all shards of one run are refused, with the reason."""
     plain = os.path.join(folder, "plain.json")
     run("check", "--json", plain, "traces/captures/rc-write-sizes.pcap")
     cut = os.path.join(folder, "cut.json")

@@ -19,7 +19,7 @@ int annotate_init(struct annotator *annotate, const char *path, struct error *er
 {
     *annotate = (struct annotator){.spool = tmpfile(), .out_name = path};
     if (!annotate->spool)
-        return error_set(error, "no temporary file: %s", strerror(errno));
+        return error_set(error, "cannot create a temporary file: %s", strerror(errno));
     annotate->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     if (!annotate->out)
         return error_set(error, "%s: %s", path, strerror(errno));

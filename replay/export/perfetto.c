@@ -452,7 +452,7 @@ int perfetto_open(struct perfetto *p, FILE *out, struct error *error)
 {
     *p = (struct perfetto){.out = out, .body = tmpfile()};
     if (!p->body)
-        return error_set(error, "no temporary file: %s", strerror(errno));
+        return error_set(error, "cannot create a temporary file: %s", strerror(errno));
     return 0;
 }
 

@@ -9,7 +9,7 @@ int spool_init(struct spool *spool, size_t row_size, struct error *error)
 {
     *spool = (struct spool){.file = tmpfile(), .size = row_size};
     if (!spool->file)
-        return error_set(error, "no temporary file: %s", strerror(errno));
+        return error_set(error, "cannot create a temporary file: %s", strerror(errno));
     return 0;
 }
 

@@ -164,10 +164,8 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_OTHER_END: args->other_end = optarg; break;
         case 'J':
-            args->jobs = cli_jobs(optarg);
-            if (!args->jobs)
-                return cli_error("check: --jobs %s: not a number from 1 to %u", optarg,
-                                 CLI_JOBS_MAX);
+            if (cli_jobs(table.command, optarg, &args->jobs) != 0)
+                return EXIT_UNUSABLE;
             break;
         case SHARD_KEY:
             if (shard_option(&args->shard, table.command, optarg) != 0)
@@ -204,10 +202,8 @@ static int check_outputs(const struct check_args *args)
                                args->html_path, args->paths.events, args->paths.perfetto};
     const unsigned outs = sizeof(out) / sizeof(out[0]);
 
-    for (unsigned i = 0; i < outs; i++)
-        for (size_t j = 0; j < args->captures.cnt; j++)
-            if (outfile_is_no_input(out[i], args->captures.item[j].path) != 0)
-                return EXIT_UNUSABLE;
+    if (capture_set_is_no_output(&args->captures, out, outs) != 0)
+        return EXIT_UNUSABLE;
     return outfiles_differ(table.command, out, outs);
 }
 

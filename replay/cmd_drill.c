@@ -377,9 +377,8 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             break;
         case 'j': args->json_path = optarg; break;
         case 'J':
-            if (!parse_whole(optarg, 1, 64, &number))
-                return cli_error("drill: --jobs '%s': not a number from 1 to 64", optarg);
-            args->options.threads = (unsigned)number;
+            if (cli_jobs(table.command, optarg, &args->options.threads) != 0)
+                return EXIT_UNUSABLE;
             break;
         case 'v': args->options.keep_log = true; break;
         case 'q': args->quiet = true; break;

@@ -206,10 +206,8 @@ static int read_options(int argc, char **argv, struct replay_args *args)
                 return EXIT_UNUSABLE;
             break;
         case 'J':
-            args->jobs = cli_jobs(optarg);
-            if (!args->jobs)
-                return cli_error("replay: --jobs %s: not a number from 1 to %u", optarg,
-                                 CLI_JOBS_MAX);
+            if (cli_jobs(table.command, optarg, &args->jobs) != 0)
+                return EXIT_UNUSABLE;
             break;
         case 'j': args->json_path = optarg; break;
         case OPT_JUNIT: args->junit_path = optarg; break;
@@ -262,10 +260,8 @@ static int check_outputs(const struct replay_args *args)
 
     if (outfile_is_stdout(args->dump_path) || outfile_is_stdout(args->loop.record))
         return cli_error("replay: --dump-setup and --record require a file, not -");
-    for (unsigned i = 0; i < outs; i++)
-        for (size_t j = 0; j < args->captures.cnt; j++)
-            if (outfile_is_no_input(out[i], args->captures.item[j].path) != 0)
-                return EXIT_UNUSABLE;
+    if (capture_set_is_no_output(&args->captures, out, outs) != 0)
+        return EXIT_UNUSABLE;
     return outfiles_differ(table.command, out, outs);
 }
 

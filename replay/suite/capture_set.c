@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/error.h"
+#include "util/outfile.h"
 
 /* Limit of nested folders. The limit ends the search if a symbolic link leads back to a parent
  * folder. */
@@ -191,6 +192,17 @@ int capture_set_shard(struct capture_set *c, struct shard *shard, struct error *
     c->cnt = cnt;
     free(chosen);
     return 0;
+}
+
+int capture_set_is_no_output(const struct capture_set *captures, const char *const *out,
+                             unsigned cnt)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < cnt && rc == 0; i++)
+        for (size_t j = 0; j < captures->cnt && rc == 0; j++)
+            rc = outfile_is_no_input(out[i], captures->item[j].path);
+    return rc;
 }
 
 void capture_set_free(struct capture_set *c)

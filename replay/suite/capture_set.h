@@ -35,6 +35,11 @@ int capture_set_add(struct capture_set *captures, const char *path, struct error
 /* Keeps the captures of one shard. Does nothing if shard->count is 0. Returns 0, or -1 and an
  * error. */
 int capture_set_shard(struct capture_set *captures, struct shard *shard, struct error *error);
+
+/* Checks that no output of a command is one of the captures. Returns 0, or the exit status after an
+ * error. */
+int capture_set_is_no_output(const struct capture_set *captures, const char *const *out,
+                             unsigned cnt);
 void capture_set_free(struct capture_set *captures);
 
 /* Returns whether a file name has the ending of a capture: .pcap, .pcapng, .cap or .erf, optionally

@@ -230,10 +230,13 @@ const char *cli_command_name(const char *name)
     return name;
 }
 
-unsigned cli_jobs(const char *text)
+int cli_jobs(const char *command, const char *text, unsigned *jobs)
 {
     char *end;
     unsigned long n = strtoul(text, &end, 10);
 
-    return *text >= '0' && *text <= '9' && *end == '\0' && n <= CLI_JOBS_MAX ? (unsigned)n : 0;
+    *jobs = *text >= '0' && *text <= '9' && *end == '\0' && n <= CLI_JOBS_MAX ? (unsigned)n : 0;
+    return *jobs
+               ? 0
+               : cli_error("%s: --jobs %s: not a number from 1 to %u", command, text, CLI_JOBS_MAX);
 }

@@ -39,9 +39,9 @@ int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define CLI_JOBS_MAX 256u
 
-/* Parses a number of jobs or threads. Returns the number, 1 to CLI_JOBS_MAX, or 0 for other
- * text. */
-unsigned cli_jobs(const char *text);
+/* Parses the argument of --jobs, a number from 1 to CLI_JOBS_MAX. Returns 0, or the exit status
+ * after an error. */
+int cli_jobs(const char *command, const char *text, unsigned *jobs);
 
 /* Prints one line for each option. */
 void cli_print_options(FILE *out, const struct cli_opts *options);

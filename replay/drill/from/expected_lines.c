@@ -93,17 +93,9 @@ static void print_sent_bytes(const struct expected_lines *lines, unsigned qp,
     }
 }
 
-static void print_request(const struct expected_lines *lines, unsigned qp,
-                          const struct roce_pkt *pkt, FILE *out)
+void expected_lines_print_values(const struct roce_pkt *pkt, FILE *out)
 {
-    if (roce_pkt_has(pkt, ROCE_HDR_DETH))
-        fprintf(out, " Q_Key 0x%x", pkt->deth.qkey);
-    if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
-        print_peer_place(lines->script, pkt->reth.va, pkt->reth.rkey, out);
-        fprintf(out, " len %u", pkt->reth.dma_len);
-    }
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
-        print_peer_place(lines->script, pkt->atomiceth.va, pkt->atomiceth.rkey, out);
         if (pkt->op->kind == ROCE_KIND_FETCH_ADD)
             fprintf(out, " add 0x%" PRIx64, pkt->atomiceth.swap_add);
         else
@@ -114,6 +106,20 @@ static void print_request(const struct expected_lines *lines, unsigned qp,
         fprintf(out, " flush type %u level %u", pkt->feth.plt, pkt->feth.sel);
     if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
         fprintf(out, " imm 0x%x", pkt->immdt.imm);
+}
+
+static void print_request(const struct expected_lines *lines, unsigned qp,
+                          const struct roce_pkt *pkt, FILE *out)
+{
+    if (roce_pkt_has(pkt, ROCE_HDR_DETH))
+        fprintf(out, " Q_Key 0x%x", pkt->deth.qkey);
+    if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
+        print_peer_place(lines->script, pkt->reth.va, pkt->reth.rkey, out);
+        fprintf(out, " len %u", pkt->reth.dma_len);
+    }
+    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
+        print_peer_place(lines->script, pkt->atomiceth.va, pkt->atomiceth.rkey, out);
+    expected_lines_print_values(pkt, out);
     if (roce_pkt_has(pkt, ROCE_HDR_IETH))
         fprintf(out, " invalidate 0x%x", pkt->ieth.rkey);
     if (pkt->payload_len) {

@@ -57,6 +57,10 @@ int expected_lines_distance(uint32_t psn, uint32_t from);
 int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, uint32_t psn,
                           uint32_t frame);
 
+/* Writes the operands of an atomic or a FLUSH and the immediate data of a request, without its
+ * address and R_Key. */
+void expected_lines_print_values(const struct roce_pkt *pkt, FILE *out);
+
 /* Writes the line that expects the event of `row`, with `time` as its time. Writes nothing for a
  * packet to the device. Returns whether it wrote a line. */
 bool expected_lines_add(struct expected_lines *lines, const struct drill_log_row *row,

@@ -114,19 +114,10 @@ static void print_headers(const struct source *s, uint32_t host, const struct ro
         from_print_place(s->d, out, "va", 'M', host, pkt->reth.va, pkt->reth.rkey, "rkey");
         fprintf(out, " len %u", pkt->reth.dma_len);
     }
-    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH)) {
+    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
         from_print_place(s->d, out, "va", 'M', host, pkt->atomiceth.va, pkt->atomiceth.rkey,
                          "rkey");
-        if (pkt->op->kind == ROCE_KIND_FETCH_ADD)
-            fprintf(out, " add 0x%" PRIx64, pkt->atomiceth.swap_add);
-        else
-            fprintf(out, " compare 0x%" PRIx64 " swap 0x%" PRIx64, pkt->atomiceth.compare,
-                    pkt->atomiceth.swap_add);
-    }
-    if (roce_pkt_has(pkt, ROCE_HDR_FETH))
-        fprintf(out, " flush type %u level %u", pkt->feth.plt, pkt->feth.sel);
-    if (roce_pkt_has(pkt, ROCE_HDR_IMMDT))
-        fprintf(out, " imm 0x%x", pkt->immdt.imm);
+    expected_lines_print_values(pkt, out);
     if (roce_pkt_has(pkt, ROCE_HDR_IETH)) {
         at = from_region_of(s->d, host, pkt->ieth.rkey);
         if (at < 0)

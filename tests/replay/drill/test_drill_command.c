@@ -29,7 +29,7 @@ static void wrong_use_is_one_line(void)
     make_drills();
     CHECKRUN_EXPECT("$R drill", 2, "", "no drill given");
     CHECKRUN_EXPECT("$R drill --bogus x", 2, "", "--bogus");
-    CHECKRUN_EXPECT("$R drill --jobs 0 $T/d", 2, "", "not a number from 1 to 64");
+    CHECKRUN_EXPECT("$R drill --jobs 0 $T/d", 2, "", "not a number from 1 to 256");
     CHECKRUN_EXPECT("$R drill $T/none.drill", 2, "", "none.drill: No such file");
     CHECKRUN_EXPECT("mkdir -p $T/void; $R drill $T/void", 2, "", "no file *.drill");
     CHECKRUN_EXPECT("$R drill --json $T/x --tap $T/x $T/d", 2, "", "for two outputs");

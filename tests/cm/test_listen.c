@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Listeners of a CM engine: which listener gets a request, and what happens without one. */
+#include "cm/conn.h"
+#include "cm_pair.h"
+#include "support/suite.h"
+#include "wire/gid.h"
+
+/* A REQ for a service without a listener must be rejected (R232). If the engine does not answer for
+ * the port, no REJ is sent, and the requester must give up (R237). */
+static void req_without_listener_is_rejected(void)
+{
+    for (unsigned silent = 0; silent < 2; silent++) {
+        struct cm_pair w;
+
+        cm_pair_start(&w);
+        w.end[B].speaks = !silent;
+        rnic_cm_id_del(w.end[B].listen, w.now);
+        cm_pair_ask(&w, 0x111);
+        cm_pair_pass(&w, LONG_TIME);
+        EXPECT_EQ(w.end[A].seen[silent ? RNIC_CM_UNREACHABLE : RNIC_CM_REJECTED], 1);
+        EXPECT_EQ(w.sent[A][ROCE_CM_REQ], silent ? 16 : 1);
+        if (!silent)
+            EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_INVALID_SERVICE_ID);
+        cm_pair_stop(&w);
+    }
+}
+
+/* A request for a service arrives shortly before the program listens. The program must get this
+ * request, once. perftest -R connects when its peer is about to listen, and a REJ would end
+ * perftest. */
+static void early_req_waits_for_listener(void)
+{
+    enum { PATIENCE = 250000000 };
+    struct cm_pair w;
+    const struct roce_cm_sidr_req sidr = {.service_id = SERVICE, .private_data = {[1] = 0x40}};
+
+    cm_pair_start_with(&w, PATIENCE);
+    cm_pair_stop_listening(&w);
+    cm_pair_ask(&w, 0x111);
+    cm_pair_pass(&w, PATIENCE / 2);
+    EXPECT_EQ(w.sent[B][ROCE_CM_REJ], 0);
+    cm_pair_listen_again(&w);
+    EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), 0);
+    cm_pair_pass(&w, PATIENCE);
+    cm_pair_expect_connected(&w);
+    EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
+    cm_pair_stop(&w);
+
+    cm_pair_start_with(&w, PATIENCE); /* a SIDR_REQ must wait for a listener, too */
+    cm_pair_stop_listening(&w);
+    w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
+    EXPECT_EQ(rnic_cm_sidr_request(w.end[A].id, &sidr, 18, 15, &cm_pair_addr[A], w.now), RNIC_OK);
+    cm_pair_pass(&w, PATIENCE / 2);
+    cm_pair_listen_again(&w);
+    cm_pair_pass(&w, PATIENCE);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_SIDR_RESPONSE], 1);
+    EXPECT_EQ(w.end[A].last.msg.sidr_rep.qpn, 0x77);
+    cm_pair_stop(&w);
+}
+
+/* No program listens. The request must be rejected when its wait ends, which is limited by the
+ * timeout in the REQ (R232). If another engine may have the service, no REJ must be sent. */
+static void nobody_listens_in_time(void)
+{
+    struct cm_pair w;
+
+    for (unsigned there = 0; there < 2; there++) {
+        cm_pair_start_with(&w, UINT64_C(60000000000));
+        cm_pair_stop_listening(&w);
+        w.end[B].elsewhere = there;
+        w.end[B].speaks = !there;
+        cm_pair_ask(&w, 0x111);
+        cm_pair_pass(&w, UINT64_C(600000000)); /* the timeout in the REQ is 1.07 s */
+        EXPECT_EQ(w.sent[A][ROCE_CM_REQ], 1);
+        EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], !there);
+        if (!there)
+            EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_INVALID_SERVICE_ID);
+        EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), RNIC_NEVER);
+        cm_pair_stop(&w);
+    }
+    cm_pair_start_with(&w, 250000000); /* only 64 requests can wait, so the others must be rejected
+                                        * at once */
+    cm_pair_stop_listening(&w);
+    for (uint32_t i = 0; i < 100; i++) {
+        cm_pair_ask(&w, 0x1000 + i);
+        cm_pair_carry(&w);
+    }
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 36);
+    cm_pair_pass(&w, 300000000);
+    EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], 100);
+    cm_pair_stop(&w);
+}
+
+static void gid_listener_precedes_wildcard(void)
+{
+    struct cm_pair w;
+    struct rnic_cm_id *again;
+
+    cm_pair_start(&w);
+    again = rnic_cm_id_new(w.end[B].cm, NULL);
+    EXPECT_EQ(rnic_cm_listen(again, SERVICE, NULL), RNIC_ERR_EXISTS);
+    EXPECT_EQ(rnic_cm_listen(again, SERVICE, cm_pair_addr[B].local), RNIC_OK);
+    cm_pair_ask(&w, 0x111);
+    cm_pair_carry(&w);
+    EXPECT_EQ(rnic_cm_id_state(w.end[B].id), RNIC_CM_CONNECTED);
+    cm_pair_stop(&w);
+}
+
+/* A listener for one address family must not get requests to the other family. Another id must be
+ * able to listen for the other family. */
+static void family_listener_takes_its_family(void)
+{
+    struct cm_pair w;
+    struct rnic_cm_id *ip4;
+    struct rnic_cm_id *ip6;
+    bool asks_ip4 = roce_gid_is_ip4(cm_pair_addr[B].local);
+
+    cm_pair_start(&w);
+    cm_pair_stop_listening(&w);
+    ip4 = rnic_cm_id_new(w.end[B].cm, NULL);
+    ip6 = rnic_cm_id_new(w.end[B].cm, NULL);
+    EXPECT_EQ(rnic_cm_listen_family(asks_ip4 ? ip6 : ip4, SERVICE, !asks_ip4), RNIC_OK);
+    EXPECT_EQ(cm_find_listener(w.end[B].cm, SERVICE, cm_pair_addr[B].local) == NULL, true);
+    EXPECT_EQ(rnic_cm_listen_family(asks_ip4 ? ip4 : ip6, SERVICE, !asks_ip4), RNIC_ERR_EXISTS);
+    EXPECT_EQ(rnic_cm_listen(asks_ip4 ? ip4 : ip6, SERVICE, NULL), RNIC_ERR_EXISTS);
+    EXPECT_EQ(rnic_cm_listen_family(asks_ip4 ? ip4 : ip6, SERVICE, asks_ip4), RNIC_OK);
+    EXPECT_EQ(cm_find_listener(w.end[B].cm, SERVICE, cm_pair_addr[B].local) ==
+                  (asks_ip4 ? ip4 : ip6),
+              true);
+    cm_pair_stop(&w);
+}
+
+SUITE("cm.listen", TEST(req_without_listener_is_rejected), TEST(early_req_waits_for_listener),
+      TEST(nobody_listens_in_time), TEST(gid_listener_precedes_wildcard),
+      TEST(family_listener_takes_its_family))

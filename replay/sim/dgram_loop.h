@@ -8,11 +8,11 @@
  * dgram_loop_free().
  *
  * UC and UD have no acknowledgements, so the specification alone determines the results. A sender
- * sends the recorded messages and completes each immediately (engine/dgram/dgram_sender.h). A receiver
- * completes exactly the messages that arrived completely, with their bytes
- * (engine/dgram/dgram_receiver.h, engine/dgram/dgram_expected.h). After a forged packet (a changed field with a
- * corrected ICRC), a receiver is not judged until the next message begins. Exception: a datagram
- * with a forged key is judged.
+ * sends the recorded messages and completes each immediately (engine/dgram/dgram_sender.h). A
+ * receiver completes exactly the messages that arrived completely, with their bytes
+ * (engine/dgram/dgram_receiver.h, engine/dgram/dgram_expected.h). After a forged packet (a changed
+ * field with a corrected ICRC), a receiver is not judged until the next message begins. Exception:
+ * a datagram with a forged key is judged.
  */
 #ifndef REPLAY_SIM_DGRAM_LOOP_H
 #define REPLAY_SIM_DGRAM_LOOP_H

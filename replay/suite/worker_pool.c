@@ -337,7 +337,8 @@ static int run_in_process(struct job_batch *batch, const struct job_options *opt
         FILE *text = tmpfile();
 
         if (!text)
-            return error_set(error, "%s: cannot create a temporary file: %s", job->item->path, strerror(errno));
+            return error_set(error, "%s: cannot create a temporary file: %s", job->item->path,
+                             strerror(errno));
         play_capture(job, text, options);
         job->text = read_back(text);
         fclose(text);

@@ -11,18 +11,35 @@ struct page_capture *page_capture_new(const char *name)
     if (!capture)
         return NULL;
     capture->name = name;
-    capture->pending = calloc(PAGE_BATCH, sizeof(*capture->pending));
-    if (!capture->pending) {
+    /* calloc() does not touch the pages, so the second batch costs nothing until it is used. */
+    capture->filling = capture->batch = calloc(2, sizeof(*capture->batch));
+    if (!capture->batch) {
         free(capture);
         return NULL;
     }
+    pthread_mutex_init(&capture->lock, NULL);
+    pthread_cond_init(&capture->changed, NULL);
     return capture;
+}
+
+/* Ends the thread after it has added its batch. */
+static void end_thread(struct page_capture *capture)
+{
+    if (!capture->has_thread)
+        return;
+    pthread_mutex_lock(&capture->lock);
+    capture->ending = true;
+    pthread_cond_signal(&capture->changed);
+    pthread_mutex_unlock(&capture->lock);
+    pthread_join(capture->thread, NULL);
+    capture->has_thread = false;
 }
 
 void page_capture_del(struct page_capture *capture)
 {
     if (!capture)
         return;
+    end_thread(capture);
     for (uint32_t i = 0; i < capture->stream_end; i++)
         if (capture->stream[i]) {
             packet_runs_free(&capture->stream[i]->runs);
@@ -34,7 +51,9 @@ void page_capture_del(struct page_capture *capture)
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
         free(capture->findings[i].finding);
     free(capture->conn);
-    free(capture->pending);
+    free(capture->batch);
+    pthread_cond_destroy(&capture->changed);
+    pthread_mutex_destroy(&capture->lock);
     free(capture);
 }
 
@@ -72,68 +91,132 @@ static uint32_t share_of(const struct page_capture *capture, uint32_t all)
     return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
 }
 
-static void add_pending(struct page_capture *capture, struct page_stream *stream,
+static bool add_pending(const struct page_batch *batch, struct page_stream *stream,
                         const struct page_pending *pending)
 {
-    bool ok;
-
-    if (pending->is_done) {
-        ok = message_times_add(&stream->messages, &pending->done, share_of(capture, PAGE_MESSAGES));
-    } else {
-        if (pending->starts || pending->ends)
-            message_times_packet(&stream->messages, pending->run.side & 1, pending->run.first_time,
-                                 pending->starts, pending->ends);
-        ok = packet_runs_add(&stream->runs, &pending->run, share_of(capture, PAGE_RUNS));
-    }
-    if (!ok)
-        capture->no_memory = true;
+    if (pending->is_done)
+        return message_times_add(&stream->messages, &pending->done, batch->message_max);
+    if (pending->starts || pending->ends)
+        message_times_packet(&stream->messages, pending->run.side & 1, pending->run.first_time,
+                             pending->starts, pending->ends);
+    return packet_runs_add(&stream->runs, &pending->run, batch->run_max);
 }
 
-/* Prefetches memory that flush_pending() needs soon. `near`: the stream after the next one, whose
- * struct page_stream was prefetched before; prefetches its arrays. `far`: a later stream;
- * prefetches its struct. */
-static void prefetch_streams(const struct page_capture *capture, uint32_t near, uint32_t far)
+static void prefetch_pending(const struct page_batch *batch, uint16_t at)
 {
-    const struct page_stream *stream = near < capture->stream_end ? capture->stream[near] : NULL;
+    const char *pending = (const char *)&batch->pending[at - 1];
 
-    if (stream) {
-        packet_runs_prefetch(&stream->runs);
-        message_times_prefetch(&stream->messages);
+    __builtin_prefetch(pending);
+    __builtin_prefetch(pending + 64);
+}
+
+/* Prefetches memory that add_batch() needs soon. `near`: the stream after the next one, whose
+ * struct page_stream was prefetched before; prefetches its arrays and its first pending entry.
+ * `far`: a later stream; prefetches its struct. */
+static void prefetch_streams(const struct page_capture *capture, const struct page_batch *batch,
+                             uint32_t near, uint32_t far)
+{
+    if (near < batch->stream_end && batch->first[near]) {
+        packet_runs_prefetch(&capture->stream[near]->runs);
+        message_times_prefetch(&capture->stream[near]->messages);
+        prefetch_pending(batch, batch->first[near]);
     }
-    if (far < capture->stream_end && capture->stream[far])
+    if (far < batch->stream_end && batch->first[far])
         __builtin_prefetch(capture->stream[far]);
 }
 
-/* Adds all pending packets and completions to their streams. */
+/* Adds all packets and completions of a batch to their streams, and empties the batch. */
+static void add_batch(struct page_capture *capture, struct page_batch *batch)
+{
+    for (uint32_t i = 0; i < batch->stream_end; i++) {
+        prefetch_streams(capture, batch, i + 2, i + 4);
+        for (uint16_t at = batch->first[i], next; at; at = next) {
+            next = batch->pending[at - 1].next;
+            if (next)
+                prefetch_pending(batch, next);
+            if (!add_pending(batch, capture->stream[i], &batch->pending[at - 1]))
+                capture->no_memory = true;
+        }
+        batch->first[i] = batch->last[i] = 0;
+    }
+    batch->cnt = 0;
+}
+
+static void *run_thread(void *arg)
+{
+    struct page_capture *capture = arg;
+
+    pthread_mutex_lock(&capture->lock);
+    while (capture->full || !capture->ending) {
+        if (!capture->full) {
+            pthread_cond_wait(&capture->changed, &capture->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&capture->lock);
+        add_batch(capture, capture->full);
+        pthread_mutex_lock(&capture->lock);
+        capture->full = NULL;
+        pthread_cond_signal(&capture->changed);
+    }
+    pthread_mutex_unlock(&capture->lock);
+    return NULL;
+}
+
+/* Ends the filling of the current batch, and returns it. */
+static struct page_batch *close_batch(struct page_capture *capture)
+{
+    struct page_batch *batch = capture->filling;
+
+    batch->stream_end = capture->stream_end;
+    batch->run_max = share_of(capture, PAGE_RUNS);
+    batch->message_max = share_of(capture, PAGE_MESSAGES);
+    return batch;
+}
+
+/* Hands the batch to the thread, after the thread has added the one before. */
+static void hand_over(struct page_capture *capture, struct page_batch *batch)
+{
+    pthread_mutex_lock(&capture->lock);
+    while (capture->full)
+        pthread_cond_wait(&capture->changed, &capture->lock);
+    capture->full = batch;
+    pthread_cond_signal(&capture->changed);
+    pthread_mutex_unlock(&capture->lock);
+    capture->filling = &capture->batch[batch == capture->batch];
+}
+
 static void flush_pending(struct page_capture *capture)
 {
-    for (uint32_t i = 0; i < capture->stream_end; i++) {
-        prefetch_streams(capture, i + 2, i + 4);
-        for (uint16_t at = capture->first_pending[i]; at; at = capture->pending[at - 1].next)
-            add_pending(capture, capture->stream[i], &capture->pending[at - 1]);
-        capture->first_pending[i] = capture->last_pending[i] = 0;
-    }
-    capture->pending_cnt = 0;
+    struct page_batch *batch = close_batch(capture);
+
+    if (!capture->has_thread)
+        capture->has_thread = pthread_create(&capture->thread, NULL, run_thread, capture) == 0;
+    if (capture->has_thread)
+        hand_over(capture, batch);
+    else
+        add_batch(capture, batch);
 }
 
 /* Returns a pending entry for a packet or completion of connection `conn_index`. Returns NULL if
  * the packets of this connection are not kept. */
 static struct page_pending *pending_of(struct page_capture *capture, uint32_t conn_index)
 {
+    struct page_batch *batch;
     uint16_t index;
 
     if (!stream_of(capture, conn_index))
         return NULL;
-    if (capture->pending_cnt == PAGE_BATCH)
+    if (capture->filling->cnt == PAGE_BATCH)
         flush_pending(capture);
-    index = (uint16_t)++capture->pending_cnt;
-    capture->pending[index - 1].next = 0;
-    if (capture->last_pending[conn_index])
-        capture->pending[capture->last_pending[conn_index] - 1].next = index;
+    batch = capture->filling;
+    index = (uint16_t)++batch->cnt;
+    batch->pending[index - 1].next = 0;
+    if (batch->last[conn_index])
+        batch->pending[batch->last[conn_index] - 1].next = index;
     else
-        capture->first_pending[conn_index] = index;
-    capture->last_pending[conn_index] = index;
-    return &capture->pending[index - 1];
+        batch->first[conn_index] = index;
+    batch->last[conn_index] = index;
+    return &batch->pending[index - 1];
 }
 
 static void add_packet(void *user, const struct roce_flow_in *in,
@@ -232,7 +315,8 @@ static void find_owners(void *user, const struct roce_flow *flow)
 {
     struct page_capture *capture = user;
 
-    flush_pending(capture);
+    end_thread(capture);
+    add_batch(capture, close_batch(capture));
     for (uint32_t i = 0; i < capture->stream_end; i++)
         for (uint8_t side = 0; side < 2 && capture->stream[i]; side++)
             capture->stream[i]->owner[side] = roce_flow_owner(flow, i, side);

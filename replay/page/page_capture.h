@@ -14,6 +14,8 @@
 #ifndef REPLAY_PAGE_PAGE_CAPTURE_H
 #define REPLAY_PAGE_PAGE_CAPTURE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include "check/check.h"
 #include "page/message_times.h"
 #include "page/packet_runs.h"
@@ -52,7 +54,17 @@ struct page_pending {
 /* Number of packets that are collected before they are added to their streams, stream by stream.
  * Adding each packet at once would evict the state of the analysis from the processor's cache,
  * which costs more time than the rest of the page. */
-#define PAGE_BATCH 8192u
+#define PAGE_BATCH 4096u
+
+/* The packets and completions that are added to their streams together. */
+struct page_batch {
+    struct page_pending pending[PAGE_BATCH];
+    uint32_t cnt;
+    uint32_t stream_end;           /* of the page capture when the batch became full */
+    uint32_t run_max, message_max; /* limits of one stream */
+    /* First and last pending entry of each stream: index plus 1; 0: none. */
+    uint16_t first[PAGE_CONNS], last[PAGE_CONNS];
+};
 
 struct page_conn {
     uint32_t conn_index;
@@ -70,12 +82,17 @@ struct page_capture {
     /* Streams, indexed by connection number; NULL: the connection has no packets. */
     struct page_stream *stream[PAGE_CONNS];
     uint32_t stream_cnt, stream_end; /* number of streams, and highest index plus 1 */
-    /* Array of PAGE_BATCH entries: packets and completions that are not yet added to their
-     * streams. */
-    struct page_pending *pending;
-    uint32_t pending_cnt;
-    /* First and last pending entry of each stream: index plus 1; 0: none. */
-    uint16_t first_pending[PAGE_CONNS], last_pending[PAGE_CONNS];
+    /* Two batches. While the capture's reader fills `filling`, the thread adds the other one to the
+     * streams. The thread starts when the first batch is full. If no thread can be started, the
+     * reader adds the batches. */
+    struct page_batch *batch, *filling;
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* Protected by the lock: the batch that the thread adds, or NULL; the thread must end. */
+    struct page_batch *full;
+    bool ending;
     uint64_t undrawn; /* number of packets of streams that are not kept */
     struct page_conn *conn;
     uint32_t conn_cnt, conn_cap;
@@ -84,7 +101,7 @@ struct page_capture {
     const char *name; /* name of the capture */
     /* Times of the work requests of the same run (--timeline), or NULL. */
     const struct work_times *timeline;
-    bool no_memory;
+    atomic_bool no_memory;
 };
 
 /* Returns a new page capture, or NULL if out of memory. `name` must live as long as the capture. */

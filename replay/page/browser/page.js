@@ -30,7 +30,7 @@
     const bar = el("div", { class: "bar", role: "img",
       "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
     const legend = el("ul", { class: "legend" });
-    parts.concat({ label: "sending, receiving or idle", color: "response", ns: Math.max(ns - waited, 0) }).forEach((p) => {
+    parts.concat({ label: "sending, receiving or idle", color: "ack", ns: Math.max(ns - waited, 0) }).forEach((p) => {
       const piece = el("span");
       piece.style.width = (100 * p.ns / Math.max(ns, waited)) + "%";
       piece.style.background = "var(--" + p.color + ")";

@@ -330,6 +330,7 @@ static void put_cm(struct json_line *line, const char *key, const struct roce_co
     json_line_number(line, "initiator_depth", sum->facts.cm.initiator_depth);
     json_line_number(line, "rep_responder_resources", sum->facts.cm.rep_responder_resources);
     json_line_number(line, "rep_initiator_depth", sum->facts.cm.rep_initiator_depth);
+    json_line_number(line, "rep_rnr_retry", sum->facts.cm.rep_rnr_retry);
     json_line_number(line, "rej_reason", sum->facts.cm.rej_reason);
     json_line_number_or_null(line, "req_frame", sum->facts.cm.req_frame, 0);
     json_line_number_or_null(line, "rep_frame", sum->facts.cm.rep_frame, 0);

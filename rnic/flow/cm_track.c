@@ -71,6 +71,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
     sum->cm.initiator_depth = s->req.initiator_depth;
     sum->cm.rep_responder_resources = rep->responder_resources;
     sum->cm.rep_initiator_depth = rep->initiator_depth;
+    sum->cm.rep_rnr_retry = rep->rnr_retry_count;
     sum->cm.req_srq = s->req.srq;
     sum->cm.rep_srq = rep->srq;
     sum->cm.req_frame = s->req_frame;

@@ -183,6 +183,53 @@ static void qp_of_an_older_pair_gets_a_new_connection(void)
     }
 }
 
+/* Each side announces the RNR retry count of its peer: the REP contains the count of the active
+ * side, the REQ that of the passive side (R157). A requester that retries more often must be
+ * reported, with the frame of the message of its peer. */
+static void rnr_retry_count_comes_from_the_peer(void)
+{
+    static const struct {
+        uint8_t req, rep;
+        int requester;
+        bool wrong;
+    } rows[] = {{1, 7, 0, false}, {7, 1, 0, true}, {1, 7, 1, true}, {7, 1, 1, false}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_cm_msg m;
+        struct roce_pkt p;
+        uint32_t other = 0;
+
+        flowgen_begin(&g);
+        m = flowgen_cm_req(&g);
+        m.req.rnr_retry_count = rows[i].req;
+        flowgen_cm(&g, 0, &m); /* frame 1 */
+        m = flowgen_cm_rep(&g);
+        m.rep.rnr_retry_count = rows[i].rep;
+        flowgen_cm(&g, 1, &m); /* frame 2 */
+        put(&g, 0, ROCE_CM_RTU);
+        flowgen_send(&g, rows[i].requester, 64);
+        p = flowgen_req(&g, rows[i].requester, ROCE_OP_RC_SEND_ONLY, 64);
+        for (unsigned n = 0; n < 3; n++) {
+            flowgen_put(&g, rows[i].requester, &p);
+            g.conn.msn[rows[i].requester]--;
+            flowgen_ack(&g, !rows[i].requester, p.bth.psn, RNR_1MS);
+            g.conn.msn[rows[i].requester]++;
+            flowgen_wait(&g, 1400000);
+        }
+        flowgen_put(&g, rows[i].requester, &p);
+        flowgen_ack_all(&g, !rows[i].requester);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RNR_COUNT), rows[i].wrong);
+        for (uint32_t k = 0; k < v.finding_cnt; k++)
+            if (v.finding[k].rule == ROCE_RULE_RNR_COUNT)
+                other = v.finding[k].other_frame;
+        EXPECT_EQ(other, !rows[i].wrong ? 0 : rows[i].requester == 0 ? 2 : 1);
+        EXPECT_EQ(v.conn[1].facts.cm.rnr_retry, rows[i].req);
+        EXPECT_EQ(v.conn[1].facts.cm.rep_rnr_retry, rows[i].rep);
+    }
+}
+
 SUITE("flow.cm", TEST(messages_of_an_exchange_are_linked),
       TEST(rep_above_the_offered_depths_is_reported), TEST(equal_ids_of_two_hosts_are_told_apart),
-      TEST(qp_of_an_older_pair_gets_a_new_connection))
+      TEST(qp_of_an_older_pair_gets_a_new_connection), TEST(rnr_retry_count_comes_from_the_peer))

@@ -49,7 +49,8 @@ static void rnr_nak_without_retry_is_a_give_up(void)
         if (rows[i].cm) {
             struct roce_cm_msg req = flowgen_cm_req(&g), rep = flowgen_cm_rep(&g);
 
-            req.req.rnr_retry_count = rows[i].rnr_retry;
+            req.req.rnr_retry_count = rows[i].rnr_retry ? 0 : 7; /* for the passive side */
+            rep.rep.rnr_retry_count = rows[i].rnr_retry;
             flowgen_cm(&g, 0, &req);
             flowgen_cm(&g, 1, &rep);
         }

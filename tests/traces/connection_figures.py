@@ -122,6 +122,7 @@ def cm_pairs(capture):
                 "retry_count": of("retrcount"), "rnr_retry": of("rnrretrcount"),
                 "responder_resources": of("responderres"), "initiator_depth": of("initdepth"),
                 "rep_responder_resources": get("rep.respres"), "rep_initiator_depth": get("rep.initdepth"),
+                "rep_rnr_retry": get("rep.rnrretrcount"),
                 "service_id": "0x%016x" % of("serviceid"), "mtu": 128 << of("pppmtu"),
                 "psn": (get("rep.startpsn"), of("startpsn"))})     # each message has the first PSN of the other side
     return pairs

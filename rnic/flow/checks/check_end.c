@@ -7,6 +7,7 @@
 #include "flow/base/report.h"
 #include "flow/checks/check_format.h"
 #include "flow/retransmit/implied_nak.h"
+#include "flow/table/conn.h"
 
 #define UNANSWERED_NS                                                                              \
     UINT64_C(1000000000) /* a request without a response for this long is reported, ns */
@@ -61,14 +62,16 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
 #define RNR_SILENCE_CNT 10u
 
 /* Returns whether the requester gave up after the first RNR NAK, because its RNR retry count is 0.
- * That is so if it sent nothing until long after the advertised wait, and no captured REQ shows
- * another count. */
+ * That is so if it sent nothing until long after the advertised wait, and no captured REQ or REP
+ * shows another count. */
 static bool is_rnr_retry_0(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
 {
     uint64_t silence = roce_since(rsp->rnr_time, ctx->flow->last_time);
+    uint32_t frame;
+    uint8_t limit = roce_rnr_retry_of(ctx->sender, &frame);
 
     return silence > RNR_SILENCE_NS && silence > RNR_SILENCE_CNT * rsp->rnr_wait &&
-           (!(ctx->conn->facts.cm.seen & 1u << ROCE_CM_REQ) || ctx->conn->facts.cm.rnr_retry == 0);
+           (limit == ROCE_RNR_RETRY_UNKNOWN || limit == 0);
 }
 
 /* Records that the requester retransmitted a request, sent no new one, and no response of its peer

@@ -20,6 +20,7 @@
 #define NEAR          8u  /* number of requests before a given one that are searched for a READ */
 #define RD_ATOMIC_MAX 255 /* maximum of the 8-bit CM field (R193) */
 #define RETRY_MAX     7   /* maximum of the 3-bit retry count (R154) */
+#define RNR_UNLIMITED 7   /* RNR retry count without limit (R157) */
 
 static void check_reads(struct roce_ctx *ctx)
 {
@@ -273,7 +274,8 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     /* If the retransmission follows the first transmission of `e` later than this, the ACK timer
      * may have caused it, not the NAK. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
-    uint8_t limit = ctx->conn->facts.cm.rnr_retry;
+    uint32_t agreed_frame;
+    uint8_t limit = roce_rnr_retry_of(ctx->sender, &agreed_frame);
 
     /* Reports a wait that is too short, except in these cases: `e` may have been in flight when the
      * NAK was captured, the retransmission may have another cause, or two capture points reordered
@@ -285,8 +287,8 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
         REPORT(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
                ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
                .weak = !ctx->sender->saw_id || sum->out_of_order || sum->missing_psns);
-    if ((roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REQ) && limit != 7 && req->rnrs > limit)
-        REPORT(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, ctx->conn->facts.cm.req_frame,
+    if (roce_conn_cm_seen(ctx->conn) && limit < RNR_UNLIMITED && req->rnrs > limit)
+        REPORT(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, agreed_frame,
                .rel = ROCE_REL_AT_MOST);
 }
 

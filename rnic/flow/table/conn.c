@@ -413,3 +413,14 @@ uint64_t roce_timeout_of(const struct roce_conn *conn)
         return ROCE_NEVER_NS;
     return roce_ack_timeout_ns(conn->facts.cm.ack_timeout_code);
 }
+
+uint8_t roce_rnr_retry_of(const struct roce_endpoint *side, uint32_t *frame)
+{
+    const struct roce_conn_facts *facts = &side->conn->facts;
+    bool active = roce_endpoint_side(side) == facts->cm.active_side;
+
+    *frame = active ? facts->cm.rep_frame : facts->cm.req_frame;
+    if (!(facts->cm.seen & 1u << (active ? ROCE_CM_REP : ROCE_CM_REQ)))
+        return ROCE_RNR_RETRY_UNKNOWN;
+    return active ? facts->cm.rep_rnr_retry : facts->cm.rnr_retry;
+}

@@ -81,4 +81,11 @@ void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
  * unlimited. */
 uint64_t roce_timeout_of(const struct roce_conn *conn);
 
+/* result of roce_rnr_retry_of() without a captured CM message that contains the count */
+#define ROCE_RNR_RETRY_UNKNOWN UINT8_MAX
+
+/* Returns the RNR retry count of requester `side`, which the CM message of its peer set (R157), or
+ * ROCE_RNR_RETRY_UNKNOWN. Sets *frame to the frame of that message. */
+uint8_t roce_rnr_retry_of(const struct roce_endpoint *side, uint32_t *frame);
+
 #endif

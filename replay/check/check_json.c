@@ -324,6 +324,8 @@ static void put_cm(struct json_line *line, const char *key, const struct roce_co
     json_line_text(line, "active_side", side_names[sum->facts.cm.active_side & 1]);
     put_hex(line, "service_id", sum->facts.cm.service_id, 16);
     json_line_number(line, "ack_timeout_code", sum->facts.cm.ack_timeout_code);
+    json_line_number(line, "active_timeout_code",
+                     sum->facts.cm.timeout_code[sum->facts.cm.active_side & 1]);
     json_line_number(line, "retry_count", sum->facts.cm.retry_count);
     json_line_number(line, "rnr_retry", sum->facts.cm.rnr_retry);
     json_line_number(line, "responder_resources", sum->facts.cm.responder_resources);

@@ -19,8 +19,9 @@
 struct direction {
     const struct roce_endpoint_summary *mine, *its;
     const struct roce_conn_facts *facts;
-    uint64_t ns;   /* duration of the connection, ns */
-    uint64_t naks; /* number of go-back-N retransmissions after a sequence NAK */
+    uint8_t timeout_code; /* agreed local ACK timeout of the requester */
+    uint64_t ns;          /* duration of the connection, ns */
+    uint64_t naks;        /* number of go-back-N retransmissions after a sequence NAK */
     /* Number of packets that were lost before the capture point; retransmissions are not
      * counted. */
     uint64_t gone;
@@ -36,6 +37,7 @@ static struct direction direction_of(const struct roce_conn_summary *sum, unsign
     struct direction w = {.mine = &sum->side[side],
                           .its = &sum->side[!side],
                           .facts = &sum->facts,
+                          .timeout_code = sum->facts.cm.timeout_code[side],
                           .ns = sum->facts.last_time - sum->facts.first_time};
 
     w.naks = go_back_cnt(&w, ROCE_CAUSE_SEQ_NAK);
@@ -304,7 +306,7 @@ static void say_adaptive(struct strbuf *t, const struct direction *w)
     if (w->mine->early_timeouts) {
         strbuf_addf(t, "%" PRIu64 "× the requester did not wait for the ACK timeout of ",
                     w->mine->early_timeouts);
-        strbuf_add_duration(t, roce_ack_timeout_ns(w->facts->cm.ack_timeout_code));
+        strbuf_add_duration(t, roce_ack_timeout_ns(w->timeout_code));
         strbuf_addf(t, " that CM agreed on");
     } else
         strbuf_addf(t, "the waits for one request increase from retry to retry");

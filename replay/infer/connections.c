@@ -374,7 +374,8 @@ static struct recorded_cm cm_of(const struct trace *trace, const struct group *g
         .mtu = roce_mtu_bytes(u->req.mtu),
         .resources = from_active ? u->rep.responder_resources : u->req.responder_resources,
         .timed = is_whole(trace, u->req_frame) && is_whole(trace, u->rep_frame),
-        .timeout = u->req.primary_ack_timeout,
+        .timeout =
+            from_active ? roce_cm_active_timeout(&u->req, &u->rep) : u->req.primary_ack_timeout,
         .retry_cnt = u->req.retry_count,
         .rnr_retry = from_active ? u->rep.rnr_retry_count : u->req.rnr_retry_count,
     };

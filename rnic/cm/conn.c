@@ -13,20 +13,6 @@ void rnic_cm_path_defaults(struct rnic_cm_path *path)
         .packet_life_time = 14, .cm_timeout = 18, .max_cm_retries = 15, .ack_delay = 12};
 }
 
-/* Returns the code of delay + 2 * lifetime. Codes are powers of two, so this is the greater of the
- * two codes; it is one more if the two are about equal. */
-uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
-{
-    unsigned both = packet_life_time + 1u;
-    unsigned code;
-
-    if (both >= ack_delay)
-        code = both + (ack_delay >= both - 1);
-    else
-        code = ack_delay + (both >= ack_delay - 1u);
-    return (uint8_t)(code < 31 ? code : 31);
-}
-
 /* Writes an address of the RDMA-IP header. Only the last 4 bytes of an IPv4 address are not zero
  * (R242). */
 static void put_rdmaip_address(uint8_t to[16], const uint8_t gid[16])
@@ -76,7 +62,7 @@ int rnic_cm_make_req(struct roce_cm_req *req, const struct rnic_cm_param *param,
         .primary_flow = path->flow,
         .primary_tclass = path->tclass,
         .primary_hop = path->hop_limit,
-        .primary_ack_timeout = rnic_cm_ack_timeout(path->ack_delay, path->packet_life_time),
+        .primary_ack_timeout = roce_cm_ack_timeout(path->ack_delay, path->packet_life_time),
     };
     switch (param->type) {
     case RNIC_QPT_RC: req->transport = ROCE_CM_TRANSPORT_RC; break;
@@ -188,13 +174,13 @@ void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_c
         out->max_rd_atomic = rep->responder_resources; /* the responder resources of the peer limit
                                                         * our outstanding READs (R238) */
         out->max_dest_rd_atomic = rep->initiator_depth;
-        out->timeout = rnic_cm_ack_timeout(rep->target_ack_delay, life);
+        out->timeout = roce_cm_ack_timeout(rep->target_ack_delay, life);
     } else {
         bool rep_known = rep->local_comm_id != 0;
 
         out->max_rd_atomic = rep_known ? rep->initiator_depth : req->responder_resources;
         out->max_dest_rd_atomic = rep_known ? rep->responder_resources : req->initiator_depth;
-        out->timeout = rnic_cm_ack_timeout(ack_delay, life);
+        out->timeout = roce_cm_ack_timeout(ack_delay, life);
     }
     /* The REP of a peer may contain more than the REQ offered, and more than our device supports
      * (R238). */

@@ -72,8 +72,4 @@ struct rnic_cm_qp {
 
 void rnic_cm_qp_of(const struct rnic_cm_id *id, uint8_t ack_delay, struct rnic_cm_qp *out);
 
-/* Returns the local ACK timeout, as a code, from the ACK delay of the responder and the packet
- * lifetime, also codes (R239). */
-uint8_t rnic_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
-
 #endif

@@ -65,6 +65,8 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
     sum->cm.active_side = (uint8_t)active;
     sum->cm.service_id = s->req.service_id;
     sum->cm.ack_timeout_code = s->req.primary_ack_timeout;
+    sum->cm.timeout_code[active] = roce_cm_active_timeout(&s->req, rep);
+    sum->cm.timeout_code[!active] = s->req.primary_ack_timeout;
     sum->cm.retry_count = s->req.retry_count;
     sum->cm.rnr_retry = s->req.rnr_retry_count;
     sum->cm.responder_resources = s->req.responder_resources;

@@ -55,6 +55,27 @@ const struct roce_hdr_info *roce_cm_info(enum roce_cm cm)
     return &infos[cm];
 }
 
+/* Returns the code of delay + 2 * lifetime. Codes are powers of two, so this is the greater of the
+ * two codes; it is one more if the two are about equal. */
+uint8_t roce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
+{
+    unsigned both = packet_life_time + 1u;
+    unsigned code;
+
+    if (both >= ack_delay)
+        code = both + (ack_delay >= both - 1);
+    else
+        code = ack_delay + (both >= ack_delay - 1u);
+    return (uint8_t)(code < 31 ? code : 31);
+}
+
+uint8_t roce_cm_active_timeout(const struct roce_cm_req *req, const struct roce_cm_rep *rep)
+{
+    return req->primary_ack_timeout
+               ? roce_cm_ack_timeout(rep->target_ack_delay, req->primary_ack_timeout - 1)
+               : 0;
+}
+
 const char *roce_cm_name(enum roce_cm kind)
 {
     switch (kind) {

@@ -138,6 +138,15 @@ static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)
     return rep->local_qpn ? rep->local_qpn : rep->local_eecn;
 }
 
+/* Returns the local ACK timeout, as a code, from the ACK delay of the responder and the packet
+ * lifetime, also codes (R239). */
+uint8_t roce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
+
+/* Returns the local ACK timeout of the active side's QP, as a code; 0 means no timeout. The local
+ * ACK timeout in the REQ is the one of the passive side's QP. The active side computes its own from
+ * the packet lifetime and the ACK delay in the REP (R239). */
+uint8_t roce_cm_active_timeout(const struct roce_cm_req *req, const struct roce_cm_rep *rep);
+
 /* Returns the name of a message, for example "REQ" or "SIDR_REP"; `kind` must be < ROCE_CM_MSG_CNT.
  */
 const char *roce_cm_name(enum roce_cm kind);

@@ -11,15 +11,6 @@ static const struct rnic_cm_ip ip4 = {
     .dst = {[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 2},
 };
 
-/* The local ACK timeout must be the value that Linux computes from these codes (R239). */
-static void ack_timeout_is_delay_plus_two_lifetimes(void)
-{
-    EXPECT_EQ(rnic_cm_ack_timeout(15, 18), 19);
-    EXPECT_EQ(rnic_cm_ack_timeout(15, 14), 16);
-    EXPECT_EQ(rnic_cm_ack_timeout(20, 3), 20);
-    EXPECT_EQ(rnic_cm_ack_timeout(31, 31), 31);
-}
-
 /* The REQ must contain port space, ports and addresses in its service id and RDMA-IP header (R241,
  * R242). */
 static void rdmaip_header_carries_addresses(void)
@@ -54,5 +45,4 @@ static void rdmaip_header_carries_addresses(void)
     EXPECT_EQ(msg.req.ext_transport, ROCE_CM_EXT_TRANSPORT_XRC);
 }
 
-SUITE("cm.conn", TEST(ack_timeout_is_delay_plus_two_lifetimes),
-      TEST(rdmaip_header_carries_addresses))
+SUITE("cm.conn", TEST(rdmaip_header_carries_addresses))

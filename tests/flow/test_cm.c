@@ -230,6 +230,36 @@ static void rnr_retry_count_comes_from_the_peer(void)
     }
 }
 
+/* The timeout in the REQ is for the passive side. The active side computes its own from the target
+ * ACK delay in the REP (R239), here 268 ms. A retransmission after 400 ms is in time for the active
+ * side, and late for the passive side, whose timeout is 67 ms. */
+static void timeout_of_the_active_side_comes_from_the_rep(void)
+{
+    for (int side = 0; side < 2; side++) {
+        struct flowgen g;
+        struct roce_cm_msg m;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        m = flowgen_cm_req(&g);
+        flowgen_cm(&g, 0, &m);
+        m = flowgen_cm_rep(&g);
+        m.rep.target_ack_delay = 16;
+        flowgen_cm(&g, 1, &m);
+        put(&g, 0, ROCE_CM_RTU);
+        flowgen_send(&g, side, 64);
+        p = flowgen_req(&g, side, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, side, &p);
+        flowgen_wait(&g, 400000000);
+        flowgen_put(&g, side, &p);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_TIMEOUT_RANGE), side);
+        EXPECT_EQ(v.last.cause, ROCE_CAUSE_TIMEOUT);
+        EXPECT_EQ(v.last.timeout, side == 0 ? 268435456 : 67108864);
+    }
+}
+
 SUITE("flow.cm", TEST(messages_of_an_exchange_are_linked),
       TEST(rep_above_the_offered_depths_is_reported), TEST(equal_ids_of_two_hosts_are_told_apart),
-      TEST(qp_of_an_older_pair_gets_a_new_connection), TEST(rnr_retry_count_comes_from_the_peer))
+      TEST(qp_of_an_older_pair_gets_a_new_connection), TEST(rnr_retry_count_comes_from_the_peer),
+      TEST(timeout_of_the_active_side_comes_from_the_rep))

@@ -122,7 +122,7 @@ def cm_pairs(capture):
                 "retry_count": of("retrcount"), "rnr_retry": of("rnrretrcount"),
                 "responder_resources": of("responderres"), "initiator_depth": of("initdepth"),
                 "rep_responder_resources": get("rep.respres"), "rep_initiator_depth": get("rep.initdepth"),
-                "rep_rnr_retry": get("rep.rnrretrcount"),
+                "rep_rnr_retry": get("rep.rnrretrcount"), "ack_delay": get("rep.tgtackdelay"),
                 "service_id": "0x%016x" % of("serviceid"), "mtu": 128 << of("pppmtu"),
                 "psn": (get("rep.startpsn"), of("startpsn"))})     # each message has the first PSN of the other side
     return pairs
@@ -169,6 +169,17 @@ def regions_of(side):
                                  r["bytes_written"], r["bytes_read"]] for r in side["regions"]}
 
 
+def timeouts_of(cm):
+    """Returns the local ACK timeouts of the active and of the passive side, ns; None: no timeout. The code in the REQ
+    is for the passive side, and one more than the packet lifetime. The active side adds the ACK delay in the REP, as
+    cm_ack_timeout() of Linux does."""
+    code, delay = cm["ack_timeout_code"], cm["ack_delay"]
+    if not code:
+        return None, None
+    active = code + (delay >= code - 1) if code >= delay else delay + (code >= delay - 1)
+    return 4096 << min(active, 31), 4096 << code
+
+
 def compare_stateful(report, capture, where, conn, by_key, cm):
     ways = ways_of(conn)
     sides = {me: by_key[key] for me, key in ways.items()}
@@ -177,7 +188,7 @@ def compare_stateful(report, capture, where, conn, by_key, cm):
     facts = {}
     if known:
         swap = (first, again) not in cm
-        facts = {"mtu": known["mtu"], "timeout": 4096 << known["ack_timeout_code"] if known["ack_timeout_code"] else None,
+        facts = {"mtu": known["mtu"], "timeout": dict(zip("ba" if swap else "ab", timeouts_of(known))),
                  "psn": dict(zip("ba" if swap else "ab", known["psn"]))}
     if not known and conn["cm"] and conn["cm"]["req_frame"]:
         return

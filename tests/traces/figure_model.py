@@ -356,7 +356,7 @@ def connection_figures(sides, cm):
     both = sorted(((who, p) for who in sides for p in sides[who] if p.good is not False),
                   key=lambda x: x[1].frame)
     mtu = mtu_of([p for _, p in both], cm.get("mtu"))
-    asks = {who: Requester(mtu, cm.get("psn", {}).get(who), cm.get("timeout"),
+    asks = {who: Requester(mtu, cm.get("psn", {}).get(who), cm.get("timeout", {}).get(who),
                            len({p.ip_id for p in sides[who]}) > 1) for who in sides}
     for who, p in both:
         other = "b" if who == "a" else "a"

@@ -25,7 +25,8 @@ FIELDS = ["frame.number", "frame.time_epoch", "frame.len", "ip.src", "ip.dst", "
           "infiniband.cm.req.pppmtu", "infiniband.cm.req.rnrretrcount",
           "infiniband.cm.req.prim_localacktout", "infiniband.cm.rep", "infiniband.cm.rep.remotecommid",
           "infiniband.cm.rep.localqpn", "infiniband.cm.rep.startpsn", "infiniband.cm.rep.respres",
-          "infiniband.cm.rep.initdepth", "infiniband.cm.rep.rnrretrcount", "infiniband.cm.rtu.localcommid",
+          "infiniband.cm.rep.initdepth", "infiniband.cm.rep.rnrretrcount", "infiniband.cm.rep.tgtackdelay",
+          "infiniband.cm.rtu.localcommid",
           "infiniband.cm.rej.remotecommid", "infiniband.cm.rej.reason",
           "infiniband.cm.dreq.remotecommid"]
 RC, UC, RD, UD, CNP, XRC = 0, 1, 2, 3, 4, 5

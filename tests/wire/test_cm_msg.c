@@ -369,7 +369,26 @@ static void rdmaip_header_in_private_data(void)
     }
 }
 
-SUITE("wire.cm_msg", TEST(messages_are_those_of_the_tables), TEST(build_is_the_inverse_of_parse),
+/* The local ACK timeout must be the value that Linux computes from these codes (R239). The active
+ * side must use the ACK delay in the REP, not the timeout in the REQ. */
+static void ack_timeout_is_delay_plus_two_lifetimes(void)
+{
+    struct roce_cm_req req = {.primary_ack_timeout = 14};
+    struct roce_cm_rep rep = {.target_ack_delay = 16};
+
+    EXPECT_EQ(roce_cm_ack_timeout(15, 18), 19);
+    EXPECT_EQ(roce_cm_ack_timeout(15, 14), 16);
+    EXPECT_EQ(roce_cm_ack_timeout(20, 3), 20);
+    EXPECT_EQ(roce_cm_ack_timeout(31, 31), 31);
+    EXPECT_EQ(roce_cm_active_timeout(&req, &rep), 16);
+    rep.target_ack_delay = 0;
+    EXPECT_EQ(roce_cm_active_timeout(&req, &rep), 14);
+    req.primary_ack_timeout = 0;
+    EXPECT_EQ(roce_cm_active_timeout(&req, &rep), 0);
+}
+
+SUITE("wire.cm_msg", TEST(ack_timeout_is_delay_plus_two_lifetimes),
+      TEST(messages_are_those_of_the_tables), TEST(build_is_the_inverse_of_parse),
       TEST(members_are_where_the_description_says), TEST(linux_req_is_parsed),
       TEST(linux_responses_are_parsed), TEST(wrong_mads_are_told_apart), TEST(cut_at_every_length),
       TEST(build_says_what_it_cannot), TEST(message_of_a_packet),

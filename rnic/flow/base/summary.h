@@ -274,13 +274,16 @@ struct roce_conn_facts {
     struct {
         uint16_t seen; /* bit set of enum roce_cm: the CM messages captured */
         uint8_t active_side;
+        uint8_t timeout_code[2]; /* local ACK timeout of each side as a requester, as a code; 0 if
+                                  * unlimited or unknown. The side that sent the REQ computes its
+                                  * own from the target ACK delay in the REP */
+        uint8_t rep_rnr_retry;   /* RNR retry count in the REP, for the active side */
         uint64_t service_id;
         uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. Its RNR retry
                                                            * count is for the passive side */
         uint8_t responder_resources, initiator_depth; /* responder resources in the REQ; initiator
                                                        * depth in the REP */
         uint8_t rep_responder_resources, rep_initiator_depth;
-        uint8_t rep_rnr_retry; /* RNR retry count in the REP, for the active side */
         bool req_srq, rep_srq; /* the sender of the REQ or REP uses a shared receive queue */
         uint16_t rej_reason;
         uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;

@@ -220,7 +220,7 @@ static void check_wait(struct roce_ctx *ctx, const struct roce_sent_packet *e, u
 
 static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
-    uint64_t t = roce_timeout_of(ctx->conn);
+    uint64_t t = roce_timeout_of(ctx->sender);
     const struct roce_req *req = &ctx->sender->req;
     bool agreed = (roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REQ) != 0;
     uint8_t limit = agreed ? ctx->conn->facts.cm.retry_count : RETRY_MAX;
@@ -270,7 +270,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
     /* Capture clocks may be inexact or coarse, or step back: allow for that. */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
-    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t timeout = roce_timeout_of(ctx->sender);
     /* If the retransmission follows the first transmission of `e` later than this, the ACK timer
      * may have caused it, not the NAK. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;

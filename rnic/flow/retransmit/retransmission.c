@@ -18,7 +18,7 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
-    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t timeout = roce_timeout_of(ctx->sender);
     uint64_t limit = timeout != ROCE_NEVER_NS && timeout / 2 < LATE_NS ? timeout / 2 : LATE_NS;
 
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
@@ -53,7 +53,7 @@ static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packe
  * the agreed timeout is unknown, uses the shortest timeout measured so far instead. */
 static uint64_t shown_timeout(const struct roce_ctx *ctx)
 {
-    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t timeout = roce_timeout_of(ctx->sender);
     uint64_t measured = roce_cold_of(ctx->sender)->timeout_min_ns;
 
     if (timeout == ROCE_NEVER_NS)
@@ -72,7 +72,7 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
     bool refusable = e && roce_opcode_uses_rq(roce_opcode(e->op));
     bool again = req->retry_psn == psn && req->timeouts > 0;
 
-    return roce_timeout_of(ctx->conn) != ROCE_NEVER_NS && idle >= ROCE_MIN_TIMEOUT_NS && e &&
+    return roce_timeout_of(ctx->sender) != ROCE_NEVER_NS && idle >= ROCE_MIN_TIMEOUT_NS && e &&
            ctx->conn->paired && peer->rsp.started &&
            (again || roce_sent_end(e) == req->nxt) && /* no later request was sent, so the responder
                                                        * cannot have sent a sequence NAK */
@@ -85,7 +85,7 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     const struct roce_req *req = &ctx->sender->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     const struct roce_read_gap *gap = roce_read_gap_at(roce_peer(ctx->sender), psn);
-    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t timeout = roce_timeout_of(ctx->sender);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
     uint64_t shown = shown_timeout(ctx);
     bool rnr = rsp->rnr, nak = rsp->nak;
@@ -250,7 +250,7 @@ static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum
                       uint64_t idle)
 {
     const struct roce_req *req = &ctx->sender->req;
-    uint64_t timeout = roce_timeout_of(ctx->conn);
+    uint64_t timeout = roce_timeout_of(ctx->sender);
 
     if (timeout != ROCE_NEVER_NS && idle < timeout - timeout / 4)
         sum->early_timeouts++;
@@ -351,7 +351,7 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
     ctx->result->flags |= ROCE_AN_RETRANSMISSION;
     ctx->result->cause = req->retx.cause;
-    ctx->result->timeout = roce_timeout_of(ctx->conn);
+    ctx->result->timeout = roce_timeout_of(ctx->sender);
     ctx->result->trigger_frame = req->retx.trigger;
     return begins;
 }

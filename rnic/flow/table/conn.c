@@ -407,11 +407,13 @@ void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
     }
 }
 
-uint64_t roce_timeout_of(const struct roce_conn *conn)
+uint64_t roce_timeout_of(const struct roce_endpoint *side)
 {
-    if (!(roce_conn_cm_seen(conn) & 1u << ROCE_CM_REQ) || conn->facts.cm.ack_timeout_code == 0)
-        return ROCE_NEVER_NS;
-    return roce_ack_timeout_ns(conn->facts.cm.ack_timeout_code);
+    const struct roce_conn_facts *facts = &side->conn->facts;
+
+    return roce_conn_cm_seen(side->conn) & 1u << ROCE_CM_REQ
+               ? roce_ack_timeout_ns(facts->cm.timeout_code[roce_endpoint_side(side)])
+               : ROCE_NEVER_NS;
 }
 
 uint8_t roce_rnr_retry_of(const struct roce_endpoint *side, uint32_t *frame)

@@ -77,9 +77,9 @@ static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
  * expected to go back to the PSN of the NAK. */
 void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 
-/* Returns the local ACK timeout that the REQ of the connection set, ns; ROCE_NEVER_NS if unknown or
- * unlimited. */
-uint64_t roce_timeout_of(const struct roce_conn *conn);
+/* Returns the local ACK timeout of requester `side` that the REQ and the REP of the connection set
+ * (R239), ns; ROCE_NEVER_NS if unknown or unlimited. */
+uint64_t roce_timeout_of(const struct roce_endpoint *side);
 
 /* result of roce_rnr_retry_of() without a captured CM message that contains the count */
 #define ROCE_RNR_RETRY_UNKNOWN UINT8_MAX

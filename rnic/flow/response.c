@@ -138,6 +138,19 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
+/* Returns whether the last response of `rsp` completes the request with its PSN. */
+static bool is_last_complete(const struct roce_rsp *rsp)
+{
+    const struct roce_opcode *op = roce_opcode(rsp->last_op);
+
+    switch (op->kind) {
+    case ROCE_KIND_ACK: return roce_syndrome_kind(rsp->last_syndrome) == ROCE_SYN_ACK;
+    case ROCE_KIND_ATOMIC_ACK: return true;
+    case ROCE_KIND_READ_RESP: return op->pos == ROCE_POS_LAST || op->pos == ROCE_POS_ONLY;
+    default: return false;
+    }
+}
+
 /* Marks the requests that `responder` acknowledged before the pairing as acknowledged, and counts
  * them as completed. `end`: see roce_acknowledged_before_join(). */
 static void count_acknowledged(struct roce_ctx *ctx, struct roce_endpoint *responder, bool end)
@@ -150,8 +163,7 @@ static void count_acknowledged(struct roce_ctx *ctx, struct roce_endpoint *respo
 
     if (!rsp->started || !req->started || req->una_known)
         return;
-    if (roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&
-        roce_syndrome_kind(rsp->last_syndrome) == ROCE_SYN_ACK)
+    if (is_last_complete(rsp))
         upto = (upto + 1) & ROCE_PSN_MASK;
     while (w->acked < w->cnt) {
         struct roce_sent_packet *e = roce_window_at(w, w->acked);

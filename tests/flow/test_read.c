@@ -199,6 +199,33 @@ static void restart_shows_the_missing_response(void)
     }
 }
 
+/* The directions are paired only after some READs and atomics were answered. The operations that
+ * were answered before must be counted as completed, also the last one. */
+static void operations_answered_before_the_pairing_are_counted(void)
+{
+    static const uint32_t lens[] = {0, 64, 4096}; /* 0: atomics */
+
+    for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+        struct flowgen g;
+        const struct roce_oper_summary *cnt;
+
+        flowgen_init(&g);
+        g.conn = flowgen_conn_of(1, 16, 32); /* such low PSNs do not prove a pairing */
+        for (unsigned k = 0; k < 10; k++)
+            if (lens[i])
+                flowgen_read(&g, 0, lens[i]);
+            else
+                flowgen_atomic(&g, 0);
+        judge_end(&g, &v);
+        cnt = &v.conn[0].side[0].oper[lens[i] ? ROCE_OPER_READ : ROCE_OPER_ATOMIC];
+        EXPECT_EQ(v.conn_cnt, 1);
+        EXPECT_EQ(cnt->messages, 10);
+        EXPECT_EQ(cnt->completed, 10);
+        EXPECT_EQ(cnt->bytes, 10 * (uint64_t)(lens[i] ? lens[i] : 8));
+    }
+}
+
 SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
       TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
-      TEST(restart_shows_the_missing_response))
+      TEST(restart_shows_the_missing_response),
+      TEST(operations_answered_before_the_pairing_are_counted))

@@ -53,6 +53,8 @@ static int parse_udp(struct roce_walk *walk)
     roce_udp_parse(p, &pkt->udp);
     if (pkt->udp.dport != ROCE_UDP_PORT)
         return ROCE_ERR_NOT_ROCE;
+    if (roce_pkt_defect(pkt, ROCE_DEFECT_IP_FRAGMENT))
+        return ROCE_OK; /* the UDP length is the one of the whole datagram */
     limit_end(walk, udp_off + pkt->udp.len, ROCE_DEFECT_UDP_LEN);
     if (walk->end != ip_end) /* the IP packet has bytes after the UDP datagram */
         roce_walk_defect(walk, ROCE_DEFECT_UDP_LEN);

@@ -253,7 +253,9 @@ enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *
     size_t bth_off = pkt->off[ROCE_HDR_BTH] - (size_t)pkt->net_off;
     uint32_t icrc;
 
+    /* The ICRC of a fragmented packet is in its last fragment. */
     if (!roce_pkt_has(pkt, ROCE_HDR_BTH) || pkt->encap == ROCE_ENCAP_NONE ||
+        roce_pkt_defect(pkt, ROCE_DEFECT_IP_FRAGMENT) ||
         pkt->icrc_off + ROCE_ICRC_LEN > pkt->cap_len || bth_off > ROCE_ICRC_BTH_OFF_MAX)
         return ROCE_ICRC_UNVERIFIED;
     icrc = roce_icrc(pkt->encap, pkt->frame + pkt->net_off, bth_off, pkt->icrc_off - pkt->net_off);

@@ -204,8 +204,8 @@ const struct roce_defect_info *roce_defect_info(enum roce_defect defect);
 enum roce_icrc_status {
     ROCE_ICRC_GOOD,
     ROCE_ICRC_BAD,
-    ROCE_ICRC_UNVERIFIED, /* the ICRC cannot be checked: truncated capture, no headers before the
-                           * BTH, or lengths that contradict each other */
+    ROCE_ICRC_UNVERIFIED, /* the ICRC cannot be checked: truncated capture, IP fragment, no
+                           * headers before the BTH, or lengths that contradict each other */
 };
 
 /* Computes the ICRC of a parsed packet and compares it with the ICRC in the packet. For GOOD and

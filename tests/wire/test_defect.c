@@ -174,12 +174,17 @@ static void defect_ip_options(void)
 
 static void defect_ip_fragment(void)
 {
+    struct roce_pkt pkt;
     struct bad b;
 
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
     b.model.ip4.mf = 1;
     rebuild(&b, 0);
     expect_only(&b, 0, BIT(IP_FRAGMENT));
+    /* The first fragment contains neither the whole UDP datagram nor the ICRC. */
+    b.frame[UDP + 4] = 4;
+    expect_defects(&b, b.len, 0, BIT(IP_FRAGMENT), &pkt);
+    EXPECT_EQ(roce_pkt_icrc_check(&pkt, NULL), ROCE_ICRC_UNVERIFIED);
     b.model.ip4.frag = 1; /* a later fragment has no BTH, so it may be of any protocol */
     rebuild(&b, 0);
     expect_only(&b, ROCE_ERR_NOT_ROCE, BIT(IP_FRAGMENT));

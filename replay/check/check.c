@@ -30,6 +30,8 @@
  * used; the other half is for packets that are judged before the parts are merged. */
 #define SPLIT_MEM ((size_t)8 << 20)
 
+#define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
+
 #define PART_NONE  0xFFu
 #define PART_ALONE 0x80u /* flag in a packet's part number: no other thread judges meanwhile */
 
@@ -193,6 +195,7 @@ static void note_rejection(struct check_report *report, const struct roce_flow_i
     r = &report->rejection[report->rejection_cnt - 1];
     r->frame = in->frame;
     r->reason = msg->rej.reason;
+    r->of_rep = msg->rej.message == REJ_OF_REP;
     roce_pkt_addr(in->pkt, r->from, r->to);
 }
 
@@ -255,8 +258,10 @@ static inline void judge_packet(struct judge *judge, const struct parsed_frame *
     roce_flow_feed(judge->flow, &in,
                    report->history || gsi || check->watches_packets ? &result : NULL);
     if (gsi && report->rejection_cnt && report->rejection_cnt <= CHECK_REJECTIONS &&
-        report->rejection[report->rejection_cnt - 1].frame == in.frame)
+        report->rejection[report->rejection_cnt - 1].frame == in.frame) {
         report->rejection[report->rejection_cnt - 1].service = result.cm_service;
+        report->rejection[report->rejection_cnt - 1].active = result.flags & ROCE_AN_CM_ACTIVE;
+    }
     if (report->history) {
         event_history_add(report->history, &in, &result);
         note_conn_number(check, result.conn_index);

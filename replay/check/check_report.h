@@ -20,6 +20,8 @@ struct check_rejection {
     uint32_t frame;
     uint16_t reason;
     uint8_t from[16], to[16];
+    bool active;      /* the sender of the REJ also sent the REQ */
+    bool of_rep;      /* the REJ rejects a REP */
     uint64_t service; /* service ID of the rejected REQ; 0 if the REQ was not captured */
 };
 

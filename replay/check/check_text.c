@@ -242,7 +242,11 @@ static void print_rejections(struct page *page)
         bool deaf =
             rej->reason == ROCE_CM_REJ_INVALID_SERVICE_ID && roce_cm_sid_is_ip(rej->service);
 
-        if (deaf) {
+        if (rej->active) {
+            strbuf_add_addr(&t, rej->from);
+            strbuf_addf(&t, " %s its connection to ",
+                        rej->of_rep ? "rejected the REP for" : "gave up the setup of");
+        } else if (deaf) {
             strbuf_addf(&t, "no program listens on port %u of ", (unsigned)(rej->service & 0xFFFF));
             strbuf_add_addr(&t, rej->from);
             strbuf_addf(&t, ": this host rejected a connection of ");

@@ -247,7 +247,7 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
         return;
     case ROCE_END_REJECTED:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->facts.cm.rej_reason, buf, sizeof(buf));
-        strbuf_addf(t, "the peer rejected the connection: REJ with reason %u%s%s%s in frame %u",
+        strbuf_addf(t, "a REJ with reason %u%s%s%s in frame %u ended the setup of the connection",
                     sum->facts.cm.rej_reason, name ? " (" : "", name ? name : "", name ? ")" : "",
                     sum->facts.end_frame);
         return;

@@ -66,7 +66,7 @@ static uint64_t repeated_cnt(const struct roce_conn_summary *sum)
 static const char *end_text(enum roce_end end)
 {
     switch (end) {
-    case ROCE_END_REJECTED: return "the other side refused to set up the connection";
+    case ROCE_END_REJECTED: return "one side refused to set up the connection";
     case ROCE_END_NAK: return "the other side refused a request for good (fatal NAK)";
     case ROCE_END_RNR_EXHAUSTED:
         return "the receiving program never had a receive buffer ready, and the sender gave up";
@@ -174,7 +174,7 @@ bool headline_capture(struct strbuf *t, const struct check_report *r)
         }
     } else if (r->rejection_cnt) {
         add_count(t, r->rejection_cnt, "connection");
-        strbuf_addf(t, " %s refused by the other side.", r->rejection_cnt == 1 ? "was" : "were");
+        strbuf_addf(t, " %s refused during the setup.", r->rejection_cnt == 1 ? "was" : "were");
     } else if (unanswered) {
         add_count(t, unanswered, "request");
         strbuf_addf(t, " to set up a connection got no answer.");

@@ -313,6 +313,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     if (!s)
         return;
     s->seen |= (uint16_t)(1u << msg->kind);
+    if (side == 0)
+        ctx->result->flags |= ROCE_AN_CM_ACTIVE;
     /* If the REQ is rejected, the QP of the active side has no new connection. conn_of() could then
      * find an earlier connection of this QP. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;

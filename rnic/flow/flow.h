@@ -186,12 +186,13 @@ enum roce_analysis {
     ROCE_AN_CNP = 1u << 19,
     ROCE_AN_MSG_START = 1u << 20,
     ROCE_AN_MSG_END = 1u << 21,
-    ROCE_AN_DROPPED = 1u << 22, /* packet that a receiver drops for its format or ICRC, without a
-                                 * change of state */
-    ROCE_AN_CM = 1u << 23,      /* a CM message */
-    ROCE_AN_REL_PSN = 1u << 24, /* result.rel_psn counts from the first PSN of the connection, not
-                                 * from the first captured one */
-    ROCE_AN_REGION = 1u << 25,  /* result.rkey and result.va are known */
+    ROCE_AN_DROPPED = 1u << 22,   /* packet that a receiver drops for its format or ICRC, without a
+                                   * change of state */
+    ROCE_AN_CM = 1u << 23,        /* a CM message */
+    ROCE_AN_REL_PSN = 1u << 24,   /* result.rel_psn counts from the first PSN of the connection, not
+                                   * from the first captured one */
+    ROCE_AN_REGION = 1u << 25,    /* result.rkey and result.va are known */
+    ROCE_AN_CM_ACTIVE = 1u << 26, /* CM message of an exchange whose REQ the same host sent */
 };
 
 /* Analysis of one frame in its connection. Unknown frame numbers are 0, unknown times

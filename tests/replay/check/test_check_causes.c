@@ -522,6 +522,46 @@ static void shared_finding_is_printed_once(void)
     checkrun_free(&r);
 }
 
+/* The side that sent the REQ may also send the REJ: its timeout expired, or its program refused the
+ * REP. The report must not print this as a rejection by the peer. */
+static void rejection_by_the_active_side_is_described(void)
+{
+    static const struct {
+        bool rep; /* the passive side sent a REP */
+        uint16_t reason;
+        const char *text;
+    } rows[] = {
+        {false, 4, "192.0.2.1 gave up the setup of its connection to 192.0.2.2 (CM REJ, reason 4"},
+        {true, 28, "192.0.2.1 rejected the REP for its connection to 192.0.2.2 (CM REJ, reason 2"},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_cm_msg m;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        m = flowgen_cm_req(&g);
+        flowgen_cm(&g, 0, &m);
+        m = flowgen_cm_rep(&g);
+        if (rows[i].rep)
+            flowgen_cm(&g, 1, &m);
+        roce_cm_msg_init(&m, ROCE_CM_REJ, g.tid);
+        m.rej.local_comm_id = g.conn.qpn[0];
+        m.rej.remote_comm_id = rows[i].rep ? g.conn.qpn[1] : 0;
+        m.rej.message = rows[i].rep ? 1 : 2;
+        m.rej.reason = rows[i].reason;
+        flowgen_cm(&g, 0, &m);
+        keep(&g, "rejected.pcap");
+        flowgen_free(&g);
+        r = checkrun("check -v $T/rejected.pcap");
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, rows[i].text));
+        CU_ASSERT_PTR_NULL(strstr(r.out, "rejected a connection of"));
+        CU_ASSERT_PTR_NULL(strstr(r.out, "the peer rejected"));
+        checkrun_free(&r);
+    }
+}
+
 /* The headlines name lost messages, CE marks without a CNP, and the port on which no program
  * listens. */
 static void headlines_name_the_loss(void)
@@ -625,4 +665,5 @@ SUITE("replay.check_causes", TEST(rnr_naks_of_a_full_transmit_queue_are_possible
       TEST(cause_of_a_slow_flow_is_reported), TEST(headline_names_the_worst_trouble),
       TEST(rates_around_cnps_are_reported), TEST(missing_rtu_is_reported),
       TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
-      TEST(a_checksum_of_0_is_counted_once), TEST(headlines_name_the_loss))
+      TEST(a_checksum_of_0_is_counted_once), TEST(rejection_by_the_active_side_is_described),
+      TEST(headlines_name_the_loss))

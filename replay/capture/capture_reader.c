@@ -124,8 +124,8 @@ static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
     return len == HEAD_LEN;
 }
 
-/* Checks that the link layer of the file, or for pcapng of at least its first interface, can carry
- * RoCE. Returns 0, or -1 and an error. */
+/* Checks that the link layer of the file, or for pcapng of at least its first interface, is
+ * supported. Returns 0, or -1 and an error. */
 static int check_link(const struct capture_reader *reader, struct error *error)
 {
     const struct pcap_parser *cap = &reader->cap;
@@ -139,7 +139,7 @@ static int check_link(const struct capture_reader *reader, struct error *error)
         if (link_of(cap->iface[i].linktype, &link) == 0)
             return 0;
     name = pcap_datalink_val_to_name((int)linktype);
-    return error_set(error, "%s: link layer %s (%u) does not carry RoCE", reader->name,
+    return error_set(error, "%s: link layer %s (%u) is not supported", reader->name,
                      name ? name : "?", linktype);
 }
 

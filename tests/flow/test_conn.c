@@ -576,6 +576,26 @@ static void lone_uc_directions_are_paired(void)
     }
 }
 
+/* A packet of another service than the first one. The finding must name both services. */
+static void services_are_named(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+    char text[256] = "";
+
+    flowgen_init(&g);
+    g.svc = ROCE_SVC_UC;
+    flowgen_send(&g, 0, 64);
+    g.svc = ROCE_SVC_RC;
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    run(&g);
+    for (uint32_t k = 0; k < v.finding_cnt; k++)
+        if (v.finding[k].rule == ROCE_RULE_SERVICE)
+            roce_finding_text(&v.finding[k], text, sizeof(text));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "bth.opcode: expected UC, found RC;"));
+}
+
 SUITE("flow.conn", TEST(nak_before_pairing_explains_the_go_back),
       TEST(go_back_with_a_hole_counts_once), TEST(directions_are_paired_without_cm),
       TEST(many_connections_with_random_psns), TEST(every_packet_has_a_final_owner),
@@ -587,4 +607,4 @@ SUITE("flow.conn", TEST(nak_before_pairing_explains_the_go_back),
       TEST(two_qps_of_one_address_are_paired), TEST(short_connection_is_paired_by_msn),
       TEST(short_connection_with_two_ports_is_paired), TEST(naks_without_requests_are_reported),
       TEST(packets_before_pairing_are_not_missing), TEST(lone_uc_directions_are_paired),
-      TEST(summary_names_the_evidence_of_a_pair))
+      TEST(summary_names_the_evidence_of_a_pair), TEST(services_are_named))

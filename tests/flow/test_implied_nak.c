@@ -4,6 +4,7 @@
  * several READs. Its next request shows which of the responses it accepted.
  */
 #include <stdio.h>
+#include <string.h>
 #include "cases.h"
 #include "judge.h"
 #include "support/suite.h"
@@ -126,5 +127,48 @@ static void reads_repeated_together_complete(void)
     }
 }
 
+/* An ACK comes for a READ or an atomic, which only their own responses complete. The finding must
+ * name the opcodes, not the PSNs, which are equal. */
+static void ack_for_a_read_is_named(void)
+{
+    static const struct {
+        uint8_t request, response;
+        uint32_t len;
+        const char *text;
+    } rows[] = {
+        {ROCE_OP_RC_READ_REQUEST, ROCE_OP_RC_READ_RESP_ONLY, 64,
+         "bth.opcode: expected RC READ Response Only, found RC Acknowledge; an ACK "},
+        {ROCE_OP_RC_READ_REQUEST, ROCE_OP_RC_READ_RESP_LAST, 4096,
+         "bth.opcode: expected RC READ Response Last, found RC Acknowledge; an ACK "},
+        {ROCE_OP_RC_FETCH_ADD, ROCE_OP_RC_ATOMIC_ACK, 0,
+         "bth.opcode: expected RC Atomic Acknowledge, found RC Acknowledge; an ACK "},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_finding *f = NULL;
+        struct roce_pkt p;
+        struct flowgen g;
+        char text[512];
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 2048);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, rows[i].request, rows[i].len);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        judge_end(&g, &v);
+        for (uint32_t k = 0; k < v.finding_cnt; k++)
+            if (v.finding[k].rule == ROCE_RULE_IMPLIED_NAK)
+                f = &v.finding[k];
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        EXPECT_EQ(f->severity, ROCE_SEV_NOTE);
+        EXPECT_EQ(f->expected, rows[i].response);
+        EXPECT_EQ(f->actual, ROCE_OP_RC_ACK);
+        roce_finding_text(f, text, sizeof(text));
+        if (strncmp(text, rows[i].text, strlen(rows[i].text)) != 0)
+            suite_fail(__FILE__, __LINE__, "%s", text);
+    }
+}
+
 SUITE("flow.implied_nak", TEST(reads_after_an_implied_nak_complete),
-      TEST(reads_repeated_together_complete))
+      TEST(reads_repeated_together_complete), TEST(ack_for_a_read_is_named))

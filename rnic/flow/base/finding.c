@@ -31,6 +31,7 @@ static void add_value(char *buf, size_t cap, size_t *len, enum roce_value value,
     switch (value) {
     case ROCE_VALUE_HEX: add_text(buf, cap, len, "0x%llx", (unsigned long long)v); break;
     case ROCE_VALUE_OPCODE: add_text(buf, cap, len, "%s", roce_opcode((uint8_t)v)->name); break;
+    case ROCE_VALUE_SERVICE: add_text(buf, cap, len, "%s", roce_svc_name((enum roce_svc)v)); break;
     case ROCE_VALUE_SYNDROME:
         add_text(buf, cap, len, "0x%02llx (%s)", (unsigned long long)v,
                  roce_syndrome_text((uint8_t)v, text, sizeof(text)));

@@ -18,7 +18,8 @@ enum roce_value {
     ROCE_VALUE_OPCODE,
     ROCE_VALUE_SYNDROME,
     ROCE_VALUE_NS,
-    ROCE_VALUE_NONE, /* no values: the text of the rule is sufficient */
+    ROCE_VALUE_NONE,    /* no values: the text of the rule is sufficient */
+    ROCE_VALUE_SERVICE, /* enum roce_svc */
 };
 
 /* Required relation of `actual` to `expected`. */

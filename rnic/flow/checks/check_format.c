@@ -332,7 +332,8 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         side->saw_id = true;
     side->last_id = ctx->digest->ip_id;
     if (op->svc != ctx->conn->facts.svc)
-        REPORT_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->facts.svc, op->svc);
+        REPORT_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->facts.svc, op->svc,
+                    .value = ROCE_VALUE_SERVICE);
     if (ctx->conn->ud)
         return;
     if (sport != side->sport) {

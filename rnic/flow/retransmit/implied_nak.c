@@ -6,6 +6,17 @@
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
 
+/* Returns the opcode of the last response to `e`, a READ, an atomic or another request that an ACK
+ * does not complete. */
+static uint8_t response_opcode(const struct roce_sent_packet *e)
+{
+    uint8_t op = roce_opcode_is_atomic(roce_opcode(e->op)) ? ROCE_OP_RC_ATOMIC_ACK
+                 : e->psn_cnt > 1                          ? ROCE_OP_RC_READ_RESP_LAST
+                                                           : ROCE_OP_RC_READ_RESP_ONLY;
+
+    return (uint8_t)((e->op & 0xE0) | op);
+}
+
 void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     e->flags |= ROCE_SENT_IMPLIED;
@@ -13,7 +24,11 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return; /* the requester accepts responses in any order, and waits for the missing ones */
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
     roce_rate_hole(ctx->sender);
-    REPORT(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
+    if (ctx->pkt->bth.psn == ((roce_sent_end(e) - 1) & ROCE_PSN_MASK))
+        REPORT(ctx, IMPLIED_NAK, "bth.opcode", response_opcode(e), ctx->pkt->bth.opcode,
+               e->last_frame, ROCE_VALUE_OPCODE); /* an ACK, which does not complete the request */
+    else
+        REPORT(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
         req->implied_nak_psn = e->psn;
     req->implied_nak = true;

@@ -746,7 +746,7 @@ static void broken_files_are_refused(void)
     replay_free(&r);
     expect_fault("", 0, "");
     expect_fault("this is not a capture at all", 28, "not a capture");
-    expect_fault(wifi, sizeof(wifi), "does not carry RoCE");
+    expect_fault(wifi, sizeof(wifi), "is not supported");
     memcpy(file, head, sizeof(head));
     memcpy(file + 24, rec, sizeof(rec));
     expect_fault(file, 24 + 16 + 20, "frame 1");

@@ -45,8 +45,9 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
 
     return (svc == ROCE_SVC_RC || svc == ROCE_SVC_XRC) && svc == conn->facts.svc && conn->paired &&
            side->any && sport == side->sport && digest->dscp == side->dscp &&
-           pkt->bth.pkey == side->pkey && !(peer->any && ((peer->pkey ^ side->pkey) & 0x7FFF)) &&
-           digest->ecn != ECN_CE && !pkt->bth.fecn && !pkt->bth.becn &&
+           pkt->bth.pkey == side->pkey &&
+           (!peer->any || roce_pkeys_match(peer->pkey, side->pkey)) && digest->ecn != ECN_CE &&
+           !pkt->bth.fecn && !pkt->bth.becn &&
            /* after such an idle time, roce_pair_has_ended() looks for a newer connection of the
             * QPN */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;

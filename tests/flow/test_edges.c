@@ -621,6 +621,51 @@ static void request_after_a_fatal_nak_is_reported(void)
     }
 }
 
+/* Two limited members of a partition must not talk to each other (R049). A limited and a full
+ * member may. */
+static void two_limited_pkeys_are_reported(void)
+{
+    static const uint16_t pkeys[][2] = {{0x1234, 0x1234}, {0x9234, 0x1234}, {0x9234, 0x9234}};
+
+    for (unsigned i = 0; i < sizeof(pkeys) / sizeof(pkeys[0]); i++) {
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        for (unsigned k = 0; k < 4; k++) {
+            struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+
+            p.bth.pkey = pkeys[i][0];
+            flowgen_put(&g, 0, &p);
+            p = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, p.bth.psn, 0);
+            p.bth.pkey = pkeys[i][1];
+            flowgen_put(&g, 1, &p);
+        }
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_PKEY_MATCH), i == 0);
+        EXPECT_EQ(v.conn_cnt, 1);
+    }
+}
+
+/* A responder executes an ATOMIC WRITE whose address is not a multiple of 8 (R126). */
+static void unaligned_atomic_write_that_is_executed_is_reported(void)
+{
+    for (unsigned wrong = 0; wrong < 2; wrong++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_ATOMIC_WRITE, 8);
+        p.reth.va += wrong ? 4 : 0;
+        flowgen_put(&g, 0, &p);
+        flowgen_read_resp(&g, 1, p.bth.psn, 0, 0, 0);
+        judge_end(&g, &v);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_ATOMIC_ALIGN), wrong);
+        if (wrong)
+            EXPECT_EQ(judge_worst(&v, ROCE_RULE_ATOMIC_ALIGN), ROCE_SEV_WARN);
+    }
+}
+
 SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_are_an_update),
       TEST(credits_wrap_with_the_msn), TEST(credits_in_flight_are_not_used),
       TEST(first_psn_needs_the_first_packet), TEST(sequence_nak_after_an_rnr_nak_is_reported),
@@ -632,4 +677,5 @@ SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_a
       TEST(empty_last_read_response_is_a_known_deviation),
       TEST(msn_of_a_first_read_shows_the_start), TEST(msn_above_the_messages_sent_is_reported),
       TEST(msn_ahead_of_its_psn_is_reported), TEST(one_probe_without_credits_is_allowed),
-      TEST(request_after_a_fatal_nak_is_reported))
+      TEST(request_after_a_fatal_nak_is_reported), TEST(two_limited_pkeys_are_reported),
+      TEST(unaligned_atomic_write_that_is_executed_is_reported))

@@ -471,6 +471,13 @@ static inline bool roce_is_guess(const struct roce_conn *conn)
     return roce_pairing_is_guess(conn->facts.pairing);
 }
 
+/* Returns whether two P_Keys match: their low 15 bits are equal, and at least one has the
+ * full-member bit (R049). */
+static inline bool roce_pkeys_match(uint16_t a, uint16_t b)
+{
+    return ((a ^ b) & 0x7FFF) == 0 && ((a | b) & 0x8000);
+}
+
 static inline uint8_t roce_endpoint_side(const struct roce_endpoint *side)
 {
     return side == &side->conn->side[1];

@@ -244,5 +244,9 @@ void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e)
                                                         : ROCE_SYNDROME_ACK,
                                           .other = e->last_frame,
                                           .value = ROCE_VALUE_SYNDROME,
-                                          .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL});
+                                          .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL,
+                                          /* only Linux shows that an ATOMIC WRITE has the same
+                                           * rule (R126) */
+                                          .weak = e->bad == ROCE_RULE_ATOMIC_ALIGN &&
+                                                  op->kind == ROCE_KIND_ATOMIC_WRITE});
 }

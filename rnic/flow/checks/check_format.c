@@ -346,7 +346,7 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
     if (pkt->bth.pkey != side->pkey)
         REPORT_ONCE(ctx, PKEY_CONSTANT, "bth.pkey", side->pkey, pkt->bth.pkey,
                     .value = ROCE_VALUE_HEX);
-    if (peer->any && peer != side && ((peer->pkey ^ side->pkey) & 0x7FFF))
+    if (peer->any && peer != side && !roce_pkeys_match(peer->pkey, side->pkey))
         REPORT_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey, side->pkey, .value = ROCE_VALUE_HEX);
 }
 

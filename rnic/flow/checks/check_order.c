@@ -105,7 +105,8 @@ void roce_check_request_packet(struct roce_ctx *ctx, struct roce_sent_packet *e)
             REPORT(ctx, VA_WRAP, "reth.va", UINT64_MAX - (e->dma_len - 1), e->va,
                    .value = ROCE_VALUE_HEX, .rel = ROCE_REL_AT_MOST);
     }
-    if (roce_opcode_is_atomic(op) && e->dma_len != ROCE_LEN_UNKNOWN && (e->va & 7) != 0)
+    if ((roce_opcode_is_atomic(op) || op->kind == ROCE_KIND_ATOMIC_WRITE) &&
+        e->dma_len != ROCE_LEN_UNKNOWN && (e->va & 7) != 0)
         must_refuse(e, ROCE_RULE_ATOMIC_ALIGN);
     check_lengths(ctx, e, op);
     check_size(ctx, e, op);

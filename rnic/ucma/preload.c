@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <rdma/rdma_user_cm.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -55,6 +56,9 @@ void (*rnic_preload_before_exit)(void); /* function that libibverbs.so.1 sets wh
 
 static atomic_uchar ours[FDS_MAX];
 static atomic_uchar closed_one; /* the program has closed one of our descriptors */
+/* Process that `ours` and the device belong to. The child of a vfork() has another pid but shares
+ * this memory. */
+static pid_t process;
 
 static int (*next_open)(const char *, int, ...);
 static int (*next_open64)(const char *, int, ...);
@@ -79,6 +83,11 @@ static bool (*device_node)(const char *path);
         memcpy(&(to), &found, sizeof(to));                                                         \
     } while (0)
 
+static void note_process(void)
+{
+    process = getpid();
+}
+
 /* Finds the functions that this library replaces. Runs before main(), when there is only one
  * thread. The start code of the C library may call open() or another replaced function even
  * earlier, which then calls this function. */
@@ -95,6 +104,8 @@ __attribute__((constructor)) static void find_next_functions(void)
     FIND(next_stat64, RTLD_NEXT, "stat64");
     FIND(next_access, RTLD_NEXT, "access");
     FIND(next_close, RTLD_NEXT, "close");
+    note_process();
+    pthread_atfork(NULL, NULL, note_process);
 }
 
 /* Finds our libibverbs.so.1 and its functions. Returns true, or false if the program has loaded no
@@ -123,8 +134,9 @@ static bool is_own_fd(int fd)
         return false;
     if (rnic_fd_is_tagged(fd))
         return true;
-    atomic_store(&ours[fd], 0); /* the program closed the descriptor, and another file now has its
-                                 * number */
+    if (getpid() == process)
+        atomic_store(&ours[fd], 0); /* the program closed the descriptor, and another file now has
+                                     * its number */
     return false;
 }
 
@@ -233,7 +245,7 @@ ssize_t write(int fd, const void *buf, size_t len)
 int close(int fd)
 {
     find_next_functions();
-    if (!is_own_fd(fd))
+    if (!is_own_fd(fd) || getpid() != process)
         return next_close(fd);
     atomic_store(&ours[fd], 0);
     atomic_store(&closed_one, 1);

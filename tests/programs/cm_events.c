@@ -489,6 +489,29 @@ static void file_under_closed_descriptor_is_kept(void)
     MUST(close(was) == 0 && close(was) < 0);
 }
 
+/* The child of a vfork() closes all descriptors, as a shell does before it starts a program, and
+ * puts another file in place of one. The channels of the parent must stay open: both share one
+ * memory, but not the descriptors. */
+static void vfork_child_closes_only_its_own(void)
+{
+    begin(RDMA_PS_TCP, true, true);
+    int last = active->fd > passive->fd ? active->fd : passive->fd, status;
+    pid_t pid = vfork();
+    if (pid == 0) {
+        for (int fd = 3; fd <= last; fd++)
+            close(fd);
+        _exit(dup2(0, active->fd) != active->fd || close(active->fd) != 0);
+    }
+    MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    resolve();
+    ask();
+    take_request();
+    accept_it();
+    expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+    end();
+}
+
 static sem_t told;
 
 static void *take_two(void *unused)
@@ -856,6 +879,7 @@ int main(int argc, char **argv)
         {"device_assigns_an_unnamed_port", device_assigns_an_unnamed_port},
         {"request_moves_with_migrated_listener", request_moves_with_migrated_listener},
         {"file_under_closed_descriptor_is_kept", file_under_closed_descriptor_is_kept},
+        {"vfork_child_closes_only_its_own", vfork_child_closes_only_its_own},
         {"destroyed_id_leaves_its_event", destroyed_id_leaves_its_event},
         {"cancelled_thread_holds_no_lock", cancelled_thread_holds_no_lock},
         {"untaken_request_does_not_block_the_end", untaken_request_does_not_block_the_end},

@@ -125,11 +125,13 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 
 /* ---- ports ----------------------------------------------------------------------------------- */
 
-/* Returns whether two ids may have the same port. They may if both set reuse, or if both are
- * restricted to their address families, which differ (core/cma.c, cma_check_port). */
+/* Returns whether two ids may have the same port. They may if both set reuse, if they have
+ * different addresses, or if both are restricted to their address families, which differ
+ * (core/cma.c, cma_check_port). */
 static bool may_share(const struct uc_id *a, const struct uc_id *b)
 {
     return (a->reuse && b->reuse) ||
+           (a->port && b->port && memcmp(a->addr.local, b->addr.local, 16) != 0) ||
            (a->afonly && b->afonly && a->src.sa.sa_family != b->src.sa.sa_family);
 }
 

@@ -15,6 +15,7 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
@@ -274,6 +275,51 @@ static void families_share_a_port(void)
     child = request->id;
     rdma_ack_cm_event(request);
     MUST(rdma_destroy_id(other) == 0 && rdma_destroy_id(third) == 0);
+    end();
+}
+
+/* Returns an IPv6 address of the interface that has `address`. */
+static struct sockaddr_in6 second_address(void)
+{
+    struct ifaddrs *all, *at, *other;
+    struct in_addr first;
+    MUST(inet_pton(AF_INET, address, &first) == 1 && getifaddrs(&all) == 0);
+    for (at = all; at; at = at->ifa_next)
+        if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET &&
+            ((struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == first.s_addr)
+            break;
+    MUST(at != NULL);
+    for (other = all; other; other = other->ifa_next)
+        if (other->ifa_addr && other->ifa_addr->sa_family == AF_INET6 &&
+            strcmp(other->ifa_name, at->ifa_name) == 0)
+            break;
+    MUST(other != NULL);
+    struct sockaddr_in6 found = *(struct sockaddr_in6 *)other->ifa_addr;
+    freeifaddrs(all);
+    return found;
+}
+
+/* A server listens on one port with an id for each of its addresses, as with the results of
+ * getaddrinfo(3). Each id must get the requests for its own address. */
+static void addresses_share_a_port(void)
+{
+    struct sockaddr_in6 second = second_address();
+    struct sockaddr_in any = at("0.0.0.0", port);
+    struct rdma_cm_id *other, *third;
+    second.sin6_port = htons((uint16_t)port);
+    begin(RDMA_PS_TCP, true, true);
+    MUST(rdma_create_id(passive, &other, NULL, RDMA_PS_TCP) == 0);
+    MUST(rdma_bind_addr(other, (struct sockaddr *)&second) == 0 && rdma_listen(other, 5) == 0);
+    MUST(rdma_create_id(passive, &third, NULL, RDMA_PS_TCP) == 0);
+    MUST(rdma_bind_addr(third, (struct sockaddr *)&any) != 0 && errno == EADDRNOTAVAIL);
+    MUST(rdma_destroy_id(third) == 0);
+    resolve();
+    ask();
+    struct rdma_cm_event *request = next(passive, RDMA_CM_EVENT_CONNECT_REQUEST);
+    MUST(request->listen_id == listens);
+    child = request->id;
+    rdma_ack_cm_event(request);
+    MUST(rdma_destroy_id(other) == 0);
     end();
 }
 
@@ -867,6 +913,7 @@ int main(int argc, char **argv)
         {"failed_accept_rejects", failed_accept_rejects},
         {"late_options_are_refused", late_options_are_refused},
         {"families_share_a_port", families_share_a_port},
+        {"addresses_share_a_port", addresses_share_a_port},
         {"connect_without_listener_is_rejected", connect_without_listener_is_rejected},
         {"ud_service_is_resolved", ud_service_is_resolved},
         {"multicast_join_and_leave", multicast_join_and_leave},

@@ -8,6 +8,7 @@
 #include "port/sys/cancel_guard.h"
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER; /* lock of all waiters; a leaf */
 static struct evq all = {.fd = -1, .prev = &all, .next = &all};
 
 int evq_init(struct evq *evq)
@@ -16,7 +17,7 @@ int evq_init(struct evq *evq)
     if (evq->fd < 0)
         return errno;
     pthread_mutex_init(&evq->lock, NULL);
-    waiters_init(&evq->waiters, &evq->lock);
+    waiters_init(&evq->waiters, &waiters_lock);
     pthread_mutex_lock(&all_lock);
     evq->prev = &all;
     evq->next = all.next;
@@ -33,6 +34,9 @@ void evq_free(struct evq *evq)
     evq->prev->next = evq->next;
     evq->next->prev = evq->prev;
     pthread_mutex_unlock(&all_lock);
+    pthread_mutex_lock(&waiters_lock);
+    waiters_forget(&evq->waiters);
+    pthread_mutex_unlock(&waiters_lock);
     rnic_tagged_close(evq->fd);
     evq->fd = -1;
     free(evq->ring);
@@ -65,7 +69,9 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
         evq->ring[(evq->head + evq->cnt) & (evq->cap - 1)] = *entry;
         if (evq->cnt++ == 0)
             rnic_event_fd_signal(evq->fd);
+        pthread_mutex_lock(&waiters_lock);
         waiters_wake(&evq->waiters);
+        pthread_mutex_unlock(&waiters_lock);
     }
     rnic_unlock_uncancelable(&evq->lock, held);
     return result;
@@ -85,7 +91,9 @@ static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *wa
         if (--evq->cnt == 0)
             rnic_event_fd_clear(evq->fd);
     } else if (waiter) {
+        pthread_mutex_lock(&waiters_lock);
         waiters_add(&evq->waiters, waiter);
+        pthread_mutex_unlock(&waiters_lock);
     }
     rnic_unlock_uncancelable(&evq->lock, held);
     return got;
@@ -131,7 +139,7 @@ unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported
 static void reset_evq(struct evq *evq)
 {
     pthread_mutex_init(&evq->lock, NULL);
-    waiters_init(&evq->waiters, &evq->lock);
+    waiters_init(&evq->waiters, &waiters_lock);
     evq->cnt = 0;
     rnic_event_fd_renew(evq->fd);
 }
@@ -139,10 +147,12 @@ static void reset_evq(struct evq *evq)
 void evq_before_fork(void)
 {
     pthread_mutex_lock(&all_lock);
+    pthread_mutex_lock(&waiters_lock);
 }
 
 void evq_parent_forked(void)
 {
+    pthread_mutex_unlock(&waiters_lock);
     pthread_mutex_unlock(&all_lock);
 }
 
@@ -150,5 +160,6 @@ void evq_child_forked(void)
 {
     for (struct evq *evq = all.next; evq != &all; evq = evq->next)
         reset_evq(evq);
+    pthread_mutex_unlock(&waiters_lock);
     pthread_mutex_unlock(&all_lock);
 }

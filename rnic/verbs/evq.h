@@ -4,8 +4,8 @@
  * Completion channels and the asynchronous events of a context are such queues. The descriptor is
  * an eventfd (port/sys/event_fd.h), readable exactly while the queue holds an event.
  *
- * Any thread may call any function, except evq_init() and evq_free(). The lock is a leaf: nothing
- * else is locked while it is held.
+ * Any thread may call any function, except evq_init() and evq_free(). While the lock is held, only
+ * the lock of the waiters is taken.
  */
 #ifndef VERBS_EVQ_H
 #define VERBS_EVQ_H
@@ -31,8 +31,10 @@ struct evq {
     struct evq *prev, *next; /* list of all queues, for fork() */
 };
 
-int evq_init(struct evq *evq);  /* Initializes a queue. Returns 0 or an errno. */
-void evq_free(struct evq *evq); /* Frees a queue. No thread may wait for an event. */
+int evq_init(struct evq *evq); /* Initializes a queue. Returns 0 or an errno. */
+/* Frees a queue. A thread that waits for an event goes on waiting until it is cancelled, or until a
+ * signal ends its wait. */
+void evq_free(struct evq *evq);
 
 /* Adds an event. Returns 0, or ENOMEM if the event was dropped. */
 int evq_push(struct evq *evq, const struct evq_entry *entry);

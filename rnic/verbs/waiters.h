@@ -8,6 +8,9 @@
  * A thread that finds no event adds itself under the owner's lock. It then waits without the lock
  * at its own semaphore. An event wakes all waiters, and each checks for events again. A thread that
  * finds none therefore never consumes the wake-up of another thread.
+ *
+ * A program may free the owner while a thread waits, and cancel the thread later. So the lock of
+ * the waiters is never freed, and waiters_forget() separates them from the owner.
  */
 #ifndef VERBS_WAITERS_H
 #define VERBS_WAITERS_H
@@ -18,14 +21,15 @@
 #include <stddef.h>
 
 struct waiters {
-    pthread_mutex_t *lock; /* lock of the object that owns the waiters */
+    pthread_mutex_t *lock; /* exists until the process ends */
     struct waiter *first;  /* list of threads not woken yet; under the lock */
 };
 
 /* Waiting thread; the struct is on the thread's stack. */
 struct waiter {
     sem_t woken;
-    struct waiters *at;
+    pthread_mutex_t *lock;
+    struct waiters *at; /* list that has the waiter, or NULL; under the lock */
     struct waiter *next;
 };
 
@@ -39,6 +43,7 @@ static inline void waiters_init(struct waiters *waiters, pthread_mutex_t *lock)
 static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
 {
     sem_init(&waiter->woken, 0, 0);
+    waiter->lock = waiters->lock;
     waiter->at = waiters;
     waiter->next = waiters->first;
     waiters->first = waiter;
@@ -51,22 +56,32 @@ static inline void waiters_wake(struct waiters *waiters)
     waiters->first = NULL;
     while (waiter) {
         struct waiter *next = waiter->next; /* the waiting thread may end after sem_post() */
+        waiter->at = NULL;
         sem_post(&waiter->woken);
         waiter = next;
     }
 }
 
-/* Removes a waiter, woken or not. Called without the lock. */
-static inline void waiters_leave(void *waiter)
+/* Leaves all waiting threads waiting, without a list. Called locked, before the owner is freed. */
+static inline void waiters_forget(struct waiters *waiters)
 {
-    struct waiters *waiters = ((struct waiter *)waiter)->at;
-    pthread_mutex_lock(waiters->lock);
-    struct waiter **link = &waiters->first;
-    while (*link && *link != waiter)
-        link = &(*link)->next;
-    if (*link)
-        *link = (*link)->next;
-    pthread_mutex_unlock(waiters->lock);
+    for (struct waiter *waiter = waiters->first; waiter; waiter = waiter->next)
+        waiter->at = NULL;
+    waiters->first = NULL;
+}
+
+/* Removes a waiter, woken or not. Called without the lock. */
+static inline void waiters_leave(void *arg)
+{
+    struct waiter *waiter = arg;
+    pthread_mutex_lock(waiter->lock);
+    if (waiter->at) {
+        struct waiter **link = &waiter->at->first;
+        while (*link != waiter)
+            link = &(*link)->next;
+        *link = waiter->next;
+    }
+    pthread_mutex_unlock(waiter->lock);
 }
 
 /* Waits after waiters_add(), without the lock. Returns 0 or EINTR. A cancellation point. */

@@ -157,6 +157,29 @@ static void waiting_thread_can_be_cancelled(void)
     MUST(ibv_get_cq_event(ch, &got, &result) == 0 && got == cq);
 }
 
+/* A thread waits for an event of a channel that the program then destroys. The memory of the
+ * channel is used again, and the thread is cancelled. It must end. */
+static void waiting_thread_outlives_its_channel(void)
+{
+    struct ibv_comp_channel *ch;
+    pthread_t thread;
+    void *result, *reused[64];
+    if (!CANCELS)
+        return;
+    MUST((ch = ibv_create_comp_channel(context)) != NULL);
+    MUST(pthread_create(&thread, NULL, wait_for_event, ch) == 0);
+    usleep(20000);
+    MUST(ibv_destroy_comp_channel(ch) == 0);
+    for (size_t i = 0; i < 64; i++) {
+        MUST((reused[i] = malloc(16 * i + 16)) != NULL);
+        memset(reused[i], 1, 16 * i + 16);
+    }
+    MUST(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+    MUST(result == PTHREAD_CANCELED);
+    for (size_t i = 0; i < 64; i++)
+        free(reused[i]);
+}
+
 static struct ibv_comp_channel *channel;
 static struct ibv_cq *notified; /* receive CQ of both.b.qp */
 
@@ -484,6 +507,7 @@ int main(void)
         {"signal_ends_the_call_with_eintr", signal_ends_the_call_with_eintr},
         {"transfers_survive_signal_storm", transfers_survive_signal_storm},
         {"waiting_thread_can_be_cancelled", waiting_thread_can_be_cancelled},
+        {"waiting_thread_outlives_its_channel", waiting_thread_outlives_its_channel},
         {"cancelled_thread_holds_no_lock", cancelled_thread_holds_no_lock},
         {"device_works_after_chroot", device_works_after_chroot},
         {"refused_system_call_is_replaced", refused_system_call_is_replaced},

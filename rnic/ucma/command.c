@@ -162,8 +162,9 @@ static int start_resolve_addr(const struct uc_call *call, uint32_t handle, const
         return -ENETUNREACH; /* without a route, Linux reports the error at once (core/addr.c,
                               * rdma_resolve_ip) */
     id->dst = to;
-    id->timeout_ms = timeout_ms;
     id->job = UC_RESOLVE_ADDR;
+    id->job_due = id->ask_due = rnic_live_now();
+    id->job_end = id->job_due + (uint64_t)(timeout_ms ? timeout_ms : 1) * 1000000u;
     uc_worker_wake();
     return 0;
 }
@@ -190,6 +191,7 @@ static int resolve_route(const struct uc_call *call)
     if (id->state != UC_ADDR || id->job != UC_NO_JOB)
         return -EINVAL;
     id->job = UC_RESOLVE_ROUTE;
+    id->job_due = 0;
     uc_worker_wake();
     return 0;
 }

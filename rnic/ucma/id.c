@@ -321,10 +321,18 @@ static void post_id_event(struct uc_id *id, enum ucma_event_type type, int statu
         uc_post(event);
 }
 
-static void resolve_addr(struct uc_id *id)
+/* Resolving an address must not delay other ids. So the worker sends a request for the neighbour,
+ * waits for at most ANSWER_NS, and continues with other work. It looks for the answer after LOOK_NS
+ * and sends the request again after ASK_NS (ns). */
+#define ANSWER_NS UINT64_C(1000000)
+#define LOOK_NS   UINT64_C(20000000)
+#define ASK_NS    UINT64_C(250000000)
+
+/* Resolves the destination of the id, or returns false if its neighbour has not answered yet. */
+static bool resolve_addr(struct uc_id *id)
 {
     uint32_t handle = id->handle;
-    uint64_t timeout = (uint64_t)(id->timeout_ms ? id->timeout_ms : 1) * 1000000u;
+    bool asks = rnic_live_now() >= id->ask_due;
     struct rnic_path path;
     uint8_t dgid[16];
     uc_gid_of(&id->dst, dgid);
@@ -341,15 +349,21 @@ static void resolve_addr(struct uc_id *id)
     }
     if (!port) {
         post_id_event(id, UCMA_ADDR_ERROR, -errno);
-        return;
+        return true;
     }
     int sgid = id->port ? id->sgid_idx : -1;
     pthread_mutex_unlock(&uc_lock);
-    int result = rnic_live_resolve(uc_port_live(port), dgid, sgid, timeout, &path);
+    int result = rnic_live_resolve(uc_port_live(port), dgid, sgid, asks ? ANSWER_NS : 0, &path);
     pthread_mutex_lock(&uc_lock);
     id = find_id(handle); /* find the id again, because another thread may have deleted it */
     if (!id)
-        return;
+        return true;
+    rnic_time now = rnic_live_now();
+    if (result == -ETIMEDOUT && now < id->job_end) {
+        id->job_due = now + LOOK_NS < id->job_end ? now + LOOK_NS : id->job_end;
+        id->ask_due = asks ? now + ASK_NS : id->ask_due;
+        return false;
+    }
     int index = -1;
     if (result == 0) {
         uc_port_gid(port, path.sgid_idx, id->addr.local);
@@ -358,7 +372,7 @@ static void resolve_addr(struct uc_id *id)
     if (index < 0) {
         id->state = id->port ? UC_BOUND : UC_IDLE;
         post_id_event(id, UCMA_ADDR_ERROR, result ? result : -ENODEV);
-        return;
+        return true;
     }
     if (!id->port) { /* the id is not bound yet, or bound to all devices: bind it to this device */
         bool bound = id->state == UC_BOUND;
@@ -370,7 +384,7 @@ static void resolve_addr(struct uc_id *id)
             memset(&id->src, 0, sizeof id->src);
             id->state = UC_IDLE;
             post_id_event(id, UCMA_ADDR_ERROR, result);
-            return;
+            return true;
         }
     }
     id->sgid_idx = (uint8_t)index;
@@ -379,13 +393,15 @@ static void resolve_addr(struct uc_id *id)
     id->hop_limit = path.hop_limit;
     id->state = UC_ADDR;
     post_id_event(id, UCMA_ADDR_RESOLVED, 0);
+    return true;
 }
 
 void uc_resolve(struct uc_id *id)
 {
     uint32_t handle = id->handle;
     if (id->job == UC_RESOLVE_ADDR) {
-        resolve_addr(id);
+        if (!resolve_addr(id))
+            return;
     } else { /* RoCE has no subnet manager, so the route is known without a query (Annex A17) */
         id->paths = 1;
         id->state = UC_ROUTE;

@@ -45,7 +45,7 @@ struct uc_port {
     /* cache of address handles, which only the worker thread uses */
     struct {
         struct rnic_cm_addr addr;
-        struct ibv_ah *ah;
+        struct ibv_ah *ah; /* NULL: the destination is silent */
         rnic_time made;
     } ah[AHS];
     unsigned ah_next;
@@ -407,28 +407,45 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
 /* lifetime of a cached address handle, ns; limited, because the MAC address of a neighbour may
  * change */
 #define AH_LIFE_NS UINT64_C(30000000000)
+/* Time for which a destination counts as silent after it did not answer, ns. A MAD to it is then
+ * dropped at once, so that MADs to other hosts need not wait. */
+#define SILENT_NS UINT64_C(500000000)
+/* Longest wait for the answer of a destination, ns */
+#define ANSWER_NS UINT64_C(50000000)
 
+static struct ibv_ah *create_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
+{
+    struct rnic_path path;
+    int sgid = uc_port_gid_index(port, addr->local);
+    int result = sgid < 0
+                     ? -ENODEV
+                     : rnic_live_resolve(uc_port_live(port), addr->remote, sgid, ANSWER_NS, &path);
+    if (result < 0) {
+        errno = -result;
+        return NULL;
+    }
+    struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = (uint8_t)sgid}};
+    memcpy(attr.grh.dgid.raw, addr->remote, 16);
+    return ibv_create_ah(port->pd, &attr);
+}
+
+/* Returns an address handle, or NULL if the destination is silent or has no route. */
 static struct ibv_ah *get_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
     rnic_time now = rnic_live_now();
     for (unsigned i = 0; i < AHS; i++)
-        if (port->ah[i].ah && now - port->ah[i].made < AH_LIFE_NS &&
+        if (now - port->ah[i].made < (port->ah[i].ah ? AH_LIFE_NS : SILENT_NS) &&
             memcmp(&port->ah[i].addr, addr, sizeof *addr) == 0)
             return port->ah[i].ah;
-    int sgid = uc_port_gid_index(port, addr->local);
-    if (sgid < 0)
-        return NULL;
-    struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = (uint8_t)sgid}};
-    memcpy(attr.grh.dgid.raw, addr->remote, 16);
-    struct ibv_ah *ah = ibv_create_ah(port->pd, &attr);
-    if (!ah)
+    struct ibv_ah *ah = create_ah(port, addr);
+    if (!ah && errno != ETIMEDOUT)
         return NULL;
     unsigned at = port->ah_next++ % AHS;
     if (port->ah[at].ah)
         ibv_destroy_ah(port->ah[at].ah);
     port->ah[at].ah = ah;
     port->ah[at].addr = *addr;
-    port->ah[at].made = now;
+    port->ah[at].made = rnic_live_now();
     return ah;
 }
 

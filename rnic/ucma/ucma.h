@@ -152,7 +152,9 @@ struct uc_id {
     bool dreq_due; /* the process of the peer was killed, so this process must send the DREQ for
                     * it */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
-    uint32_t timeout_ms;
+    /* Times of a job: when the worker continues it, when the worker next sends a request for the
+     * neighbour, and when the address counts as silent. */
+    rnic_time job_due, ask_due, job_end;
 };
 
 extern pthread_mutex_t uc_lock;
@@ -255,8 +257,8 @@ int uc_listen(struct uc_id *id, uint32_t backlog);
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
 void uc_ids_forked(void); /* Called in a child of fork(): releases the names that the parent
                            * claimed, and forgets its ids. */
-/* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock
- * meanwhile. */
+/* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock meanwhile.
+ * If the neighbour is still silent, the job remains, with a new job_due. */
 void uc_resolve(struct uc_id *id);
 uint32_t uc_handle_new(void);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);

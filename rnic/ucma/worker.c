@@ -58,11 +58,6 @@ void uc_worker_forked(void)
  * meanwhile. */
 static bool do_one_job(void)
 {
-    for (struct uc_id *id = uc_ids; id; id = id->next)
-        if (id->job != UC_NO_JOB) {
-            uc_resolve(id);
-            return true;
-        }
     for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port)) {
         uint8_t mad[ROCE_MAD_SIZE];
         struct rnic_cm_addr addr;
@@ -77,6 +72,12 @@ static bool do_one_job(void)
             return true;
         }
     }
+    rnic_time now = rnic_live_now();
+    for (struct uc_id *id = uc_ids; id; id = id->next)
+        if (id->job != UC_NO_JOB && id->job_due <= now) {
+            uc_resolve(id);
+            return true;
+        }
     return false;
 }
 
@@ -155,6 +156,9 @@ static void wait_for_work(void)
         if (deadline < until)
             until = deadline;
     }
+    for (const struct uc_id *id = uc_ids; id; id = id->next)
+        if (id->job != UC_NO_JOB && id->job_due < until)
+            until = id->job_due;
     uint64_t left = until > now ? until - now : 0;
     const struct timespec timeout = rnic_look_for(left);
     pthread_cond_broadcast(&idle);

@@ -206,6 +206,36 @@ static void limited_retries_get_long_rnr_timer(void)
     }
 }
 
+/* The program resolves addresses that no host has. Meanwhile a connection to another host must be
+ * made and ended: silent hosts must not delay others. On a loopback device all addresses are local,
+ * so nothing is silent there. */
+static void silent_hosts_delay_nobody(void)
+{
+    struct rdma_event_channel *silent;
+    struct rdma_cm_id *ids[4];
+    if (strncmp(address, "127.", 4) == 0)
+        return;
+    MUST((silent = rdma_create_event_channel()) != NULL);
+    for (unsigned i = 0; i < 4; i++) {
+        struct sockaddr_in to = at(address, port);
+        to.sin_addr.s_addr ^= htonl(100 + i);
+        MUST(rdma_create_id(silent, &ids[i], NULL, RDMA_PS_TCP) == 0);
+        MUST(rdma_resolve_addr(ids[i], NULL, (struct sockaddr *)&to, WAIT_MS) == 0);
+    }
+    connect_and_disconnect();
+    struct pollfd fd = {.fd = silent->fd, .events = POLLIN};
+    MUST(poll(&fd, 1, 0) == 0);
+    MUST(rdma_destroy_id(ids[0]) == 0 && rdma_destroy_id(ids[1]) == 0);
+    struct sockaddr_in to = at(address, port);
+    to.sin_addr.s_addr ^= htonl(200);
+    MUST(rdma_create_id(silent, &ids[0], NULL, RDMA_PS_TCP) == 0);
+    MUST(rdma_resolve_addr(ids[0], NULL, (struct sockaddr *)&to, 50) == 0);
+    expect(silent, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+    MUST(rdma_destroy_id(ids[0]) == 0);
+    MUST(rdma_destroy_id(ids[2]) == 0 && rdma_destroy_id(ids[3]) == 0);
+    rdma_destroy_event_channel(silent);
+}
+
 /* The program binds or resolves an id without a port. The device must assign one: when the id is
  * bound, otherwise when its address is resolved. No other id may get the same port. */
 static void device_assigns_an_unnamed_port(void)
@@ -909,6 +939,7 @@ int main(int argc, char **argv)
         {"connect_and_disconnect", connect_and_disconnect},
         {"limited_retries_get_long_rnr_timer", limited_retries_get_long_rnr_timer},
         {"early_connect_waits_for_listener", early_connect_waits_for_listener},
+        {"silent_hosts_delay_nobody", silent_hosts_delay_nobody},
         {"rejection_is_reported", rejection_is_reported},
         {"failed_accept_rejects", failed_accept_rejects},
         {"late_options_are_refused", late_options_are_refused},

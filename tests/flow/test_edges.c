@@ -642,6 +642,8 @@ static void two_limited_pkeys_are_reported(void)
         }
         judge_end(&g, &v);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_PKEY_MATCH), i == 0);
+        if (i == 0)
+            EXPECT_EQ(v.finding[0].expected, 0x9234);
         EXPECT_EQ(v.conn_cnt, 1);
     }
 }

@@ -347,7 +347,8 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, PKEY_CONSTANT, "bth.pkey", side->pkey, pkt->bth.pkey,
                     .value = ROCE_VALUE_HEX);
     if (peer->any && peer != side && !roce_pkeys_match(peer->pkey, side->pkey))
-        REPORT_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey, side->pkey, .value = ROCE_VALUE_HEX);
+        REPORT_ONCE(ctx, PKEY_MATCH, "bth.pkey", peer->pkey | 0x8000u, side->pkey,
+                    .value = ROCE_VALUE_HEX);
 }
 
 /* ---- path MTU -------------------------------------------------------------------------------- */

@@ -224,7 +224,7 @@ def compare_cm(report, capture, conns, cm):
         report.same(capture.name, f" {ends}", "pairs by CM", "QPNs of REQ and REP", True, conn is not None)
         if conn:
             for name in facts:
-                if name not in ("psn", "mtu"):
+                if name not in ("psn", "mtu", "ack_delay"):
                     report.same(capture.name, f" {ends}", "cm." + name, "field of REQ or REP", facts[name], conn["cm"][name])
 
 

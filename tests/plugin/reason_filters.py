@@ -4,12 +4,13 @@
 
     reason_filters.py --plugins DIR --rocedrill FILE CAPTURE...
 
-A filter that differs only in its numbers from those of two earlier captures is not run. The filter of retransmissions must match
-the packets that the sentence above it counts. It selects both directions of a connection, so it may match more if the other
-direction has no such sentence. Also fails if a capture has a reason (a failure or a cause of slowness)
-without a filter, and if no capture has a filter that begins as one of KINDS.
+A filter that differs only in its numbers from those of two earlier captures is not run. The filter of retransmissions with one
+cause selects both directions of a connection. It must match as many packets as --json counts in both, and the sentences
+above it must count as many as --json, each for its direction. Also fails if a capture has a reason (a failure or a cause of
+slowness) without a filter, and if no capture has a filter that begins as one of KINDS.
 """
 import collections
+import json
 import re
 import subprocess
 import sys
@@ -27,19 +28,31 @@ REASONS = re.compile(r"^(?:failures|stuck connections|slow connections|lost mess
 REQUEST = connect(20049)[:1]
 UNANSWERED = pcap(REQUEST * 3, seconds=[0, 4, 8])
 FILTER = re.compile(r"^ +Wireshark: (.*)$")
+CAUSE = re.compile(r"roce\.stream == (\d+) && roce\.analysis\.(timeout_retransmission|retransmission && roce\.analysis\.cause == 6)$")
 COUNTED = re.compile(r"the requester retransmitted (\d+) packets?(?:$|, and)")
 
 
 def filters_of(rocedrill, capture):
-    """Returns the filters of the report, whether the report has a reason, and the packets that it counts for a filter."""
+    """Returns the filters of the report, whether the report has a reason, and for each filter the counts of its sentences."""
     report = subprocess.run([rocedrill, "check", "--color=never", capture], capture_output=True, text=True, check=False)
     lines = report.stdout.splitlines()
-    counted, reason = collections.Counter(), ""
+    counted, reason = collections.defaultdict(list), ""
     for line in lines:
         reason = line if re.match(r" +[→←]", line) else reason
         if FILTER.match(line) and COUNTED.search(reason):
-            counted[FILTER.match(line)[1]] += int(COUNTED.search(reason)[1])
+            counted[FILTER.match(line)[1]].append(int(COUNTED.search(reason)[1]))
     return [row[1] for row in map(FILTER.match, lines) if row], any(map(REASONS.match, lines)), counted
+
+
+def retransmitted(rocedrill, capture, text):
+    """Returns the packets that --json counts in each direction for the filter `text`."""
+    stream, field = CAUSE.search(text).groups()
+    cause = "timeout" if field == "timeout_retransmission" else "unknown"
+    report = subprocess.run([rocedrill, "check", "-q", "--json", "-", capture], capture_output=True, text=True, check=False)
+    for line in map(json.loads, report.stdout.splitlines()):
+        if line["type"] == "connection" and line["connection"] == int(stream):
+            return [line[side]["retransmissions"].get(cause, {}).get("packets", 0) for side in "ab"]
+    return []
 
 
 def main():
@@ -59,8 +72,10 @@ def main():
                 for text, frames in zip(filters, count(tshark, readable, filters, True)):
                     if frames == 0:
                         wrong.append(f"{capture}: {text}: no frame")
-                    if counted[text] > frames:
-                        wrong.append(f"{capture}: {text}: {frames} frames, but the report counts {counted[text]}")
+                    if counted[text]:
+                        both = retransmitted(args.rocedrill, capture, text)
+                        if sum(both) != frames or collections.Counter(counted[text]) - collections.Counter(both):
+                            wrong.append(f"{capture}: {text}: {frames} frames, the report counts {counted[text]}, --json {both}")
     wrong += [f"no capture has the filter {kind}" for kind in KINDS if not any(kind in text for text in seen)]
     print("\n".join(wrong + [f"{len(seen)} filters of {len(args.captures)} captures"]))
     return 1 if wrong else 0

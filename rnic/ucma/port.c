@@ -411,15 +411,15 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
  * dropped at once, so that MADs to other hosts need not wait. */
 #define SILENT_NS UINT64_C(500000000)
 /* Longest wait for the answer of a destination, ns */
-#define ANSWER_NS UINT64_C(50000000)
+#define MAD_ANSWER_NS UINT64_C(50000000)
 
 static struct ibv_ah *create_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
     struct rnic_path path;
     int sgid = uc_port_gid_index(port, addr->local);
-    int result = sgid < 0
-                     ? -ENODEV
-                     : rnic_live_resolve(uc_port_live(port), addr->remote, sgid, ANSWER_NS, &path);
+    int result =
+        sgid < 0 ? -ENODEV
+                 : rnic_live_resolve(uc_port_live(port), addr->remote, sgid, MAD_ANSWER_NS, &path);
     if (result < 0) {
         errno = -result;
         return NULL;

@@ -30,7 +30,7 @@
 #define STEP     1000u  /* time between two frames, ns */
 #define SHORTEST 14u
 
-/* What the peer of shared memory does. */
+/* Actions of the hostile peer on the shared-memory wire. */
 enum act {
     ACT_WORD = 'w',  /* writes the 8 bytes as the header word of its next record */
     ACT_LEAVE = 'l', /* connects once more, and closes the connection without a hello */

@@ -10,7 +10,7 @@
 
 /* A message that is being assembled. */
 struct message_object {
-    /* Payload received so far, at its offset; NULL after the message was exported. */
+    /* Payload received so far, each part at its offset in the message; NULL after the export. */
     GByteArray *data;
     uint64_t have;  /* number of payload bytes received */
     uint64_t total; /* length of the message, bytes; 0 until its last packet */

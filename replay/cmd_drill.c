@@ -81,7 +81,7 @@ static const struct cli_option rows[] = {
     {"so", KEY_SO, "LIBRARY",
      "the device is a shared library with the functions of rnic/device/rnic.h"},
     {"live", KEY_LIVE, "IFACE",
-     "the device is reachable through this interface; drills run in real time"},
+     "interface that leads to the device; the drills then run in real time"},
     {"target", KEY_TARGET, "ADDRESS",
      "with --live: address of the device; repeat the option for the other IP version"},
     {"agent", KEY_AGENT, "HOST:PORT",
@@ -405,7 +405,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         return cli_error("drill: --shard cannot be used with --%s",
                          args->live.any         ? "live"
                          : args->options.resume ? "resume; run the whole shard again"
-                         : args->tap_path       ? "tap; rocedrill merge writes it"
+                         : args->tap_path       ? "tap; rocedrill merge writes this file"
                                                 : "html; rocedrill merge writes the page");
     if (optind >= argc)
         return cli_error("drill: no drill given (see --help)");

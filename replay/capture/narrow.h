@@ -42,7 +42,7 @@ enum {
 
 struct narrow {
     bool any;       /* at least one of the options was given */
-    uint32_t first; /* number of the last frame; 0: no limit */
+    uint32_t first; /* number of frames from the start of the capture; 0: no limit */
     uint64_t from;  /* start of the selected time, ns after the first frame */
     uint64_t to;    /* end of the selected time, ns after the first frame; UINT64_MAX: no limit */
     bool has_host;

@@ -55,7 +55,7 @@ struct check_report {
     /* Connections that the report lists, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
-    uint64_t ended; /* number of all connections, listed or not */
+    uint64_t ended; /* number of connections that `check` has finished, listed or not */
     /* Number of connections that failed, that got stuck, that were slow, and that violated a
      * rule. */
     uint64_t failed, stuck, slow, violated;

@@ -174,7 +174,8 @@ bool headline_capture(struct strbuf *t, const struct check_report *r)
         }
     } else if (r->rejection_cnt) {
         add_count(t, r->rejection_cnt, "connection");
-        strbuf_addf(t, " %s refused during the setup.", r->rejection_cnt == 1 ? "was" : "were");
+        strbuf_addf(t, " %s refused by the peer during the setup.",
+                    r->rejection_cnt == 1 ? "was" : "were");
     } else if (unanswered) {
         add_count(t, unanswered, "request");
         strbuf_addf(t, " to set up a connection got no answer.");

@@ -21,8 +21,8 @@
 /* Limit of the PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
-/* MSN bases (MSN before the first message) this near below the wrap of the MSN are ignored if only
- * one response shows them. */
+/* An MSN base (MSN before the first message) that is less than MSN_WRAP below 2^24 is ignored if
+ * only one response shows it: probably that response counts too few messages. */
 #define MSN_WRAP 0x10000u
 
 /* Number of the path MTUs: 256 to 4096 bytes. */

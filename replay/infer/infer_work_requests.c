@@ -162,8 +162,9 @@ static bool lengths_fit(const struct work_requests *w, const struct work_request
     return wr->open ? wr->kind == ROCE_KIND_SEND || sum < wr->len : sum == wr->len;
 }
 
-/* Returns whether a FLUSH or ATOMIC WRITE can be posted with the verbs: 8 bytes, and a valid
- * type and level. The responder checks the alignment of an ATOMIC WRITE. */
+/* Returns whether a FLUSH or ATOMIC WRITE can be posted with the verbs. An ATOMIC WRITE needs 8
+ * bytes; a FLUSH needs a valid placement type and selectivity level. An ATOMIC WRITE to an
+ * unaligned address can be posted: the responder refuses it. */
 static bool a19_postable(const struct work_requests *w, const struct work_request *wr)
 {
     struct roce_pkt pkt;

@@ -219,7 +219,7 @@ static int choose_runs(struct cm_peer_conns *conns)
 
         conns->exch_of[i] = LIVE_RUN_NONE;
         if (!why && (we_request ? conn->out : conn->in) != LIVE_RUN_NONE)
-            why = "the CM exchange already belongs to another direction";
+            why = "two recorded directions match the same CM exchange";
         dir->failed = why ? why : we_request ? NULL : ours_text;
         conns->post->run[i].failed = why ? why : we_request ? ours_text : NULL;
         conns->post->run[i].completions_unseen = true;

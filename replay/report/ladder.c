@@ -52,7 +52,7 @@ static void print_arrow(FILE *out, const char *text, bool to_responder, const ch
     }
 }
 
-/* Prints the differences of recorded packet `pkt`, below its arrow. */
+/* Prints, below the arrow of recorded packet `pkt`, how the replayed packet differs from it. */
 static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
 {
     char text[DIFF_TEXT_MAX];

@@ -155,8 +155,8 @@ static bool built_without_sandbox(const char *rocedrill)
 static void print_sandbox(const char *rocedrill)
 {
     int error = try_filter();
-    char text[192] = "rocedrill check and decode drop the rights that they do not need before they "
-                     "read captures";
+    char text[192] = "before they read captures, 'rocedrill check' and 'rocedrill decode' drop the "
+                     "rights that they do not need";
 
     if (built_without_sandbox(rocedrill)) {
         print_row(

@@ -489,8 +489,8 @@ static void naks_without_requests_are_reported(void)
     EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
 }
 
-/* Two QPs start with equal PSNs, so the observer pairs them only after some responses. The packets
- * before that must not be reported as missing. */
+/* Two connections start with equal PSNs, so the observer pairs the directions of each only after
+ * some responses. The packets before that must not be reported as missing. */
 static void packets_before_pairing_are_not_missing(void)
 {
     struct flowgen_conn c[2];

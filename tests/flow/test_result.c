@@ -74,7 +74,7 @@ static void go_back_names_its_cause(void)
     flowgen_init(&g);
     flowgen_send(&g, 0, 64); /* frames 1 and 2 */
     p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-    flowgen_put(&g, 0, &p); /* frame 3, lost */
+    flowgen_put(&g, 0, &p); /* frame 3: captured, then lost */
     g.conn.msn[0]--;
     flowgen_message(&g, 0, ROCE_KIND_SEND, 64); /* frame 4 */
     g.conn.msn[0]--;

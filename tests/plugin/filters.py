@@ -24,7 +24,7 @@ def count(tshark, capture, filters, plugin):
     row = [line for line in out.splitlines() if "<>" in line]
     if len(row) != 1:
         raise SystemExit(f"tshark -z io,stat printed {out}")
-    # Row of the table: | interval | frames | bytes | frames | bytes ... |, with an empty cell if the filters are wider.
+    # Row of the table: | interval | frames | bytes | frames | bytes ... |, and one empty cell more if the list of filters above the table is wider.
     return [int(cell) for cell in row[0].split("|")[2:2 * len(filters) + 1:2]]
 
 

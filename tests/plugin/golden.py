@@ -29,7 +29,7 @@ FULL = ["cm-reject", "cm-connect-disconnect", "ipv6-cm", "rc-rnr-then-success", 
         "rc-loss-request-last"]
 
 
-# Hidden fields, only for filters and graphs, repeat others. io_graphs.py checks them.
+# Removes hidden fields: they repeat the values of visible fields, for filters and graphs. io_graphs.py checks them.
 HIDDEN = re.compile(r'^ *"roce\.(side|analysis\.(request_psn|response_psn|goodput_bytes|retransmitted_bytes))": "\d+",\n', re.M)
 
 

@@ -374,8 +374,9 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
         EXPECT_EQ(rnic_ah_new(s->fabric.dev[e->dev].pd, &attr.av, &e->ah), RNIC_OK);
 }
 
-/* Draws the error of a link. The first link can have any error of its service; the others only an
- * error that the requester does not detect. */
+/* Chooses at random the mistake that one connection makes. The first connection can make any
+ * mistake that its service (RC, UC, UD) allows; the others only one that the requester does not
+ * detect. */
 static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
 {
     static const enum scn_accident rare[] = {SCN_WINDOW, SCN_TOO_LONG, SCN_BAD_RECV};

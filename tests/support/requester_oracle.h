@@ -103,7 +103,8 @@ enum oracle_end {
     ORACLE_END_RETRIES, /* retries exhausted: RETRY_EXC_ERR */
     ORACLE_END_RNR,     /* RNR retries exhausted: RNR_RETRY_EXC_ERR */
     ORACLE_END_NAK,     /* fatal NAK: REM_*_ERR */
-    ORACLE_END_OWN      /* any other status, or the program; not caused by a packet */
+    ORACLE_END_OWN /* another completion status, or the program stopped the QP: no packet caused it
+                    */
 };
 void oracle_ended(struct requester_oracle *w, enum oracle_end why, uint64_t now);
 

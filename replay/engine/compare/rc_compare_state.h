@@ -19,7 +19,8 @@ struct response_by_psn {
     uint32_t idx;
 };
 
-/* State of one direction at the current event. All `rel` values are relative PSNs. */
+/* State of one direction at the current event. A `rel` value is a PSN relative to the first
+ * PSN of the direction. */
 struct response_cmp {
     struct response_comparison *all;
     struct session *session;

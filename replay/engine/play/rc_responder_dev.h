@@ -51,8 +51,8 @@ struct rc_responder_dev {
     rnic_time last;          /* virtual time of the latest packet replayed */
     uint32_t app_active;     /* index in trace.pkt of the packet at which the responder's program
                               * was last active (struct shadow_reader) */
-    struct dir_state *state; /* one element for each direction of the session; elements of other
-                              * hosts are unused */
+    struct dir_state *state; /* one element for each direction of the session; used are those
+                              * whose responder is this device */
     uint8_t *invalidated;    /* for each memory region: a SEND invalidated its R_Key */
     struct rnic_xrcd *xrcd;
     struct responder_srq *srq;

@@ -293,8 +293,8 @@ struct roce_conn_facts {
     /* How the connection ended. */
     enum roce_end end;
     uint8_t end_side;     /* side whose QP stopped */
-    uint8_t end_syndrome; /* syndrome of the fatal NAK. If retries were exhausted: syndrome of the
-                           * last response if its value is reserved, otherwise 0 */
+    uint8_t end_syndrome; /* Syndrome of the fatal NAK. If retries were exhausted: a reserved
+                           * syndrome of the last response, which requesters ignore. Otherwise 0. */
     bool end_paged;       /* the last RNR NAKs were for a request that needs no receive WQE
                            * (on-demand paging) */
     bool end_damaged;     /* each transmission of the last request had a wrong ICRC */

@@ -290,8 +290,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     uint32_t qpn = b->qpn;
 
     roce_gate(flow);
-    /* A fatal NAK stops both QPs. If the other direction began after the NAK, it belongs to another
-     * use of the QPs. */
+    /* A fatal NAK stops both QPs. If the packets of the other direction began after the NAK, the
+     * QPs were used again: the NAK did not end this connection. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);

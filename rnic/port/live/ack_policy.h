@@ -33,8 +33,8 @@
 #define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */
 
 struct backoff {
-    unsigned failures; /* number of consecutive attempts that failed, up to a maximum */
-    unsigned skip;     /* number of next attempts to skip */
+    unsigned failures; /* number of consecutive waits in vain; not counted beyond a maximum */
+    unsigned skip;     /* number of next waits to skip */
 };
 
 /* Returns whether a wait should be attempted now. If not, counts one skipped attempt. */

@@ -44,7 +44,7 @@
 struct live_group {
     uint8_t gid[16];
     unsigned cnt; /* number of joins; 0: unused slot */
-    int fd;       /* socket with the kernel's membership; -1: no membership */
+    int fd;       /* socket that makes the kernel a member of the multicast group; -1: none */
 };
 
 /* Frames that the port has not accepted yet. */

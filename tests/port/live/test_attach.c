@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* One live device: errors, idle CPU time, changes of links and addresses, fork, and the neighbours
- * of a port in memory. */
+/* One live device: errors, idle CPU time, changes of links and addresses, fork. Also the neighbour
+ * table of a device whose frames stay in memory. */
 #include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>

@@ -18,8 +18,8 @@
 #include "wire/icrc.h"
 
 #define THREADS_MAX  8u
-#define MIXTURES     40u  /* number of mixtures by default */
-#define MIXTURES_ALL 200u /* number of mixtures if ROCEDRILL_THREADS is set */
+#define MIXTURES     40u  /* number of captures, each a random mixture of conversations */
+#define MIXTURES_ALL 200u /* the same if ROCEDRILL_THREADS is set */
 #define TALKS_MAX    10u
 #define LIST_MAX     256u
 

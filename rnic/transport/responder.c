@@ -414,26 +414,37 @@ enum rnic_resp_step rnic_resp_execute_read(struct rnic_responder *resp, const st
     return RNIC_RESP_ADVANCE;
 }
 
-/* Executes compare and swap, or fetch and add modulo 2^64 (9.4.5; R122). The device processes one
- * packet at a time, so atomics of its QPs do not overlap (R123). Operands in memory are in host
+/* Returns the value that an atomic stores if it finds `value`: compare and swap, or fetch and add
+ * modulo 2^64 (9.4.5; R122). */
+static uint64_t atomic_value(const struct roce_atomiceth *eth, enum roce_kind kind, uint64_t value)
+{
+    if (kind == ROCE_KIND_FETCH_ADD)
+        return value + (RNIC_FAULT(ADD_TWICE) ? 2 * eth->swap_add : eth->swap_add);
+    return value == eth->compare || RNIC_FAULT(SWAP_ALWAYS) ? eth->swap_add : value;
+}
+
+/* Executes an atomic. The device processes one packet at a time, so atomics of its QPs do not
+ * overlap (R123). But the device of another process may execute an atomic on the same shared memory
+ * at the same time, so the processor's own atomic operation is used. Operands in memory are in host
  * byte order. */
 enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
-    const struct roce_atomiceth *eth = &pkt->atomiceth;
     struct rnic_respres *res = rnic_respres_next(&resp->resources);
-    uint64_t value;
+    uint64_t *mem = (uint64_t *)(void *)resp->mem;
+    uint64_t old, value;
 
     rnic_respres_use(&resp->resources, res, pkt->op->kind, resp->epos, 1);
-    memcpy(&value, resp->mem, sizeof(value));
-    res->orig = value;
-    if (pkt->op->kind == ROCE_KIND_FETCH_ADD)
-        value += RNIC_FAULT(ADD_TWICE) ? 2 * eth->swap_add : eth->swap_add;
-    else if (value == eth->compare || RNIC_FAULT(SWAP_ALWAYS))
-        value = eth->swap_add;
-    memcpy(resp->mem, &value, sizeof(value));
-    if (RNIC_FAULT(ATOMIC_NEW))
-        res->orig = value;
+    memcpy(&old, resp->mem, sizeof(old));
+    value = atomic_value(&pkt->atomiceth, pkt->op->kind, old);
+    if ((uintptr_t)resp->mem %
+        sizeof(*mem)) /* the iova is aligned, but the memory address is not */
+        memcpy(resp->mem, &value, sizeof(value));
+    else
+        while (!__atomic_compare_exchange_n(mem, &old, value, false, __ATOMIC_SEQ_CST,
+                                            __ATOMIC_SEQ_CST))
+            value = atomic_value(&pkt->atomiceth, pkt->op->kind, old);
+    res->orig = RNIC_FAULT(ATOMIC_NEW) ? value : old;
     resp->counters->rx_atomic_requests++;
     return RNIC_RESP_ADVANCE;
 }

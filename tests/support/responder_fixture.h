@@ -29,7 +29,7 @@ struct responder_fixture {
     struct rnic_responder resp;
     struct rnic_transport_counters counters;
     struct pktgen gen;
-    uint8_t mem[RESPONDER_MEM_LEN];
+    _Alignas(8) uint8_t mem[RESPONDER_MEM_LEN];
     bool key_gone;      /* RESPONDER_KEY was deregistered */
     bool inv_gone;      /* RESPONDER_KEY_INV was invalidated */
     struct rnic_rq srq; /* receive queue of SRQ RESPONDER_SRQN: for 8 WQEs of 4 SGEs, none posted */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Valid messages: placement of their bytes, their completions, and the PSN wrap (rules R038-R039,
  * R058-R063, R085-R087, R101-R103, R122, R202-R203 of rnic/rules.md). */
+#include <pthread.h>
 #include "support/responder_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"
@@ -282,8 +283,42 @@ static void receive_wqes_are_used_in_order(void)
     responder_free(&fake);
 }
 
+#define ADDITIONS 20000u
+
+/* Adds one to the memory, as the device of another process does that shares the memory. */
+static void *add_ones(void *mem)
+{
+    for (unsigned i = 0; i < 100 * ADDITIONS; i++)
+        __atomic_add_fetch((uint64_t *)mem, 1, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+/* An atomic loses no update of another process to the same memory: IBV_ATOMIC_HCA is promised for
+ * all QPs of the device, and each process has its own software RNIC (MPI windows in shared memory).
+ */
+static void atomics_lose_no_update_of_another_process(void)
+{
+    uint64_t value = 0;
+    pthread_t thread;
+
+    init_at(0, 256);
+    memset(fake.mem, 0, sizeof(value));
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, add_ones, fake.mem), 0);
+    for (uint32_t i = 0; i < ADDITIONS; i++) {
+        EXPECT_EQ(responder_in(&fake, pktgen_atomic(&fake.gen, ROCE_OP_RC_FETCH_ADD, i,
+                                                    RESPONDER_VA, RESPONDER_KEY, 1, 0)),
+                  RNIC_RESP_ADVANCE);
+        responder_out(&fake);
+    }
+    pthread_join(thread, NULL);
+    memcpy(&value, fake.mem, sizeof(value));
+    EXPECT_EQ(value, 101 * ADDITIONS);
+    responder_free(&fake);
+}
+
 SUITE("transport.responder_message", TEST(send_of_any_length_is_scattered),
       TEST(send_with_immediate_and_invalidate_completes), TEST(write_of_any_length_is_placed),
       TEST(r202_write_imm_completes_without_its_buffer), TEST(r085_empty_request_needs_no_key),
       TEST(read_of_any_length_is_answered), TEST(r061_largest_read_is_duplicate_afterwards),
-      TEST(r062_psn_reuse_after_wrap_is_new), TEST(receive_wqes_are_used_in_order))
+      TEST(r062_psn_reuse_after_wrap_is_new), TEST(receive_wqes_are_used_in_order),
+      TEST(atomics_lose_no_update_of_another_process))

@@ -189,8 +189,7 @@ static int check_memory(const void *addr, size_t len, unsigned access)
 
 struct ibv_mr *vmr_register(struct ibv_pd *pd, const struct vmr_attr *from)
 {
-    struct rnic_mr_attr attr = {
-        .addr = from->addr, .len = from->len, .iova = from->iova, .invalidate = true};
+    struct rnic_mr_attr attr = {.addr = from->addr, .len = from->len, .iova = from->iova};
     int result = vpd_renew(pd);
     if (result == 0)
         result = to_rnic_access(from->access, &attr.access);

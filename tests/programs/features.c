@@ -92,6 +92,32 @@ static void window_type_2(void)
     both_close(&both);
 }
 
+/* Neither the peer nor a work request can invalidate the region of ibv_reg_mr(): hardware and Linux
+ * refuse it, so a program that tries must not work here (R204). */
+static void plain_region_stays(void)
+{
+    struct both both;
+    both_open(&both, context);
+    post_recv(both.b.qp, both.mr_b, 9, 64);
+    struct ibv_sge sge = {(uintptr_t)both.buf_a, 8, both.mr_a->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND_WITH_INV,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .invalidate_rkey = both.mr_b->rkey},
+                       *bad = NULL;
+    MUST(ibv_post_send(both.a.qp, &wr, &bad) == 0);
+    MUST(endpoint_wait(both.a.cq).status == IBV_WC_REM_ACCESS_ERR);
+    both_close(&both);
+    both_open(&both, context);
+    wr = (struct ibv_send_wr){.opcode = IBV_WR_LOCAL_INV,
+                              .send_flags = IBV_SEND_SIGNALED,
+                              .invalidate_rkey = both.mr_b->rkey};
+    MUST(ibv_post_send(both.b.qp, &wr, &bad) == 0);
+    MUST(endpoint_wait(both.b.cq).status == IBV_WC_MW_BIND_ERR);
+    both_close(&both);
+}
+
 /* The device reports whether its windows of type 2 are 2A or 2B; the environment variable
  * RNIC_WINDOWS selects it. A QP with a bound window can be destroyed with type 2B only. */
 static void window_kind(void)
@@ -705,6 +731,7 @@ int main(int argc, char **argv)
         {"window_type_1", window_type_1},
         {"window_type_2", window_type_2},
         {"queried_state", queried_state},
+        {"plain_region_stays", plain_region_stays},
         {"window_kind", window_kind},
         {"reregister", reregister},
         {"iova", iova},

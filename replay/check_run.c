@@ -166,6 +166,8 @@ static void check_one(struct capture_check *one, struct check_args *args)
     status = rc != 0                                ? EXIT_UNUSABLE
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
                                                     : EXIT_HOLDS;
+    if (args->two_points)
+        two_points_ran(args->two_points, 0, report.first_time, report.last_time);
     if (report.name) {
         if (to_text && report.frames > 0)
             check_text(to_text, &report, args->verbose);
@@ -520,9 +522,12 @@ static int check_other_end(struct check_args *args)
                                           .watch_cnt = 1};
     struct error error = {""};
     struct check_report report;
-    int status = EXIT_HOLDS;
+    int status = EXIT_HOLDS, rc;
 
-    if (check_capture(args->other_end, &options, &report, &error) != 0 ||
+    rc = check_capture(args->other_end, &options, &report, &error);
+
+    two_points_ran(args->two_points, 1, report.first_time, report.last_time);
+    if (rc != 0 ||
         ((args->text || args->json) && two_points_compare(args->two_points, name, &error) != 0)) {
         status = cli_error("%s", error.text);
         check_report_free(&report);

@@ -6,12 +6,12 @@
 #include <string.h>
 #include "check/check_text.h"
 #include "util/json_util.h"
+#include "util/keymap.h"
 #include "util/strbuf.h"
-#include "wire/codes.h"
 
-#define DIRECTIONS_MAX 64u /* maximum number of directions that are compared */
-#define LINE_LEN       512
-#define FRAMES_LISTED  6u
+#define DIRECTIONS_LISTED 64u /* maximum number of directions in the text */
+#define LINE_LEN          512
+#define FRAMES_LISTED     6u
 /* Upper limit of the clock resolution that clock_grain() returns, ns. */
 #define GRAIN_MOST UINT64_C(1000000000)
 #define NO_MATE    UINT32_MAX
@@ -32,6 +32,8 @@ struct point_losses {
     /* Packets captured, but lost after the capture point: the receiver sent a sequence NAK, or the
      * requester retransmitted. */
     uint64_t behind;
+    /* Requests that the receiver acknowledged, and that this capture lacks. */
+    uint64_t missed;
 };
 
 struct point_capture {
@@ -39,21 +41,32 @@ struct point_capture {
     unsigned which;
     struct point_packet *packet;
     uint32_t cnt, cap;
-    bool unverified; /* the capture has packets whose ICRC is cut off */
-    struct point_losses losses[DIRECTIONS_MAX];
+    uint64_t first_time, last_time; /* times of the first and the last frame, ns */
+    bool unverified;                /* the capture has packets whose ICRC is cut off */
+    uint32_t nak_frame;             /* the last sequence NAK for a captured request */
+    uint32_t *by_dir;               /* indices of the packets, sorted by direction */
+};
+
+/* Source and destination of a direction. */
+struct point_addrs {
+    uint8_t src[16], dst[16];
 };
 
 struct point_direction {
-    uint8_t src[16], dst[16];
+    struct point_addrs addrs;
     bool from_b;    /* packets of this direction pass the capture point of b before that of a */
     bool matched;   /* at least one packet of this direction is in both captures */
     int64_t median; /* median of the time at b minus the time at a, ns */
+    struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
+    uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
+    uint32_t cnt[2];               /* number of packets in each capture */
 };
 
 struct two_points {
     struct point_capture at[2];
-    struct point_direction dir[DIRECTIONS_MAX];
-    uint32_t dir_cnt;
+    struct keymap index; /* number of each direction, by its struct point_addrs */
+    struct point_direction *dir;
+    size_t dir_cap;
     bool failed;   /* out of memory */
     int64_t ahead; /* time of clock b minus time of clock a, ns */
     /* Accuracy of `ahead`, ns: half of the range that the packets allow, and at least the clock
@@ -66,20 +79,25 @@ struct two_points {
 /* ---- recording ---------------------------------------------------------------------------------
  */
 
-static uint32_t direction_of_addrs(struct two_points *all, const uint8_t src[16],
-                                   const uint8_t dst[16])
+/* Returns the direction from `src` to `dst`, or NULL if out of memory. The next call may move it.
+ */
+static struct point_direction *direction_of_addrs(struct two_points *all, const uint8_t src[16],
+                                                  const uint8_t dst[16])
 {
-    uint32_t i = 0;
+    struct point_addrs addrs;
+    uint32_t cnt = all->index.cnt, i = KEYMAP_NONE;
 
-    while (i < all->dir_cnt &&
-           (memcmp(all->dir[i].src, src, 16) != 0 || memcmp(all->dir[i].dst, dst, 16) != 0))
-        i++;
-    if (i == all->dir_cnt && i < DIRECTIONS_MAX) {
-        memcpy(all->dir[i].src, src, 16);
-        memcpy(all->dir[i].dst, dst, 16);
-        all->dir_cnt++;
+    memcpy(addrs.src, src, 16);
+    memcpy(addrs.dst, dst, 16);
+    if (VEC_GROW(all->dir, cnt, all->dir_cap))
+        i = keymap_add(&all->index, &addrs);
+    if (i == KEYMAP_NONE) {
+        all->failed = true;
+        return NULL;
     }
-    return i;
+    if (i == cnt)
+        all->dir[i] = (struct point_direction){.addrs = addrs};
+    return &all->dir[i];
 }
 
 static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t len)
@@ -108,11 +126,13 @@ static struct point_packet *new_packet(struct point_capture *at)
     return &at->packet[at->cnt++];
 }
 
-/* Returns whether a packet is a sequence NAK for a request that was captured before it. */
-static bool is_nak_of_captured(const struct roce_pkt *pkt, const struct roce_flow_result *result)
+/* Keeps the frame of a sequence NAK for a request that was captured before the NAK. */
+static void record_finding(void *user, const struct roce_finding *finding)
 {
-    return (result->flags & ROCE_AN_NAK) && result->request_frame &&
-           roce_syndrome_code(pkt->aeth.syndrome) == ROCE_NAK_PSN_SEQ;
+    struct point_capture *at = user;
+
+    if (finding->rule == ROCE_RULE_SEQ_NAK && finding->other_frame)
+        at->nak_frame = finding->frame;
 }
 
 static void record_packet(void *user, const struct roce_flow_in *in,
@@ -123,27 +143,28 @@ static void record_packet(void *user, const struct roce_flow_in *in,
     const uint32_t id[] = {pkt->bth.dest_qp, pkt->bth.psn, pkt->bth.opcode};
     uint8_t src[16], dst[16];
     uint64_t key = UINT64_C(0xCBF29CE484222325);
+    struct point_direction *dir;
     struct point_packet *p;
-    uint32_t dir;
 
     if (!result || (result->flags & ROCE_AN_COPY))
         return;
     roce_pkt_addr(pkt, src, dst);
-    if (is_nak_of_captured(pkt, result)) {
+    if (in->frame == at->nak_frame) {
         dir = direction_of_addrs(at->all, dst, src);
-        if (dir < DIRECTIONS_MAX)
-            at->losses[dir].behind++;
+        if (dir)
+            dir->losses[at->which].behind++;
     }
     dir = direction_of_addrs(at->all, src, dst);
-    p = dir < DIRECTIONS_MAX ? new_packet(at) : NULL;
+    p = dir ? new_packet(at) : NULL;
     if (!p)
         return;
+    dir->cnt[at->which]++;
     key = add_bytes(add_bytes(add_bytes(key, src, 16), dst, 16), id, sizeof(id));
     *p = (struct point_packet){.key = key,
                                .time = in->time,
                                .icrc = pkt->icrc,
                                .frame = in->frame,
-                               .dir = dir,
+                               .dir = (uint32_t)(dir - at->all->dir),
                                .mate = NO_MATE,
                                .damaged = in->icrc == ROCE_ICRC_BAD};
     at->unverified |= in->icrc == ROCE_ICRC_UNVERIFIED;
@@ -155,14 +176,16 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
 
     for (unsigned i = 0; i < 2; i++) {
         const struct roce_endpoint_summary *s = &sum->side[i], *peer = &sum->side[!i];
-        uint32_t dir = direction_of_addrs(at->all, s->addr, peer->addr);
+        struct point_direction *dir = direction_of_addrs(at->all, s->addr, peer->addr);
+        struct point_losses *losses = dir ? &dir->losses[at->which] : NULL;
 
-        if (dir == DIRECTIONS_MAX)
+        if (!losses)
             continue;
-        at->losses[dir].before += s->missing_responses + s->missing_repeats;
+        losses->before += s->missing_responses + s->missing_repeats;
         if (s->missing_psns > s->out_of_order)
-            at->losses[dir].before += s->missing_psns - s->out_of_order;
-        at->losses[dir].behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;
+            losses->before += s->missing_psns - s->out_of_order;
+        losses->behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;
+        losses->missed += s->unseen_acked;
     }
 }
 
@@ -170,6 +193,8 @@ struct two_points *two_points_new(void)
 {
     struct two_points *all = calloc(1, sizeof(*all));
 
+    if (all)
+        keymap_init(&all->index, sizeof(struct point_addrs));
     for (unsigned i = 0; all && i < 2; i++) {
         all->at[i].all = all;
         all->at[i].which = i;
@@ -181,16 +206,29 @@ void two_points_del(struct two_points *all)
 {
     if (!all)
         return;
-    free(all->at[0].packet);
-    free(all->at[1].packet);
+    for (unsigned i = 0; i < 2; i++) {
+        free(all->at[i].packet);
+        free(all->at[i].by_dir);
+    }
+    keymap_free(&all->index);
+    free(all->dir);
     free(all->ns);
     free(all);
 }
 
 struct check_watch two_points_watch(struct two_points *all, unsigned capture)
 {
-    return (struct check_watch){
-        .user = &all->at[capture], .on_packet = record_packet, .on_conn = record_conn};
+    return (struct check_watch){.user = &all->at[capture],
+                                .on_packet = record_packet,
+                                .on_finding = record_finding,
+                                .on_conn = record_conn};
+}
+
+void two_points_ran(struct two_points *all, unsigned capture, uint64_t first_time,
+                    uint64_t last_time)
+{
+    all->at[capture].first_time = first_time;
+    all->at[capture].last_time = last_time;
 }
 
 /* ---- matching ----------------------------------------------------------------------------------
@@ -337,28 +375,64 @@ static int64_t clock_grain(const struct two_points *all)
     return most;
 }
 
+/* Sorts the packets of a capture by their directions. Returns false if out of memory. */
+static bool sort_by_direction(struct point_capture *at)
+{
+    struct point_direction *dir = at->all->dir;
+    const uint32_t dir_cnt = at->all->index.cnt;
+    uint32_t begin = 0;
+
+    at->by_dir = malloc((at->cnt + 1u) * sizeof(*at->by_dir));
+    if (!at->by_dir)
+        return false;
+    for (uint32_t i = 0; i < dir_cnt; i++) {
+        dir[i].begin[at->which] = begin;
+        begin += dir[i].cnt[at->which];
+        dir[i].cnt[at->which] = 0;
+    }
+    for (uint32_t i = 0; i < at->cnt; i++) {
+        struct point_direction *d = &dir[at->packet[i].dir];
+
+        at->by_dir[d->begin[at->which] + d->cnt[at->which]++] = i;
+    }
+    return true;
+}
+
+/* Returns packet `i` of a direction in capture `which`. */
+static const struct point_packet *packet_of(const struct two_points *all, unsigned which,
+                                            uint32_t dir, uint32_t i)
+{
+    const struct point_capture *at = &all->at[which];
+
+    return &at->packet[at->by_dir[all->dir[dir].begin[which] + i]];
+}
+
 /* Fills `ns` with the time differences of the matched packets of direction `dir`, sorted. Returns
  * their number. */
 static uint32_t sort_differences(const struct two_points *all, uint32_t dir, int64_t *ns)
 {
     uint32_t cnt = 0;
 
-    for (uint32_t i = 0; i < all->at[0].cnt; i++) {
-        const struct point_packet *a = &all->at[0].packet[i];
+    for (uint32_t i = 0; i < all->dir[dir].cnt[0]; i++) {
+        const struct point_packet *a = packet_of(all, 0, dir, i);
 
-        if (a->dir == dir && a->mate != NO_MATE)
+        if (a->mate != NO_MATE)
             ns[cnt++] = difference(all, a);
     }
     qsort(ns, cnt, sizeof(*ns), compare_ns);
     return cnt;
 }
 
-static struct point_direction *reverse_of(struct two_points *all, const struct point_direction *d)
+/* Returns the opposite direction, or NULL if no packet has it. */
+static const struct point_direction *reverse_of(const struct two_points *all, uint32_t dir)
 {
-    for (uint32_t i = 0; i < all->dir_cnt; i++)
-        if (memcmp(all->dir[i].src, d->dst, 16) == 0 && memcmp(all->dir[i].dst, d->src, 16) == 0)
-            return &all->dir[i];
-    return NULL;
+    struct point_addrs back;
+    uint32_t i;
+
+    memcpy(back.src, all->dir[dir].addrs.dst, 16);
+    memcpy(back.dst, all->dir[dir].addrs.src, 16);
+    i = keymap_get(&all->index, &back);
+    return i == KEYMAP_NONE ? NULL : &all->dir[i];
 }
 
 /* Finds which capture point the packets of each direction pass first, and the difference between
@@ -371,16 +445,17 @@ static void align_clocks(struct two_points *all)
     int64_t most = INT64_MAX, least = INT64_MIN;
     uint32_t cnt;
 
-    for (uint32_t i = 0; i < all->dir_cnt; i++) {
+    for (uint32_t i = 0; i < all->index.cnt; i++) {
         cnt = sort_differences(all, i, ns);
         all->dir[i].matched = cnt > 0;
         all->dir[i].median = cnt ? ns[cnt / 2] : 0;
     }
-    for (uint32_t i = 0; i < all->dir_cnt; i++) {
-        const struct point_direction *back = reverse_of(all, &all->dir[i]);
+    for (uint32_t i = 0; i < all->index.cnt; i++) {
+        const struct point_direction *back = reverse_of(all, i);
 
-        all->dir[i].from_b =
-            all->dir[i].matched && back && back->matched && all->dir[i].median < back->median;
+        /* without a common packet in one direction, that direction is the opposite of the other */
+        if (back && back->matched)
+            all->dir[i].from_b = !all->dir[i].matched || all->dir[i].median < back->median;
         cnt = sort_differences(all, i, ns);
         if (cnt && all->dir[i].from_b && ns[cnt - 1] > least)
             least = ns[cnt - 1];
@@ -406,9 +481,10 @@ struct point_result {
     bool timed;
     struct point_delay delay; /* valid if `timed` */
     uint64_t packets[2];      /* number of packets at the first and the second point */
-    /* `lost`: packets seen only at the first point. `outside`: such packets that passed while the
-     * second capture was not running; they are not in `lost`. */
-    uint64_t lost, outside;
+    /* Packets seen only at the first point: `outside` passed while the second capture was not
+     * running. `missed` were acknowledged, so only the second capture lacks them. `lost` are the
+     * others. If the second capture lacks the whole direction, all of them are `missed`. */
+    uint64_t lost, missed, outside;
     uint64_t only_second;
     uint64_t damaged, reordered;
     uint32_t frame[FRAMES_LISTED]; /* first lost packets */
@@ -421,8 +497,7 @@ static bool is_during(const struct two_points *all, const struct point_packet *p
     int64_t shift = which == 0 ? all->ahead : -all->ahead;
     int64_t time = (int64_t)p->time + shift;
 
-    return time >= (int64_t)other->packet[0].time &&
-           time <= (int64_t)other->packet[other->cnt - 1].time;
+    return time >= (int64_t)other->first_time && time <= (int64_t)other->last_time;
 }
 
 /* Returns the delay of a packet between the two points, ns. `ns` is its time in capture b minus its
@@ -434,12 +509,24 @@ static uint64_t delay_of(const struct two_points *all, uint32_t dir, int64_t ns)
     return delay > 0 ? (uint64_t)delay : 0;
 }
 
+/* Returns how many of the `lost` packets only the second capture lacks. */
+static uint64_t missed_of(const struct two_points *all, uint32_t dir, uint64_t lost)
+{
+    const struct point_direction *d = &all->dir[dir], *back = reverse_of(all, dir);
+    const unsigned second = !d->from_b;
+    const uint64_t missed = d->losses[second].missed;
+
+    if (d->cnt[second] == 0 && back && back->cnt[second] > 0)
+        return lost; /* the peer's packets passed the point: only this direction was not captured */
+    return missed < lost ? missed : lost;
+}
+
 static struct point_result compare_direction(const struct two_points *all, uint32_t dir)
 {
-    const unsigned first = all->dir[dir].from_b;
-    const struct point_capture *up = &all->at[first], *down = &all->at[!first];
+    const struct point_direction *d = &all->dir[dir];
+    const unsigned first = d->from_b, second = !first;
     const uint32_t cnt = sort_differences(all, dir, all->ns);
-    struct point_result r = {.timed = cnt > 0};
+    struct point_result r = {.timed = cnt > 0, .packets = {d->cnt[first], d->cnt[second]}};
     uint32_t latest = 0;
 
     if (cnt)
@@ -447,14 +534,11 @@ static struct point_result compare_direction(const struct two_points *all, uint3
                                        .median = delay_of(all, dir, all->ns[cnt / 2]),
                                        .max = delay_of(all, dir, all->ns[first ? 0 : cnt - 1])};
 
-    for (uint32_t i = 0; i < up->cnt; i++) {
-        const struct point_packet *p = &up->packet[i];
+    for (uint32_t i = 0; i < d->cnt[first]; i++) {
+        const struct point_packet *p = packet_of(all, first, dir, i);
 
-        if (p->dir != dir)
-            continue;
-        r.packets[0]++;
         if (p->mate != NO_MATE) {
-            r.damaged += !p->damaged && down->packet[p->mate].damaged;
+            r.damaged += !p->damaged && all->at[second].packet[p->mate].damaged;
             r.reordered += p->mate < latest;
             latest = p->mate > latest ? p->mate : latest;
         } else if (!is_during(all, p, first)) {
@@ -465,10 +549,10 @@ static struct point_result compare_direction(const struct two_points *all, uint3
             r.lost++;
         }
     }
-    for (uint32_t i = 0; i < down->cnt; i++) {
-        r.packets[1] += down->packet[i].dir == dir;
-        r.only_second += down->packet[i].dir == dir && down->packet[i].mate == NO_MATE;
-    }
+    r.missed = missed_of(all, dir, r.lost);
+    r.lost -= r.missed;
+    for (uint32_t i = 0; i < d->cnt[second]; i++)
+        r.only_second += packet_of(all, second, dir, i)->mate == NO_MATE;
     return r;
 }
 
@@ -480,9 +564,9 @@ static void print_direction(FILE *out, const struct two_points *all, uint32_t di
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_add_addr(&t, all->dir[dir].src);
+    strbuf_add_addr(&t, all->dir[dir].addrs.src);
     strbuf_addf(&t, " → ");
-    strbuf_add_addr(&t, all->dir[dir].dst);
+    strbuf_add_addr(&t, all->dir[dir].addrs.dst);
     fprintf(out, "  %s: %" PRIu64 " packet%s at %c, %" PRIu64 " at %c\n", buf, r.packets[0],
             r.packets[0] == 1 ? "" : "s", first, r.packets[1], second);
     t = strbuf_of(buf, sizeof(buf));
@@ -499,18 +583,34 @@ static void print_direction(FILE *out, const struct two_points *all, uint32_t di
     }
     fprintf(out, "     %s\n", buf);
     fprintf(out, "     %" PRIu64 " lost before %c, %" PRIu64 " lost behind %c\n",
-            all->at[from_b].losses[dir].before, first, all->at[!from_b].losses[dir].behind, second);
-    if (r.lost) {
-        fprintf(out, "     lost between: frame%s", r.lost == 1 ? "" : "s");
-        for (uint64_t i = 0; i < r.lost && i < FRAMES_LISTED; i++)
+            all->dir[dir].losses[from_b].before, first, all->dir[dir].losses[!from_b].behind,
+            second);
+    if (r.lost + r.missed) {
+        const uint64_t cnt = r.lost + r.missed;
+
+        fprintf(out, "     %s: frame%s",
+                !r.missed ? "lost between"
+                : r.lost  ? "lost or not captured"
+                          : "not captured",
+                cnt == 1 ? "" : "s");
+        for (uint64_t i = 0; i < cnt && i < FRAMES_LISTED; i++)
             fprintf(out, "%s%u", i ? ", " : " ", r.frame[i]);
-        fprintf(out, "%s of %c\n", r.lost > FRAMES_LISTED ? ", ..." : "", first);
+        fprintf(out, "%s of %c\n", cnt > FRAMES_LISTED ? ", ..." : "", first);
     }
+    if (r.packets[0] == 0 || (r.packets[1] == 0 && r.lost == 0))
+        fprintf(out, "     the capture at %c lacks this direction\n",
+                r.packets[0] == 0 ? first : second);
+    else if (r.missed)
+        fprintf(out,
+                "     not captured at %c: %" PRIu64 " packet%s, which the receiver acknowledged\n",
+                second, r.missed, r.missed == 1 ? "" : "s");
     if (r.only_second)
         fprintf(out, "     only at %c: %" PRIu64 " packet%s, which %c did not capture\n", second,
                 r.only_second, r.only_second == 1 ? "" : "s", first);
     if (r.outside)
-        fprintf(out, "     not compared: %" PRIu64 " packet%s before or after the capture at %c\n",
+        fprintf(out,
+                "     not compared: %" PRIu64
+                " packet%s before the first or after the last frame of %c\n",
                 r.outside, r.outside == 1 ? "" : "s", second);
 }
 
@@ -538,16 +638,32 @@ static void print_clocks(FILE *out, const struct two_points *all)
     fprintf(out, "  %s\n", buf);
 }
 
+/* Returns whether nothing happened to the packets of a direction between the two points. */
+static bool is_quiet(const struct two_points *all, uint32_t dir)
+{
+    const struct point_result r = compare_direction(all, dir);
+
+    return r.lost + r.missed + r.damaged + r.reordered + r.only_second == 0;
+}
+
 void two_points_print(FILE *out, const struct two_points *all, const char *const name[2])
 {
+    uint32_t shown = 0;
+
     fprintf(out, "\ncomparison of a = ");
     put_escaped(out, name[0]);
     fprintf(out, " and b = ");
     put_escaped(out, name[1]);
     fprintf(out, ":\n");
     print_clocks(out, all);
-    for (uint32_t i = 0; i < all->dir_cnt; i++)
-        print_direction(out, all, i);
+    for (unsigned quiet = 0; quiet < 2; quiet++)
+        for (uint32_t i = 0; i < all->index.cnt && shown < DIRECTIONS_LISTED; i++)
+            if (is_quiet(all, i) == quiet) {
+                print_direction(out, all, i);
+                shown++;
+            }
+    if (shown < all->index.cnt)
+        fprintf(out, "  ... and %u more directions (--json lists all)\n", all->index.cnt - shown);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------
@@ -579,20 +695,21 @@ static json_t *direction_json(const struct two_points *all, uint32_t dir)
         {"lost", r.lost},
         {"damaged", r.damaged},
         {"reordered", r.reordered},
-        {"lost_before", all->at[from_b].losses[dir].before},
-        {"lost_behind", all->at[!from_b].losses[dir].behind},
+        {"lost_before", all->dir[dir].losses[from_b].before},
+        {"lost_behind", all->dir[dir].losses[!from_b].behind},
         {"only_second", r.only_second},
+        {"not_captured", r.missed},
         {"not_compared", r.outside},
     };
     json_t *o = json_object(), *frames = json_array();
 
-    json_object_set_new(o, "from", json_addr(all->dir[dir].src));
-    json_object_set_new(o, "to", json_addr(all->dir[dir].dst));
+    json_object_set_new(o, "from", json_addr(all->dir[dir].addrs.src));
+    json_object_set_new(o, "to", json_addr(all->dir[dir].addrs.dst));
     json_object_set_new(o, "first", json_string(from_b ? "b" : "a"));
     for (unsigned i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         json_object_set_new(o, counts[i].key, json_integer((json_int_t)counts[i].v));
     json_object_set_new(o, "delay_ns", delay_json(&r));
-    for (uint64_t i = 0; i < r.lost && i < FRAMES_LISTED; i++)
+    for (uint64_t i = 0; i < r.lost + r.missed && i < FRAMES_LISTED; i++)
         json_array_append_new(frames, json_integer(r.frame[i]));
     json_object_set_new(o, "lost_frames", frames);
     return o;
@@ -611,7 +728,7 @@ int two_points_json(FILE *out, const struct two_points *all, const char *const n
     json_object_set_new(o, "clock_accuracy_ns",
                         all->both_ways ? json_integer((json_int_t)accuracy) : json_null());
     json_object_set_new(o, "clocks_contradict", json_boolean(all->spread < 0));
-    for (uint32_t i = 0; i < all->dir_cnt; i++)
+    for (uint32_t i = 0; i < all->index.cnt; i++)
         json_array_append_new(dirs, direction_json(all, i));
     json_object_set_new(o, "directions", dirs);
     rc = json_dumpf(o, out, JSON_COMPACT);
@@ -630,11 +747,12 @@ int two_points_compare(struct two_points *all, const char *const name[2], struct
     bool any = false, ready;
 
     all->ns = malloc((all->at[0].cnt + 1u) * sizeof(*all->ns));
-    ready = a && b && all->ns && !all->failed;
+    ready = a && b && all->ns && !all->failed && sort_by_direction(&all->at[0]) &&
+            sort_by_direction(&all->at[1]);
     if (ready) {
         match_packets(all, a, b, false);
         align_clocks(all);
-        for (uint32_t i = 0; i < all->dir_cnt; i++)
+        for (uint32_t i = 0; i < all->index.cnt; i++)
             any |= all->dir[i].matched;
         if (any)
             match_packets(all, a, b, true);

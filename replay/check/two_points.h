@@ -4,14 +4,14 @@
  * check --other-end.
  *
  *   1. two_points_new()
- *   2. check_capture() of each capture with the watch of two_points_watch()
+ *   2. check_capture() of each capture with the watch of two_points_watch(), then two_points_ran()
  *   3. two_points_compare(), then two_points_print() and two_points_json()
  *   4. two_points_del()
  *
  * A packet at one point equals a packet at the other point if their addresses, QP, PSN, opcode and
  * ICRC are equal. Retransmissions of a packet are equal to it as well, so they are matched by their
  * times. The times of the packets also show the difference between the two clocks: in both
- * directions, a packet cannot arrive before it was sent. The memory used is 56 bytes for each
+ * directions, a packet cannot arrive before it was sent. The memory used is 60 bytes for each
  * packet.
  */
 #ifndef REPLAY_CHECK_TWO_POINTS_H
@@ -28,6 +28,11 @@ void two_points_del(struct two_points *points); /* Frees the comparison. `points
 
 /* Returns the watch that records capture 0 (a) or 1 (b). */
 struct check_watch two_points_watch(struct two_points *points, unsigned capture);
+
+/* Says when capture 0 or 1 ran: from its first to its last frame of any protocol, ns. A packet of
+ * the other capture outside this time is not compared. */
+void two_points_ran(struct two_points *points, unsigned capture, uint64_t first_time,
+                    uint64_t last_time);
 
 /* Compares the captures. `name` are the names of a and b. Returns 0, or -1 and an error if out of
  * memory or if no packet is in both captures. Called once, before two_points_print() and

@@ -43,28 +43,31 @@ static void equal_captures_have_no_loss(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* Frames 3 and 19 of point a never reach point b, frame 5 is damaged on the way, and frame 6
- * arrives after frame 7. Frame 12 of b never reaches a, and frame 22 of b arrives there 40 us late.
- * The report must say so. */
+/* Frame 3 of point a never reaches point b, frame 11 is damaged on the way, and frame 12 arrives
+ * after frame 13. Frame 20 of the capture, a response, passes b and never reaches a, and frame 23
+ * arrives there 40 us late, behind two others. The report must say so. */
+#define SEEN "$C/rc-loss-request-seen.pcap"
+#define TO_BOTH                                                                                    \
+    "$R edit -q --impair drop@frame=20 --impair delay=40us@frame=23 " SEEN " $T/a.pcapng; "
+#define TO_B                                                                                       \
+    "$R edit -q --impair " B_LATER                                                                 \
+    " --impair drop@frame=3 --impair corrupt=payload@frame=11 --impair reorder=1@frame=12 " SEEN   \
+    " $T/b.pcapng"
+
 static void losses_between_the_points_are_found(void)
 {
     static const char *const words[] = {
         "the clock of b is 3 s ahead of a, accuracy ± 10 µs\n",
-        "\n  192.0.2.1 → 192.0.2.2: 11 packets at a, 9 at b\n"
-        "     2 lost, 1 damaged, 1 reordered between a and b; delay min 10 µs, median 10 µs, max ",
-        "     lost between: frames 3, 18 of a\n",
-        "\n  192.0.2.2 → 192.0.2.1: 16 packets at b, 15 at a\n"
-        "     1 lost, 0 damaged, 0 reordered between b and a; delay min 10 µs, median 10 µs, max "
+        "\n  192.0.2.1 → 192.0.2.2: 15 packets at a, 14 at b\n"
+        "     1 lost, 1 damaged, 1 reordered between a and b; delay min 10 µs, median 10 µs, max ",
+        "     0 lost before a, 0 lost behind b\n     lost between: frame 3 of a\n",
+        "\n  192.0.2.2 → 192.0.2.1: 10 packets at b, 9 at a\n"
+        "     1 lost, 0 damaged, 2 reordered between b and a; delay min 10 µs, median 10 µs, max "
         "50 µs\n",
-        "     lost between: frame 11 of b\n",
+        "     lost between: frame 19 of b\n",
     };
 
-    CHECKRUN_EXPECT(
-        "$R edit -q --impair drop@frame=12 --impair delay=40us@frame=25 " READS
-        " $T/a.pcapng; $R edit -q --impair " B_LATER
-        " --impair drop@frame=3 --impair drop@frame=19 --impair corrupt=payload@frame=5 "
-        "--impair reorder=1@frame=6 " READS " $T/b.pcapng",
-        0, "", "");
+    CHECKRUN_EXPECT(TO_BOTH TO_B, 0, "", "");
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
@@ -74,22 +77,18 @@ static void json_has_the_figures(void)
 {
     static const char *const words[] = {
         "\"clock_ahead_ns\":3000000000,\"clock_accuracy_ns\":10000,\"clocks_contradict\":false,",
-        "{\"from\":\"192.0.2.1\",\"to\":\"192.0.2.2\",\"first\":\"a\",\"packets_first\":11,"
-        "\"packets_second\":9,\"lost\":2,\"damaged\":1,\"reordered\":1,",
+        "{\"from\":\"192.0.2.1\",\"to\":\"192.0.2.2\",\"first\":\"a\",\"packets_first\":15,"
+        "\"packets_second\":14,\"lost\":1,\"damaged\":1,\"reordered\":1,",
         "\"delay_ns\":{\"min\":10000,\"median\":10000,\"max\":",
-        "\"lost_frames\":[3,19]}",
-        "{\"from\":\"192.0.2.2\",\"to\":\"192.0.2.1\",\"first\":\"b\",\"packets_first\":16,"
-        "\"packets_second\":16,\"lost\":0,\"damaged\":0,\"reordered\":0,\"lost_before\":0,"
-        "\"lost_behind\":1,\"only_second\":0,\"not_compared\":0,"
-        "\"delay_ns\":{\"min\":10000,\"median\":10000,\"max\":10000},\"lost_frames\":[]}",
+        "\"lost_frames\":[3]}",
+        "{\"from\":\"192.0.2.2\",\"to\":\"192.0.2.1\",\"first\":\"b\",\"packets_first\":10,"
+        "\"packets_second\":9,\"lost\":1,\"damaged\":0,\"reordered\":2,\"lost_before\":0,"
+        "\"lost_behind\":0,\"only_second\":0,\"not_captured\":0,\"not_compared\":0,"
+        "\"delay_ns\":{\"min\":10000,\"median\":10000,\"max\":50000},\"lost_frames\":[19]}",
     };
     struct checkrun r;
 
-    CHECKRUN_EXPECT(
-        "cp " READS " $T/a.pcapng; $R edit -q --impair " B_LATER
-        " --impair drop@frame=3 --impair drop@frame=19 --impair corrupt=payload@frame=5 "
-        "--impair reorder=1@frame=6 " READS " $T/b.pcapng",
-        0, "", "");
+    CHECKRUN_EXPECT(TO_BOTH TO_B, 0, "", "");
     r = checkrun("check -q --json - $T/a.pcapng --other-end $T/b.pcapng | tail -1");
     EXPECT_EQ(r.status, 0);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -114,6 +113,53 @@ static void retransmission_is_not_the_lost_packet(void)
     expect(words, 1);
 }
 
+/* The last packet never reaches point b, whose capture continues with frames of another protocol:
+ * the packet is lost. This loss is the one that ends a connection with exhausted retries. */
+static void loss_of_the_last_packet_is_found(void)
+{
+    static const char *const words[] = {
+        "\n  192.0.2.1 → 239.1.2.3: 4 packets at a, 3 at b\n     1 lost, ",
+        "     lost between: frame 8 of a\n",
+    };
+
+    CHECKRUN_EXPECT("cp $C/mckey.pcap $T/a.pcapng; $R edit -q --impair drop@frame=8 $C/mckey.pcap "
+                    "$T/b.pcapng",
+                    0, "", "");
+    expect(words, sizeof(words) / sizeof(words[0]));
+}
+
+/* Point b lacks frame 2, a request, but its acknowledgement passes b and nobody retransmits: the
+ * capture at b missed the packet. A loss of the network would be followed by a retransmission. */
+static void packets_that_a_capture_missed_are_not_lost(void)
+{
+    static const char *const words[] = {
+        "     0 lost, 0 damaged, 0 reordered between a and b; delay min ",
+        "     not captured: frame 3 of a\n"
+        "     not captured at b: 1 packet, which the receiver acknowledged\n",
+    };
+
+    CHECKRUN_EXPECT("cp $C/rc-send-sizes.pcap $T/a.pcapng; $R edit -q --impair " B_LATER
+                    " --impair drop@frame=3 $C/rc-send-sizes.pcap $T/b.pcapng",
+                    0, "", "");
+    expect(words, sizeof(words) / sizeof(words[0]));
+}
+
+/* Point b captured only the requests (one port of a mirror). The responses that a captured have
+ * already passed b, so they are not lost between the points. */
+static void direction_that_a_capture_lacks_is_not_lost(void)
+{
+    static const char *const words[] = {
+        "\n  192.0.2.2 → 192.0.2.1: 0 packets at b, 16 at a\n     0 lost, ",
+        "     only at a: 16 packets, which b did not capture\n",
+        "     the capture at b lacks this direction\n",
+    };
+
+    CHECKRUN_EXPECT("cp " READS " $T/a.pcapng; $R edit -q --impair drop@dir=response " READS
+                    " $T/b.pcapng",
+                    0, "", "");
+    expect(words, sizeof(words) / sizeof(words[0]));
+}
+
 static void captures_without_a_common_packet_are_an_error(void)
 {
     CHECKRUN_EXPECT("$R check -q --other-end $C/vlan.pcap " READS, 0, "", "");
@@ -127,5 +173,7 @@ static void captures_without_a_common_packet_are_an_error(void)
 
 SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
       TEST(losses_between_the_points_are_found), TEST(json_has_the_figures),
-      TEST(retransmission_is_not_the_lost_packet),
+      TEST(retransmission_is_not_the_lost_packet), TEST(loss_of_the_last_packet_is_found),
+      TEST(packets_that_a_capture_missed_are_not_lost),
+      TEST(direction_that_a_capture_lacks_is_not_lost),
       TEST(captures_without_a_common_packet_are_an_error))

@@ -250,7 +250,7 @@ static int read_captures(int cnt, char **files, struct check_args *args)
     if (args->narrow.has_connection && args->captures.cnt > 1)
         return cli_error("check: --connection requires one capture, not %zu", args->captures.cnt);
     if (!args->monitor.interface &&
-        connection_frames(args->captures.item[0].path, &args->narrow, &error) != 0)
+        connection_frames(args->captures.item[0].path, &args->narrow, args->no_icrc, &error) != 0)
         return cli_error("%s", error.text);
     if (args->shard.count && (args->monitor.interface || args->html_path))
         return cli_error("check: --shard and --%s cannot be combined",

@@ -108,7 +108,7 @@ int cmd_decode(int argc, char **argv)
         return EXIT_UNUSABLE;
     options.verbose = args.verbose;
     options.text = args.quiet || options.json == stdout ? NULL : colour_open(args.colour);
-    if (connection_frames(argv[optind], &args.narrow, &error) == 0)
+    if (connection_frames(argv[optind], &args.narrow, false, &error) == 0)
         status = decode_all(argc - optind, argv + optind, &options);
     else
         status = cli_error("%s", error.text);

@@ -293,7 +293,7 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
                          "not a folder");
     if (args->narrow.has_connection && args->captures.cnt > 1)
         return cli_error("replay: --connection requires one capture");
-    if (connection_frames(args->captures.item[0].path, &args->narrow, &error) != 0)
+    if (connection_frames(args->captures.item[0].path, &args->narrow, false, &error) != 0)
         return cli_error("%s", error.text);
     if (stdins > 1)
         return cli_error("replay: standard input can be read only once");

@@ -90,8 +90,20 @@ static void fill_batch(struct worker *worker, struct batch *batch)
     } while (batch->end == 1 && batch->cnt < FRAME_BATCH_MAX && reader_ready(reader));
 }
 
+/* Returns whether a PFC frame (IEEE 802.3, annex 31D) stops at least one priority: the priority is
+ * enabled and its time is not 0. The times of the other priorities mean nothing. */
+static bool is_pfc_stop(const uint8_t *frame)
+{
+    const uint64_t enabled = roce_be_get(frame + 16, 2);
+
+    for (unsigned i = 0; i < 8; i++)
+        if (enabled >> i & 1 && roce_be_get(frame + 18 + 2 * i, 2))
+            return true;
+    return false;
+}
+
 /* Returns whether the frame stops a sender: a PAUSE frame (IEEE 802.3, annex 31B) with a time other
- * than 0, or a PFC frame (annex 31D) with a time other than 0 for at least one priority. */
+ * than 0, or a PFC frame. */
 static bool is_pause(const struct captured_frame *frame)
 {
     const uint8_t *p = frame->data;
@@ -101,8 +113,7 @@ static bool is_pause(const struct captured_frame *frame)
         roce_be_get(p + 12, 2) != MAC_CONTROL)
         return false;
     op = roce_be_get(p + 14, 2);
-    return (op == 0x0001 && roce_be_get(p + 16, 2)) ||
-           (op == 0x0101 && (roce_be_get(p + 18, 8) | roce_be_get(p + 26, 8)));
+    return (op == 0x0001 && roce_be_get(p + 16, 2)) || (op == 0x0101 && is_pfc_stop(p));
 }
 
 static void count_frame(struct frame_counts *counts, const struct parsed_frame *item,

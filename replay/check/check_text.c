@@ -323,6 +323,8 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
 
     for (unsigned i = 0; i < 2; i++) {
         const struct roce_endpoint_summary *s = &sum->side[i];
+        const uint64_t packets =
+            s->missing_psns > s->out_of_order ? s->missing_psns - s->out_of_order : 0;
         uint64_t whole = 0;
         char buf[LINE_LEN];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -332,13 +334,14 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
         for (unsigned o = 0; o < ROCE_OPER_CNT; o++)
             whole += s->oper[o].completed;
         check_conn_title(&t, sum);
-        fprintf(page->out,
-                "  #%u %s:\n     %s %" PRIu64 " of %" PRIu64 " messages %s lost (%" PRIu64
-                " packet%s): UC does not retransmit\n",
+        fprintf(page->out, "  #%u %s:\n     %s %" PRIu64 " of %" PRIu64 " messages %s lost (",
                 sum->facts.conn_index, buf, check_text_arrow(i), s->lost_messages,
-                whole + s->lost_messages, s->lost_messages == 1 ? "was" : "were",
-                s->missing_psns - s->out_of_order,
-                s->missing_psns - s->out_of_order == 1 ? "" : "s");
+                whole + s->lost_messages, s->lost_messages == 1 ? "was" : "were");
+        if (packets)
+            fprintf(page->out, "%" PRIu64 " packet%s): UC does not retransmit\n", packets,
+                    packets == 1 ? "" : "s");
+        else
+            fprintf(page->out, "packets out of order): UC drops a message out of order\n");
         filter_text_print(page->out, scope.text, "roce.analysis.psn_gap");
     }
 }

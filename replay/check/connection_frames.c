@@ -111,12 +111,11 @@ static void on_end(void *user, const struct roce_flow *flow)
     add_exchanges(pass);
 }
 
-int connection_frames(const char *path, struct narrow *narrow, struct error *error)
+int connection_frames(const char *path, struct narrow *narrow, bool no_icrc, struct error *error)
 {
     struct first_pass pass = {.narrow = narrow};
     const struct check_watch watch = {.user = &pass, .on_packet = on_packet, .on_end = on_end};
-    const struct check_options options = {
-        .no_icrc = true, .narrow = narrow, .watch = &watch, .watch_cnt = 1};
+    const struct check_options options = {.no_icrc = no_icrc, .watch = &watch, .watch_cnt = 1};
     struct check_report report;
     int rc;
 

@@ -293,6 +293,7 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
         memcpy(told.side[i].addr, s->addr[i], 16);
     }
     if (roce_conn_number(ctx->flow)) {
+        ctx->result->cm_conn_index = sum->conn_index;
         ctx->flow->totals.connections++;
         if (ctx->flow->opts.on_conn)
             ctx->flow->opts.on_conn(ctx->flow->opts.user, &told);

@@ -87,6 +87,16 @@ static void frames_keep_their_numbers(void)
     CHECKRUN_EXPECT("\"$R\" check --json - --connection 5 " FOUR, 0, "\"first_frame\":12", "");
 }
 
+/* The number of --connection is that of the whole capture, also if other options select frames. A
+ * connection that the peer rejected can be selected, too. */
+static void connection_is_that_of_the_whole_capture(void)
+{
+    expect_same("\"$R\" decode --connection 4 --from 5.45ms " FOUR,
+                "\"$R\" decode --connection 4 " FOUR " | awk '$2 >= 0.00545'");
+    expect_same("\"$R\" decode --connection 1 $C/cm-reject-no-listener.pcap | grep -o 'CM [A-Z]*'",
+                "printf 'CM REQ\\nCM REJ\\n'");
+}
+
 /* The printed Wireshark filter has the number that the connection has in the whole capture, because
  * Wireshark numbers the connections of the whole capture. */
 static void filters_for_wireshark_fit_the_whole_capture(void)
@@ -169,5 +179,6 @@ static void folder_is_checked_with_its_manifest(void)
 SUITE("replay.narrow", TEST(first_frames_are_selected), TEST(times_are_after_the_first_frame),
       TEST(host_is_source_or_destination), TEST(connections_divide_the_capture),
       TEST(connection_includes_its_cm_messages), TEST(frames_keep_their_numbers),
+      TEST(connection_is_that_of_the_whole_capture),
       TEST(filters_for_wireshark_fit_the_whole_capture), TEST(plot_draws_the_selected_frames),
       TEST(wrong_selections_are_refused), TEST(folder_is_checked_with_its_manifest))

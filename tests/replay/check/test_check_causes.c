@@ -599,6 +599,18 @@ static void headlines_name_the_loss(void)
     }
 }
 
+/* Swapped UC packets are not missing, but a UC receiver drops their message. */
+static void swapped_uc_packets_lose_their_message(void)
+{
+    CHECKRUN_EXPECT(
+        "$R edit -q --impair reorder=1@frame=3 $C/uc-send-write.pcap $T/swapped.pcapng; "
+        "$R check $T/swapped.pcapng",
+        0,
+        "1 of 8 messages was lost (packets out of order): UC drops a message out of "
+        "order\n",
+        "");
+}
+
 static void a_checksum_of_0_is_counted_once(void)
 {
     struct flowgen g;
@@ -666,4 +678,4 @@ SUITE("replay.check_causes", TEST(rnr_naks_of_a_full_transmit_queue_are_possible
       TEST(rates_around_cnps_are_reported), TEST(missing_rtu_is_reported),
       TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
       TEST(a_checksum_of_0_is_counted_once), TEST(rejection_by_the_active_side_is_described),
-      TEST(headlines_name_the_loss))
+      TEST(headlines_name_the_loss), TEST(swapped_uc_packets_lose_their_message))

@@ -2,7 +2,6 @@
 #include "page/message_times.h"
 
 #include <stdlib.h>
-#include "wire/codes.h"
 
 void message_times_free(struct message_times *times)
 {
@@ -61,8 +60,6 @@ static void keep_slower_halves(struct message_times *times)
 
 bool message_times_add(struct message_times *times, const struct roce_flow_done *done, uint32_t max)
 {
-    if (done->ns == ROCE_NEVER_NS)
-        return true;
     if (times->cnt >= max)
         keep_slower_halves(times);
     if (times->cnt == times->cap) {

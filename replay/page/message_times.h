@@ -36,22 +36,13 @@ struct message_times {
                        * sending, ns */
 };
 
-/* Prefetches the memory that the next message_times_add() writes. */
-static inline void message_times_prefetch(const struct message_times *times)
-{
-    if (times->message)
-        __builtin_prefetch(&times->message[times->cnt], 1);
-    for (unsigned side = 0; side < 2; side++)
-        __builtin_prefetch(&times->sent[side][times->sent_cnt[side] % MESSAGE_LAST_PACKETS], 1);
-}
-
 void message_times_free(struct message_times *times);
 
 /* Records a packet of a request that `side` sends for the first time. */
 void message_times_packet(struct message_times *times, unsigned side, uint64_t time, bool starts,
                           bool ends);
 
-/* Adds a completed operation. Returns false if memory is exhausted. */
+/* Adds a completed operation, whose time `ns` is known. Returns false if memory is exhausted. */
 bool message_times_add(struct message_times *times, const struct roce_flow_done *done,
                        uint32_t max);
 

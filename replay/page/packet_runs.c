@@ -28,7 +28,7 @@ const char *run_class_name(enum run_class class)
 /* ---- one packet --------------------------------------------------------------------------------
  */
 
-static enum run_class class_of(const struct roce_pkt *pkt, const struct roce_flow_result *r)
+enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *r)
 {
     if (r->flags & ROCE_AN_DROPPED)
         return RUN_DROPPED;
@@ -51,6 +51,24 @@ static enum run_class class_of(const struct roce_pkt *pkt, const struct roce_flo
     return RUN_OTHER;
 }
 
+uint32_t packet_run_span(const struct roce_pkt *pkt, const struct roce_flow_result *r,
+                         enum run_class class)
+{
+    if (r->flags & ROCE_AN_REQUEST && class <= RUN_REPEATED_REQUEST)
+        return (r->next_psn - pkt->bth.psn) & ROCE_PSN_MASK;
+    return 1;
+}
+
+/* Flags that have no effect on a run, except on its class. */
+#define PLAIN_FLAGS                                                                                \
+    ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
+                ROCE_AN_MSG_END | ROCE_AN_REGION))
+
+bool packet_run_is_plain(const struct roce_flow_result *r)
+{
+    return !(r->flags & ~PLAIN_FLAGS) && !r->findings;
+}
+
 static uint8_t marks_of(const struct roce_opcode *op, const struct roce_flow_result *r)
 {
     static const struct {
@@ -68,8 +86,7 @@ static uint8_t marks_of(const struct roce_opcode *op, const struct roce_flow_res
 
     if (r->flags & (ROCE_AN_DROPPED | ROCE_AN_COPY) && roce_opcode_is_response(op))
         marks |= RUN_MARK_OF_RESPONSE;
-    if (r->flags & ~(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |
-                     ROCE_AN_MSG_END | ROCE_AN_REGION))
+    if (r->flags & ~PLAIN_FLAGS)
         for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
             marks |= r->flags & table[i].flag ? table[i].mark : 0;
     return marks;
@@ -91,6 +108,7 @@ unsigned packet_run_direction(const struct packet_run *run)
 struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     const struct roce_pkt *pkt = in->pkt;
+    enum run_class class = packet_run_class(pkt, r);
     struct packet_run run = {
         .first_time = in->time,
         .last_time = in->time,
@@ -102,18 +120,16 @@ struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce
         .last_frame = in->frame,
         .cnt = 1,
         .psn = pkt->bth.psn,
-        .span = 1,
+        .span = packet_run_span(pkt, r, class),
         .gap = r->flags & ROCE_AN_PSN_GAP ? r->gap : 0,
         .ce = (r->flags & ROCE_AN_CE) != 0,
         .sport = pkt->udp.sport,
         .side = r->side,
-        .class = (uint8_t)class_of(pkt, r),
+        .class = (uint8_t) class,
         .kind = (uint8_t)pkt->op->kind,
         .marks = marks_of(pkt->op, r),
     };
 
-    if (r->flags & ROCE_AN_REQUEST && run.class <= RUN_REPEATED_REQUEST)
-        run.span = (r->next_psn - pkt->bth.psn) & ROCE_PSN_MASK;
     if (run.class == RUN_REPEATED_REQUEST) {
         run.cause = (uint8_t)r->cause;
         run.wait = known_ns(r->rto);

@@ -77,20 +77,17 @@ struct packet_runs {
  * responses the other side. */
 unsigned packet_run_direction(const struct packet_run *run);
 
-/* Prefetches the memory that the next packet_runs_add() reads. */
-static inline void packet_runs_prefetch(const struct packet_runs *runs)
-{
-    for (unsigned side = 0; side < 2; side++)
-        for (unsigned class = RUN_REQUEST; class <= RUN_ACK; class += RUN_ACK)
-            if (runs->last[side][class]) {
-                const struct packet_run *run = &runs->run[runs->last[side][class] - 1];
-
-                __builtin_prefetch(run, 1);
-                __builtin_prefetch((const char *)run + 64, 1);
-            }
-}
-
 void packet_runs_free(struct packet_runs *runs);
+
+enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *result);
+
+/* Returns the number of PSNs that a packet of class `class` takes. */
+uint32_t packet_run_span(const struct roce_pkt *pkt, const struct roce_flow_result *result,
+                         enum run_class class);
+
+/* Returns whether the run of a packet has the value 0 in its members wait, gap, ce, cause, marks
+ * and syndrome. */
+bool packet_run_is_plain(const struct roce_flow_result *result);
 
 /* Makes a run of one packet from the packet and its analysis. */
 struct packet_run packet_run_of(const struct roce_flow_in *in,

@@ -3,6 +3,10 @@
 
 #include <stdlib.h>
 #include "page/page_conn.h"
+#include "wire/codes.h"
+
+static bool consume(void *user, uint32_t index, const struct page_record *record, uint32_t cnt,
+                    uint32_t stream_cnt);
 
 struct page_capture *page_capture_new(const char *name)
 {
@@ -11,35 +15,18 @@ struct page_capture *page_capture_new(const char *name)
     if (!capture)
         return NULL;
     capture->name = name;
-    /* calloc() does not touch the pages, so the second batch costs nothing until it is used. */
-    capture->filling = capture->batch = calloc(2, sizeof(*capture->batch));
-    if (!capture->batch) {
-        free(capture);
+    if (page_queue_init(&capture->queue, consume, capture) != 0) {
+        page_capture_del(capture);
         return NULL;
     }
-    pthread_mutex_init(&capture->lock, NULL);
-    pthread_cond_init(&capture->changed, NULL);
     return capture;
-}
-
-/* Ends the thread after it has added its batch. */
-static void end_thread(struct page_capture *capture)
-{
-    if (!capture->has_thread)
-        return;
-    pthread_mutex_lock(&capture->lock);
-    capture->ending = true;
-    pthread_cond_signal(&capture->changed);
-    pthread_mutex_unlock(&capture->lock);
-    pthread_join(capture->thread, NULL);
-    capture->has_thread = false;
 }
 
 void page_capture_del(struct page_capture *capture)
 {
     if (!capture)
         return;
-    end_thread(capture);
+    page_queue_free(&capture->queue);
     for (uint32_t i = 0; i < capture->stream_end; i++)
         if (capture->stream[i]) {
             packet_runs_free(&capture->stream[i]->runs);
@@ -51,204 +38,80 @@ void page_capture_del(struct page_capture *capture)
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
         free(capture->findings[i].finding);
     free(capture->conn);
-    free(capture->batch);
-    pthread_cond_destroy(&capture->changed);
-    pthread_mutex_destroy(&capture->lock);
     free(capture);
 }
 
 /* ---- packets and operations --------------------------------------------------------------------
  */
 
-static struct page_stream *stream_of(struct page_capture *capture, uint32_t conn_index)
+static struct page_stream *stream_of(struct page_capture *capture, uint32_t index)
 {
-    struct page_stream **at;
+    struct page_stream **at = &capture->stream[index];
 
-    if (conn_index >= PAGE_CONNS)
-        return NULL;
-    at = &capture->stream[conn_index];
     if (!*at) {
         *at = calloc(1, sizeof(**at));
-        if (!*at) {
-            capture->no_memory = true;
-            return NULL;
-        }
-        capture->stream_cnt++;
-        if (conn_index >= capture->stream_end)
-            capture->stream_end = conn_index + 1;
+        if (*at && index >= capture->stream_end)
+            capture->stream_end = index + 1;
     }
     return *at;
 }
 
 /* Returns the limit of one stream: its equal share of `all`, which is the limit of all streams
  * together. */
-static uint32_t share_of(const struct page_capture *capture, uint32_t all)
+static uint32_t share_of(uint32_t all, uint32_t stream_cnt)
 {
-    uint32_t share = all / (capture->stream_cnt ? capture->stream_cnt : 1);
+    uint32_t share = all / stream_cnt;
 
     if (share > PAGE_SHARE)
         return PAGE_SHARE;
     return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
 }
 
-static bool add_pending(const struct page_batch *batch, struct page_stream *stream,
-                        const struct page_pending *pending)
+static bool add_entry(struct page_stream *stream, const struct page_entry *entry, uint32_t run_max,
+                      uint32_t message_max)
 {
-    if (pending->is_done)
-        return message_times_add(&stream->messages, &pending->done, batch->message_max);
-    if (pending->starts || pending->ends)
-        message_times_packet(&stream->messages, pending->run.side & 1, pending->run.first_time,
-                             pending->starts, pending->ends);
-    return packet_runs_add(&stream->runs, &pending->run, batch->run_max);
+    if (entry->is_done)
+        return message_times_add(&stream->messages, &entry->done, message_max);
+    if (entry->starts || entry->ends)
+        message_times_packet(&stream->messages, entry->run.side & 1, entry->run.first_time,
+                             entry->starts, entry->ends);
+    return packet_runs_add(&stream->runs, &entry->run, run_max);
 }
 
-static void prefetch_pending(const struct page_batch *batch, uint16_t at)
+/* Adds records to their stream. */
+static bool consume(void *user, uint32_t index, const struct page_record *record, uint32_t cnt,
+                    uint32_t stream_cnt)
 {
-    const char *pending = (const char *)&batch->pending[at - 1];
+    struct page_stream *stream = stream_of(user, index);
+    uint32_t run_max = share_of(PAGE_RUNS, stream_cnt);
+    uint32_t message_max = share_of(PAGE_MESSAGES, stream_cnt);
+    struct page_entry entry = {0};
 
-    __builtin_prefetch(pending);
-    __builtin_prefetch(pending + 64);
-}
-
-/* Prefetches memory that add_batch() needs soon. `near`: the stream after the next one, whose
- * struct page_stream was prefetched before; prefetches its arrays and its first pending entry.
- * `far`: a later stream; prefetches its struct. */
-static void prefetch_streams(const struct page_capture *capture, const struct page_batch *batch,
-                             uint32_t near, uint32_t far)
-{
-    if (near < batch->stream_end && batch->first[near]) {
-        packet_runs_prefetch(&capture->stream[near]->runs);
-        message_times_prefetch(&capture->stream[near]->messages);
-        prefetch_pending(batch, batch->first[near]);
+    for (uint32_t i = 0; stream && i < cnt;) {
+        i += page_records_read(&record[i], &entry);
+        if (!add_entry(stream, &entry, run_max, message_max))
+            stream = NULL;
     }
-    if (far < batch->stream_end && batch->first[far])
-        __builtin_prefetch(capture->stream[far]);
-}
-
-/* Adds all packets and completions of a batch to their streams, and empties the batch. */
-static void add_batch(struct page_capture *capture, struct page_batch *batch)
-{
-    for (uint32_t i = 0; i < batch->stream_end; i++) {
-        prefetch_streams(capture, batch, i + 2, i + 4);
-        for (uint16_t at = batch->first[i], next; at; at = next) {
-            next = batch->pending[at - 1].next;
-            if (next)
-                prefetch_pending(batch, next);
-            if (!add_pending(batch, capture->stream[i], &batch->pending[at - 1]))
-                capture->no_memory = true;
-        }
-        batch->first[i] = batch->last[i] = 0;
-    }
-    batch->cnt = 0;
-}
-
-static void *run_thread(void *arg)
-{
-    struct page_capture *capture = arg;
-
-    pthread_mutex_lock(&capture->lock);
-    while (capture->full || !capture->ending) {
-        if (!capture->full) {
-            pthread_cond_wait(&capture->changed, &capture->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&capture->lock);
-        add_batch(capture, capture->full);
-        pthread_mutex_lock(&capture->lock);
-        capture->full = NULL;
-        pthread_cond_signal(&capture->changed);
-    }
-    pthread_mutex_unlock(&capture->lock);
-    return NULL;
-}
-
-/* Ends the filling of the current batch, and returns it. */
-static struct page_batch *close_batch(struct page_capture *capture)
-{
-    struct page_batch *batch = capture->filling;
-
-    batch->stream_end = capture->stream_end;
-    batch->run_max = share_of(capture, PAGE_RUNS);
-    batch->message_max = share_of(capture, PAGE_MESSAGES);
-    return batch;
-}
-
-/* Hands the batch to the thread, after the thread has added the one before. */
-static void hand_over(struct page_capture *capture, struct page_batch *batch)
-{
-    pthread_mutex_lock(&capture->lock);
-    while (capture->full)
-        pthread_cond_wait(&capture->changed, &capture->lock);
-    capture->full = batch;
-    pthread_cond_signal(&capture->changed);
-    pthread_mutex_unlock(&capture->lock);
-    capture->filling = &capture->batch[batch == capture->batch];
-}
-
-static void flush_pending(struct page_capture *capture)
-{
-    struct page_batch *batch = close_batch(capture);
-
-    if (!capture->has_thread)
-        capture->has_thread = pthread_create(&capture->thread, NULL, run_thread, capture) == 0;
-    if (capture->has_thread)
-        hand_over(capture, batch);
-    else
-        add_batch(capture, batch);
-}
-
-/* Returns a pending entry for a packet or completion of connection `conn_index`. Returns NULL if
- * the packets of this connection are not kept. */
-static struct page_pending *pending_of(struct page_capture *capture, uint32_t conn_index)
-{
-    struct page_batch *batch;
-    uint16_t index;
-
-    if (!stream_of(capture, conn_index))
-        return NULL;
-    if (capture->filling->cnt == PAGE_BATCH)
-        flush_pending(capture);
-    batch = capture->filling;
-    index = (uint16_t)++batch->cnt;
-    batch->pending[index - 1].next = 0;
-    if (batch->last[conn_index])
-        batch->pending[batch->last[conn_index] - 1].next = index;
-    else
-        batch->first[conn_index] = index;
-    batch->last[conn_index] = index;
-    return &batch->pending[index - 1];
+    return stream != NULL;
 }
 
 static void add_packet(void *user, const struct roce_flow_in *in,
                        const struct roce_flow_result *result)
 {
     struct page_capture *capture = user;
-    struct page_pending *pending;
-    bool is_new = result->flags & ROCE_AN_REQUEST &&
-                  !(result->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_COPY | ROCE_AN_DROPPED));
 
-    if (result->conn_index == ROCE_NO_CONN)
-        return;
-    pending = pending_of(capture, result->conn_index);
-    if (!pending) {
+    if (result->conn_index < PAGE_STREAMS)
+        page_queue_packet(&capture->queue, result->conn_index, in, result);
+    else if (result->conn_index != ROCE_NO_CONN)
         capture->undrawn++;
-        return;
-    }
-    pending->is_done = false;
-    pending->starts = is_new && roce_opcode_starts(in->pkt->op);
-    pending->ends = is_new && roce_opcode_ends(in->pkt->op);
-    pending->run = packet_run_of(in, result);
 }
 
 static void add_done(void *user, const struct roce_flow_done *done)
 {
     struct page_capture *capture = user;
-    struct page_pending *pending = pending_of(capture, done->conn_index);
 
-    if (pending) {
-        pending->is_done = true;
-        pending->done = *done;
-    }
+    if (done->conn_index < PAGE_STREAMS && done->ns != ROCE_NEVER_NS)
+        page_queue_done(&capture->queue, done->conn_index, done);
 }
 
 /* ---- findings and connections ------------------------------------------------------------------
@@ -315,8 +178,8 @@ static void find_owners(void *user, const struct roce_flow *flow)
 {
     struct page_capture *capture = user;
 
-    end_thread(capture);
-    add_batch(capture, close_batch(capture));
+    page_queue_end(&capture->queue);
+    capture->no_memory |= capture->queue.no_memory;
     for (uint32_t i = 0; i < capture->stream_end; i++)
         for (uint8_t side = 0; side < 2 && capture->stream[i]; side++)
             capture->stream[i]->owner[side] = roce_flow_owner(flow, i, side);

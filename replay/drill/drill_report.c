@@ -139,18 +139,30 @@ void drill_repeat_command(FILE *out, const struct drill_case *c)
     put_shell_word(out, c->path);
 }
 
-/* Prints the texts of rules, whose ids are separated by blanks. */
-static void print_rules(FILE *out, const char *ids)
+static void print_rule(FILE *out, const char *id)
 {
+    enum roce_rule rule = roce_rule_find(id);
+
+    if (rule != ROCE_RULE_CNT)
+        fprintf(out, "    %s: %s (%s)\n", id, roce_rule_info(rule)->text,
+                roce_rule_info(rule)->source);
+}
+
+/* Prints the rules that the failed line names; without any, the purpose and the rules of the
+ * drill. */
+static void print_rules(FILE *out, const struct drill_case *c)
+{
+    const char *ids = c->result.rules;
+
+    if (!*ids && c->script.purpose)
+        fprintf(out, "    purpose: %s\n", c->script.purpose);
+    for (unsigned i = 0; !*ids && i < c->script.rule_cnt; i++)
+        print_rule(out, c->script.rule[i]);
     for (; *ids; ids += strcspn(ids, " "), ids += *ids == ' ') {
         char id[SCRIPT_NAME_MAX];
-        enum roce_rule rule;
 
         snprintf(id, sizeof(id), "%.*s", (int)strcspn(ids, " "), ids);
-        rule = roce_rule_find(id);
-        if (rule != ROCE_RULE_CNT)
-            fprintf(out, "    %s: %s (%s)\n", id, roce_rule_info(rule)->text,
-                    roce_rule_info(rule)->source);
+        print_rule(out, id);
     }
 }
 
@@ -181,7 +193,7 @@ static void print_problem(FILE *out, const struct drill_case *c)
         fprintf(out, "    %s\n", r->problem);
     if (r->verdict == DRILL_UNSUPPORTED)
         return;
-    print_rules(out, r->rules);
+    print_rules(out, c);
     print_ladder(out, c, LADDER_ROWS);
     fputs("  to repeat: ", out);
     drill_repeat_command(out, c);

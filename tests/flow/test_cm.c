@@ -121,6 +121,38 @@ static void rep_above_the_offered_depths_is_reported(void)
     }
 }
 
+/* The finding about an RDMA-IP header names the field that is wrong: its version, or the IP
+ * version. */
+static void wrong_rdma_ip_header_names_its_field(void)
+{
+    static const struct {
+        uint8_t byte[2]; /* the first two bytes of the header */
+        enum roce_rule rule;
+        const char *field;
+    } rows[] = {{{0x10, 0x40}, ROCE_RULE_CM_IP_HEADER_VERSION, "rdmaip.majv"},
+                {{0x01, 0x40}, ROCE_RULE_CM_IP_HEADER_VERSION, "rdmaip.minv"},
+                {{0x00, 0x00}, ROCE_RULE_CM_IP_VERSION, "rdmaip.ipv"},
+                {{0x00, 0x60}, ROCE_RULE_CM_IP_VERSION, "rdmaip.ipv"}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_finding *f = NULL;
+        struct roce_cm_msg m;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        m = flowgen_cm_req(&g);
+        memcpy(m.req.private_data, rows[i].byte, 2);
+        flowgen_cm(&g, 0, &m);
+        end(&g);
+        for (uint32_t k = 0; k < v.finding_cnt; k++)
+            if (v.finding[k].rule == rows[i].rule)
+                f = &v.finding[k];
+        CU_ASSERT_PTR_NOT_NULL(f);
+        if (f)
+            CU_ASSERT_STRING_EQUAL(f->field, rows[i].field);
+    }
+}
+
 /* Two hosts begin a CM exchange with each other, and by chance use the same communication ids. Each
  * message must be assigned to the right exchange. */
 static void equal_ids_of_two_hosts_are_told_apart(void)
@@ -260,6 +292,7 @@ static void timeout_of_the_active_side_comes_from_the_rep(void)
 }
 
 SUITE("flow.cm", TEST(messages_of_an_exchange_are_linked),
-      TEST(rep_above_the_offered_depths_is_reported), TEST(equal_ids_of_two_hosts_are_told_apart),
-      TEST(qp_of_an_older_pair_gets_a_new_connection), TEST(rnr_retry_count_comes_from_the_peer),
+      TEST(rep_above_the_offered_depths_is_reported), TEST(wrong_rdma_ip_header_names_its_field),
+      TEST(equal_ids_of_two_hosts_are_told_apart), TEST(qp_of_an_older_pair_gets_a_new_connection),
+      TEST(rnr_retry_count_comes_from_the_peer),
       TEST(timeout_of_the_active_side_comes_from_the_rep))

@@ -29,7 +29,11 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     bool v4 = roce_pkt_has(ctx->pkt, ROCE_HDR_IP4);
 
     if (rc == ROCE_ERR_MALFORMED) {
-        REPORT(ctx, CM_IP_HEADER_VERSION, "rdmaip.majv", 0, ip.majv);
+        if (ip.majv == 0 && ip.minv == 0)
+            REPORT(ctx, CM_IP_VERSION, "rdmaip.ipv", v4 ? 4 : 6, ip.ipv);
+        else
+            REPORT(ctx, CM_IP_HEADER_VERSION, ip.majv ? "rdmaip.majv" : "rdmaip.minv", 0,
+                   ip.majv ? ip.majv : ip.minv);
         return;
     }
     if (rc != 0)

@@ -460,7 +460,7 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
         .flags = RNIC_SEND_INLINE,
         .sge = &sge,
         .sge_cnt = 1,
-        .ah = ((struct vah *)(void *)ah)->rnic,
+        .ah = vah_of(ah)->rnic,
         .remote_qpn = 1,
         .remote_qkey = QP1_QKEY,
     };

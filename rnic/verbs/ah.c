@@ -84,7 +84,7 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 
 int ibv_destroy_ah(struct ibv_ah *ibv)
 {
-    struct vah *ah = (struct vah *)(void *)ibv;
+    struct vah *ah = vah_of(ibv);
     vhca_lock(ah->hca);
     int result = verbs_errno(rnic_ah_del(ah->rnic));
     vhca_unlock(ah->hca);

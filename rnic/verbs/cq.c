@@ -101,7 +101,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
 {
     struct vcq *cq = vcq_of(ibv);
     struct ibv_context *context = ibv->context;
-    struct vchannel *channel = (struct vchannel *)(void *)ibv->channel;
+    struct vchannel *channel = vchannel_of(ibv->channel);
     vhca_lock(cq->hca);
     struct rnic_cq *rnic = cq->rnic;
     int result = verbs_errno(rnic_cq_del(rnic));

@@ -31,8 +31,7 @@ static char *bytes_at(struct vdm *dm, uint64_t off, uint64_t len)
 
 static char *copied_bytes(struct ibv_dm *ibv, uint64_t off, size_t len)
 {
-    return off % ACCESS_UNIT || len % ACCESS_UNIT ? NULL
-                                                  : bytes_at((struct vdm *)(void *)ibv, off, len);
+    return off % ACCESS_UNIT || len % ACCESS_UNIT ? NULL : bytes_at(vdm_of(ibv), off, len);
 }
 
 static int copy_to(struct ibv_dm *dm, uint64_t off, const void *from, size_t len)
@@ -108,7 +107,7 @@ fail:
 
 int vdm_free(struct ibv_dm *ibv)
 {
-    struct vdm *dm = (struct vdm *)(void *)ibv;
+    struct vdm *dm = vdm_of(ibv);
     struct vhca *hca = dm->hca;
     vhca_lock(hca);
     bool busy = dm->memory->regions > 0;
@@ -127,7 +126,7 @@ int vdm_free(struct ibv_dm *ibv)
 struct ibv_mr *vdm_reg_mr(struct ibv_pd *pd, struct ibv_dm *ibv, uint64_t off, size_t len,
                           unsigned access)
 {
-    struct vdm *dm = (struct vdm *)(void *)ibv;
+    struct vdm *dm = vdm_of(ibv);
     char *bytes = bytes_at(dm, off, len);
     const unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                            IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |

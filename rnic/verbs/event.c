@@ -43,7 +43,7 @@ void vhca_notified(void *user, struct rnic *rnic)
     while ((notified = rnic_cq_notified(rnic)) != NULL) {
         struct vcq *cq = rnic_map_get(&hca->cqs, (uintptr_t)notified);
         if (cq && cq->ibv.channel)
-            evq_push(&((struct vchannel *)(void *)cq->ibv.channel)->events,
+            evq_push(&vchannel_of(cq->ibv.channel)->events,
                      &(struct evq_entry){.object = cq, .reported = &cq->comp_reported});
     }
 }
@@ -111,7 +111,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 {
-    struct vchannel *channel = (struct vchannel *)(void *)ibv;
+    struct vchannel *channel = vchannel_of(ibv);
     struct ibv_context *context = ibv->context;
     vctx_lock(context);
     int refs = ibv->refcnt;
@@ -126,7 +126,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 int ibv_get_cq_event(struct ibv_comp_channel *ibv, struct ibv_cq **cq, void **cq_context)
 {
     struct evq_entry entry;
-    int result = evq_get(&((struct vchannel *)(void *)ibv)->events, &entry);
+    int result = evq_get(&vchannel_of(ibv)->events, &entry);
     if (result != 0) {
         errno = result;
         return -1;

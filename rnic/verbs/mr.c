@@ -162,11 +162,6 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
 
 /* ---- memory regions -------------------------------------------------------------------------- */
 
-static struct vmr *vmr_of(struct ibv_mr *mr)
-{
-    return (struct vmr *)(void *)mr;
-}
-
 /* Converts access flags. Returns 0, or EINVAL for an unknown flag outside
  * IBV_ACCESS_OPTIONAL_RANGE. */
 static int to_rnic_access(unsigned flags, unsigned *access)

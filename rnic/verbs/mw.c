@@ -32,7 +32,7 @@ struct ibv_mw *vmw_alloc(struct ibv_pd *pd, enum ibv_mw_type type)
 
 int vmw_dealloc(struct ibv_mw *ibv)
 {
-    struct vmw *mw = (struct vmw *)(void *)ibv;
+    struct vmw *mw = vmw_of(ibv);
     vhca_lock_settled(mw->hca);
     int result = verbs_errno(rnic_mw_del(mw->rnic));
     vhca_unlock(mw->hca);
@@ -45,8 +45,8 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
                                 const struct ibv_mw_bind_info *info)
 {
     return (struct rnic_mw_bind){
-        .mw = ((struct vmw *)(void *)mw)->rnic,
-        .mr = info->mr ? ((struct vmr *)(void *)info->mr)->rnic : NULL,
+        .mw = vmw_of(mw)->rnic,
+        .mr = info->mr ? vmr_of(info->mr)->rnic : NULL,
         .addr = info->addr,
         .len = info->length,
         /* A window cannot grant local write; mlx5 and rxe ignore the flag, too. */
@@ -68,7 +68,7 @@ int vmw_bind(struct ibv_qp *ibv, struct ibv_mw *mw, struct ibv_mw_bind *bind)
     vhca_lock_settled(qp->hca);
     int result = verbs_errno(rnic_post_send(qp->rnic, &wr));
     if (result == 0)
-        mw->rkey = rnic_mw_rkey(((struct vmw *)(void *)mw)->rnic);
+        mw->rkey = rnic_mw_rkey(vmw_of(mw)->rnic);
     vhca_unlock(qp->hca);
     return result;
 }

@@ -340,6 +340,41 @@ static inline struct vpd *vpd_of(struct ibv_pd *pd)
     return (struct vpd *)(void *)pd;
 }
 
+static inline struct vmr *vmr_of(struct ibv_mr *mr)
+{
+    return (struct vmr *)(void *)mr;
+}
+
+static inline struct vmw *vmw_of(struct ibv_mw *mw)
+{
+    return (struct vmw *)(void *)mw;
+}
+
+static inline struct vah *vah_of(struct ibv_ah *ah)
+{
+    return (struct vah *)(void *)ah;
+}
+
+static inline struct vsrq *vsrq_of(struct ibv_srq *srq)
+{
+    return (struct vsrq *)(void *)srq;
+}
+
+static inline struct vxrcd *vxrcd_of(struct ibv_xrcd *xrcd)
+{
+    return (struct vxrcd *)(void *)xrcd;
+}
+
+static inline struct vdm *vdm_of(struct ibv_dm *dm)
+{
+    return (struct vdm *)(void *)dm;
+}
+
+static inline struct vchannel *vchannel_of(struct ibv_comp_channel *channel)
+{
+    return (struct vchannel *)(void *)channel;
+}
+
 /* Returns the PD itself, or the PD that a parent domain refers to. */
 static inline struct vpd *vpd_base(struct ibv_pd *pd)
 {

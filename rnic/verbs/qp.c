@@ -62,12 +62,12 @@ static int check_owners(struct ibv_context *context, const struct ibv_qp_init_at
 {
     int result = 0;
     if (attr->qp_type == IBV_QPT_XRC_RECV)
-        return vctx_check_owner(context, ((struct vxrcd *)(void *)attr->xrcd)->hca);
+        return vctx_check_owner(context, vxrcd_of(attr->xrcd)->hca);
     result = vctx_check_owner(context, vcq_of(attr->send_cq)->hca);
     if (result == 0 && attr->recv_cq)
         result = vctx_check_owner(context, vcq_of(attr->recv_cq)->hca);
     if (result == 0 && attr->srq)
-        result = vctx_check_owner(context, ((struct vsrq *)(void *)attr->srq)->hca);
+        result = vctx_check_owner(context, vsrq_of(attr->srq)->hca);
     return result;
 }
 
@@ -128,8 +128,8 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
         .type = (enum rnic_qp_type)attr->qp_type,
         .send_cq = sends ? vcq_of(attr->send_cq)->rnic : NULL,
         .recv_cq = sends && attr->recv_cq ? vcq_of(attr->recv_cq)->rnic : NULL,
-        .srq = attr->srq ? ((struct vsrq *)(void *)attr->srq)->rnic : NULL,
-        .xrcd = sends ? NULL : ((struct vxrcd *)(void *)attr->xrcd)->domain->rnic,
+        .srq = attr->srq ? vsrq_of(attr->srq)->rnic : NULL,
+        .xrcd = sends ? NULL : vxrcd_of(attr->xrcd)->domain->rnic,
         .max_send_wr = cap->max_send_wr,
         .max_recv_wr = cap->max_recv_wr,
         .max_send_sge = cap->max_send_sge,

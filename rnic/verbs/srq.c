@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static struct vsrq *vsrq_of(struct ibv_srq *srq)
-{
-    return (struct vsrq *)(void *)srq;
-}
-
 static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr *attr,
                                   struct ibv_xrcd *xrcd, struct ibv_cq *cq)
 {
     int result = vpd_renew(pd);
     if (result == 0 && xrcd)
-        result = vctx_check_owner(pd->context, ((struct vxrcd *)(void *)xrcd)->hca);
+        result = vctx_check_owner(pd->context, vxrcd_of(xrcd)->hca);
     if (result == 0 && cq)
         result = vctx_check_owner(pd->context, vcq_of(cq)->hca);
     struct vsrq *srq = result == 0 ? calloc(1, sizeof *srq) : NULL;
@@ -31,7 +26,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
     const struct rnic_srq_init init = {
         .max_wr = attr->max_wr,
         .max_sge = attr->max_sge,
-        .xrcd = xrcd ? ((struct vxrcd *)(void *)xrcd)->domain->rnic : NULL,
+        .xrcd = xrcd ? vxrcd_of(xrcd)->domain->rnic : NULL,
         .cq = cq ? vcq_of(cq)->rnic : NULL,
     };
     vctx_lock(pd->context);
@@ -220,7 +215,7 @@ struct ibv_xrcd *vxrcd_open(struct ibv_context *context, struct ibv_xrcd_init_at
 
 int vxrcd_close(struct ibv_xrcd *ibv)
 {
-    struct vxrcd *xrcd = (struct vxrcd *)(void *)ibv;
+    struct vxrcd *xrcd = vxrcd_of(ibv);
     struct xrc_domain *domain = xrcd->domain, **link = &xrcd->hca->domains;
     int result = 0;
     vhca_lock(xrcd->hca);

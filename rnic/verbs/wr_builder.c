@@ -195,7 +195,7 @@ static void set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn, u
         set_build_error(builder, EINVAL);
         return;
     }
-    request->wr.ah = ((struct vah *)(void *)ah)->rnic;
+    request->wr.ah = vah_of(ah)->rnic;
     request->wr.remote_qpn = qpn;
     request->wr.remote_qkey = qkey;
 }

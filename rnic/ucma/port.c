@@ -415,18 +415,14 @@ struct uc_port *uc_port_towards(const uint8_t gid[16])
 
 static struct ibv_ah *create_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
-    struct rnic_path path;
     int sgid = uc_port_gid_index(port, addr->local);
-    int result =
-        sgid < 0 ? -ENODEV
-                 : rnic_live_resolve(uc_port_live(port), addr->remote, sgid, MAD_ANSWER_NS, &path);
-    if (result < 0) {
-        errno = -result;
+    if (sgid < 0) {
+        errno = ENODEV;
         return NULL;
     }
     struct ibv_ah_attr attr = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = (uint8_t)sgid}};
     memcpy(attr.grh.dgid.raw, addr->remote, 16);
-    return ibv_create_ah(port->pd, &attr);
+    return vah_create(port->pd, &attr, MAD_ANSWER_NS);
 }
 
 /* Returns an address handle, or NULL if the destination is silent or has no route. */

@@ -12,7 +12,9 @@
  * roce_resolve_route_from_path). */
 #define RESOLVE_NS UINT64_C(1000000000)
 
-int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av)
+/* Builds the address vector as vah_path() does, but waits for a neighbour for at most `wait` ns. */
+static int resolve_path(struct ibv_context *context, const struct ibv_ah_attr *ah, uint64_t wait,
+                        struct rnic_av *av)
 {
     struct rnic_path path;
     if (!ah->is_global || (ah->port_num != 0 && ah->port_num != 1))
@@ -23,7 +25,7 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
         path = (struct rnic_path){.hop_limit = 1};
     else
         result = rnic_live_resolve(vctx_of(context)->hca->live, ah->grh.dgid.raw,
-                                   ah->grh.sgid_index, RESOLVE_NS, &path);
+                                   ah->grh.sgid_index, wait, &path);
     if (result < 0)
         return -result;
     *av = (struct rnic_av){
@@ -38,6 +40,11 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
     memcpy(av->dmac, path.dmac, sizeof av->dmac);
     memcpy(av->dgid, ah->grh.dgid.raw, sizeof av->dgid);
     return 0;
+}
+
+int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av)
+{
+    return resolve_path(context, ah, RESOLVE_NS, av);
 }
 
 int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
@@ -57,12 +64,12 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
 
 /* ---- address handles ------------------------------------------------------------------------- */
 
-struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+struct ibv_ah *vah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr, uint64_t wait)
 {
     struct rnic_av av;
     int result = vpd_renew(pd);
     if (result == 0)
-        result = vah_path(pd->context, attr, &av);
+        result = resolve_path(pd->context, attr, wait, &av);
     struct vah *ah = result == 0 ? calloc(1, sizeof *ah) : NULL;
     if (!ah) {
         errno = result ? result : ENOMEM;
@@ -80,6 +87,11 @@ struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
         return NULL;
     }
     return &ah->ibv;
+}
+
+struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+    return vah_create(pd, attr, RESOLVE_NS);
 }
 
 int ibv_destroy_ah(struct ibv_ah *ibv)

@@ -444,6 +444,9 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
 /* Builds the address vector for `ah`. Resolves the next hop, which may need time. Not locked.
  * Returns 0, EINVAL, or an error of rnic_live_resolve(). */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
+/* Creates an address handle as ibv_create_ah() does, but waits for a neighbour for at most `wait`
+ * ns. */
+struct ibv_ah *vah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr, uint64_t wait);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 

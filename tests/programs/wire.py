@@ -27,7 +27,7 @@ LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
 TIMEOUT = 90
 # Rows with only one process, or that CMakeLists.txt excludes.
 AT_HOME = ("mistakes", "features", "features_2a", "events", "manners", "many_qps", "later",
-           "cm_events", "cm_many", "cm_rest", "openmpi")
+           "cm_events", "cm_process", "cm_many", "cm_rest", "openmpi")
 
 
 class Space:

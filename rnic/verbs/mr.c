@@ -69,10 +69,10 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
     struct vhca *hca = vpd_base(ibv)->hca;
     int result = 0;
     vhca_lock(hca);
-    if (pd->parent)
-        pd->parent->refs--;
-    else if (pd->refs > 0)
+    if (pd->refs > 0)
         result = EBUSY;
+    else if (pd->parent)
+        pd->parent->refs--;
     else if ((result = verbs_errno(rnic_pd_del(pd->rnic))) == 0)
         rnic_map_del(&hca->pds, vctx_key(ibv->context, ibv->handle));
     vhca_unlock(hca);

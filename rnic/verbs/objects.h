@@ -193,7 +193,8 @@ struct vpd {
     struct rnic_pd *rnic;
     struct vhca *hca;   /* live device of the PD */
     struct vpd *parent; /* PD that a parent domain refers to; NULL: not a parent domain */
-    unsigned refs;      /* parent domains that use this PD; locked */
+    unsigned refs;      /* parent domains that use this PD; QPs, SRQs and CQs that use this parent
+                         * domain; locked */
 };
 
 struct vmr {
@@ -258,6 +259,7 @@ struct vcq {
     }; /* must be first */
     struct rnic_cq *rnic;
     struct vhca *hca;
+    struct ibv_pd *parent; /* parent domain of creation, or NULL */
     unsigned comp_reported,
         async_reported; /* number of events that the program received; under the queue's lock */
     uint64_t wc_flags;  /* enum ibv_create_cq_wc_flags */
@@ -385,6 +387,15 @@ static inline struct vpd *vpd_base(struct ibv_pd *pd)
 static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
 {
     return vpd_base(pd)->rnic;
+}
+
+/* Counts an object (`by` = 1), or no longer counts it (-1), if `pd` is a parent domain. Called
+ * locked. As with mlx5, QPs, SRQs and CQs use the parent domain, and all other objects use its PD.
+ */
+static inline void vpd_count(struct ibv_pd *pd, int by)
+{
+    if (pd && vpd_of(pd)->parent)
+        vpd_of(pd)->refs += (unsigned)by;
 }
 
 /* Makes a PD of the parent usable in a child of fork(), as vctx_renew() does for its context.

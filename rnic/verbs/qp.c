@@ -20,6 +20,12 @@ static uint32_t at_least_one(uint32_t cnt)
     return cnt ? cnt : 1;
 }
 
+/* Returns the PD of a QP, or NULL: for an XRC target QP, it is optional. */
+static struct ibv_pd *qp_pd(const struct ibv_qp_init_attr_ex *attr)
+{
+    return attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
+}
+
 /* Checks the attributes of creation by service. Returns 0 or an errno. */
 static int check_init(const struct ibv_qp_init_attr_ex *attr)
 {
@@ -29,7 +35,7 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
         return EOPNOTSUPP;
     if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags)
         return EOPNOTSUPP;
-    bool pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD && attr->pd;
+    bool pd = qp_pd(attr);
     switch (attr->qp_type) {
     case IBV_QPT_RC:
     case IBV_QPT_UC:
@@ -102,8 +108,7 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     struct vqp *qp = NULL;
     int result = check_init(attr);
     if (result == 0)
-        result = attr->comp_mask & IBV_QP_INIT_ATTR_PD && attr->pd ? vpd_renew(attr->pd)
-                                                                   : vctx_renew(context);
+        result = qp_pd(attr) ? vpd_renew(attr->pd) : vctx_renew(context);
     if (result == 0)
         result = check_owners(context, attr);
     if (result == 0 && attr->qp_type == IBV_QPT_RAW_PACKET)
@@ -152,7 +157,9 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
         goto fail;
     vctx_lock(context);
     result = create_rnic(vctx_of(context), sends ? vpd_rnic(attr->pd) : qp->hidden_pd, &init, qp);
-    if (result != 0 && qp->hidden_pd)
+    if (result == 0)
+        vpd_count(qp_pd(attr), 1);
+    else if (qp->hidden_pd)
         rnic_pd_del(qp->hidden_pd);
     vctx_unlock(context);
     if (result != 0)
@@ -161,8 +168,7 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     qp->hca = vctx_of(context)->hca;
     ibv->context = context;
     ibv->qp_context = attr->qp_context;
-    ibv->pd =
-        attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL; /* XRC_RECV: a PD is optional */
+    ibv->pd = qp_pd(attr);
     ibv->send_cq = attr->send_cq;
     ibv->recv_cq = attr->recv_cq;
     ibv->srq = attr->srq;
@@ -246,6 +252,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
         rnic_map_del(&hca->qps, (uintptr_t)rnic);
         timeline_qp_gone(hca->timeline, ibv->qp_num);
         rnic_live_qpn_put(hca->live, ibv->qp_num);
+        vpd_count(ibv->pd, -1);
         if (qp->hidden_pd)
             rnic_pd_del(qp->hidden_pd);
     }

@@ -35,6 +35,8 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
         rnic_srq_del(srq->rnic);
         result = ENOMEM;
     }
+    if (result == 0)
+        vpd_count(pd, 1);
     vctx_unlock(pd->context);
     if (result != 0) {
         free(srq);
@@ -105,8 +107,10 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
     vhca_lock(vsrq_of(ibv)->hca);
     struct rnic_srq *rnic = srq->rnic;
     int result = verbs_errno(rnic_srq_del(rnic));
-    if (result == 0)
+    if (result == 0) {
         rnic_map_del(&srq->hca->srqs, (uintptr_t)rnic);
+        vpd_count(ibv->pd, -1);
+    }
     vhca_unlock(vsrq_of(ibv)->hca);
     if (result != 0)
         return result;

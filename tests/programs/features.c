@@ -255,6 +255,23 @@ static void parent_domain(void)
     struct ibv_mr *mr = parent ? ibv_reg_mr(parent, buf, sizeof buf, 0) : NULL;
     MUST(parent && mr);
     MUST(ibv_dealloc_pd(pd) == EBUSY);
+    /* A CQ, a QP and an SRQ use the parent domain, one after the other. */
+    struct ibv_cq_init_attr_ex cq_attr = {
+        .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = parent};
+    struct ibv_cq_ex *cq = ibv_create_cq_ex(context, &cq_attr);
+    MUST(cq && ibv_dealloc_pd(parent) == EBUSY);
+    struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
+    init.send_cq = init.recv_cq = ibv_cq_ex_to_cq(cq);
+    struct ibv_qp *qp = ibv_create_qp(parent, &init);
+    cq_attr.comp_mask = 0;
+    struct ibv_cq_ex *plain = ibv_create_cq_ex(context, &cq_attr);
+    MUST(qp && plain && ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(init.send_cq) == 0);
+    init.send_cq = init.recv_cq = ibv_cq_ex_to_cq(plain);
+    MUST((qp = ibv_create_qp(parent, &init)) && ibv_dealloc_pd(parent) == EBUSY);
+    MUST(ibv_destroy_qp(qp) == 0 && ibv_destroy_cq(init.send_cq) == 0);
+    struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 1}};
+    struct ibv_srq *srq = ibv_create_srq(parent, &srq_attr);
+    MUST(srq && ibv_dealloc_pd(parent) == EBUSY && ibv_destroy_srq(srq) == 0);
     MUST(ibv_dereg_mr(mr) == 0 && ibv_dealloc_pd(parent) == 0 && ibv_dealloc_td(td) == 0 &&
          ibv_dealloc_pd(pd) == 0);
 }

@@ -18,17 +18,17 @@ static int join_group(const struct uc_call *call, uint32_t handle, uint64_t uid,
         return -EINVAL;
     struct uc_mcast *mcast = calloc(1, sizeof *mcast);
     struct uc_event *event = mcast ? uc_event_new(id, UCMA_MULTICAST_JOIN, 0) : NULL;
-    if (!event) {
+    if (!event || uc_handle_new(&mcast->handle) < 0) {
+        free(event);
         free(mcast);
         return -ENOMEM;
     }
-    mcast->handle = uc_handle_new();
     mcast->uid = uid;
     const struct rdma_ucm_create_id_resp resp = {.id = mcast->handle};
     int result = uc_answer(call, response, &resp, sizeof resp);
     if (result < 0) {
         free(event);
-        free(mcast);
+        uc_mcast_free(mcast);
         return result;
     }
     mcast->next = id->mcasts;
@@ -71,7 +71,7 @@ int uc_leave(const struct uc_call *call)
                 free(event);
             const struct rdma_ucm_destroy_id_resp resp = {.events_reported = mcast->reported};
             *at = mcast->next;
-            free(mcast);
+            uc_mcast_free(mcast);
             return uc_answer(call, in->response, &resp, sizeof resp);
         }
     return -ENOENT;

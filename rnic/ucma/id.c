@@ -17,7 +17,11 @@
 #define CLAIMS_MOST 256u
 
 struct uc_id *uc_ids;
-static unsigned claim_cnt; /* number of claims of all ids */
+/* Handles have 16 bits, because librdmacm has a table of ids by handle (indexer.h). */
+#define HANDLES 0x10000u
+
+static bool handle_taken[HANDLES]; /* whether an id or a multicast group has the handle */
+static unsigned claim_cnt;         /* number of claims of all ids */
 
 static struct uc_id *find_id(uint32_t handle)
 {
@@ -35,30 +39,33 @@ struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle)
     return id;
 }
 
-/* Returns a handle that no id has. Handles have 16 bits, because librdmacm has a table of ids by
- * handle (indexer.h). */
-uint32_t uc_handle_new(void)
+int uc_handle_new(uint32_t *handle)
 {
     static uint32_t last;
-    bool taken;
-    do {
-        last = (last + 1) & 0xFFFF;
-        taken = false;
-        for (struct uc_id *id = uc_ids; id && !taken; id = id->next) {
-            taken = id->handle == last;
-            for (struct uc_mcast *mcast = id->mcasts; mcast && !taken; mcast = mcast->next)
-                taken = mcast->handle == last;
+    for (unsigned tries = 0; tries < HANDLES; tries++) {
+        last = (last + 1) % HANDLES;
+        if (!handle_taken[last]) {
+            handle_taken[last] = true;
+            *handle = last;
+            return 0;
         }
-    } while (taken);
-    return last;
+    }
+    return -ENOMEM;
+}
+
+void uc_mcast_free(struct uc_mcast *mcast)
+{
+    handle_taken[mcast->handle] = false;
+    free(mcast);
 }
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type)
 {
     struct uc_id *id = calloc(1, sizeof *id);
-    if (!id)
+    if (!id || uc_handle_new(&id->handle) < 0) {
+        free(id);
         return NULL;
-    id->handle = uc_handle_new();
+    }
     id->file = file;
     id->uid = uid;
     id->space = space;
@@ -107,9 +114,10 @@ void uc_id_del(struct uc_id *id)
     release_claims(id);
     while ((mcast = id->mcasts) != NULL) {
         id->mcasts = mcast->next;
-        free(mcast);
+        uc_mcast_free(mcast);
     }
     free(id);
+    handle_taken[id->handle] = false;
     uc_worker_wake();
 }
 
@@ -231,6 +239,7 @@ static int claim_src_port(struct uc_id *id, bool always)
 int uc_bind(struct uc_id *id, const union uc_addr *addr)
 {
     uint8_t gid[16];
+    memset(handle_taken, 0, sizeof handle_taken);
     if (id->state != UC_IDLE || id->job != UC_NO_JOB)
         return -EINVAL;
     if (!uc_gid_of(addr, gid))

@@ -260,7 +260,12 @@ void uc_ids_forked(void); /* Called in a child of fork(): releases the names tha
 /* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock meanwhile.
  * If the neighbour is still silent, the job remains, with a new job_due. */
 void uc_resolve(struct uc_id *id);
-uint32_t uc_handle_new(void);
+/* Finds a handle that neither an id nor a multicast group has. Returns 0 or -ENOMEM. */
+int uc_handle_new(uint32_t *handle);
+void uc_mcast_free(struct uc_mcast *mcast); /* Frees a group and its handle. */
+/* Returns whether the kernel has no route to an address. Linux reports this at once (core/addr.c,
+ * rdma_resolve_ip); it reports a silent neighbour later. */
+bool uc_is_unreachable(const struct uc_id *id, const union uc_addr *to);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 
 /* ---- fork.c ---------------------------------------------------------------------------------- */

@@ -56,17 +56,18 @@ struct rnic_cm_attr {
     unsigned id_prefix_bits; /* number of bits of the prefix, 0..12 */
     uint32_t seed[2];        /* random start values: of the communication ids, and of the
                               * transaction ids */
-    /* Returns whether this engine answers requests for an unknown service (`number` is the service
-     * id) or communication id (R232, R233). NULL: it always does. */
-    bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number);
+    /* Returns whether this engine answers requests to `gid` for an unknown service (`number` is the
+     * service id) or communication id (R232, R233). NULL: it always does. */
+    bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number,
+                            const uint8_t gid[16]);
     /* Time that a REQ or SIDR_REQ for an unknown service waits for a listener, ns; 0: no wait,
      * reject at once. The wait is useful because a rejection is final, and a peer may connect
      * shortly before the program here listens. It is at most half of the response timeout in the
      * REQ. */
     uint64_t listen_wait;
-    /* Returns whether another engine of the port listens for this service. If so, a request for the
-     * service does not wait in this engine. NULL: no other engine does. */
-    bool (*served_elsewhere)(void *user, uint64_t service_id);
+    /* Returns whether another engine of the port listens for this service at `gid`. If so, a
+     * request for the service does not wait in this engine. NULL: no other engine does. */
+    bool (*served_elsewhere)(void *user, uint64_t service_id, const uint8_t gid[16]);
     void *user;
 };
 

@@ -36,7 +36,8 @@ bool cm_keep_early_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         if (is_repetition(&cm->early[i], msg, addr))
             return true;
     if (cm->attr.listen_wait == 0 || cm->early_cnt == CM_EARLY_MAX ||
-        (cm->attr.served_elsewhere && cm->attr.served_elsewhere(cm->attr.user, service_of(msg))))
+        (cm->attr.served_elsewhere &&
+         cm->attr.served_elsewhere(cm->attr.user, service_of(msg), addr->local)))
         return false;
     cm->early[cm->early_cnt++] = (struct cm_early_request){
         .msg = *msg, .addr = *addr, .until = now + wait_for_listener_ns(cm, msg)};

@@ -38,9 +38,11 @@ static void send_mra(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8
     cm_send_once(id->cm, &mra, &id->addr);
 }
 
-static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what, uint64_t number)
+static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what, uint64_t number,
+                            const struct rnic_cm_addr *addr)
 {
-    return !cm->attr.answers_unknown || cm->attr.answers_unknown(cm->attr.user, what, number);
+    return !cm->attr.answers_unknown ||
+           cm->attr.answers_unknown(cm->attr.user, what, number, addr->local);
 }
 
 /* ---- finding the id of a message ------------------------------------------------------------- */
@@ -124,7 +126,7 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     if (!listener) {
         if ((!no_wait && cm_keep_early_request(cm, msg, addr, now)) ||
-            !answers_unknown(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id))
+            !answers_unknown(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id, addr))
             return false;
         send_rej_once(cm, msg, addr, 0, req->local_comm_id, OF_REQ, ROCE_CM_REJ_INVALID_SERVICE_ID);
         return true;
@@ -274,7 +276,7 @@ static bool on_dreq(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         struct roce_cm_msg drep;
 
         if (!cm_is_own_comm_id(cm, dreq->remote_comm_id) &&
-            !answers_unknown(cm, RNIC_CM_UNKNOWN_COMM_ID, dreq->remote_comm_id))
+            !answers_unknown(cm, RNIC_CM_UNKNOWN_COMM_ID, dreq->remote_comm_id, addr))
             return false;
         roce_cm_msg_init(&drep, ROCE_CM_DREP, msg->mad.tid); /* a DREQ for an unknown connection is
                                                               * answered by a DREP, too (R233) */
@@ -345,7 +347,7 @@ static bool on_sidr_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         return true;
     }
     if (!listener && ((!no_wait && cm_keep_early_request(cm, msg, addr, now)) ||
-                      !answers_unknown(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id)))
+                      !answers_unknown(cm, RNIC_CM_UNKNOWN_SERVICE, req->service_id, addr)))
         return false;
     if (!listener)
         status = UNSUPPORTED;

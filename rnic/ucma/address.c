@@ -48,6 +48,13 @@ bool uc_addr_is_loopback(const union uc_addr *addr)
                : memcmp(&addr->in6.sin6_addr, &loopback, sizeof loopback) == 0;
 }
 
+unsigned uc_addr_scope(const union uc_addr *addr)
+{
+    return addr->sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&addr->in6.sin6_addr)
+               ? addr->in6.sin6_scope_id
+               : 0;
+}
+
 uint16_t uc_addr_port(const union uc_addr *addr)
 {
     return ntohs(addr->sa.sa_family == AF_INET ? addr->in.sin_port : addr->in6.sin6_port);

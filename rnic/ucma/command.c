@@ -156,11 +156,8 @@ static int start_resolve_addr(const struct uc_call *call, uint32_t handle, const
     }
     if (id->state == UC_BOUND && id->src.sa.sa_family != to.sa.sa_family)
         return -EINVAL;
-    uc_gid_of(&to, gid);
-    if (!id->port && !uc_addr_is_any(&to) && !uc_addr_is_loopback(&to) && !uc_port_towards(gid) &&
-        errno == ENETUNREACH)
-        return -ENETUNREACH; /* without a route, Linux reports the error at once (core/addr.c,
-                              * rdma_resolve_ip) */
+    if (uc_is_unreachable(id, &to))
+        return -ENETUNREACH;
     id->dst = to;
     id->job = UC_RESOLVE_ADDR;
     id->job_due = id->ask_due = rnic_live_now();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "port/net/route.h"
 #include "ucma/ucma.h"
 #include "wire/codes.h"
 
@@ -16,10 +17,10 @@
  * without a claim. */
 #define CLAIMS_MOST 256u
 
-struct uc_id *uc_ids;
 /* Handles have 16 bits, because librdmacm has a table of ids by handle (indexer.h). */
 #define HANDLES 0x10000u
 
+struct uc_id *uc_ids;
 static bool handle_taken[HANDLES]; /* whether an id or a multicast group has the handle */
 static unsigned claim_cnt;         /* number of claims of all ids */
 
@@ -116,8 +117,8 @@ void uc_id_del(struct uc_id *id)
         id->mcasts = mcast->next;
         uc_mcast_free(mcast);
     }
-    free(id);
     handle_taken[id->handle] = false;
+    free(id);
     uc_worker_wake();
 }
 
@@ -143,59 +144,93 @@ static bool may_share(const struct uc_id *a, const struct uc_id *b)
            (a->afonly && b->afonly && a->src.sa.sa_family != b->src.sa.sa_family);
 }
 
-/* Returns whether another id of this process has the port, and every such id may share the port
- * with `id`. */
-static bool is_shared_here(const struct uc_id *id, uint16_t port)
+static bool has_port(const struct uc_id *id, unsigned space, uint16_t port)
 {
-    bool found = false;
-    for (const struct uc_id *other = uc_ids; other; other = other->next)
-        if (other != id &&
-            (other->claims || other->state == UC_BOUND || other->state == UC_LISTEN) &&
-            other->space == id->space && uc_addr_port(&other->src) == port) {
-            if (!may_share(id, other))
-                return false;
-            found = true;
-        }
-    return found;
+    return (id->claims || id->state == UC_BOUND || id->state == UC_LISTEN) && id->space == space &&
+           uc_addr_port(&id->src) == port;
 }
 
-/* Returns whether `id`, or another id of this process with the same port, is bound to all devices
- * (core/cma.c, cma_check_port). */
+/* Returns whether another id of this process has the port and may not share it with `id`. */
+static bool conflicts_here(const struct uc_id *id, uint16_t port)
+{
+    bool conflicts = false;
+    for (const struct uc_id *other = uc_ids; other && !conflicts; other = other->next)
+        conflicts = other != id && has_port(other, id->space, port) && !may_share(id, other);
+    return conflicts;
+}
+
+/* Returns whether `id` is bound to all devices, or any process has claimed its port for all
+ * addresses (core/cma.c, cma_check_port). */
 static bool meets_wildcard(const struct uc_id *id)
 {
-    bool meets = !id->port;
-    for (const struct uc_id *other = uc_ids; other && !meets; other = other->next)
-        meets = other != id && other->space == id->space && !other->port &&
-                (other->state == UC_BOUND || other->state == UC_LISTEN) &&
-                uc_addr_port(&other->src) == uc_addr_port(&id->src);
-    return meets;
+    return !id->port || uc_port_service_held(id->port, id->space, uc_addr_port(&id->src), NULL);
 }
 
-void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port)
+/* Returns whether this process has claimed the port on a device, at the address `gid` or, if it is
+ * NULL, at all addresses. */
+static bool claimed_here(const struct uc_port *on, unsigned space, uint16_t port,
+                         const uint8_t *gid)
 {
-    snprintf(name, UC_SERVICE_NAME, "cm/%x/%u", space, port);
+    for (const struct uc_id *id = uc_ids; id; id = id->next)
+        for (const struct uc_claim *claim = has_port(id, space, port) ? id->claims : NULL; claim;
+             claim = claim->next)
+            if (claim->port == on && claim->any == !gid &&
+                (!gid || memcmp(id->addr.local, gid, 16) == 0))
+                return true;
+    return false;
+}
+
+static bool claimed_elsewhere(const struct uc_port *on, unsigned space, uint16_t port,
+                              const uint8_t *gid)
+{
+    return uc_port_service_held(on, space, port, gid) && !claimed_here(on, space, port, gid);
+}
+
+/* Returns whether another process has claimed the port at all addresses of a device or, if `gid` is
+ * NULL, at any of them. Such a claim has another name than that of `gid`. */
+static bool overlaps_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
+                               const uint8_t *gid)
+{
+    uint8_t at[16];
+    bool overlaps = gid && claimed_elsewhere(on, space, port, NULL);
+    for (unsigned i = 0; !gid && !overlaps && i < RNIC_GID_MAX; i++)
+        overlaps = uc_port_gid(on, i, at) && claimed_elsewhere(on, space, port, at);
+    return overlaps;
+}
+
+void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port, const uint8_t *gid)
+{
+    int len = snprintf(name, UC_SERVICE_NAME, "cm/%x/%u%s", space, port, gid ? "/" : "");
+    for (unsigned i = 0; gid && i < 16; i++)
+        len += snprintf(name + len, UC_SERVICE_NAME - (size_t)len, "%02x", gid[i]);
 }
 
 static int claim_port_on(struct uc_id *id, struct uc_port *on, uint16_t port)
 {
     char name[UC_SERVICE_NAME];
+    const uint8_t *gid = id->port ? id->addr.local : NULL;
     struct uc_claim *claim = malloc(sizeof *claim);
     if (!claim)
         return -ENOMEM;
-    uc_service_name(name, id->space, port);
+    uc_service_name(name, id->space, port, gid);
     do
         claim->handle = rnic_live_claim(uc_port_live(on), name);
     while (claim->handle == -EADDRINUSE && uc_wait_for_child());
     if (claim->handle < 0) {
         int error = claim->handle;
         free(claim);
-        return error == -EADDRINUSE && is_shared_here(id, port) ? 0 : error;
+        return error == -EADDRINUSE && claimed_here(on, id->space, port, gid) ? 0 : error;
     }
     claim->port = on;
+    claim->any = !gid;
     claim->next = id->claims;
     id->claims = claim;
     claim_cnt++;
-    return 0;
+    bool overlaps;
+    do
+        overlaps = overlaps_elsewhere(on, id->space, port, gid);
+    while (overlaps && uc_wait_for_child());
+    return overlaps ? -EADDRINUSE : 0;
 }
 
 void uc_ids_forked(void)
@@ -204,15 +239,15 @@ void uc_ids_forked(void)
         for (struct uc_claim *claim = id->claims; claim; claim = claim->next)
             rnic_live_release(uc_port_live(claim->port), claim->handle);
     uc_ids = NULL; /* do not free the ids, because the child's librdmacm still has their handles */
+    memset(handle_taken, 0, sizeof handle_taken);
     claim_cnt = 0;
 }
 
 static int claim_port(struct uc_id *id, uint16_t port)
 {
-    int result = 0;
-    if (id->port)
-        return claim_port_on(id, id->port, port);
-    for (struct uc_port *on = uc_port_first(); on && result == 0; on = uc_port_next(on))
+    int result = conflicts_here(id, port) ? -EADDRINUSE : 0;
+    for (struct uc_port *on = id->port ? id->port : uc_port_first(); on && result == 0;
+         on = id->port ? NULL : uc_port_next(on))
         result = claim_port_on(id, on, port);
     if (result < 0)
         release_claims(id);
@@ -239,19 +274,21 @@ static int claim_src_port(struct uc_id *id, bool always)
 int uc_bind(struct uc_id *id, const union uc_addr *addr)
 {
     uint8_t gid[16];
-    memset(handle_taken, 0, sizeof handle_taken);
     if (id->state != UC_IDLE || id->job != UC_NO_JOB)
         return -EINVAL;
     if (!uc_gid_of(addr, gid))
         return -EAFNOSUPPORT;
+    unsigned oif = uc_addr_scope(addr);
+    if (rnic_gid_is_link_local(gid) && !oif)
+        return -EINVAL;
     /* A loopback address means all devices, unless a device has this address. Linux does the same
      * (core/cma.c, cma_any_addr); libfabric tests whether it can bind to a loopback address. */
-    if (uc_addr_is_any(addr) || (uc_addr_is_loopback(addr) && !uc_port_at(gid))) {
+    if (uc_addr_is_any(addr) || (uc_addr_is_loopback(addr) && !uc_port_at(gid, 0))) {
         int result = uc_port_open_all();
         if (result < 0)
             return result;
     } else {
-        id->port = uc_port_at(gid);
+        id->port = uc_port_at(gid, oif);
         int index = id->port ? uc_port_gid_index(id->port, gid) : -1;
         if (index < 0) {
             int error = id->port ? ENODEV : errno;
@@ -337,6 +374,17 @@ static void post_id_event(struct uc_id *id, enum ucma_event_type type, int statu
 #define LOOK_NS   UINT64_C(20000000)
 #define ASK_NS    UINT64_C(250000000)
 
+bool uc_is_unreachable(const struct uc_id *id, const union uc_addr *to)
+{
+    uint8_t gid[16];
+    uc_gid_of(to, gid);
+    if (uc_addr_is_any(to) || uc_addr_is_loopback(to))
+        return false;
+    if (id->port)
+        return !uc_port_at(gid, 0) && uc_port_has_no_route(id->port, gid);
+    return !uc_port_towards(gid, uc_addr_scope(to)) && errno == ENETUNREACH;
+}
+
 /* Resolves the destination of the id, or returns false if its neighbour has not answered yet. */
 static bool resolve_addr(struct uc_id *id)
 {
@@ -346,7 +394,7 @@ static bool resolve_addr(struct uc_id *id)
     uint8_t dgid[16];
     uc_gid_of(&id->dst, dgid);
     struct uc_port *port = id->port;
-    if (uc_addr_is_any(&id->dst) || (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid))) {
+    if (uc_addr_is_any(&id->dst) || (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid, 0))) {
         /* The destination is this machine: use an address of the device to which the id is bound,
          * or else of the first device (core/cma.c, cma_bind_loopback). */
         if (!port && uc_port_open_all() > 0)
@@ -354,7 +402,7 @@ static bool resolve_addr(struct uc_id *id)
         if (port && uc_port_own_gid(port, dgid))
             uc_addr_of(dgid, uc_addr_port(&id->dst), &id->dst);
     } else if (!port) {
-        port = uc_port_towards(dgid);
+        port = uc_port_towards(dgid, uc_addr_scope(&id->dst));
     }
     if (!port) {
         post_id_event(id, UCMA_ADDR_ERROR, -errno);
@@ -387,6 +435,8 @@ static bool resolve_addr(struct uc_id *id)
         bool bound = id->state == UC_BOUND;
         id->port = port;
         uc_addr_of(id->addr.local, bound ? uc_addr_port(&id->src) : 0, &id->src);
+        if (id->src.sa.sa_family == AF_INET6)
+            id->src.in6.sin6_scope_id = uc_addr_scope(&id->dst);
         result = bound ? 0 : claim_src_port(id, false);
         if (result < 0) {
             id->port = NULL;

@@ -165,23 +165,34 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16])
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Returns whether an id of this process has claimed the port number of this service on `port`. */
-static bool is_bound_here(const struct uc_port *port, uint64_t service_id)
+bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
+                          const uint8_t *gid)
+{
+    char name[UC_SERVICE_NAME];
+    uc_service_name(name, space, number, gid);
+    return rnic_registry_held(port->device->iface, name);
+}
+
+/* Returns whether an id of this process has claimed the port number of this service on `port` at
+ * the address `gid`. */
+static bool is_bound_here(const struct uc_port *port, uint64_t service_id, const uint8_t gid[16])
 {
     for (const struct uc_id *id = uc_ids; id; id = id->next)
         if (id->space == roce_cm_sid_space(service_id) &&
             uc_addr_port(&id->src) == roce_cm_sid_port(service_id))
             for (const struct uc_claim *claim = id->claims; claim; claim = claim->next)
-                if (claim->port == port)
+                if (claim->port == port && (claim->any || memcmp(id->addr.local, gid, 16) == 0))
                     return true;
     return false;
 }
 
-static bool is_service_held(const struct uc_port *port, uint64_t service_id)
+/* Returns whether any process has claimed the port number of this service at the address `gid`. */
+static bool is_service_held(const struct uc_port *port, uint64_t service_id, const uint8_t gid[16])
 {
-    char name[UC_SERVICE_NAME];
-    uc_service_name(name, roce_cm_sid_space(service_id), roce_cm_sid_port(service_id));
-    return rnic_registry_held(port->device->iface, name);
+    unsigned space = roce_cm_sid_space(service_id);
+    uint16_t number = roce_cm_sid_port(service_id);
+    return uc_port_service_held(port, space, number, gid) ||
+           uc_port_service_held(port, space, number, NULL);
 }
 
 /* Returns whether the process that created a communication id is still running: a running process
@@ -191,26 +202,27 @@ static bool is_comm_id_held(const struct uc_port *port, uint32_t comm_id)
     return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);
 }
 
-static bool is_served_elsewhere(void *user, uint64_t service_id)
+static bool is_served_elsewhere(void *user, uint64_t service_id, const uint8_t gid[16])
 {
-    return roce_cm_sid_is_ip(service_id) && !is_bound_here(user, service_id) &&
-           is_service_held(user, service_id);
+    return roce_cm_sid_is_ip(service_id) && !is_bound_here(user, service_id, gid) &&
+           is_service_held(user, service_id, gid);
 }
 
 /* Returns whether this process answers a MAD for an unknown service or communication id. It does if
  * it is bound to the port number of the service without listening. Otherwise only the process with
  * the name "gsi" answers, and only if no running process has the service or the communication
  * id. */
-static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number)
+static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number,
+                            const uint8_t gid[16])
 {
     struct uc_port *port = user;
     bool service = what == RNIC_CM_UNKNOWN_SERVICE;
-    if (service && roce_cm_sid_is_ip(number) && is_bound_here(port, number))
+    if (service && roce_cm_sid_is_ip(number) && is_bound_here(port, number, gid))
         return true;
     if (!rnic_live_gsi_owner(uc_port_live(port)))
         return false;
     if (service) /* no process can listen for a service id outside the port spaces */
-        return !roce_cm_sid_is_ip(number) || !is_service_held(port, number);
+        return !roce_cm_sid_is_ip(number) || !is_service_held(port, number, gid);
     return !is_comm_id_held(port, (uint32_t)number);
 }
 
@@ -359,6 +371,8 @@ int uc_port_open_all(void)
     return cnt ? cnt : -error;
 }
 
+/* Finds the port of the interface `oif`, or, if `local` is true, of the interface that has `gid`
+ * and the index `oif` unless 0. */
 static struct uc_port *find_port(const uint8_t gid[16], unsigned oif, bool local)
 {
     struct rnic_iface *ifaces;
@@ -369,8 +383,8 @@ static struct uc_port *find_port(const uint8_t gid[16], unsigned oif, bool local
     if (rnic_iface_list(&ifaces, &cnt, &why) != 0)
         return NULL;
     for (size_t i = 0; i < cnt && !port; i++) {
-        bool has = !local && ifaces[i].index == oif;
-        for (unsigned g = 0; local && g < ifaces[i].gid_cnt && !has; g++)
+        bool is = ifaces[i].index == oif, has = !local && is;
+        for (unsigned g = 0; local && (is || !oif) && g < ifaces[i].gid_cnt && !has; g++)
             has = memcmp(ifaces[i].gid[g].gid, gid, 16) == 0;
         if (has && !(port = port_of_iface(ifaces[i].name)))
             error = errno;
@@ -380,18 +394,25 @@ static struct uc_port *find_port(const uint8_t gid[16], unsigned oif, bool local
     return port;
 }
 
-struct uc_port *uc_port_at(const uint8_t gid[16])
+struct uc_port *uc_port_at(const uint8_t gid[16], unsigned oif)
 {
-    return find_port(gid, 0, true);
+    return find_port(gid, oif, true);
 }
 
-struct uc_port *uc_port_towards(const uint8_t gid[16])
+bool uc_port_has_no_route(const struct uc_port *port, const uint8_t gid[16])
 {
     struct rnic_route route;
-    struct uc_port *port = uc_port_at(gid);
+    return !roce_gid_is_multicast(gid) &&
+           rnic_route_get(gid, (unsigned)port->device->index, &route) == -ENETUNREACH;
+}
+
+struct uc_port *uc_port_towards(const uint8_t gid[16], unsigned oif)
+{
+    struct rnic_route route;
+    struct uc_port *port = uc_port_at(gid, oif);
     if (port)
         return port;
-    int result = rnic_route_get(gid, 0, &route);
+    int result = rnic_route_get(gid, oif, &route);
     if (result == 0)
         port = find_port(gid, route.oif, false);
     else

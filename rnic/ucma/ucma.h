@@ -109,6 +109,7 @@ enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
+    bool any; /* at all addresses of the device */
     int handle;
 };
 
@@ -169,18 +170,24 @@ void uc_addr_of(const uint8_t gid[16], uint16_t port, union uc_addr *addr);
 bool uc_addr_is_any(const union uc_addr *addr);
 bool uc_addr_is_loopback(const union uc_addr *addr); /* Returns whether the address is in
                                                       * 127.0.0.0/8 or is ::1. */
+/* Returns the index of the interface to which a link-local address belongs, or 0. */
+unsigned uc_addr_scope(const union uc_addr *addr);
 uint16_t uc_addr_port(const union uc_addr *addr);
 void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 
 /* ---- port.c ---------------------------------------------------------------------------------- */
 
-/* Returns the port (a device) whose interface has this GID, and opens it if necessary. Returns NULL
- * with errno on failure: EADDRNOTAVAIL if no interface has it, ENODEV if the interface has no
- * device. */
-struct uc_port *uc_port_at(const uint8_t gid[16]);
-/* Returns the port on the kernel's route to `gid`. If `gid` is an address of this machine, returns
- * the port that has this address. Returns NULL with errno if there is none. */
-struct uc_port *uc_port_towards(const uint8_t gid[16]);
+/* Returns the port (a device) whose interface has this GID, and opens it if necessary. The
+ * interface must have the index `oif` unless 0. Returns NULL with errno on failure: EADDRNOTAVAIL
+ * if no interface has the GID, ENODEV if the interface has no device. */
+struct uc_port *uc_port_at(const uint8_t gid[16], unsigned oif);
+/* Returns the port on the kernel's route to `gid`, through the interface `oif` unless 0. If `gid`
+ * is an address of this machine, returns the port that has this address. Returns NULL with errno if
+ * there is none. */
+struct uc_port *uc_port_towards(const uint8_t gid[16], unsigned oif);
+/* Returns whether the kernel has no route to `gid` through the interface of the port. A multicast
+ * group needs none. */
+bool uc_port_has_no_route(const struct uc_port *port, const uint8_t gid[16]);
 /* Opens all ports. Returns their number or a negative errno. */
 int uc_port_open_all(void);
 struct uc_port *uc_port_first(void);
@@ -197,6 +204,11 @@ bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
 /* Finds the first RoCEv2 GID of the port that is an IPv4 address, or else the first RoCEv2 GID.
  * Returns whether the port has one. */
 bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
+
+/* Returns whether any process has claimed a CM port on the device, under the name of
+ * uc_service_name(). */
+bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
+                          const uint8_t *gid);
 
 /* Functions for the worker. uc_port_send() must be called without uc_lock. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
@@ -252,9 +264,10 @@ void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
-/* Writes the name in the registry (port/shared/registry.h) for a port of a port space. */
-#define UC_SERVICE_NAME 32
-void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port);
+/* Writes the name in the registry (port/shared/registry.h) for a port of a port space, at the
+ * address `gid` or, if it is NULL, at all addresses. */
+#define UC_SERVICE_NAME 64
+void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port, const uint8_t *gid);
 void uc_ids_forked(void); /* Called in a child of fork(): releases the names that the parent
                            * claimed, and forgets its ids. */
 /* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock meanwhile.

@@ -12,15 +12,17 @@ const struct rnic_cm_addr cm_pair_addr[ENDS] = {
     {{[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 2}, {[10] = 0xFF, [11] = 0xFF, 10, 0, 0, 1}},
 };
 
-static bool speaks(void *user, enum rnic_cm_unknown what, uint64_t number)
+static bool speaks(void *user, enum rnic_cm_unknown what, uint64_t number, const uint8_t gid[16])
 {
+    (void)gid;
     (void)what;
     (void)number;
     return ((struct cm_pair_end *)user)->speaks;
 }
 
-static bool elsewhere(void *user, uint64_t service_id)
+static bool elsewhere(void *user, uint64_t service_id, const uint8_t gid[16])
 {
+    (void)gid;
     (void)service_id;
     return ((struct cm_pair_end *)user)->elsewhere;
 }

@@ -12,9 +12,10 @@
  * - ADDR_CHANGE: only when a bond changes its active slave (cma_netdev_callback).
  *
  * cm_events ADDRESS [NAME...]: ADDRESS is an address of a device; NAME are the cases to run. The
- * case "removal" deletes the interface whose name follows a colon (removal:rnic0), and needs the
- * right to do so.
+ * case "removal" deletes the interface whose name follows a colon (removal:rnic0), and the case
+ * "scope" adds it (scope:rnic1). Both need the right to do so.
  */
+#include <net/if.h>
 #include <time.h>
 #include <unistd.h>
 #include "cm_case.h"
@@ -335,6 +336,24 @@ static void unroutable_address_is_reported(void)
     end();
 }
 
+/* As above, but the id is bound. Linux assumes that every IPv4 address is on the link of a bound
+ * device; for IPv6 the call must fail at once. */
+static void bound_id_without_route_is_reported(void)
+{
+    struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    struct sockaddr_in6 here = second_address();
+    MUST(inet_pton(AF_INET6, "2001:db8::1", &to.sin6_addr) == 1);
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool routed = connect(fd, (struct sockaddr *)&to, sizeof to) == 0;
+    close(fd);
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_bind_addr(asks, (struct sockaddr *)&here) == 0);
+    if (!routed)
+        MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 300) == -1 &&
+             errno == ENETUNREACH);
+    end();
+}
+
 /* A REP arrives for a QP that the program has already moved to ERR. The QP cannot make the required
  * transition, so librdmacm must report CONNECT_ERROR. */
 static void wrong_qp_state_is_connect_error(void)
@@ -464,6 +483,47 @@ static void id_that_resolves_is_busy(void)
     }
 }
 
+static struct sockaddr_in6 link_local(unsigned last, const char *iface)
+{
+    struct sockaddr_in6 to = {.sin6_family = AF_INET6,
+                              .sin6_port = htons((uint16_t)port),
+                              .sin6_addr.s6_addr = {0xfe, 0x80, [15] = (uint8_t)last},
+                              .sin6_scope_id = if_nametoindex(iface)};
+    return to;
+}
+
+/* Binds and resolves link-local addresses with a scope, on a machine whose first link is another
+ * one (core/cma.c, cma_check_linklocal). Adds the interface `iface` with the address fe80::77, and
+ * fe80::55 behind it. */
+static void scope(const char *iface)
+{
+    char command[300], name[64];
+    snprintf(command, sizeof command,
+             "ip link add %s type veth peer name %s-peer && ip link set %s up && ip link set "
+             "%s-peer up && ip address add fe80::77/64 dev %s nodad && ip address add fe80::55/64 "
+             "dev %s-peer nodad",
+             iface, iface, iface, iface, iface, iface);
+    snprintf(name, sizeof name, "rnic_%s", iface);
+    MUST(system(command) == 0);
+    struct sockaddr_in6 ours = link_local(0x77, iface), elsewhere = link_local(0x77, "rnic0");
+    struct sockaddr_in6 nowhere = link_local(0x77, "none"), theirs = link_local(0x55, iface);
+    struct sockaddr_in6 silent = link_local(0x55, "rnic0");
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_bind_addr(listens, (struct sockaddr *)&nowhere) == -1 && errno == EINVAL);
+    MUST(rdma_bind_addr(listens, (struct sockaddr *)&elsewhere) == -1 && errno == EADDRNOTAVAIL);
+    MUST(rdma_bind_addr(listens, (struct sockaddr *)&ours) == 0);
+    MUST(strcmp(listens->verbs->device->name, name) == 0);
+    MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&theirs, 3000) == 0);
+    expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+    MUST(strcmp(asks->verbs->device->name, name) == 0);
+    MUST(((struct sockaddr_in6 *)rdma_get_local_addr(asks))->sin6_scope_id == theirs.sin6_scope_id);
+    end();
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&silent, 100) == 0);
+    expect(active, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+    end();
+}
+
 int main(int argc, char **argv)
 {
     static const struct cm_case cases[] = {
@@ -481,6 +541,7 @@ int main(int argc, char **argv)
         {"multicast_join_and_leave", multicast_join_and_leave},
         {"closed_listener_rejects", closed_listener_rejects},
         {"unroutable_address_is_reported", unroutable_address_is_reported},
+        {"bound_id_without_route_is_reported", bound_id_without_route_is_reported},
         {"id_that_resolves_is_busy", id_that_resolves_is_busy},
         {"wildcard_destination_is_this_machine", wildcard_destination_is_this_machine},
         {"other_family_is_refused", other_family_is_refused},
@@ -492,6 +553,11 @@ int main(int argc, char **argv)
     if (argc > 2 && strncmp(argv[2], "removal:", 8) == 0) {
         removal(argv[2] + 8);
         puts("removal: as it should be");
+        return 0;
+    }
+    if (argc > 2 && strncmp(argv[2], "scope:", 6) == 0) {
+        scope(argv[2] + 6);
+        puts("scope: as it should be");
         return 0;
     }
     return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);

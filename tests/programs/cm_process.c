@@ -198,6 +198,83 @@ static void killed_peer_is_disconnected(void)
     end();
 }
 
+/* Two processes use one port number. A child listens at another address than its parent: each must
+ * get the requests for its own address, and the other must not reject them. The same address and
+ * the wildcard must be refused, and every address if the parent listens at the wildcard
+ * (core/cma.c, cma_check_port). */
+static void processes_share_a_port(void)
+{
+    struct sockaddr_in here = at(address, port), any = at("0.0.0.0", port);
+    struct sockaddr_in6 second = second_address();
+    int ready[2], status;
+    char byte = 0;
+    second.sin6_port = htons((uint16_t)port);
+    qpn += 100;
+    begin(RDMA_PS_TCP, true, true);
+    MUST(pipe(ready) == 0);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(WAIT_MS / 1000);
+        begin(RDMA_PS_TCP, false, false);
+        MUST(rdma_bind_addr(listens, (struct sockaddr *)&here) == -1 && errno == EADDRINUSE);
+        MUST(rdma_bind_addr(listens, (struct sockaddr *)&any) == -1 && errno == EADDRNOTAVAIL);
+        MUST(rdma_bind_addr(listens, (struct sockaddr *)&second) == 0);
+        MUST(rdma_listen(listens, 5) == 0 && write(ready[1], &byte, 1) == 1);
+        take_request();
+        accept_it();
+        expect(passive, RDMA_CM_EVENT_ESTABLISHED, 0);
+        end();
+        _exit(0);
+    }
+    MUST(pid > 0 && read(ready[0], &byte, 1) == 1);
+    resolve();
+    ask();
+    take_request();
+    MUST(rdma_destroy_id(asks) == 0 && rdma_create_id(active, &asks, NULL, RDMA_PS_TCP) == 0);
+    MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&second, 2000) == 0);
+    expect(active, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+    MUST(rdma_resolve_route(asks, 2000) == 0);
+    expect(active, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+    ask();
+    expect(active, RDMA_CM_EVENT_CONNECT_RESPONSE, 0);
+    MUST(rdma_establish(asks) == 0);
+    MUST(waitpid(pid, &status, 0) == pid && status == 0);
+    end();
+    begin(RDMA_PS_TCP, false, false);
+    MUST(rdma_bind_addr(listens, (struct sockaddr *)&any) == 0);
+    fflush(stdout);
+    pid = fork();
+    if (pid == 0) {
+        begin(RDMA_PS_TCP, false, false);
+        MUST(rdma_bind_addr(listens, (struct sockaddr *)&here) == -1 && errno == EADDRNOTAVAIL);
+        end();
+        _exit(0);
+    }
+    MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+    end();
+    MUST(close(ready[0]) == 0 && close(ready[1]) == 0);
+}
+
+/* A process creates ids until no handle is free. The call must fail; it must not wait. */
+static void too_many_ids_are_refused(void)
+{
+    fflush(stdout);
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct rdma_cm_id *id;
+        unsigned cnt = 0;
+        alarm(WAIT_MS / 1000);
+        MUST((active = rdma_create_event_channel()) != NULL);
+        while (rdma_create_id(active, &id, NULL, RDMA_PS_TCP) == 0)
+            cnt++;
+        MUST(errno == ENOMEM && cnt == 0x10000);
+        _exit(0);
+    }
+    MUST(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+}
+
 static void end_process(int signal)
 {
     (void)signal;
@@ -343,6 +420,8 @@ int main(int argc, char **argv)
         {"cancelled_thread_holds_no_lock", cancelled_thread_holds_no_lock},
         {"untaken_request_does_not_block_the_end", untaken_request_does_not_block_the_end},
         {"killed_peer_is_disconnected", killed_peer_is_disconnected},
+        {"processes_share_a_port", processes_share_a_port},
+        {"too_many_ids_are_refused", too_many_ids_are_refused},
         {"handler_ends_the_process", handler_ends_the_process},
         {"handler_ends_a_polling_process", handler_ends_a_polling_process},
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},

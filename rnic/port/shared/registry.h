@@ -9,7 +9,8 @@
  *
  *   qpnblk/<n>    QPNs n * 4096 .. n * 4096 + 4095, n = 1..4094
  *   gsi           the process that answers QP 1 requests for services that no process has
- *   cm/<ps>/<n>   a port of the connection manager
+ *   cm/<ps>/<n>   a port of the connection manager, at all addresses
+ *   cm/<ps>/<n>/<gid>  the port at one address: a GID in 32 hexadecimal digits
  *   proc/<pid>    listens, and sends a description of the process to each client
  *   shm/<uid>.<n> listens for the other processes of the user on shared memory (shm/hello.h)
  */

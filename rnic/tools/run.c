@@ -433,6 +433,18 @@ static int end_watch(struct watch *watch, const struct run_folder *folder, const
     return result.copied && whole && !result.unreadable ? 0 : 2;
 }
 
+/* Returns whether the interfaces let the program find a device. Prints a message if not: the
+ * program does not know the reason. */
+static bool check_link(void)
+{
+    if (netns_has_link())
+        return true;
+    fputs("rnic-run: no interface is up, so the program finds no device: use --net, or first ip "
+          "link set lo up\n",
+          stderr);
+    return false;
+}
+
 /* Checks the rules of --impair before the program starts. Otherwise the device would find an error
  * in them, but a program may open no device. */
 static bool check_impair(const struct options *options)
@@ -520,10 +532,7 @@ int main(int argc, char **argv)
             options.ifaces =
                 "!" NETNS_LINK "-peer"; /* all interfaces except the peer end of the veth link */
     }
-    if (!shm && !options.ifaces && !netns_has_link())
-        fputs("rnic-run: no interface is up, so the program finds no device: use --net, or first "
-              "ip link set lo up\n",
-              stderr);
+    bool linked = shm || options.ifaces || check_link();
     if (!check_ifaces(&options))
         return 2;
     if (options.tap && if_nametoindex(options.tap) == 0) {
@@ -546,10 +555,12 @@ int main(int argc, char **argv)
     else
         status = set_environment(&options, library, *folder.path ? folder.path : NULL,
                                  *times ? times : NULL);
-    if (status == 0 && !watch && !options.record && !options.timeline)
+    if (status == 0 && linked && !watch && !options.record && !options.timeline)
         return start(options.program);
     if (status == 0)
         status = run(options.program);
+    if (!linked)
+        check_link(); /* a second time, below the output of the program */
     int verdict = watch ? end_watch(watch, &folder, copy) : 0;
     if (options.timeline &&
         !timeline_print(times, times_folder.tally.tally->utc_offset, rows, stdout)) {

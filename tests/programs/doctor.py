@@ -95,8 +95,13 @@ def without_links(rnic_run):
     done = run(["unshare", "-n", rnic_run, "--doctor"])
     for text in ("no interface is up: use --net", "verdict: programs run with rnic-run --net"):
         assert done.returncode == 0 and text in done.stdout, f"no '{text}': {done.stdout}"
-    said = run(["unshare", "-n", rnic_run, "--", "true"])
-    assert said.returncode == 0 and "no interface is up" in said.stdout, said.stdout
+    # The hint is the first and the last line, and the exit status is that of the program.
+    said = run(["unshare", "-n", rnic_run, "--", "sh", "-c", "echo output; exit 7"])
+    lines = said.stdout.splitlines()
+    assert said.returncode == 7 and len(lines) == 3 and lines[1] == "output", said.stdout
+    assert lines[0] == lines[2] and "no interface is up" in lines[0], said.stdout
+    said = run(["unshare", "-n", rnic_run, "--", "sh", "-c", "ip link set lo up; exit 7"])
+    assert said.returncode == 7 and said.stdout.count("no interface is up") == 1, said.stdout
     done = run(["unshare", "-n", rnic_run, "--net", "--"] + PINGPONG)
     assert done.returncode == 0 and "no interface is up" not in done.stdout, done.stdout
 

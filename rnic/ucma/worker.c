@@ -28,6 +28,7 @@ static pthread_t thread;
 static pid_t runs_in; /* process in which the worker thread runs; 0: none */
 static int wake_fd = -1;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* signaled before the worker thread waits */
+static bool ending;  /* the process ends: the worker thread deletes all ids */
 static bool sending; /* a MAD was removed from the queue of its engine, and uc_port_send() is
                       * sending it */
 
@@ -182,6 +183,8 @@ static void *worker_main(void *unused)
     for (;;) {
         for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port))
             uc_port_receive(port, rnic_live_now());
+        while (ending && uc_ids)
+            uc_id_del(uc_ids);
         send_dreq_for_dead_peers(rnic_live_now());
         if (!do_one_job())
             wait_for_work();
@@ -241,7 +244,8 @@ static bool some_id_leaves(void)
  * to LINGER_NS for the answers. If a signal handler called exit(), the thread that it interrupted
  * may hold uc_lock and never release it, or it may hold the lock of the device, for which the
  * worker waits with uc_lock. So each wait for uc_lock is limited. A condition variable would lock
- * it again without a limit. */
+ * it again without a limit. The interrupted thread may also hold a lock of malloc(3). So this
+ * thread frees nothing: the worker deletes the ids. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())
@@ -250,10 +254,10 @@ __attribute__((destructor)) static void finish(void)
     const struct timespec until = rnic_timespec(end);
     if (pthread_mutex_clocklock(&uc_lock, CLOCK_MONOTONIC, &until) != 0)
         return;
-    while (uc_ids)
-        uc_id_del(uc_ids);
+    ending = true;
     uc_worker_wake();
-    while ((something_to_send() || some_id_leaves()) && rnic_clock_ns(CLOCK_MONOTONIC) < end) {
+    while ((uc_ids || something_to_send() || some_id_leaves()) &&
+           rnic_clock_ns(CLOCK_MONOTONIC) < end) {
         const struct timespec pause = rnic_timespec(END_POLL_NS);
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&pause, NULL);

@@ -2,6 +2,7 @@
 #include "check_run.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,12 +115,14 @@ struct capture_check {
     FILE *to[TO_CNT]; /* streams of the outputs; NULL: no such output */
     unsigned threads; /* as in struct check_options */
     bool in_parallel; /* other captures are checked at the same time */
+    size_t mem_max;   /* as in struct check_options */
+    bool at_mem_max;  /* the analysis reached the memory limit */
     int status;
     struct error error; /* message; "": none */
     bool interrupted;
 };
 
-/* Checks a capture and sets the status, the error and `interrupted`. */
+/* Checks a capture and sets the results. */
 static void check_one(struct capture_check *one, struct check_args *args)
 {
     enum roce_profile profile = profile_of(one->item, args);
@@ -149,7 +152,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
         .watch_cnt = watch_cnt + (capture ? 1 : 0),
         .name = args->monitor.interface,
         .threads = one->threads,
-        .mem_max = args->session ? SESSION_MEM_MAX : 0,
+        .mem_max = args->session ? SESSION_MEM_MAX : one->mem_max,
         .sigint_caught = one->in_parallel,
     };
     struct error error = {""};
@@ -189,6 +192,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
     if (capture && report.frames > 0 && add_to_page(args, capture, &report, status, &error) != 0)
         rc = -1;
     one->interrupted = report.interrupted;
+    one->at_mem_max = report.totals.mem_limited;
     one->status = rc != 0 ? EXIT_UNUSABLE : status;
     page_capture_del(capture);
     check_report_free(&report);
@@ -250,7 +254,9 @@ struct checked {
 struct check_pool {
     struct check_args *args;
     struct check_sum *sum;
-    pthread_mutex_t lock; /* of all members below */
+    pthread_rwlock_t memory; /* a writer checks its capture alone, with the whole memory limit */
+    size_t mem_share;        /* memory limit of each capture otherwise, bytes */
+    pthread_mutex_t lock;    /* of all members below */
     struct file_queue queue;
     struct checked *checked;
     bool interrupted;
@@ -316,20 +322,39 @@ static void write_result(struct check_pool *pool, size_t at, bool last)
     checked->done = false;
 }
 
-/* Checks a capture, and keeps its outputs in the temporary files of the worker. Returns whether the
- * user interrupted it. */
+static void begin_sections(struct checked *checked, FILE *const to[TO_CNT])
+{
+    for (unsigned i = 0; i < TO_CNT; i++)
+        checked->out[i] = (struct section){to[i], to[i] ? ftello(to[i]) : 0, 0};
+}
+
+/* Checks a capture, and keeps its outputs in the temporary files of the worker. If the share of the
+ * memory limit is too small for the capture, checks it again alone with the whole limit. Returns
+ * whether the user interrupted it. */
 static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
 {
-    struct check_args *args = worker->pool->args;
-    struct checked *checked = &worker->pool->checked[at];
-    struct capture_check one = {
-        .item = &args->captures.item[at], .threads = threads, .in_parallel = true};
+    struct check_pool *pool = worker->pool;
+    struct check_args *args = pool->args;
+    struct checked *checked = &pool->checked[at];
+    struct capture_check one = {.item = &args->captures.item[at],
+                                .threads = threads,
+                                .in_parallel = true,
+                                .mem_max = pool->mem_share};
 
-    for (unsigned i = 0; i < TO_CNT; i++) {
-        one.to[i] = worker->to[i];
-        checked->out[i] = (struct section){one.to[i], one.to[i] ? ftello(one.to[i]) : 0, 0};
-    }
+    memcpy(one.to, worker->to, sizeof(one.to));
+    begin_sections(checked, one.to);
+    pthread_rwlock_rdlock(&pool->memory);
     check_one(&one, args);
+    pthread_rwlock_unlock(&pool->memory);
+    if (one.at_mem_max && !one.interrupted) {
+        begin_sections(checked, one.to);
+        one.error.text[0] = '\0';
+        one.mem_max = 0;
+        pthread_rwlock_wrlock(&pool->memory);
+        malloc_trim(0); /* returns the memory that the other threads used before */
+        check_one(&one, args);
+        pthread_rwlock_unlock(&pool->memory);
+    }
     for (unsigned i = 0; i < TO_CNT; i++) {
         if (!one.to[i])
             continue;
@@ -414,7 +439,7 @@ static int run_workers(struct check_pool *pool, struct check_worker *worker, uns
  * status after an error. */
 static int check_in_parallel(struct check_args *args, struct check_sum *sum, unsigned cnt)
 {
-    struct check_pool pool = {.args = args, .sum = sum};
+    struct check_pool pool = {.args = args, .sum = sum, .mem_share = ROCE_FLOW_MEM_MAX / cnt};
     struct check_worker *worker = calloc(cnt, sizeof(*worker));
     size_t captures = args->captures.cnt;
     struct error error = {"check: no memory"};
@@ -425,9 +450,11 @@ static int check_in_parallel(struct check_args *args, struct check_sum *sum, uns
     if (file_queue_init(&pool.queue, path_of_capture, args->captures.item, captures, cnt) &&
         worker && pool.checked) {
         pthread_mutex_init(&pool.lock, NULL);
+        pthread_rwlock_init(&pool.memory, NULL);
         sigint_begin();
         rc = run_workers(&pool, worker, cnt, &error);
         sigint_end();
+        pthread_rwlock_destroy(&pool.memory);
         pthread_mutex_destroy(&pool.lock);
     }
     /* After an interruption, captures may be done that are behind captures that are not. */

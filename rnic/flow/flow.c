@@ -21,7 +21,6 @@
 #include "flow/table/summary_fill.h"
 #include "wire/dc.h"
 
-#define DEFAULT_MEM    ((size_t)1 << 30)
 #define DEFAULT_CONNS  1000000u
 #define DEFAULT_WINDOW 8192u
 /* coarsest clock resolution: assumed before the first packet, ns */
@@ -53,7 +52,7 @@ struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts)
     if (!o.mem.alloc || !o.mem.free)
         o.mem = (struct roce_alloc){heap_alloc, heap_free, NULL};
     if (o.mem_max == 0)
-        o.mem_max = DEFAULT_MEM;
+        o.mem_max = ROCE_FLOW_MEM_MAX;
     if (o.conn_max == 0)
         o.conn_max = DEFAULT_CONNS;
     if (o.window_max == 0)
@@ -432,6 +431,7 @@ void roce_flow_finish(struct roce_flow *flow)
     roce_peer_learn_all(flow);
     while (flow->first_all)
         roce_conn_end(flow, flow->first_all);
+    flow->totals.mem_limited = flow->mem.limited;
     flow->totals.mem_now = flow->mem.now;
     flow->totals.mem_peak = flow->mem.peak;
 }

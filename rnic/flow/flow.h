@@ -112,9 +112,11 @@ struct roce_flow_look {
                                  * ones before */
 };
 
+#define ROCE_FLOW_MEM_MAX ((size_t)1 << 30) /* memory limit of a flow by default, bytes */
+
 struct roce_flow_opts {
     struct roce_alloc mem;     /* allocator; all zero: malloc() and free() */
-    size_t mem_max;            /* memory limit, bytes; 0 = 1 GiB */
+    size_t mem_max;            /* memory limit, bytes; 0: ROCE_FLOW_MEM_MAX */
     uint32_t conn_max;         /* maximum number of connections in memory; 0 = 1,000,000 */
     uint32_t window_max;       /* maximum number of request packets in memory for each direction; 0
                                 * = 8192 */
@@ -368,6 +370,8 @@ struct roce_flow_totals {
     uint64_t errors_unknown;       /* ERROR findings that are not known deviations */
     uint64_t rules[ROCE_RULE_CNT]; /* findings by rule */
     size_t mem_now, mem_peak;      /* bytes allocated now, and highest number of bytes */
+    bool mem_limited;              /* after roce_flow_finish(): with more memory, the results might
+                                    * be others */
 };
 
 const struct roce_flow_totals *roce_flow_totals(const struct roce_flow *flow);

@@ -165,6 +165,7 @@ static void merge_part(struct roce_flow *to, struct roce_flow *from)
     to->mem.now += from->mem.now - sizeof(*from);
     to->mem.peak += from->mem.peak;
     to->mem.tight |= from->mem.tight;
+    to->mem.limited |= from->mem.limited;
     alloc.free(alloc.ctx, from, sizeof(*from));
 }
 
@@ -178,6 +179,7 @@ void roce_flow_merge(struct roce_flow *flow)
         merge_part(flow, common->part[i]);
     flow->mem.now += flow->own_mem.now;
     flow->mem.peak += flow->own_mem.peak;
+    flow->mem.limited |= flow->own_mem.limited;
     common->mem = &flow->mem;
     common->part = NULL;
     common->part_cnt = 1;

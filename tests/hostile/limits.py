@@ -21,6 +21,7 @@ ROOM = 64 << 20
 START, FRAME_ROOM = 1 << 20, 16 << 10
 LONG = (1 << 30) + (64 << 20)  # length of a long capture, bytes
 FRAME = 200000
+SHARED = 400000  # connections that need some 800 MB
 
 
 def check(rocedrill, capture, out, *options):
@@ -87,6 +88,18 @@ def replay_of_a_long_capture_needs_little_memory(rocedrill, capture):
     assert done.rss < LONG >> 12, done
 
 
+def captures_at_a_time_share_the_memory_limit(rocedrill, capture, out):
+    """Checks one capture twice at the same time. Twice its memory is more than the limit."""
+    shapes.write(capture, shapes.connections_of_one_packet(SHARED))
+    done = [bounded.run([rocedrill, "check", "--jobs", jobs, "--json", out + jobs, capture, capture], 240)
+            for jobs in ("1", "2")]
+    print(f"memory: {done[0].rss >> 10} MiB, {done[1].rss >> 10} MiB with --jobs 2")
+    assert done[0].status == done[1].status == 0 and done[0].out == done[1].out, done
+    with open(out + "1", "rb") as one, open(out + "2", "rb") as two:
+        assert one.read() == two.read()
+    assert done[0].rss > 700 << 10 and done[1].rss < 1400 << 10, (done[0].rss, done[1].rss)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -102,6 +115,7 @@ def main():
         assert summary["connections_not_listed"] == summary["findings_not_listed"] == 0
         claimed_lengths_give_no_room(rocedrill, capture, out)
         frames_limit_long_names(rocedrill, capture, out)
+        captures_at_a_time_share_the_memory_limit(rocedrill, capture, out)
         replay_of_a_long_capture_needs_little_memory(rocedrill, os.path.join(folder, "long.pcap"))
     return 0
 

@@ -23,16 +23,17 @@ void *roce_mem_get(struct roce_mem *mem, size_t size)
 {
     void *p;
 
-    if (size > mem->max || mem->now > mem->max - size)
+    if (size > mem->max || mem->now > mem->max - size ||
+        !(p = mem->alloc.alloc(mem->alloc.ctx, size))) {
+        mem->limited = true;
         return NULL;
-    p = mem->alloc.alloc(mem->alloc.ctx, size);
-    if (!p)
-        return NULL;
+    }
     memset(p, 0, size);
     mem->now += size;
     if (mem->now > mem->peak)
         mem->peak = mem->now;
     mem->tight |= mem->now > reserved_max(mem);
+    mem->limited |= mem->tight;
     return p;
 }
 

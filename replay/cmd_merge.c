@@ -363,6 +363,23 @@ static int print_check(const struct merge_args *args, const struct check_merge *
     return status;
 }
 
+/* Checks that the report of a capture is complete. Its JUnit report is copied, so it must not have
+ * other elements. Returns 0, or -1 and an error. */
+static int examine_lines(const struct check_lines *lines, size_t at, size_t cnt,
+                         struct error *error)
+{
+    const char *junit = text_of(lines->part, "junit");
+
+    if (!junit || !text_of(lines->part, "text"))
+        return error_set(error, "capture %zu of %zu is missing: a shard did not finish", at + 1,
+                         cnt);
+    if (!check_junit_is_suite(junit))
+        return error_set(error,
+                         "%s: the JUnit report of capture %zu is damaged: run the shard again",
+                         lines->path, at + 1);
+    return 0;
+}
+
 static int merge_check(const struct merge_args *args, const struct shard_report *r,
                        struct error *error)
 {
@@ -379,9 +396,7 @@ static int merge_check(const struct merge_args *args, const struct shard_report 
                      : error_set(error, "%s: cannot be opened", r[i].path);
     }
     for (size_t i = 0; i < m.cnt && rc == 0; i++)
-        if (!text_of(m.at[i].part, "text") || !text_of(m.at[i].part, "junit"))
-            rc = error_set(error, "capture %zu of %zu is missing: a shard did not finish", i + 1,
-                           m.cnt);
+        rc = examine_lines(&m.at[i], i, m.cnt, error);
     if (rc == 0)
         status = print_check(args, &m, error);
     for (size_t i = 0; m.at && i < m.cnt; i++)

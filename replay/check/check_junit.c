@@ -2,6 +2,7 @@
 #include "check/check_junit.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 
@@ -137,4 +138,73 @@ void check_junit_fault(FILE *out, const char *name, const char *error)
 void check_junit_end(FILE *out)
 {
     fputs("</testsuites>\n", out);
+}
+
+/* ---- test suites of other machines -------------------------------------------------------------
+ */
+
+/* Elements that check_junit_add() prints. A '*' is escaped text. */
+#define SUITE_BEGIN "  <testsuite name=\"*\" tests=\"*\" failures=\"*\" errors=\"*\" time=\"*\">\n"
+#define CASE_BEGIN  "    <testcase classname=\"*\" name=\"*\" time=\"*\">\n"
+static const char *const case_elements[] = {
+    "      <failure type=\"*\" message=\"*\"/>\n",
+    "      <failure message=\"*\"/>\n",
+    "      <error type=\"*\" message=\"*\"/>\n",
+    "      <system-out>*</system-out>\n",
+};
+
+/* Returns the length of the character of escaped text at `p`; 0: `p` is not such a character. */
+static size_t escaped_len(const char *p)
+{
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+
+    if (*p == '&') {
+        for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
+            if (strncmp(p, entities[i], strlen(entities[i])) == 0)
+                return strlen(entities[i]);
+        return 0;
+    }
+    if ((unsigned char)*p < 0x20)
+        return *p == '\n' || *p == '\t';
+    if (strncmp(p, "\xEF\xBF\xBE", 3) == 0 || strncmp(p, "\xEF\xBF\xBF", 3) == 0)
+        return 0; /* U+FFFE and U+FFFF are not XML characters */
+    return *p != '<' && *p != '>' && *p != '"';
+}
+
+/* Moves *at behind an element if the text begins with it. Returns whether it does. */
+static bool skip_element(const char **at, const char *element)
+{
+    const char *p = *at;
+
+    for (; *element; element++) {
+        size_t len;
+
+        if (*element != '*' && *p++ != *element)
+            return false;
+        while (*element == '*' && (len = escaped_len(p)) > 0)
+            p += len;
+    }
+    *at = p;
+    return true;
+}
+
+static bool skip_case_element(const char **at)
+{
+    for (size_t i = 0; i < sizeof(case_elements) / sizeof(case_elements[0]); i++)
+        if (skip_element(at, case_elements[i]))
+            return true;
+    return false;
+}
+
+bool check_junit_is_suite(const char *text)
+{
+    if (!skip_element(&text, SUITE_BEGIN))
+        return false;
+    while (skip_element(&text, CASE_BEGIN)) {
+        while (skip_case_element(&text))
+            ;
+        if (!skip_element(&text, "    </testcase>\n"))
+            return false;
+    }
+    return skip_element(&text, "  </testsuite>\n") && !*text;
 }

@@ -152,6 +152,13 @@ def test_damage(folder, reports):
         done = run("merge", changed_part(reports[0], folder, exit_status=status), *reports[1:])
         if done.returncode != 2 or "is incomplete" not in done.stderr:
             fail(f"exit status {status!r}: {done.returncode} {done.stderr!r}")
+    part = next(o for o in objects("check", reports[0]) if o["type"] == "part")
+    for damage in ("", "<!--", part["junit"] + part["junit"], part["junit"] + "</testsuites>",
+                   part["junit"].replace("</testsuite>", "<testcase name='x'/></testsuite>"),
+                   part["junit"].replace('time="', 'time="&x;', 1), part["junit"].replace('name="', 'name="\uffff', 1)):
+        done = run("merge", changed_part(reports[0], folder, junit=damage), *reports[1:])
+        if done.returncode != 2 or "is damaged" not in done.stderr:
+            fail(f"JUnit report {damage[:60]!r}: {done.returncode} {done.stderr!r}")
     done = run("merge", changed_part(reports[0], folder, text="\x1b[2J\u009b\u00b5\n"), *reports[1:])
     if "\x1b" in done.stdout or "\x9b" in done.stdout or "\\x1b[2J" not in done.stdout or "\u00b5\n" not in done.stdout:
         fail(f"control characters: {done.stdout[:200]!r}")

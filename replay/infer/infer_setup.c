@@ -9,11 +9,11 @@
 #include "infer/infer_loss.h"
 #include "infer/match_responses.h"
 
-/* Limit of the bytes that the READs of a capture request: READ_FREE bytes, or READ_RATIO times the
- * size of the capture if that is more. The capture cannot contain the responses to more bytes, and
- * to generate them would exhaust our memory. */
-#define READ_FREE  (UINT64_C(64) << 20)
-#define READ_RATIO 64
+/* Limit of the bytes that the READs of all played directions request: READ_FREE bytes, or
+ * READ_RATIO times the size of the capture if that is more. The capture cannot contain the
+ * responses to more bytes, and to generate them would exhaust our memory. */
+#define READ_FREE  (UINT64_C(4) << 20)
+#define READ_RATIO 16
 
 /* Number of requests at the start of the capture that are tested for being retransmissions. */
 #define FIRST_TRIES 256
@@ -474,11 +474,11 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
 /* ---- directions that cannot be replayed --------------------------------------------------------
  */
 
-static const char *unplayable(const struct inferred_setup *s)
+static const char *unplayable(struct inferred_setup *s, uint64_t read_before)
 {
     const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     bool any_good = false, answered = false;
-    uint64_t asked = 0;
+    uint64_t asked = read_before;
     struct roce_pkt pkt;
 
     if (flow->encap != ROCE_ENCAP_V1 && flow->encap != ROCE_ENCAP_V2_IP4 &&
@@ -506,6 +506,7 @@ static const char *unplayable(const struct inferred_setup *s)
                "the sender computed the ICRC";
     if (asked > READ_FREE && asked / READ_RATIO > s->trace->bytes)
         return "the READs request far more data than the capture contains";
+    s->read_bytes = asked - read_before;
     return NULL;
 }
 
@@ -543,7 +544,8 @@ static const char *incomplete(struct inferred_setup *s, int64_t gap)
  */
 
 int infer_setup(struct inferred_setup *s, const struct trace *trace,
-                const struct recorded_direction *recorded, struct shadow_memory *memory)
+                const struct recorded_direction *recorded, uint64_t read_before,
+                struct shadow_memory *memory)
 {
     int64_t gap;
 
@@ -584,7 +586,7 @@ int infer_setup(struct inferred_setup *s, const struct trace *trace,
     find_mtu(s);
     if (!infer_corruption_excuse(s))
         return -1;
-    s->skip = unplayable(s);
+    s->skip = unplayable(s, read_before);
     if (s->skip)
         return 0;
     find_first(s);

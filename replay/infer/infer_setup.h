@@ -22,11 +22,13 @@
 
 struct shadow_memory;
 
-/* Infers the setup of one direction and widens the regions of the responder's memory. Returns
+/* Infers the setup of one direction and widens the regions of the responder's memory. `read_before`
+ * is the sum of the `read_bytes` of the other directions that are played. Returns
  * 0, with setup->skip set if the direction cannot be replayed, or -1 if out of memory. Call
  * inferred_setup_free() in both cases. */
 int infer_setup(struct inferred_setup *setup, const struct trace *trace,
-                const struct recorded_direction *recorded, struct shadow_memory *memory);
+                const struct recorded_direction *recorded, uint64_t read_before,
+                struct shadow_memory *memory);
 void inferred_setup_free(struct inferred_setup *setup);
 
 #endif

@@ -70,9 +70,10 @@ struct request_pkt {
 struct inferred_setup {
     const struct trace *trace;
     const struct recorded_direction *recorded;
-    const char *skip; /* reason why the direction cannot be replayed, or NULL */
-    int64_t gap;      /* relative PSN of a request that was executed but not captured; set only
-                       * together with `skip`, else GAP_NONE */
+    const char *skip;    /* reason why the direction cannot be replayed, or NULL */
+    int64_t gap;         /* relative PSN of a request that was executed but not captured; set only
+                          * together with `skip`, else GAP_NONE */
+    uint64_t read_bytes; /* bytes that the READs request; 0 if the direction cannot be replayed */
     struct pkt_event *event;
     size_t event_cnt;
     struct request_pkt *req;

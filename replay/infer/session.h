@@ -111,6 +111,7 @@ struct session {
                                         * requests has several elements */
     size_t dir_cnt;
     size_t dir_cap;
+    uint64_t read_bytes; /* bytes that the READs of the played directions request */
     struct responder_host *host;
     size_t host_cnt;
     size_t host_cap;

@@ -29,6 +29,7 @@ static int add_direction(struct session *session, const struct recorded_directio
                          struct recorded_direction *part)
 {
     struct rc_direction *dir;
+    int rc;
 
     if (!VEC_GROW(session->dir, session->dir_cnt, session->dir_cap)) {
         if (part)
@@ -39,10 +40,12 @@ static int add_direction(struct session *session, const struct recorded_directio
     dir = &session->dir[session->dir_cnt++];
     *dir = (struct rc_direction){.stretch = part, .error_event = EVENT_NONE};
     dir->host = device_of(session, &session->trace->flow[recorded->req_flow]);
-    return dir->host == KEYMAP_NONE
-               ? -1
-               : infer_setup(&dir->setup, session->trace, part ? part : recorded,
-                             &session->host[dir->host].memory);
+    if (dir->host == KEYMAP_NONE)
+        return -1;
+    rc = infer_setup(&dir->setup, session->trace, part ? part : recorded, session->read_bytes,
+                     &session->host[dir->host].memory);
+    session->read_bytes += dir->setup.read_bytes;
+    return rc;
 }
 
 /* Removes the direction that was added last. */
@@ -50,6 +53,7 @@ static void drop_direction(struct session *session)
 {
     struct rc_direction *dir = &session->dir[--session->dir_cnt];
 
+    session->read_bytes -= dir->setup.read_bytes;
     inferred_setup_free(&dir->setup);
     if (dir->stretch)
         recorded_direction_free(dir->stretch);

@@ -103,6 +103,27 @@ def promised_reads(cnt):
 
 
 @shape
+def promised_reads_of_connections(cnt):
+    """Each connection has one READ of 60 MB, of which the capture has the first response."""
+    for number in range(cnt // 4):
+        psn, where = number << 18, {"sport": 0xC000 + number % 0x3FFF}
+        yield request(psn, qpn=0x1000 + number, **where)
+        yield response(psn, 1, qpn=0x800000 + number, **where)
+        yield request(psn + 1, READ, reth(0x1000, 7, 60000000), qpn=0x1000 + number, **where)
+        yield response(psn + 1, 1, opcode=READ_FIRST, body=bytes(256), qpn=0x800000 + number, **where)
+
+
+@shape
+def gaps_of_uc_streams(cnt, absent=8000):
+    """Streams of three packets, each with a WRITE that lacks nearly all of its packets."""
+    for number in range(cnt // 3):
+        where = {"qpn": 0x1000 + number, "sport": 0xC000 + number % 0x3FFF}
+        yield request(0, UC_WRITE_FIRST, reth(0x1000, 7, absent * 256) + bytes(256), **where)
+        yield request(absent - 2, UC_WRITE_MIDDLE, bytes(256), **where)
+        yield request(absent, UC_WRITE_ONLY, **where)
+
+
+@shape
 def unanswered_reads(cnt):
     yield from joined()
     for psn in range(cnt):
@@ -135,6 +156,18 @@ def naks_after_writes(cnt):
     for psn in range(cnt // 2):
         yield response(psn, psn, NAK_SEQUENCE, ident=psn)
     yield response(cnt // 2 - 1, cnt // 2)
+
+
+@shape
+def naks_of_connections(cnt, each=200):
+    for number in range(cnt // (2 * each)):
+        where = {"sport": 0xC000 + number % 0x3FFF}
+        base = number << 12
+        for psn in range(each):
+            yield request(base + psn, qpn=0x1000 + number, ident=psn, **where)
+        for psn in range(each):
+            yield response(base + psn, psn, NAK_SEQUENCE, qpn=0x800000 + number, ident=psn, **where)
+        yield response(base + each - 1, each, qpn=0x800000 + number, ident=each, **where)
 
 
 @shape

@@ -11,12 +11,6 @@ bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, siz
     return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));
 }
 
-/* Limit of the packets that our sender sends although the capture lacks them: ABSENT_PER_PACKET for
- * each captured packet of the stream, plus ABSENT_FREE for the stream. So a capture cannot cost
- * much time by a few packets with distant PSNs or large RETH lengths. */
-#define ABSENT_PER_PACKET 16u
-#define ABSENT_FREE       8192u
-
 /* Counts the packets of a message that were not captured. Returns false, and counts nothing, if the
  * stream lacks too many packets. */
 static bool count_absent(struct dgram_message_reader *src, const struct dgram_message *m)
@@ -26,7 +20,7 @@ static bool count_absent(struct dgram_message_reader *src, const struct dgram_me
     for (size_t i = m->from; i < m->to; i++)
         absent -=
             !dgram_message_packet(src, i)->dropped && !dgram_message_is_wire_duplicate(src, i);
-    if (absent > ABSENT_FREE + ABSENT_PER_PACKET * (uint64_t)src->stream->cnt)
+    if (absent > src->stream->absent_max)
         return false;
     src->absent = absent;
     return true;

@@ -160,6 +160,23 @@ static const char *unplayable(const struct trace *trace, const struct dgram_stre
     return any ? NULL : "damaged frames only";
 }
 
+/* Limit of the packets that our senders send although the capture lacks them: ABSENT_PER_PACKET for
+ * each captured packet of the stream, plus an equal share of ABSENT_FREE. So a capture cannot cost
+ * much time by a few packets with distant PSNs or large RETH lengths. */
+#define ABSENT_PER_PACKET 16u
+#define ABSENT_FREE       8192u
+
+static void limit_absent(struct dgram_streams *streams)
+{
+    uint64_t senders = 0;
+
+    for (size_t i = 0; i < streams->cnt; i++)
+        senders += streams->stream[i].role == DGRAM_SENDER && streams->stream[i].svc == ROCE_SVC_UC;
+    for (size_t i = 0; i < streams->cnt; i++)
+        streams->stream[i].absent_max = ABSENT_PER_PACKET * (uint64_t)streams->stream[i].cnt +
+                                        ABSENT_FREE / (senders ? senders : 1);
+}
+
 int dgram_streams_find(struct dgram_streams *streams, const struct trace *trace, bool receivers,
                        bool senders)
 {
@@ -176,6 +193,7 @@ int dgram_streams_find(struct dgram_streams *streams, const struct trace *trace,
         derive_mtu(trace, s);
         s->skip = i < DGRAM_STREAMS_MAX ? unplayable(trace, s) : "too many QPs";
     }
+    limit_absent(streams);
     return 0;
 }
 

@@ -49,8 +49,10 @@ struct dgram_stream {
 
     /* Attributes inferred from the packets. */
     uint16_t pkey;
-    uint32_t qkey; /* Q_Key, UD only */
-    uint32_t mtu;  /* path MTU in bytes, UC only */
+    uint32_t qkey;       /* Q_Key, UD only */
+    uint32_t mtu;        /* path MTU in bytes, UC only */
+    uint64_t absent_max; /* sender role: limit of the packets that our RNIC sends although the
+                          * capture lacks them */
 
     /* Results of the replay. */
     enum verdict verdict;

@@ -15,10 +15,10 @@
 #define TIMERS_MAX 2u
 
 /* Limit of the packets that our RNIC sends: TX_PER_EVENT for each event and PSN of the capture,
- * plus TX_FREE for the direction. Without a limit, N requests and N NAKs would cost N² packets,
- * because each NAK makes our RNIC retransmit all PSNs in flight. */
-#define TX_PER_EVENT 16u
-#define TX_FREE      32768u
+ * plus TX_FREE for all directions together. Without a limit, N requests and N NAKs would cost N²
+ * packets, because each NAK makes our RNIC retransmit all PSNs in flight. */
+#define TX_PER_EVENT 8u
+#define TX_FREE      40960u
 
 /* Maximum number of packets searched back for the READ request with which a requester restarted a
  * READ. */
@@ -43,6 +43,7 @@ struct requester_dev {
     uint16_t *recorded; /* for each PSN: number of transmissions by the recorded requester so far */
     uint16_t *ours;     /* for each PSN: number of transmissions by our RNIC so far */
     size_t missing;     /* number of the missing responses injected so far */
+    uint64_t tx_free;   /* rest of TX_FREE */
     uint32_t event;
     rnic_time now;
 };
@@ -152,12 +153,13 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
     return 0;
 }
 
-/* Returns whether our RNIC has sent far more packets than the capture has. */
-static bool exceeds_tx_limit(const struct requester_run *a)
+/* Returns the number of packets by which our RNIC exceeds TX_PER_EVENT. */
+static uint64_t excess_tx(const struct requester_run *a)
 {
     uint64_t psns = (uint64_t)(a->wrs.end - a->wrs.setup->first);
+    uint64_t most = TX_PER_EVENT * (a->wrs.setup->event_cnt + psns);
 
-    return a->tx_cnt >= TX_FREE + TX_PER_EVENT * (a->wrs.setup->event_cnt + psns);
+    return a->tx_cnt > most ? a->tx_cnt - most : 0;
 }
 
 static int take_tx(struct requester_dev *dev)
@@ -170,7 +172,7 @@ static int take_tx(struct requester_dev *dev)
         if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0 &&
             rc_requester_note_tx(dev->run, &pkt, dev->event, dev->ours) != 0)
             return -1;
-        if (exceeds_tx_limit(dev->run))
+        if (excess_tx(dev->run) >= dev->tx_free)
             dev->run->failed =
                 "our requester would retransmit far more packets than the capture contains";
     }
@@ -426,7 +428,8 @@ static void requester_dev_close(struct requester_dev *dev)
     free(dev->ours);
 }
 
-static int play_requester(struct requester_run *a, const struct session *session)
+/* Replays a direction. *tx_free is the rest of TX_FREE. Returns 0, or -1 if out of memory. */
+static int play_requester(struct requester_run *a, const struct session *session, uint64_t *tx_free)
 {
     const struct work_requests *w = &a->wrs;
     struct requester_dev dev = {
@@ -434,6 +437,7 @@ static int play_requester(struct requester_run *a, const struct session *session
         .watch = session->watch && session->watch->post ? session->watch : NULL,
         .dir = (uint32_t)(a->dir - session->dir),
         .setup = w->setup,
+        .tx_free = *tx_free,
         .now = TIME_BASE,
     };
     size_t psns = (size_t)(w->end - w->setup->first);
@@ -458,12 +462,13 @@ static int play_requester(struct requester_run *a, const struct session *session
     }
     if (rc == 0 && !a->failed)
         rc = fire_last_timers(&dev);
+    *tx_free -= excess_tx(a) < *tx_free ? excess_tx(a) : *tx_free;
     requester_dev_close(&dev);
     return rc;
 }
 
 static int run_requester(struct requester_run *a, const struct session *session,
-                         const struct rc_direction *dir)
+                         const struct rc_direction *dir, uint64_t *tx_free)
 {
     size_t cnt = dir->setup.event_cnt + 1;
 
@@ -476,12 +481,13 @@ static int run_requester(struct requester_run *a, const struct session *session,
     if (!a->outcome || !a->retransmit || !a->tx_cnt_after ||
         infer_work_requests(&a->wrs, &dir->setup) != 0)
         return -1;
-    return a->wrs.skip ? 0 : play_requester(a, session);
+    return a->wrs.skip ? 0 : play_requester(a, session, tx_free);
 }
 
 int rc_requester_play(struct rc_requester *requester, const struct session *session,
                       struct error *error)
 {
+    uint64_t tx_free = TX_FREE;
     int rc = 0;
 
     requester->run_cnt = 0;
@@ -490,7 +496,7 @@ int rc_requester_play(struct rc_requester *requester, const struct session *sess
         rc = -1;
     while (rc == 0 && requester->run_cnt < session->dir_cnt) {
         rc = run_requester(&requester->run[requester->run_cnt], session,
-                           &session->dir[requester->run_cnt]);
+                           &session->dir[requester->run_cnt], &tx_free);
         requester->run_cnt++;
     }
     return rc == 0 ? 0 : error_set(error, "%s: no memory", session->trace->name);

@@ -147,7 +147,7 @@ static void naks_cost_no_more_than_a_multiple_of_the_capture(void)
     add_naks(&t, 2000);
     if (talk_replay(&t, &r, NULL) == 0) {
         run = &r.requester.run[0];
-        CU_ASSERT(run->tx_cnt <= 65536 + 16 * 6001 + 2000);
+        CU_ASSERT(run->tx_cnt <= 40960 + 8 * 6001 + 2000);
         CU_ASSERT_STRING_EQUAL(
             r.requests.result[0].skip ? r.requests.result[0].skip : "",
             "our requester would retransmit far more packets than the capture contains");

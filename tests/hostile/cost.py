@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Searches captures that cost much more for each packet than ordinary traffic, and prints the worst of each
-command with its cost relative to ordinary traffic. Also counts the cost of hostile drills and requests of the agent
-for each byte, relative to ordinary ones (texts.py), and that of frames that a live port receives (live.py).
+command with its cost relative to ordinary traffic. Also counts the cost of hostile drills, requests of the agent and reports of shards
+for each byte, relative to ordinary ones (texts.py), and that of frames that a
+live port receives (live.py).
 
-cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO] [--packets N] [--seconds S]
+cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO] [--packets N] [--seconds S] [--most N]
 
 --engines makes a part of the table: only the commands whose names match.
 
-The search begins with all shapes (shapes.py). For the given time it then changes the worst captures so far, and
-keeps each change that costs more. It measures CPU time. Instructions decide (valgrind): they do not depend on
-the load of the machine. tshark with the plugin starts too slowly in valgrind; its CPU time decides.
+The search of each command begins with all shapes (shapes.py). For the given time it then changes the worst captures
+so far, and keeps each change that costs more. It measures CPU time and the largest memory. Instructions decide
+(valgrind), for the N worst captures: they do not depend on the load of the machine. tshark with the plugin starts too
+slowly in valgrind; its CPU time decides. The rows of a command are printed as soon as they are known.
 If a command prints a line for each connection, the cost of each byte of its output counts too (class Report).
-Exit status 1: a capture costs more than RATIO times ordinary traffic."""
+Memory is that for each byte of the capture, relative to a capture of short ordinary connections.
+Exit status 1: a capture costs more than RATIO times ordinary traffic, in time or memory."""
 import argparse
 import contextlib
 import os
@@ -36,10 +39,18 @@ ENGINES = {
     "check": ["check", "-q"],
     "check --json": ["check", "-q", "--json", "{out}"],
     "check --html": ["check", "-q", "--html", "/dev/null"],
+    "check exports": ["check", "-q", "--events", "/dev/null", "--perfetto", "/dev/null"],
+    "check -v": ["check", "-v", "--junit", "/dev/null"],
+    "other end": ["check", "--other-end", "{in}"],
     "decode": ["decode", "-q"],
+    "decode --json": ["decode", "-q", "--json", "/dev/null"],
     "replay": ["replay", "-q"],
+    "replay --strict": ["replay", "--strict", "--json", "/dev/null"],
     "closed loop": ["replay", "-q", "--closed-loop"],
+    "impaired loop": ["replay", "-q", "--closed-loop", "--impair", "loss=1%"],
     "drill --from": ["drill", "--from"],
+    "edit": ["edit", "--impair", "loss=1%", "{in}", "/dev/null"],
+    "plot": ["plot", "--svg", "/dev/null"],
 }
 PLUGIN = "plugin"
 TEXTS = {  # command of each parser, its texts, and their length in bytes
@@ -51,7 +62,9 @@ LIVE = {  # command of each receiver, and its frames
     "live port": (["port_input", "live"], live.PORT_SHAPES),
     "shm ring": (["port_input", "shm"], live.SHM_SHAPES),
 }
-LATE = 300  # longest run, s
+LATE = 60  # longest run, s
+CONNECTIONS = 8000  # packets of the capture whose memory is ordinary
+RSS_NOISE = 1 << 20  # difference of two equal runs, bytes
 SUSPECT = 0.7  # part of the limit from which instructions are counted
 EMPTY = 2  # packets of the capture whose cost is that of starting the program
 
@@ -62,6 +75,7 @@ class Engine:
     def __init__(self, command, name, folder):
         self.command, self.name, self.folder = command, name, folder
         self.start, self.each = {}, {}
+        self.rss = self.start_rss = self.each_rss = 0
 
     def sure(self):
         """Returns the method whose count decides: CPU seconds for tshark, instructions for all others."""
@@ -71,8 +85,29 @@ class Engine:
         """Returns the number of units of ordinary input."""
         return shapes.write(path, shapes.ordinary(cnt))
 
+    def words(self, path):
+        """Returns the command for a capture."""
+        words = [path if word == "{in}" else word for word in self.command]
+        return words if "{in}" in self.command else [*words, path]
+
     def quick(self, path):
-        return bounded.run([*self.command, path], LATE).cpu
+        done = bounded.run(self.words(path), LATE)
+        self.rss = done.rss
+        return done.cpu
+
+    def memory(self, path):
+        """Returns the memory of the last run of quick(), of the capture `path`, for each byte, relative to a capture
+        of short connections."""
+        rss = self.rss << 10
+        if not self.start_rss:
+            small, short = os.path.join(self.folder, "small.pcap"), os.path.join(self.folder, "connections.pcap")
+            self.write_ordinary(small, EMPTY)
+            shapes.write(short, shapes.ordinary_connections(CONNECTIONS))
+            self.quick(small)
+            self.start_rss = self.rss << 10
+            self.quick(short)
+            self.each_rss = max((self.rss << 10) - self.start_rss, RSS_NOISE) / os.path.getsize(short)
+        return max(rss - self.start_rss - RSS_NOISE, 0) / os.path.getsize(path) / self.each_rss
 
     def seconds(self, path):
         return min(self.quick(path) for _ in range(2))
@@ -84,7 +119,7 @@ class Engine:
     def instructions(self, path):
         # cachegrind without its caches is faster than callgrind, and counts the same instructions
         done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
-                               *self.command, path], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               *self.words(path)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               errors="replace", check=False)
         found = re.search(r"I +refs: +([\d,]+)", done.stderr)
         assert found and done.returncode in (0, 1, 2), done.stderr[-2000:]
@@ -172,26 +207,29 @@ class Worst:
     """The most expensive captures of one engine."""
 
     def __init__(self, engine):
-        self.engine, self.found = engine, []
+        self.engine, self.found, self.memory = engine, [], (0, "none", 0)
 
     def add(self, ratio, name, frames):
         self.found = sorted(self.found + [(ratio, name, frames)], key=lambda one: -one[0])[:8]
 
+    def run(self, name, path, cnt):
+        """Adds a capture if it is one of the most expensive."""
+        ratio = self.engine.ratio(path, cnt, self.engine.quick)
+        memory = self.engine.memory(path)
+        self.memory = max(self.memory, (memory, name, cnt))
+        if len(self.found) < 8 or ratio > self.found[-1][0]:
+            self.add(ratio, name, captures.frames_of(path))
+
 
 def search(worst, args, rng, folder):
+    """Runs all shapes, then changed captures for a time. Returns the number of changed captures."""
     path = os.path.join(folder, "turn.pcap")
     for name, shape in shapes.SHAPES.items():
-        cnt = shapes.write(path, shape(args.packets))
-        for one in worst:
-            one.add(one.engine.ratio(path, cnt, one.engine.quick), name, captures.frames_of(path))
+        worst.run(name, path, shapes.write(path, shape(args.packets)))
     begin, turns = time.monotonic(), 0
     while time.monotonic() - begin < args.seconds:
-        one = rng.choice(worst)
-        _, name, frames = rng.choice(one.found)
-        cnt = shapes.write(path, changed(rng, frames))
-        ratio = one.engine.ratio(path, cnt, one.engine.quick)
-        if ratio > one.found[-1][0]:
-            one.add(ratio, name.split(" ")[0] + " changed", captures.frames_of(path))
+        _, name, frames = rng.choice(worst.found)
+        worst.run(name.split(" ")[0] + " changed", path, shapes.write(path, changed(rng, frames)))
         turns += 1
     return turns
 
@@ -199,19 +237,20 @@ def search(worst, args, rng, folder):
 def judge(worst, args, folder):
     """Prints the worst captures. Returns whether all are within the limit."""
     path, good = os.path.join(folder, "worst.pcap"), True
-    print(f"{'command':14} {'capture':34} {'packets':>8} {'CPU time':>9} {'instructions':>13}")
-    for one in worst:
-        shown = 0
-        for ratio, name, frames in one.found:
-            if shown and ratio < SUSPECT * args.limit:
-                continue
-            cnt = shapes.write(path, frames)
-            sure = one.engine.ratio(path, cnt, one.engine.sure())
-            good = good and sure <= args.limit
-            print(f"{one.engine.name:14} {name:34} {cnt:8} {ratio:8.1f}x {sure:12.1f}x"
-                  f"{'  ABOVE THE LIMIT' if sure > args.limit else ''}", flush=True)
-            shown += 1
-        good = judge_output(one.engine) and good
+    engine = worst.engine
+    for shown, (ratio, name, frames) in enumerate(worst.found[:args.most]):
+        if shown and ratio < SUSPECT * args.limit:
+            break
+        cnt = shapes.write(path, frames)
+        sure = engine.ratio(path, cnt, engine.sure())
+        good = put_row(engine.name, name, cnt, f"{ratio:8.1f}x {sure:12.1f}x", sure <= args.limit) and good
+    memory, name, cnt = worst.memory
+    good = put_row(engine.name, name, cnt, f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
+    return judge_output(engine) and good
+
+
+def put_row(engine, name, cnt, text, good):
+    print(f"{engine:14} {name:34} {cnt:8} {text}{'' if good else '  ABOVE THE LIMIT'}", flush=True)
     return good
 
 
@@ -235,8 +274,7 @@ def judge_output(engine):
     ratio = max((1024 * engine.byte[count] / engine.each[count] for count in getattr(engine, "byte", {})
                  if count == engine.sure()), default=0)  # 0: no row of this engine was counted
     if ratio:
-        print(f"{engine.name:14} {'1 KiB of output':34} {'':8} {ratio:12.1f}x"
-              f"{'  ABOVE THE LIMIT' if ratio > OUTPUT_LIMIT else ''}", flush=True)
+        put_row(engine.name, "1 KiB of output", "", f"{'':9} {ratio:12.1f}x", ratio <= OUTPUT_LIMIT)
     return ratio <= OUTPUT_LIMIT
 
 
@@ -244,9 +282,7 @@ def judged(engine, name, path, cnt, limit):
     """Prints the cost of one input. Returns whether it is within the limit."""
     ratio = engine.ratio(path, cnt, engine.sure())
     judged.rows += 1
-    print(f"{engine.name:14} {name:34} {cnt:8} {ratio:12.1f}x{'  ABOVE THE LIMIT' if ratio > limit else ''}",
-          flush=True)
-    return ratio <= limit
+    return put_row(engine.name, name, cnt, f"{'':9} {ratio:12.1f}x", ratio <= limit)
 
 
 judged.rows = 0
@@ -286,7 +322,8 @@ def main():
     parser.add_argument("--engines", default="", help="only the commands whose names match")
     parser.add_argument("--limit", type=float, default=10)
     parser.add_argument("--packets", type=int, default=4000)
-    parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--seconds", type=float, default=0, help="time of the search for each command")
+    parser.add_argument("--most", type=int, default=4, help="captures of each command whose instructions are counted")
     args = parser.parse_args()
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:
@@ -298,13 +335,16 @@ def main():
             os.chmod(folder, 0o755)  # tshark does not run as root
             shark = stack.enter_context(captures.Tshark(plugins))
             engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder))
+        print(f"{'command':14} {'input':34} {'packets':>8} {'CPU time':>9} {'instructions':>13} {'memory':>7}", flush=True)
         good = all([judge_texts(args, folder), judge_live(args, folder)])
         if args.only:
             good = judge_shapes(engines, args, folder) and good
             return int(not good) if judged.rows else f"no shape matches {args.only!r} ('ENGINE: SHAPE$', the $ is a character)"
-        worst = [Worst(engine) for engine in engines]
-        turns = search(worst, args, rng, folder) if worst else 0
-        good = judge(worst, args, folder) and good
+        turns = 0
+        for engine in engines:
+            worst = Worst(engine)
+            turns += search(worst, args, rng, folder)
+            good = judge(worst, args, folder) and good
         print(f"seed {args.seed}, {len(shapes.SHAPES)} shapes and {turns} changed captures of {args.packets} packets")
     return int(not good)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Cases of tests/soak: hostile and spoilt captures through the commands and the plugin, under limits."""
+"""Cases of tests/soak: hostile and spoilt captures, drills and requests of the agent through the commands and the
+plugin, under limits. RECORDINGS=FOLDER adds the captures in a folder. With programs of the preset asan, a report of a
+sanitizer is a failure, too."""
 import glob
 import os
 import random
@@ -11,6 +13,7 @@ import zlib
 
 import bounded
 import shapes
+import texts
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.join(HERE, "..", "..")
@@ -19,7 +22,9 @@ from tshark import Tshark  # noqa: E402
 
 MEMORY = 2 << 30  # limit of the address space of a command, bytes
 CPU = 60  # s
+BROKEN = "Cannot allocate memory|CRASHED|AddressSanitizer|LeakSanitizer|runtime error:"
 PACKETS = 6000
+FRAMES = 400  # longest part of a recorded capture
 PREFIX = 42  # bytes before the BTH of a frame over Ethernet and IPv4
 
 COMMANDS = {
@@ -28,6 +33,10 @@ COMMANDS = {
     "decode": ["decode", "-v", "--json", "{out}"],
     "replay": ["replay", "-l", "--json", "{out}"],
     "replay --closed-loop": ["replay", "--closed-loop", "--impair", "loss=2%"],
+    "check --other-end": ["check", "--other-end", "{in}"],
+    "check --perfetto": ["check", "-q", "--perfetto", "{out}", "--junit", "{events}"],
+    "replay --strict": ["replay", "--strict", "--side", "requester"],
+    "plot": ["plot", "--html", "{out}"],
     "drill --from": ["drill", "--from"],
     "import": ["import", "--to", "{folder}"],
     "edit": ["edit", "--impair", "loss=5%"],
@@ -40,10 +49,27 @@ class World:
     def __init__(self, bin_dir, folder, rng):
         self.rocedrill = os.path.join(bin_dir, "rocedrill")
         self.plugins = os.path.join(os.path.dirname(bin_dir), "lib", "wireshark", "plugins")
+        self.fuzz_agent = os.path.join(bin_dir, "fuzz_agent")
         self.folder, self.rng = folder, rng
+        with open(self.rocedrill, "rb") as file:
+            sanitized = b"__asan_init" in file.read()
+        # A sanitizer reserves terabytes of address space.
+        self.limits = {"env": {**os.environ, "ASAN_OPTIONS": f"hard_rss_limit_mb={MEMORY >> 20}"}} if sanitized else {
+            "memory": MEMORY}
+        recordings = os.environ.get("RECORDINGS")
+        self.sources = sorted(glob.glob(os.path.join(TOP, "traces", "captures", "*.pcap")) + (
+            glob.glob(os.path.join(recordings, "**", "*.pcap"), recursive=True) if recordings else []))
+        self.drills = sorted(glob.glob(os.path.join(TOP, "tests", "conformance", "*", "*.drill")))
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def run(self, command):
+        """Runs a command. Returns a description of its error, or None."""
+        done = bounded.run(command, 20 * CPU, cpu=CPU, **self.limits)
+        if done.status in (0, 1, 2) and not re.search(BROKEN, done.out):
+            return None
+        return str(done)
 
 
 def judge(world, name, capture):
@@ -51,13 +77,10 @@ def judge(world, name, capture):
     out = world.path("out.d")
     shutil.rmtree(out, ignore_errors=True)
     os.mkdir(out)
-    words = [word.format(out=os.path.join(out, "out"), folder=os.path.join(out, "f"), events=os.path.join(out, "e"))
-             for word in COMMANDS[name]]
-    command = [world.rocedrill, *words, capture] + ([os.path.join(out, "edited")] if name == "edit" else [])
-    done = bounded.run(command, 20 * CPU, memory=MEMORY, cpu=CPU)
-    if done.status not in (0, 1, 2) or re.search("Cannot allocate memory|CRASHED", done.out):
-        return f"{name}: {done}"
-    return None
+    words = [word.format(out=os.path.join(out, "out"), folder=os.path.join(out, "f"), events=os.path.join(out, "e"),
+                         **{"in": capture}) for word in COMMANDS[name]]
+    problem = world.run([world.rocedrill, *words, capture] + ([os.path.join(out, "edited")] if name == "edit" else []))
+    return problem and f"{name}: {problem}"
 
 
 def shaped(world, name):
@@ -105,7 +128,7 @@ def frames_of(path):
     with open(path, "rb") as file:
         data = file.read()
     frames, at = [], 24
-    while at + 16 <= len(data):
+    while at + 16 <= len(data) and data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"):
         size = struct.unpack_from("<I", data, at + 8)[0]
         frames.append(data[at + 16:at + 16 + size])
         at += 16 + size
@@ -114,10 +137,11 @@ def frames_of(path):
 
 def spoilt_capture(world):
     """Writes a recorded capture with spoilt frames, and in every fourth turn a spoilt file."""
-    captures = sorted(glob.glob(os.path.join(TOP, "traces", "captures", "*.pcap")))
-    source = captures[world.rng.randrange(len(captures))]
+    source = world.rng.choice(world.sources)
     capture = world.path("spoilt.pcap")
-    cnt = shapes.write(capture, spoilt_frames(world.rng, frames_of(source)), 50)
+    frames = frames_of(source)
+    first = world.rng.randrange(max(1, len(frames) - FRAMES))
+    cnt = shapes.write(capture, spoilt_frames(world.rng, frames[first:first + FRAMES]), 50)
     if world.turn % 4 == 0:
         with open(capture, "r+b") as file:
             data = bytearray(file.read())
@@ -133,6 +157,47 @@ def spoilt(world, name):
     cnt, source, capture = spoilt_capture(world)
     problem = judge(world, name, capture)
     return cnt, problem and f"spoilt {os.path.basename(source)}: {problem}"
+
+
+def spoilt_text(rng, text):
+    """Returns the text with words and lines lost, repeated, exchanged or changed."""
+    lines = text.splitlines(keepends=True)
+    for _ in range(rng.randrange(1, 6)):
+        at = rng.randrange(len(lines))
+        words = re.split(r"(\W)", lines[at])
+        word = rng.randrange(len(words))
+        kind = rng.randrange(6)
+        if kind == 0:
+            lines[at] = rng.choice(lines)
+        elif kind == 1:
+            lines.insert(at, rng.choice(lines))
+        elif kind == 2:
+            words[word] = rng.choice(re.split(r"(\W)", rng.choice(lines)))
+        elif kind == 3:
+            words[word] = rng.choice(("0", "-1", "4294967296", "18446744073709551615", "", "(", '"', "\0", "x" * 5000))
+        elif kind == 4:
+            words[word] *= rng.randrange(2, 200)
+        else:
+            del words[word]
+        if kind > 1:
+            lines[at] = "".join(words)
+    return "".join(lines)
+
+
+def spoilt_drill(world):
+    source, script = world.rng.choice(world.drills), world.path("spoilt.drill")
+    with open(source, encoding="utf-8") as file, open(script, "w", encoding="utf-8") as out:
+        out.write(spoilt_text(world.rng, file.read()))
+    problem = world.run([world.rocedrill, "drill", script])
+    return 1, problem and f"spoilt {os.path.basename(source)}: {problem}"
+
+
+def spoilt_requests(world):
+    name, requests = world.rng.choice(list(texts.AGENT)), world.path("requests")
+    with open(requests, "w", encoding="utf-8") as out:
+        out.write("\n" + spoilt_text(world.rng, texts.AGENT[name](texts.AGENT_ROOM)[1:]))
+    problem = world.run([world.fuzz_agent, "-runs=0", requests])
+    return 1, problem and f"spoilt {name}: {problem}"
 
 
 def in_tshark(world, spoil):
@@ -166,6 +231,9 @@ def cases(bin_dir, folder, seed):
     for name in COMMANDS:
         found[f"hostile shapes, {name}"] = case(shaped, name)
         found[f"spoilt captures, {name}"] = case(spoilt, name)
+    found["spoilt drills"] = case(spoilt_drill)
+    if os.path.exists(world.fuzz_agent):
+        found["spoilt requests, agent"] = case(spoilt_requests)
     if os.path.isdir(world.plugins):
         found["hostile shapes, plugin"] = case(in_tshark, False)
         found["spoilt captures, plugin"] = case(in_tshark, True)

@@ -88,31 +88,16 @@ static void note_conn(void *user, const struct roce_conn_summary *sum)
         f->self[sum->facts.conn_index] = 1;
 }
 
-/* Returns the packet of a frame, or NULL if the frame is not in the trace. */
-static const struct trace_packet *packet_of(const struct trace *trace, uint32_t frame)
-{
-    size_t low = 0, high = trace->cnt;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (trace->pkt[mid].frame < frame)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < trace->cnt && trace->pkt[low].frame == frame ? &trace->pkt[low] : NULL;
-}
-
 /* Returns whether a frame is a request that begins a message. Only then does a QP reuse that the
  * observer reported without CM messages count. Otherwise the observer inferred the reuse from a
  * response only; the response may be wrong, which the comparison then reports. */
 static bool begins_message(const struct trace *trace, uint32_t frame)
 {
-    const struct trace_packet *p = packet_of(trace, frame);
+    uint32_t at = trace_packet_of(trace, frame);
 
-    return p && !is_response(p) && roce_opcode_starts(roce_opcode(p->opcode)) &&
-           !reuse_is_shift(trace, (uint32_t)(p - trace->pkt));
+    return at != UINT32_MAX && !is_response(&trace->pkt[at]) &&
+           roce_opcode_starts(roce_opcode(trace->pkt[at].opcode)) && !reuse_is_shift(trace, at) &&
+           !reuse_is_read_restart(trace, at);
 }
 
 static int use_cmp(const void *a, const void *b)
@@ -194,6 +179,7 @@ static bool observe_trace(struct finder *f)
     f->use_cnt = cnt;
     if (f->use_cnt)
         qsort(f->use, f->use_cnt, sizeof(*f->use), use_cmp);
+    f->use_cnt = reuse_starts_unshift(f->trace, f->use, f->use_cnt);
     return !f->no_memory && reuse_starts_find(f->trace, f->owner, f->use, f->use_cnt) &&
            place_damaged(f);
 }
@@ -352,9 +338,9 @@ static void pair_alone(struct finder *f)
 /* Returns whether the capture has all bytes of a frame. */
 static bool is_whole(const struct trace *trace, uint32_t frame)
 {
-    const struct trace_packet *p = packet_of(trace, frame);
+    uint32_t at = trace_packet_of(trace, frame);
 
-    return p && !p->cut && !p->zero_filled;
+    return at != UINT32_MAX && !trace->pkt[at].cut && !trace->pkt[at].zero_filled;
 }
 
 static struct recorded_cm cm_of(const struct trace *trace, const struct group *g)

@@ -3,9 +3,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "wire/codes.h"
 
 /* Maximum number of packets searched before and after an empty Only packet. */
 #define SHIFT_WINDOW (1u << 15)
+
+/* Maximum number of empty Only packets that a QP sends after RESET. */
+#define EMPTY_MAX 64u
+
+/* Limit of the packets searched for empty Only packets in one capture. */
+#define EFFORT_MAX (UINT64_C(1) << 27)
 
 /* What one QP of a connection repeated during one use of the QP pair: requests that have an earlier
  * PSN but other contents, since its last true retransmission. */
@@ -14,6 +21,12 @@ struct repeats {
     bool begins;    /* one of these requests is another operation and has the first PSN of the
                      * use */
     roce_psn base;  /* first PSN of the use */
+    uint32_t reset; /* index into trace.pkt of the first packet that the QP sent after RESET, which
+                     * is an empty Only packet (D57); UINT32_MAX if unknown */
+    int32_t shift;  /* number of these empty Only packets. The requests behind them were
+                     * retransmitted with PSNs that are lower by this number. */
+    bool over;      /* the next use has a request of this side */
+    bool resumed;   /* the first request of the next use is a retransmission of this use */
 };
 
 struct starts {
@@ -24,6 +37,7 @@ struct starts {
     struct keymap psns; /* keys: {number of a key in `sides`, PSN} */
     uint32_t *first;    /* index into trace.pkt of the first request with the PSN */
     size_t first_cap;
+    uint64_t effort; /* packets that shift_back() has searched so far */
 };
 
 size_t qp_uses_to(const struct qp_use *use, size_t cnt, uint32_t conn_index, uint32_t frame)
@@ -84,6 +98,34 @@ static const struct trace_packet *find_request(const struct trace *trace, uint32
     return NULL;
 }
 
+/* Returns whether a READ request asks for the tail of an earlier READ. */
+static bool is_tail_of(const struct roce_pkt *tail, const struct roce_pkt *read)
+{
+    uint64_t skipped = tail->reth.va - read->reth.va;
+    int32_t psns = roce_psn_diff(roce_pkt_psn(tail), roce_pkt_psn(read));
+
+    return tail->reth.rkey == read->reth.rkey && psns > 0 && skipped < read->reth.dma_len &&
+           tail->reth.dma_len == read->reth.dma_len - skipped && skipped % (uint32_t)psns == 0 &&
+           roce_mtu_code((uint32_t)(skipped / (uint32_t)psns)) != 0;
+}
+
+bool reuse_is_read_restart(const struct trace *trace, uint32_t idx)
+{
+    const struct trace_packet *p = &trace->pkt[idx];
+    struct roce_pkt pkt, before;
+
+    trace_parse(p, &pkt);
+    for (uint32_t i = idx; pkt.op->kind == ROCE_KIND_READ && i-- > 0 && idx - i < SHIFT_WINDOW;) {
+        if (trace->pkt[i].flow != p->flow || trace->pkt[i].opcode != p->opcode ||
+            trace->pkt[i].dropped || trace->pkt[i].cut)
+            continue;
+        trace_parse(&trace->pkt[i], &before);
+        if (is_tail_of(&pkt, &before))
+            return true;
+    }
+    return false;
+}
+
 bool reuse_is_shift(const struct trace *trace, uint32_t idx)
 {
     uint32_t psn = trace->pkt[idx].psn;
@@ -102,6 +144,54 @@ bool reuse_is_shift(const struct trace *trace, uint32_t idx)
     return is_other_request(&pkt, &before) && is_same_request(&next, &before);
 }
 
+/* Returns the number of PSNs by which request `idx` of the trace moved back because it does not
+ * follow the empty Only packets sent after RESET, or 0. Sets *reset to the first of these empty
+ * packets in the trace. Adds the number of packets searched to *effort. */
+static int32_t shift_back(const struct trace *trace, uint32_t idx, uint32_t *reset,
+                          uint64_t *effort)
+{
+    roce_psn psn = roce_psn_of(trace->pkt[idx].psn);
+    struct roce_pkt pkt, before;
+
+    *reset = idx;
+    trace_parse(&trace->pkt[idx], &pkt);
+    for (int32_t n = 0; n <= (int32_t)EMPTY_MAX && *effort <= EFFORT_MAX; n++) {
+        const struct trace_packet *e = find_request(trace, idx, -1, roce_psn_add(psn, n).v);
+
+        *effort += e ? (uint64_t)(&trace->pkt[idx] - e) : SHIFT_WINDOW;
+        if (!e)
+            return 0;
+        trace_parse(e, &before);
+        if (n > 0 && is_same_request(&pkt, &before))
+            return n;
+        if (!is_empty_only(&before))
+            return 0;
+        if (e < &trace->pkt[*reset])
+            *reset = (uint32_t)(e - trace->pkt);
+    }
+    return 0;
+}
+
+/* Returns whether a request that differs from the first one with its PSN is a retransmission whose
+ * PSN is lower than before, because it does not follow the empty Only packets sent after RESET.
+ */
+static bool is_shifted_back(struct starts *st, struct repeats *r, uint32_t idx, uint32_t side)
+{
+    roce_psn psn = roce_psn_of(st->trace->pkt[idx].psn);
+    struct roce_pkt pkt, before;
+    uint32_t key[2] = {side}, was, reset;
+
+    if (!r->begins && r->shift == 0 && roce_psn_diff(psn, r->base) == 0 &&
+        (r->shift = shift_back(st->trace, idx, &reset, &st->effort)) > 0)
+        r->reset = reset;
+    key[1] = roce_psn_add(psn, r->shift).v;
+    if (r->shift == 0 || (was = keymap_get(&st->psns, key)) == KEYMAP_NONE)
+        return false;
+    trace_parse(&st->trace->pkt[idx], &pkt);
+    trace_parse(&st->trace->pkt[st->first[was]], &before);
+    return is_same_request(&pkt, &before);
+}
+
 /* Compares a request with the first request of this use that has the same PSN. Returns false if out
  * of memory. */
 static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key[3])
@@ -117,7 +207,7 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     r = &st->repeats[side];
     psn = roce_psn_of(st->trace->pkt[idx].psn);
     if (side == cnt)
-        *r = (struct repeats){.first = UINT32_MAX, .base = psn};
+        *r = (struct repeats){.first = UINT32_MAX, .base = psn, .reset = UINT32_MAX};
     if (roce_psn_diff(psn, r->base) < 0)
         r->base = psn;
     psn_key[0] = side;
@@ -135,7 +225,12 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     if (is_same_request(&pkt, &before)) {
         if (st->first[at] < r->first) /* otherwise both packets belong to the new use, so this
                                        * retransmission proves nothing */
-            *r = (struct repeats){.first = UINT32_MAX, .base = r->base};
+            *r = (struct repeats){
+                .first = UINT32_MAX, .base = r->base, .reset = r->reset, .shift = r->shift};
+        return true;
+    }
+    if (is_shifted_back(st, r, idx, side)) {
+        st->first[at] = idx;
         return true;
     }
     if (r->first == UINT32_MAX)
@@ -143,6 +238,30 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     r->begins |=
         roce_psn_diff(psn, r->base) == 0 && is_other_request(&pkt, &before) && !is_empty_only(&pkt);
     return true;
+}
+
+/* Notes whether the first request of a use is a retransmission of the previous use. */
+static void note_resumed(struct starts *st, uint32_t idx, const uint32_t side_key[3])
+{
+    uint32_t side = keymap_get(&st->sides, side_key);
+    const struct trace_packet *e;
+    struct roce_pkt pkt, before;
+
+    if (side == KEYMAP_NONE || st->repeats[side].over)
+        return;
+    st->repeats[side].over = true;
+    if (st->repeats[side].reset == UINT32_MAX ||
+        !(e = find_request(st->trace, idx, -1, st->trace->pkt[idx].psn)))
+        return;
+    trace_parse(&st->trace->pkt[idx], &pkt);
+    trace_parse(e, &before);
+    st->repeats[side].resumed = is_same_request(&pkt, &before);
+}
+
+/* Returns the index into trace.pkt of the first request of the next use, or UINT32_MAX. */
+static uint32_t start_of(const struct repeats *r)
+{
+    return r->resumed ? r->reset : r->begins ? r->first : UINT32_MAX;
 }
 
 /* Searches the first request of each use, one pass through the trace. Returns false if out of
@@ -160,8 +279,12 @@ static bool search_starts(const struct trace *trace, const struct roce_flow_owne
         uint32_t conn = owner[i].conn_index;
         size_t next = qp_uses_to(use, cnt, conn, p->frame);
 
-        if (conn != ROCE_NO_CONN && next < cnt && use[next].conn_index == conn && !use[next].cm &&
-            !p->dropped && !p->cut && roce_opcode_is_request(roce_opcode(p->opcode)))
+        if (conn == ROCE_NO_CONN || p->dropped || p->cut ||
+            !roce_opcode_is_request(roce_opcode(p->opcode)))
+            continue;
+        if (next > 0)
+            note_resumed(&st, i, (uint32_t[]){conn, (uint32_t)next - 1, owner[i].side});
+        if (next < cnt && use[next].conn_index == conn && !use[next].cm)
             ok = add_request(&st, i, (uint32_t[]){conn, (uint32_t)next, owner[i].side});
     }
     for (size_t n = cnt; ok && n-- > 0;) {
@@ -170,10 +293,10 @@ static bool search_starts(const struct trace *trace, const struct roce_flow_owne
         for (uint32_t side = 0; side < 2; side++) {
             const uint32_t key[3] = {use[n].conn_index, (uint32_t)n, side};
             uint32_t at = keymap_get(&st.sides, key);
+            uint32_t first = at == KEYMAP_NONE ? UINT32_MAX : start_of(&st.repeats[at]);
 
-            if (at != KEYMAP_NONE && st.repeats[at].begins &&
-                trace->pkt[st.repeats[at].first].frame < start)
-                start = trace->pkt[st.repeats[at].first].frame;
+            if (first != UINT32_MAX && trace->pkt[first].frame < start)
+                start = trace->pkt[first].frame;
         }
         use[n].frame = start;
     }
@@ -182,6 +305,25 @@ static bool search_starts(const struct trace *trace, const struct roce_flow_owne
     free(st.repeats);
     free(st.first);
     return ok;
+}
+
+size_t reuse_starts_unshift(const struct trace *trace, struct qp_use *use, size_t cnt)
+{
+    uint64_t effort = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cnt; i++) {
+        uint32_t at = use[i].cm ? UINT32_MAX : trace_packet_of(trace, use[i].frame), reset;
+
+        if (at != UINT32_MAX && shift_back(trace, at, &reset, &effort) > 0) {
+            use[i].frame = trace->pkt[reset].frame;
+            if (kept > 0 && use[kept - 1].conn_index == use[i].conn_index &&
+                use[kept - 1].frame >= use[i].frame)
+                continue;
+        }
+        use[kept++] = use[i];
+    }
+    return kept;
 }
 
 bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *owner,

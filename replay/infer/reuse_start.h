@@ -42,4 +42,17 @@ bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *
  * before now has the next PSN. */
 bool reuse_is_shift(const struct trace *trace, uint32_t idx);
 
+/*
+ * Removes uses that only a retransmission of the first requests seems to begin, and returns the
+ * number of uses left. Linux rxe sends an empty Only packet for each request that was not complete
+ * before RESET (D57), and then the first requests of the new use. A retransmission of these
+ * requests begins at the first PSN, without the empty Only packets. Such a use begins at the first
+ * empty Only packet. It is removed if the previous use begins there or later. `use` is sorted.
+ */
+size_t reuse_starts_unshift(const struct trace *trace, struct qp_use *use, size_t cnt);
+
+/* Returns whether request `idx` of the trace repeats the tail of an earlier READ, and so does not
+ * begin a new use. */
+bool reuse_is_read_restart(const struct trace *trace, uint32_t idx);
+
 #endif

@@ -480,6 +480,21 @@ bool trace_is_copy(const struct trace_packet *a, const struct trace_packet *b)
            memcmp(trace_payload(a), trace_payload(b), a->cap_len - a->payload_off) == 0;
 }
 
+uint32_t trace_packet_of(const struct trace *trace, uint32_t frame)
+{
+    size_t low = 0, high = trace->cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (trace->pkt[mid].frame < frame)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < trace->cnt && trace->pkt[low].frame == frame ? (uint32_t)low : UINT32_MAX;
+}
+
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out)
 {
     roce_pkt_parse(out, (enum roce_link)packet->link, packet->data, packet->cap_len,

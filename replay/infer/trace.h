@@ -111,6 +111,9 @@ void trace_free(struct trace *trace);
  * if out of memory. */
 int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 
+/* Returns the index in trace.pkt of the packet of a frame, or UINT32_MAX if the trace has none. */
+uint32_t trace_packet_of(const struct trace *trace, uint32_t frame);
+
 /* Parses a packet again. Cannot fail: trace_read() parsed the packet before. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 

@@ -135,5 +135,27 @@ static void qps_that_start_at_one_psn_pair_by_source_port(void)
     talk_free(&t);
 }
 
+/* rnic/flow assumes a QP reuse at a READ that restarts inside an earlier READ, after requests that
+ * the network reordered. The READ belongs to the earlier ones. */
+static void a_restarted_read_begins_no_use(void)
+{
+    struct connections connections = {0};
+    struct error error = {""};
+    struct trace trace;
+    size_t with_reads = 0;
+
+    if (trace_read(&trace,
+                   TRACES_DIR "/../tests/replay/linux/captures/"
+                              "reads-restarted-behind-reordering.pcap",
+                   &error) != 0 ||
+        connections_find(&connections, &trace, &error) != 0)
+        suite_fail(__FILE__, __LINE__, "%s", error.text);
+    for (size_t i = 0; i < connections.dir_cnt; i++)
+        with_reads += trace.flow[connections.dir[i].req_flow].dest_qp == 0x18;
+    EXPECT_EQ(with_reads, 1);
+    connections_free(&connections);
+    trace_free(&trace);
+}
+
 SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
-      TEST(qps_that_start_at_one_psn_pair_by_source_port))
+      TEST(qps_that_start_at_one_psn_pair_by_source_port), TEST(a_restarted_read_begins_no_use))

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Replay of conversations in which the responder's program or a local fault decides what the
+ * responder does. They pass, and similar ones differ. */
+#include "support/suite.h"
+#include "replay/talk.h"
+#include "report/verdict.h"
+
+#define VA        UINT64_C(0x7f0000001000)
+#define RKEY      TALK_RKEY
+#define ACK       0x1F
+#define NAK(code) (uint8_t)(0x60 | (code))
+#define RNR(code) (uint8_t)(0x20 | (code))
+
+static void expect_holds(struct talk *t)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        for (size_t i = 0; i < r.session.dir_cnt; i++)
+            EXPECT_EQ(r.responses.result[i].inconclusive, 0);
+        if (report_verdict(&r) != VERDICT_PASS)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+/* ---- Refusals ----------------------------------------------------------------------------------
+ */
+
+enum request { SEND, SEND_INVALIDATE, WRITE, WRITE_IMM, READ, ATOMIC, UNALIGNED };
+
+static void add_request(struct talk *t, enum request request, uint32_t psn)
+{
+    switch (request) {
+    case SEND: talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 64, 1); break;
+    case SEND_INVALIDATE: talk_send(t, ROCE_OP_RC_SEND_ONLY_INV, psn, 64, 1); break;
+    case WRITE: talk_write(t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 64, 64, 1); break;
+    case WRITE_IMM: talk_write(t, ROCE_OP_RC_WRITE_ONLY_IMM, psn, VA, RKEY, 64, 64, 1); break;
+    case READ: talk_read(t, psn, VA, RKEY, 64); break;
+    case ATOMIC: talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn, VA, RKEY, 1, 0); break;
+    case UNALIGNED: talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn, VA + 4, RKEY, 1, 0); break;
+    }
+}
+
+/* Builds a conversation that executes a WRITE, a READ and an atomic. The responder then refuses
+ * `request`. Returns the frame of the NAK. */
+static uint32_t refuse(struct talk *t, enum request request, uint8_t syndrome)
+{
+    talk_init(t);
+    add_request(t, WRITE, 0);
+    talk_ack(t, 0, ACK, 1);
+    add_request(t, READ, 1);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 64, 1);
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, 2, VA + 64, RKEY, 1, 0);
+    talk_atomic_ack(t, 2, 3, 5);
+    add_request(t, request, 3);
+    return talk_ack(t, 3, syndrome, 3);
+}
+
+static void refusals_for_local_reasons_hold(void)
+{
+    static const struct {
+        enum request request;
+        uint8_t code;
+    } rows[] = {{SEND, 3},   {SEND_INVALIDATE, 3}, {WRITE, 3}, {WRITE_IMM, 3},
+                {READ, 3},   {ATOMIC, 3},          {WRITE, 1}, {READ, 1},
+                {ATOMIC, 1}, {SEND_INVALIDATE, 2}};
+    struct talk t;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        refuse(&t, rows[i].request, NAK(rows[i].code));
+        expect_holds(&t);
+    }
+}
+
+static void refusals_that_no_local_reason_explains_differ(void)
+{
+    static const struct {
+        enum request request;
+        uint8_t code;
+    } rows[] = {{SEND, 2}, {UNALIGNED, 2}, {UNALIGNED, 3}};
+    struct talk t;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t frame = refuse(&t, rows[i].request, NAK(rows[i].code));
+
+        talk_expect_diff(&t, NULL, frame, "aeth.syndrome");
+        talk_free(&t);
+    }
+}
+
+/* The program may change the timer of RNR NAKs at any time. */
+static void another_timer_of_each_rnr_nak_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 64, 1);
+    for (uint8_t code = 8; code < 14; code += 2) {
+        talk_ack(&t, 0, RNR(code), 0);
+        t.time += UINT64_C(20000000);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 64, 1);
+    }
+    talk_ack(&t, 0, ACK, 1);
+    expect_holds(&t);
+}
+
+/* ---- READs before a WRITE without a fence ------------------------------------------------------
+ */
+
+/* Builds a conversation that writes pattern 1, and then has a READ and a WRITE of pattern 2 in
+ * flight. The READ response shows pattern `shown`. Returns its frame. */
+static uint32_t read_and_write(struct talk *t, uint8_t shown)
+{
+    uint32_t frame;
+
+    talk_init(t);
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 64, 64, 1);
+    talk_ack(t, 0, ACK, 1);
+    talk_read(t, 1, VA, RKEY, 64);
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 2, VA, RKEY, 64, 64, 2);
+    frame = talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 64, shown);
+    talk_ack(t, 2, ACK, 3);
+    talk_read(t, 3, VA, RKEY, 64);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 3, 4, 64, 2);
+    return frame;
+}
+
+static void a_read_may_show_a_later_write_in_flight(void)
+{
+    struct talk t;
+
+    read_and_write(&t, 1);
+    expect_holds(&t);
+    read_and_write(&t, 2);
+    expect_holds(&t);
+}
+
+static void a_read_that_shows_neither_write_differs(void)
+{
+    struct talk t;
+    uint32_t frame = read_and_write(&t, 3);
+
+    talk_expect_diff(&t, NULL, frame, "payload");
+    talk_free(&t);
+}
+
+/* The WRITE was sent after the READ response, so the READ cannot show it. */
+static void a_read_before_the_write_was_sent_differs(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 64, 64, 1);
+    talk_ack(&t, 0, ACK, 1);
+    talk_read(&t, 1, VA, RKEY, 64);
+    frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 64, 2);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 2, VA, RKEY, 64, 64, 2);
+    talk_ack(&t, 2, ACK, 3);
+    talk_expect_diff(&t, NULL, frame, "payload");
+    talk_free(&t);
+}
+
+SUITE("replay.program", TEST(refusals_for_local_reasons_hold),
+      TEST(refusals_that_no_local_reason_explains_differ),
+      TEST(another_timer_of_each_rnr_nak_holds), TEST(a_read_may_show_a_later_write_in_flight),
+      TEST(a_read_that_shows_neither_write_differs), TEST(a_read_before_the_write_was_sent_differs))

@@ -354,6 +354,17 @@ static void compare_field(const struct cm_replay_dev *dev, const struct roce_fie
     field_diff_add_num(d, field->name, FIELD_HEX, want, is);
 }
 
+/* Returns whether a REJ may have any value in a field: the additional information about its reason,
+ * or a local communication ID that the passive end did not assign before it rejected the REQ. */
+static bool is_free_in_rej(const struct cm_replay_dev *dev, const struct roce_cm_msg *want,
+                           const struct roce_field *field, const uint8_t *recorded)
+{
+    return want->kind == ROCE_CM_REJ &&
+           (begins_with(field->name, "info") ||
+            (strcmp(field->name, "local_comm_id") == 0 && dev->role == CM_PASSIVE &&
+             roce_field_get(field, recorded) == 0));
+}
+
 static void compare_message(struct cm_replay_dev *dev, const struct roce_cm_msg *want,
                             const struct sent_mad *ours, struct field_diffs *d)
 {
@@ -363,7 +374,8 @@ static void compare_message(struct cm_replay_dev *dev, const struct roce_cm_msg 
     if (roce_cm_msg_build(want, mad, sizeof(mad)) != ROCE_MAD_SIZE)
         return;
     for (unsigned i = 0; i < info->field_cnt; i++)
-        if (!begins_with(info->fields[i].name, "resv"))
+        if (!begins_with(info->fields[i].name, "resv") &&
+            !is_free_in_rej(dev, want, &info->fields[i], mad + ROCE_MAD_LEN))
             compare_field(dev, &info->fields[i], mad + ROCE_MAD_LEN, ours->bytes + ROCE_MAD_LEN, d);
     field_diff_add_num(d, "mad.attr_id", FIELD_HEX, want->mad.attr_id, ours->msg.mad.attr_id);
     if (want->kind == ROCE_CM_REQ || want->kind == ROCE_CM_DREQ || want->kind == ROCE_CM_SIDR_REQ)

@@ -326,6 +326,39 @@ static void a_req_copied_after_a_rej_begins_another_exchange(void)
     }
 }
 
+static void no_id(struct roce_cm_msg *msg)
+{
+    msg->rej.local_comm_id = 0;
+}
+
+static void redirected(struct roce_cm_msg *msg)
+{
+    msg->rej.reason = 24; /* the REJ redirects the port to the GID in `info` */
+    msg->rej.info_len = 16;
+    memset(msg->rej.info, 0x20, 16);
+}
+
+/* Linux rejects a REQ without a local ID if it has not sent an MRA. */
+static void a_rej_may_lack_an_id_or_explain_its_reason(void)
+{
+    void (*const change[])(struct roce_cm_msg *) = {no_id, redirected};
+
+    for (unsigned n = 0; n < 2; n++) {
+        struct capture c;
+        struct replay r;
+
+        if (!load(&c, "cm-reject"))
+            return;
+        alter(&c, 2, change[n]);
+        if (run(&c, &r))
+            for (unsigned role = 0; role < 2 && r.cm_exchanges.cnt == 1; role++)
+                EXPECT_EQ(r.cm_exchanges.at[0].end[role].verdict, VERDICT_PASS);
+        EXPECT_EQ(r.cm_exchanges.cnt, 1);
+        replay_free(&r);
+        capture_free(&c);
+    }
+}
+
 SUITE("replay.exchange", TEST(both_ends_hold), TEST(a_rej_that_crosses_other_messages_holds),
       TEST(a_req_copied_after_a_rej_begins_another_exchange), TEST(altered_messages_are_seen),
-      TEST(missing_messages_never_differ))
+      TEST(missing_messages_never_differ), TEST(a_rej_may_lack_an_id_or_explain_its_reason))

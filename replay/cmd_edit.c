@@ -13,6 +13,12 @@
 #include "impair/impair.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
+#include "wire/bytes.h"
+#include "wire/crc32.h"
+#include "wire/tunnel.h"
+
+#define FCS_LEN                                                                                    \
+    4u /* Ethernet frame check sequence, which some captures have at the end of frames */
 
 enum { OPT_IMPAIR = CLI_LONG, OPT_SEED };
 
@@ -38,6 +44,7 @@ struct edited_frame {
     struct delay_entry entry;
     /* Clock of the delay line minus the frame's time in the capture, ns. */
     uint64_t ahead;
+    uint32_t iface; /* number of the interface in the new file */
     uint32_t cap_len, wire_len;
     char note[IMPAIR_NOTE_MAX];
     uint8_t data[];
@@ -48,6 +55,9 @@ struct edit {
     struct impair_result result;
     struct delay_line line;
     struct pcapng_writer out;
+    /* Interfaces of the new file: one for each link layer, in the order of their first frames. */
+    enum roce_link iface[ROCE_LINK_BTH];
+    uint32_t iface_cnt, snaplen;
     uint64_t clock;       /* latest time of a frame so far, ns */
     uint64_t frames, cut; /* number of frames read, and how many of them the snaplen cut */
     uint64_t written;
@@ -83,7 +93,8 @@ static int write_due(struct edit *edit, uint64_t now)
 
         if (!copy)
             return 0;
-        frame = (struct pcapng_frame){.time = at - copy->ahead,
+        frame = (struct pcapng_frame){.iface = copy->iface,
+                                      .time = at - copy->ahead,
                                       .data = copy->data,
                                       .cap_len = copy->cap_len,
                                       .wire_len = copy->wire_len,
@@ -97,18 +108,56 @@ static int write_due(struct edit *edit, uint64_t now)
     }
 }
 
-static bool put_copy(struct edit *edit, const struct captured_frame *frame, const uint8_t *data,
-                     uint32_t len, const struct impair_result *result)
+/* Returns the number of the interface for a link layer. Writes the interface before its first
+ * frame, and the first interface with the head of the file. Returns -1 if the file cannot be
+ * written. */
+static int64_t iface_of(struct edit *edit, enum roce_link link)
 {
-    struct edited_frame *copy = malloc(sizeof(*copy) + len);
+    const uint32_t linktype = capture_linktype(link);
 
-    if (!copy)
+    for (uint32_t i = 0; i < edit->iface_cnt; i++)
+        if (edit->iface[i] == link)
+            return i;
+    if (edit->iface_cnt == 0 ? pcapng_writer_begin(&edit->out, edit->out.file, linktype,
+                                                   edit->snaplen, "RoCEdrill") != 0
+                             : pcapng_writer_interface(&edit->out, linktype, edit->snaplen) != 0)
+        return -1;
+    edit->iface[edit->iface_cnt] = link;
+    return edit->iface_cnt++;
+}
+
+/* Returns whether the frame has a correct FCS after the packet. */
+static bool has_fcs(const struct captured_frame *frame, const struct roce_pkt *pkt)
+{
+    size_t end = (size_t)(pkt->frame - frame->data) + pkt->end_off;
+
+    return frame->link == ROCE_LINK_ETHERNET && end + FCS_LEN == frame->cap_len &&
+           roce_crc32(0, frame->data, end) == roce_le32_get(frame->data + end);
+}
+
+/* Puts a copy of the frame into the delay line. `result`: the impaired packet, which begins `off`
+ * bytes after the begin of the frame; NULL: the copy is unchanged. */
+static bool put_copy(struct edit *edit, const struct captured_frame *frame, size_t off,
+                     const struct impair_result *result, bool fcs)
+{
+    struct edited_frame *copy = malloc(sizeof(*copy) + frame->cap_len);
+    int64_t iface = iface_of(edit, frame->link);
+
+    if (!copy || iface < 0) {
+        free(copy);
         return false;
+    }
     copy->ahead = edit->clock - frame->time;
-    copy->cap_len = len;
+    copy->iface = (uint32_t)iface;
+    copy->cap_len = frame->cap_len;
     copy->wire_len = frame->wire_len;
     strcpy(copy->note, result ? result->note : "");
-    memcpy(copy->data, data, len);
+    memcpy(copy->data, frame->data, frame->cap_len);
+    if (result)
+        memcpy(copy->data + off, result->data, result->len);
+    if (fcs)
+        roce_le32_put(copy->data + copy->cap_len - FCS_LEN,
+                      roce_crc32(0, copy->data, copy->cap_len - FCS_LEN));
     if (!delay_line_put(&edit->line, &copy->entry, edit->clock + (result ? result->delay : 0),
                         result ? result->hold : 0, 0)) {
         free(copy);
@@ -117,13 +166,15 @@ static bool put_copy(struct edit *edit, const struct captured_frame *frame, cons
     return true;
 }
 
-/* Applies the impairment rules to one frame. Copies a frame unchanged if the snaplen cut it or it
- * is longer than any RoCE packet. */
+/* Applies the impairment rules to one frame; in a tunnel, to the packet inside. Copies a frame
+ * unchanged if the snaplen cut it or it is longer than any RoCE packet. */
 static int edit_frame(struct edit *edit, const struct captured_frame *frame)
 {
     const bool whole = frame->cap_len == frame->wire_len && frame->cap_len <= ROCE_FRAME_MAX;
-    const struct impair_frame in = {
-        .data = frame->data, .len = frame->cap_len, .number = frame->number};
+    struct impair_frame in = {
+        .data = frame->data, .len = frame->cap_len, .link = frame->link, .number = frame->number};
+    struct roce_pkt pkt;
+    bool fcs = false;
 
     edit->frames++;
     edit->cut += frame->cap_len < frame->wire_len;
@@ -132,11 +183,18 @@ static int edit_frame(struct edit *edit, const struct captured_frame *frame)
     if (edit->clock > 0 && write_due(edit, edit->clock - 1) != 0)
         return -1;
     if (!whole)
-        return put_copy(edit, frame, frame->data, frame->cap_len, NULL) ? 0 : -1;
+        return put_copy(edit, frame, 0, NULL, false) ? 0 : -1;
+    if (roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len) == 0) {
+        fcs = has_fcs(frame, &pkt);
+        in.data = pkt.frame;
+        in.len -= (size_t)(pkt.frame - frame->data);
+        in.link = pkt.link;
+    }
     if (impair_apply(&edit->impair, &in, &edit->result) != 0)
         return -1;
     for (unsigned i = 0; i < edit->result.copies; i++)
-        if (!put_copy(edit, frame, edit->result.data, (uint32_t)edit->result.len, &edit->result))
+        if (!put_copy(edit, frame, (size_t)(in.data - frame->data), &edit->result,
+                      fcs && edit->result.changed))
             return -1;
     return 0;
 }
@@ -148,12 +206,11 @@ static int edit_frames(struct edit *edit, struct capture_reader *reader, const c
     int rc;
 
     while ((rc = reader_next(reader, &frame, error)) > 0) {
-        if (frame.link != ROCE_LINK_ETHERNET)
-            return error_set(error, "%s: frame %u: edit can alter only Ethernet frames",
-                             reader_name(reader), frame.number);
         if (edit_frame(edit, &frame) != 0)
             return error_set(error, "%s: cannot be written, or no memory", out_path);
     }
+    if (rc == 0 && edit->iface_cnt == 0 && iface_of(edit, ROCE_LINK_ETHERNET) < 0)
+        return error_set(error, "%s: cannot be written", out_path);
     if (rc == 0 && write_due(edit, UINT64_MAX - 1) != 0)
         return error_set(error, "%s: cannot be written", out_path);
     return rc;
@@ -212,10 +269,8 @@ static int run_edit(const char *in, const char *out, const struct edit_args *arg
     if (status == 0) {
         impair_init(&edit->impair, &args->rules, args->seed);
         edit->out.file = file;
-        if (pcapng_writer_begin(&edit->out, file, PCAPNG_LINKTYPE_ETHERNET, reader_snaplen(reader),
-                                "RoCEdrill") != 0)
-            status = cli_error("%s: cannot be written", out);
-        else if (edit_frames(edit, reader, out, &error) != 0)
+        edit->snaplen = reader_snaplen(reader);
+        if (edit_frames(edit, reader, out, &error) != 0)
             status = cli_error("%s", error.text);
         else
             status = report_rules(edit, args, args->quiet || file == stdout ? NULL : stdout,

@@ -55,6 +55,17 @@ struct capture_reader {
     unsigned kept_at;
 };
 
+uint32_t capture_linktype(enum roce_link link)
+{
+    switch (link) {
+    case ROCE_LINK_SLL: return LINKTYPE_SLL;
+    case ROCE_LINK_SLL2: return LINKTYPE_SLL2;
+    case ROCE_LINK_IP: return LINKTYPE_RAW;
+    case ROCE_LINK_IB: return LINKTYPE_INFINIBAND;
+    default: return LINKTYPE_ETHERNET;
+    }
+}
+
 /* Converts a LINKTYPE_ number to enum roce_link. The numbers 12 and 14 are raw IP in files that
  * some systems wrote. Returns 0, or -1 if the link layer cannot carry RoCE. */
 static int link_of(uint32_t linktype, enum roce_link *out)

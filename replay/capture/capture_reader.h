@@ -52,6 +52,9 @@ struct captured_frame {
     bool block_big;
 };
 
+/* Returns the LINKTYPE_ number of a file whose frames begin with this header. */
+uint32_t capture_linktype(enum roce_link link);
+
 /* Opens a capture. Returns NULL and sets the error if the file cannot be opened, is not a capture,
  * or has a link layer that cannot carry RoCE. */
 struct capture_reader *reader_open(const char *path, struct error *error);

@@ -34,8 +34,15 @@ int pcapng_writer_begin(struct pcapng_writer *out, FILE *file, uint32_t linktype
     if (!reserve_block(out, strlen(application), 0) ||
         write_bytes(out, out->buf, pcapng_section(out->buf, out->cap, application)) != 0)
         return -1;
-    return write_bytes(out, out->buf,
-                       pcapng_interface(out->buf, out->cap, NULL, NULL, linktype, snaplen));
+    return pcapng_writer_interface(out, linktype, snaplen);
+}
+
+int pcapng_writer_interface(struct pcapng_writer *out, uint32_t linktype, uint32_t snaplen)
+{
+    return reserve_block(out, 0, 0)
+               ? write_bytes(out, out->buf,
+                             pcapng_interface(out->buf, out->cap, NULL, NULL, linktype, snaplen))
+               : -1;
 }
 
 int pcapng_writer_frame(struct pcapng_writer *out, const struct pcapng_frame *frame)

@@ -28,9 +28,13 @@ struct pcapng_writer {
     size_t cap;
 };
 
-/* Begins a new file with one interface. `application` is the name of the writing program. */
+/* Begins a new file with one interface, which has the number 0. `application` is the name of the
+ * writing program. */
 int pcapng_writer_begin(struct pcapng_writer *out, FILE *file, uint32_t linktype, uint32_t snaplen,
                         const char *application);
+
+/* Adds an interface, which has the next number. */
+int pcapng_writer_interface(struct pcapng_writer *out, uint32_t linktype, uint32_t snaplen);
 int pcapng_writer_frame(struct pcapng_writer *out, const struct pcapng_frame *frame);
 
 /* Copies a block that is not a packet. In a section header, sets the length of the section to

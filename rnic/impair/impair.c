@@ -8,6 +8,7 @@
 #include "wire/bytes.h"
 
 #define IP4_CSUM 10u /* offset of the checksum in the IPv4 header, bytes */
+#define UDP_CSUM 6u  /* offset of the checksum in the UDP header, bytes */
 #define ECN_CE   3u
 
 /* Counter for nth= and psn=: how often a rule has met frames of one connection, or frames of one
@@ -166,21 +167,11 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-bool impair_mark_ce(uint8_t *frame, size_t len, bool capable)
+/* Like impair_mark_ce(), for an IP header. */
+static bool mark_ip_ce(uint8_t *ip, bool ip4, bool capable)
 {
-    size_t at = ROCE_ETH_LEN;
-    uint16_t type = len >= at ? (uint16_t)roce_bits_get(frame, 12, 0, 16) : 0;
-    bool ip4;
-    uint8_t *ip;
-    unsigned ecn;
+    unsigned ecn = (unsigned)roce_bits_get(ip, 1, ip4 ? 6 : 2, 2);
 
-    for (; roce_ethertype_is_tag(type) && len >= at + ROCE_VLAN_LEN; at += ROCE_VLAN_LEN)
-        type = (uint16_t)roce_bits_get(frame, (unsigned)at + 2, 0, 16);
-    ip4 = type == ROCE_ETHERTYPE_IP4 && len >= at + ROCE_IP4_LEN;
-    if (!ip4 && !(type == ROCE_ETHERTYPE_IP6 && len >= at + ROCE_IP6_LEN))
-        return false;
-    ip = frame + at;
-    ecn = (unsigned)roce_bits_get(ip, 1, ip4 ? 6 : 2, 2);
     if (ecn == ECN_CE || (capable && ecn == 0))
         return false;
     if (ip4) {
@@ -198,12 +189,32 @@ bool impair_mark_ce(uint8_t *frame, size_t len, bool capable)
     return true;
 }
 
+bool impair_mark_ce(uint8_t *frame, size_t len, bool capable)
+{
+    size_t at = ROCE_ETH_LEN;
+    uint16_t type = len >= at ? (uint16_t)roce_bits_get(frame, 12, 0, 16) : 0;
+    bool ip4;
+
+    for (; roce_ethertype_is_tag(type) && len >= at + ROCE_VLAN_LEN; at += ROCE_VLAN_LEN)
+        type = (uint16_t)roce_bits_get(frame, (unsigned)at + 2, 0, 16);
+    ip4 = type == ROCE_ETHERTYPE_IP4 && len >= at + ROCE_IP4_LEN;
+    if (!ip4 && !(type == ROCE_ETHERTYPE_IP6 && len >= at + ROCE_IP6_LEN))
+        return false;
+    return mark_ip_ce(frame + at, ip4, capable);
+}
+
+/* Returns the length of the headers before the IP header. */
+static size_t link_len(enum roce_link link, const struct roce_pkt *pkt)
+{
+    return link == ROCE_LINK_ETHERNET ? ROCE_ETH_LEN : pkt ? pkt->net_off : 0;
+}
+
 /* Inverts one random bit of the part that the rule names. Returns true, or false if the frame has
  * no such part or byte. */
 static bool corrupt_bit(const struct impair_rule *rule, uint64_t *random, struct impair_result *out,
-                        const struct roce_pkt *pkt)
+                        enum roce_link link, const struct roce_pkt *pkt)
 {
-    size_t from = ROCE_ETH_LEN, len = out->len > from ? out->len - from : 0;
+    size_t from = link_len(link, pkt), len = out->len > from ? out->len - from : 0;
 
     if (rule->part != IMPAIR_FRAME && !pkt)
         return false;
@@ -246,7 +257,7 @@ static bool set_field(const struct impair_rule *rule, struct impair_result *out,
 
 /* Applies the rule's action to the frame. Returns whether it had an effect. */
 static bool apply_rule(const struct impair_rule *rule, uint64_t *random, struct impair_result *out,
-                       const struct roce_pkt *pkt)
+                       enum roce_link link, const struct roce_pkt *pkt)
 {
     bool changed = false;
 
@@ -259,10 +270,15 @@ static bool apply_rule(const struct impair_rule *rule, uint64_t *random, struct 
     case IMPAIR_REORDER:
         out->hold = (uint32_t)draw_time(random, rule->cnt_min, rule->cnt_max);
         return true;
-    case IMPAIR_CORRUPT: changed = corrupt_bit(rule, random, out, pkt); break;
+    case IMPAIR_CORRUPT: changed = corrupt_bit(rule, random, out, link, pkt); break;
     case IMPAIR_CE:
     case IMPAIR_ECN:
-        changed = impair_mark_ce(out->data, out->len, rule->action == IMPAIR_ECN);
+        if (link == ROCE_LINK_ETHERNET)
+            changed = impair_mark_ce(out->data, out->len, rule->action == IMPAIR_ECN);
+        else if (pkt && pkt->encap == ROCE_ENCAP_V2_IP4)
+            changed = mark_ip_ce(out->data + pkt->net_off, true, rule->action == IMPAIR_ECN);
+        else if (pkt && pkt->encap == ROCE_ENCAP_V2_IP6)
+            changed = mark_ip_ce(out->data + pkt->net_off, false, rule->action == IMPAIR_ECN);
         break;
     case IMPAIR_SET: changed = set_field(rule, out, pkt); break;
     }
@@ -277,9 +293,30 @@ static void add_note(struct impair_result *out, const char *text)
     snprintf(out->note + len, sizeof(out->note) - len, "%s%s", len ? "; " : "impaired: ", text);
 }
 
+/* Returns the UDP checksum of a whole packet (RFC 768), or 0 if the frame does not contain its
+ * datagram. An IPv4 address counts as ::ffff:a.b.c.d: the additional words add nothing. */
+static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, size_t frame_len)
+{
+    const size_t off = pkt->off[ROCE_HDR_UDP], len = pkt->udp.len;
+    uint8_t addr[2][16];
+    uint64_t sum = ROCE_IPPROTO_UDP + len;
+
+    if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || len < ROCE_UDP_LEN || off + len > frame_len)
+        return 0;
+    roce_pkt_addr(pkt, addr[0], addr[1]);
+    for (unsigned i = 0; i < 32; i += 2)
+        sum += roce_be_get(addr[i / 16] + i % 16, 2);
+    for (size_t i = 0; i < len; i += 2)
+        if (i != UDP_CSUM)
+            sum += i + 1 < len ? roce_be_get(frame + off + i, 2) : (uint64_t)frame[off + i] << 8;
+    while (sum >> 16)
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    return sum == 0xFFFF ? 0xFFFF : (uint16_t)~sum;
+}
+
 /* Called after a rule changed the frame `in` to out->data. Computes the ICRC again, unless the rule
- * keeps it or it was wrong before. Sets `damaged` and `forged`: what a receiver does with the
- * changed frame. */
+ * keeps it or it was wrong before, and with it the UDP checksum if that was right. Sets `damaged`
+ * and `forged`: what a receiver does with the changed frame. */
 static void finish_change(struct impair_result *out, const struct impair_frame *in,
                           const struct roce_pkt *before, bool keep_icrc)
 {
@@ -287,26 +324,31 @@ static void finish_change(struct impair_result *out, const struct impair_frame *
     struct roce_pkt pkt;
 
     out->damaged = true;
-    if (!before || roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, out->data, out->len, out->len) != 0)
+    if (!before || roce_pkt_parse(&pkt, in->link, out->data, out->len, out->len) != 0)
         return;
     keep_icrc |= roce_pkt_icrc_check(before, &icrc_before) == ROCE_ICRC_BAD;
     if (!keep_icrc && roce_pkt_icrc_check(&pkt, &icrc) == ROCE_ICRC_BAD) {
         roce_le32_put(out->data + pkt.icrc_off, icrc);
-        roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, out->data, out->len, out->len);
+        roce_pkt_parse(&pkt, in->link, out->data, out->len, out->len);
+    }
+    if (!keep_icrc && before->udp.csum &&
+        before->udp.csum == udp_checksum(before, in->data, in->len)) {
+        roce_bits_put(out->data + pkt.off[ROCE_HDR_UDP], UDP_CSUM, 0, 16,
+                      udp_checksum(&pkt, out->data, out->len));
+        roce_pkt_parse(&pkt, in->link, out->data, out->len, out->len);
     }
     /* The ICRC covers all bytes that a receiver uses, except the Ethernet header. A packet with a
      * correct ICRC may still be malformed, so that a receiver drops or refuses it (R072). */
     out->damaged = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_GOOD;
-    out->forged =
-        !out->damaged && (icrc != icrc_before || memcmp(out->data, in->data, ROCE_ETH_LEN) != 0);
+    out->forged = !out->damaged && (icrc != icrc_before ||
+                                    memcmp(out->data, in->data, link_len(in->link, before)) != 0);
 }
 
 int impair_apply(struct impair *impair, const struct impair_frame *in, struct impair_result *out)
 {
     struct roce_pkt parsed;
     const struct roce_pkt *pkt =
-        roce_pkt_parse(&parsed, ROCE_LINK_ETHERNET, in->data, in->len, in->len) == 0 ? &parsed
-                                                                                     : NULL;
+        roce_pkt_parse(&parsed, in->link, in->data, in->len, in->len) == 0 ? &parsed : NULL;
     unsigned kind = kind_of(pkt);
     bool keep_icrc = false;
 
@@ -332,7 +374,7 @@ int impair_apply(struct impair *impair, const struct impair_frame *in, struct im
                 continue;
         }
         if ((rule->chance < IMPAIR_ALWAYS && draw_bits(&impair->random[i]) >= rule->chance) ||
-            !apply_rule(rule, &impair->random[i], out, pkt))
+            !apply_rule(rule, &impair->random[i], out, in->link, pkt))
             continue;
         keep_icrc |= rule->keep_icrc;
         impair->applied[i]++;

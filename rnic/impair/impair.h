@@ -44,8 +44,9 @@ void impair_free(struct impair *impair);
 
 /* A frame passed to the engine. */
 struct impair_frame {
-    const uint8_t *data; /* bytes from the Ethernet header on */
+    const uint8_t *data; /* bytes from the link header on */
     size_t len;
+    enum roce_link link;   /* first header of `data`; 0: Ethernet */
     enum impair_side side; /* direction at a live port; 0 if the frame is from a capture or
                             * simulation */
     uint32_t number;       /* number of the frame in the capture; 0: none */

@@ -56,6 +56,28 @@ static void frames_are_lost_copied_and_delayed(void)
                     0, " 4 ", "");
 }
 
+/* `tcpdump -i any` records cooked frames, and a mirror port may add a VXLAN tunnel: `edit` alters
+ * the packet inside, and the copy has the link layer of the original. */
+static void cooked_and_tunnelled_frames_are_altered(void)
+{
+    static const char *const capture[] = {"sll", "vxlan"};
+
+    CHECKRUN_EXPECT("python3 $C/../../tests/replay/suite/wrap.py " READS
+                    " $T/sll.pcap $T/vxlan.pcap",
+                    0, "", "");
+    for (unsigned i = 0; i < sizeof(capture) / sizeof(capture[0]); i++) {
+        struct checkrun r = checkrun_shell("\"$R\" edit --impair set=aeth.msn=7@frame=9 $T/%s.pcap "
+                                           "$T/e.pcapng; \"$R\" replay --quirks linux-rxe-6.1 "
+                                           "$T/e.pcapng",
+                                           capture[i]);
+
+        EXPECT_EQ(r.status, 1);
+        if (!strstr(r.out, "@frame=9: 1 frame\n") || !strstr(r.out, "frame 9: aeth.msn: "))
+            suite_fail(__FILE__, __LINE__, "%s: %s%s", capture[i], r.out, r.err);
+        checkrun_free(&r);
+    }
+}
+
 static void wrong_use_is_one_error(void)
 {
     CHECKRUN_EXPECT("$R edit " READS " $T/e.pcapng", 2, "", "edit: no rule given");
@@ -95,4 +117,5 @@ static void names_of_fields_are_listed(void)
 
 SUITE("replay.edit", TEST(altered_field_is_compared_if_the_icrc_is_right),
       TEST(other_frames_do_not_change), TEST(frames_are_lost_copied_and_delayed),
-      TEST(wrong_use_is_one_error), TEST(names_of_fields_are_listed))
+      TEST(cooked_and_tunnelled_frames_are_altered), TEST(wrong_use_is_one_error),
+      TEST(names_of_fields_are_listed))

@@ -93,9 +93,8 @@ struct ibv_cq_ex *vcq_create_ex(struct ibv_context *context, struct ibv_cq_init_
         return NULL;
     cq->wc_flags = attr->wc_flags;
     cq->single_threaded = flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
-    cq->parent = attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ? attr->parent_domain : NULL;
     vctx_lock(context);
-    vpd_count(cq->parent, 1);
+    cq->domain = vpd_hold(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD ? attr->parent_domain : NULL);
     vctx_unlock(context);
     vcq_ex_init(cq);
     return &cq->ex;
@@ -111,7 +110,7 @@ int ibv_destroy_cq(struct ibv_cq *ibv)
     int result = verbs_errno(rnic_cq_del(rnic));
     if (result == 0) {
         rnic_map_del(&cq->hca->cqs, (uintptr_t)rnic);
-        vpd_count(cq->parent, -1);
+        vpd_release(cq->domain);
         if (channel)
             channel->ibv.refcnt--;
     }

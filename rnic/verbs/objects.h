@@ -259,7 +259,7 @@ struct vcq {
     }; /* must be first */
     struct rnic_cq *rnic;
     struct vhca *hca;
-    struct ibv_pd *parent; /* parent domain of creation, or NULL */
+    struct vpd *domain; /* parent domain that counts the CQ; else NULL */
     unsigned comp_reported,
         async_reported; /* number of events that the program received; under the queue's lock */
     uint64_t wc_flags;  /* enum ibv_create_cq_wc_flags */
@@ -285,6 +285,7 @@ struct vqp {
     struct ibv_ah_attr ah_attr;   /* address vector as the program set it; locked */
     unsigned async_reported;
     struct rnic_pd *hidden_pd;  /* XRC_RECV: PD of the QP in the device; else NULL */
+    struct vpd *domain;         /* parent domain that counts the QP; else NULL */
     struct wr_builder *builder; /* work request builder; NULL without
                                  * IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 };
@@ -311,6 +312,7 @@ struct vsrq {
         char room[sizeof(struct ibv_srq) + VERBS_ROOM];
     }; /* must be first */
     struct rnic_srq *rnic;
+    struct vpd *domain; /* parent domain that counts the SRQ; else NULL */
     struct vhca *hca;
     unsigned async_reported;
 };
@@ -389,13 +391,24 @@ static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
     return vpd_base(pd)->rnic;
 }
 
-/* Counts an object (`by` = 1), or no longer counts it (-1), if `pd` is a parent domain. Called
- * locked. As with mlx5, QPs, SRQs and CQs use the parent domain, and all other objects use its PD.
- */
-static inline void vpd_count(struct ibv_pd *pd, int by)
+/* Counts an object of `pd` if that is a parent domain, and returns the domain; otherwise NULL.
+ * Called locked. As with mlx5, QPs, SRQs and CQs use the parent domain, and all other objects use
+ * its PD. The object keeps the result, because its ibv_pd may be gone: pyverbs unimports a PD
+ * first. */
+static inline struct vpd *vpd_hold(struct ibv_pd *pd)
 {
-    if (pd && vpd_of(pd)->parent)
-        vpd_of(pd)->refs += (unsigned)by;
+    struct vpd *domain = pd && vpd_of(pd)->parent ? vpd_of(pd) : NULL;
+
+    if (domain)
+        domain->refs++;
+    return domain;
+}
+
+/* Counts an object of a parent domain no longer. `domain` may be NULL. Called locked. */
+static inline void vpd_release(struct vpd *domain)
+{
+    if (domain)
+        domain->refs--;
 }
 
 /* Makes a PD of the parent usable in a child of fork(), as vctx_renew() does for its context.

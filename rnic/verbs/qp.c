@@ -158,7 +158,7 @@ struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_att
     vctx_lock(context);
     result = create_rnic(vctx_of(context), sends ? vpd_rnic(attr->pd) : qp->hidden_pd, &init, qp);
     if (result == 0)
-        vpd_count(qp_pd(attr), 1);
+        qp->domain = vpd_hold(qp_pd(attr));
     else if (qp->hidden_pd)
         rnic_pd_del(qp->hidden_pd);
     vctx_unlock(context);
@@ -252,7 +252,7 @@ int ibv_destroy_qp(struct ibv_qp *ibv)
         rnic_map_del(&hca->qps, (uintptr_t)rnic);
         timeline_qp_gone(hca->timeline, ibv->qp_num);
         rnic_live_qpn_put(hca->live, ibv->qp_num);
-        vpd_count(ibv->pd, -1);
+        vpd_release(qp->domain);
         if (qp->hidden_pd)
             rnic_pd_del(qp->hidden_pd);
     }

@@ -36,7 +36,7 @@ static struct ibv_srq *create_srq(struct ibv_pd *pd, void *srq_context, struct i
         result = ENOMEM;
     }
     if (result == 0)
-        vpd_count(pd, 1);
+        srq->domain = vpd_hold(pd);
     vctx_unlock(pd->context);
     if (result != 0) {
         free(srq);
@@ -109,7 +109,7 @@ int ibv_destroy_srq(struct ibv_srq *ibv)
     int result = verbs_errno(rnic_srq_del(rnic));
     if (result == 0) {
         rnic_map_del(&srq->hca->srqs, (uintptr_t)rnic);
-        vpd_count(ibv->pd, -1);
+        vpd_release(srq->domain);
     }
     vhca_unlock(vsrq_of(ibv)->hca);
     if (result != 0)

@@ -35,7 +35,7 @@ def ready(port, table=read_table):
     if port == "0":
         return True
     if port.startswith("cm/"):
-        return re.search(f"@rnic/[^/]+/{port}$", table("unix"), re.MULTILINE) is not None
+        return re.search(f"@rnic/[^/]+/{port}(/[0-9a-f]+)?$", table("unix"), re.MULTILINE) is not None
     fields = (line.split() for line in (table("tcp") + table("tcp6")).splitlines())
     return any(field[3] == LISTEN and int(field[1].rsplit(":", 1)[1], 16) == int(port)
                for field in fields if field[3] != "st")

@@ -436,7 +436,7 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
 {
     const struct request_pkt *bad =
         s->fatal_nak == EVENT_NONE ? NULL : request_at(s, s->event[s->fatal_nak].rel);
-    unsigned access;
+    enum roce_kind kind;
 
     for (size_t i = 0; i < s->req_cnt; i++) {
         const struct request_pkt *e = &s->req[i];
@@ -449,20 +449,24 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
     }
     if (!bad || bad->invalid)
         return 0;
-    access = access_of(s, bad);
-    if (!access && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
-                     roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
+    kind = event_opcode(s, bad->event)->kind;
+    if (kind == ROCE_KIND_SEND && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
+                                    roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
         /* The SEND was too long for its receive WQE (R082), which Linux rxe refuses with NAK 0x63.
          * A responder with another local fault sends the same NAK; the capture does not show the
          * cause, so assume a short receive WQE. */
         shorten_recv(s, bad);
-    } else if (!event_is_nak_code(s, s->fatal_nak, ROCE_NAK_INVALID_REQ) || s->access & access) {
-        /* The cause is the R_Key, a local fault of the responder, or a change of the QP by its
-         * program. Our RNIC refuses the request because of the R_Key. */
-        s->access |= access;
+        return 0;
+    }
+    if (event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS)) {
+        s->access |= access_of(s, bad);
         for (uint32_t i = 0; i < s->event_cnt; i++)
             if (!s->event[i].response && s->event[i].rel == bad->rel)
                 s->event[i].rkey_invalid = true;
+    } else if (s->access & access_of(s, bad)) {
+        /* The responder refused an operation (NAK 0x61) that it executed before, so no setup
+         * explains the NAK. Grant the permission; the comparison then reports the NAK. */
+        return grant_access(s, bad, memory);
     }
     return 0;
 }

@@ -95,13 +95,11 @@ void field_diff_report(const struct field_diff *at, const char *reason, struct d
 }
 
 /* Returns whether two AETH syndromes are equal. The credits of an ACK may differ, because the
- * specification does not prescribe their number. The timer of an RNR NAK may differ, because the
- * responder's program may change it at any time. */
+ * specification does not prescribe their number. */
 static bool same_syndrome(uint8_t a, uint8_t b)
 {
     return a == b ||
-           (roce_syndrome_kind(a) == roce_syndrome_kind(b) &&
-            (roce_syndrome_kind(a) == ROCE_SYN_ACK || roce_syndrome_kind(a) == ROCE_SYN_RNR));
+           (roce_syndrome_kind(a) == ROCE_SYN_ACK && roce_syndrome_kind(b) == ROCE_SYN_ACK);
 }
 
 /* ---- Comparing field by field ---------------------------------------------------------------- */

@@ -317,42 +317,24 @@ static void sort_turns(struct shared_memory *sh)
         qsort(sh->turn, sh->turn_cnt, sizeof(*sh->turn), turn_cmp);
 }
 
-/* Returns whether a direction has a READ and later a WRITE or atomic. Without a fence, a responder
- * may execute the later request before it reads the last bytes of the READ. */
-static bool has_write_after_read(const struct inferred_setup *s)
-{
-    bool read = false;
-
-    for (uint32_t i = 0; i < s->req_cnt; i++) {
-        const struct roce_opcode *op = event_opcode(s, s->req[i].event);
-
-        if (read && (op->kind == ROCE_KIND_WRITE || op->kind == ROCE_KIND_ATOMIC_WRITE ||
-                     roce_opcode_is_atomic(op)))
-            return true;
-        read |= op->kind == ROCE_KIND_READ;
-    }
-    return false;
-}
-
 int shared_memory_find(struct shared_memory *sh, const struct session *session, uint32_t host)
 {
     struct atomic_word *words = NULL;
     uint32_t first = session->host[host].first_dir;
     size_t runs = 0, word_cnt = 0;
-    bool swapped = false, ok;
+    bool ok;
 
     *sh = (struct shared_memory){.session = session};
     for (uint32_t i = first; i != KEYMAP_NONE; i = session->dir[i].next_of_host)
-        if (!session->dir[i].setup.skip && runs++ == 0)
-            swapped = has_write_after_read(&session->dir[i].setup);
-    if (runs < 2 && !swapped)
+        runs += !session->dir[i].setup.skip;
+    if (runs < 2)
         return 0;
     for (uint32_t i = first; i != KEYMAP_NONE; i = session->dir[i].next_of_host)
         if (!session->dir[i].setup.skip && !add_direction_writes(sh, i))
             return -1;
     if (sh->write_cnt)
         qsort(sh->write, sh->write_cnt, sizeof(*sh->write), write_cmp);
-    ok = runs < 2 || order_each(sh, &words, &word_cnt);
+    ok = order_each(sh, &words, &word_cnt);
     sort_turns(sh);
     if (ok && sh->word_cnt > 1 && !orders_agree(sh)) {
         ok = order_jointly(sh, words, word_cnt);

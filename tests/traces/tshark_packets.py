@@ -18,7 +18,7 @@ FIELDS = ["frame.number", "frame.time_epoch", "frame.len", "ip.src", "ip.dst", "
           "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn",
           "infiniband.bth.padcnt", "infiniband.aeth.syndrome", "infiniband.reth.va",
           "infiniband.reth.r_key", "infiniband.reth.dmalen", "infiniband.deth.srcqp", "macc.opcode",
-          "macc.pause_time", *(f"macc.cbfc.pause_time.c{n}" for n in range(8)),
+          "macc.pause_time", "macc.cbfc.enbv", *(f"macc.cbfc.pause_time.c{n}" for n in range(8)),
           "infiniband.mad.attributeid", "infiniband.mad.mgmtclass", "infiniband.cm.req",
           "infiniband.cm.req.serviceid", "infiniband.cm.req.localqpn", "infiniband.cm.req.responderres",
           "infiniband.cm.req.initdepth", "infiniband.cm.req.startpsn", "infiniband.cm.req.retrcount",
@@ -44,6 +44,13 @@ READ_RESPONSES = (0x0D, 0x0E, 0x0F, 0x10)
 
 def number(text):
     return int(text, 0) if text else None
+
+
+def stops_a_sender(row):
+    """Returns whether a PAUSE frame, or a PFC frame for an enabled priority, has a time other than 0."""
+    enabled = number(row["macc.cbfc.enbv"]) or 0
+    return bool(number(row["macc.pause_time"])) or \
+        any(enabled >> n & 1 and number(row[f"macc.cbfc.pause_time.c{n}"]) for n in range(8))
 
 
 class Packet:
@@ -150,7 +157,7 @@ def read(paths, folder):
         capture, frame, data = owner[int(row["frame.number"]) - 1]
         row["frame.number"] = frame
         if row["macc.opcode"]:
-            capture.pauses += any(number(v) for k, v in row.items() if "pause_time" in k)
+            capture.pauses += stops_a_sender(row)
         elif row["infiniband.bth.opcode"]:
             capture.packets.append(Packet(row, data))
     os.unlink(joined)

@@ -308,7 +308,7 @@ def check_replay(browser, rocedrill, folder, captures):
     page, report = (os.path.join(folder, n) for n in ("page.html", "report.json"))
     many = [os.path.join(folder, n) for n in HOSTILE]
     for name in many:
-        shutil.copy(f"{captures}/rc-loss-both.pcap", name)
+        shutil.copy(f"{captures}/rc-recv-too-short.pcap", name)
     for paths in [f"{captures}/rc-loss-both.pcap"], many + [f"{captures}/rc-atomics.pcap"]:
         name = f"replay of {len(paths)}"
         run = subprocess.run([rocedrill, "replay", "-q", "--quirks", "none", "--json", report, "--html", page, *paths], check=False)

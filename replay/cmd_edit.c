@@ -17,9 +17,6 @@
 #include "wire/crc32.h"
 #include "wire/tunnel.h"
 
-#define FCS_LEN                                                                                    \
-    4u /* Ethernet frame check sequence, which some captures have at the end of frames */
-
 enum { OPT_IMPAIR = CLI_LONG, OPT_SEED };
 
 static const struct cli_option rows[] = {
@@ -126,19 +123,22 @@ static int64_t iface_of(struct edit *edit, enum roce_link link)
     return edit->iface_cnt++;
 }
 
-/* Returns whether the frame has a correct FCS after the packet. */
-static bool has_fcs(const struct captured_frame *frame, const struct roce_pkt *pkt)
+/* Replaces the packet that begins at `off` of the frame by the impaired one. A correct FCS stays
+ * correct. */
+static void change_frame(uint8_t *data, uint32_t len, enum roce_link link, size_t off,
+                         const struct impair_result *result)
 {
-    size_t end = (size_t)(pkt->frame - frame->data) + pkt->end_off;
+    bool fcs = link == ROCE_LINK_ETHERNET && roce_has_fcs(data, len);
 
-    return frame->link == ROCE_LINK_ETHERNET && end + FCS_LEN == frame->cap_len &&
-           roce_crc32(0, frame->data, end) == roce_le32_get(frame->data + end);
+    memcpy(data + off, result->data, result->len);
+    if (fcs)
+        roce_le32_put(data + len - ROCE_FCS_LEN, roce_crc32(0, data, len - ROCE_FCS_LEN));
 }
 
-/* Puts a copy of the frame into the delay line. `result`: the impaired packet, which begins `off`
- * bytes after the begin of the frame; NULL: the copy is unchanged. */
+/* Puts a copy of the frame into the delay line. `result`: the impaired packet, which begins at
+ * `off` of the frame; NULL: the copy is unchanged. */
 static bool put_copy(struct edit *edit, const struct captured_frame *frame, size_t off,
-                     const struct impair_result *result, bool fcs)
+                     const struct impair_result *result)
 {
     struct edited_frame *copy = malloc(sizeof(*copy) + frame->cap_len);
     int64_t iface = iface_of(edit, frame->link);
@@ -153,11 +153,8 @@ static bool put_copy(struct edit *edit, const struct captured_frame *frame, size
     copy->wire_len = frame->wire_len;
     strcpy(copy->note, result ? result->note : "");
     memcpy(copy->data, frame->data, frame->cap_len);
-    if (result)
-        memcpy(copy->data + off, result->data, result->len);
-    if (fcs)
-        roce_le32_put(copy->data + copy->cap_len - FCS_LEN,
-                      roce_crc32(0, copy->data, copy->cap_len - FCS_LEN));
+    if (result && result->changed)
+        change_frame(copy->data, copy->cap_len, frame->link, off, result);
     if (!delay_line_put(&edit->line, &copy->entry, edit->clock + (result ? result->delay : 0),
                         result ? result->hold : 0, 0)) {
         free(copy);
@@ -174,7 +171,6 @@ static int edit_frame(struct edit *edit, const struct captured_frame *frame)
     struct impair_frame in = {
         .data = frame->data, .len = frame->cap_len, .link = frame->link, .number = frame->number};
     struct roce_pkt pkt;
-    bool fcs = false;
 
     edit->frames++;
     edit->cut += frame->cap_len < frame->wire_len;
@@ -183,9 +179,8 @@ static int edit_frame(struct edit *edit, const struct captured_frame *frame)
     if (edit->clock > 0 && write_due(edit, edit->clock - 1) != 0)
         return -1;
     if (!whole)
-        return put_copy(edit, frame, 0, NULL, false) ? 0 : -1;
+        return put_copy(edit, frame, 0, NULL) ? 0 : -1;
     if (roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len) == 0) {
-        fcs = has_fcs(frame, &pkt);
         in.data = pkt.frame;
         in.len -= (size_t)(pkt.frame - frame->data);
         in.link = pkt.link;
@@ -193,8 +188,7 @@ static int edit_frame(struct edit *edit, const struct captured_frame *frame)
     if (impair_apply(&edit->impair, &in, &edit->result) != 0)
         return -1;
     for (unsigned i = 0; i < edit->result.copies; i++)
-        if (!put_copy(edit, frame, (size_t)(in.data - frame->data), &edit->result,
-                      fcs && edit->result.changed))
+        if (!put_copy(edit, frame, (size_t)(in.data - frame->data), &edit->result))
             return -1;
     return 0;
 }

@@ -7,9 +7,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "wire/bytes.h"
 
 /* Continues `crc` (0 to begin, else an earlier result) over `len` bytes, as zlib's crc32() does. */
 uint32_t roce_crc32(uint32_t crc, const uint8_t *p, size_t len);
+
+#define ROCE_FCS_LEN 4u /* length of the Ethernet frame check sequence (FCS), bytes */
+
+/* Returns whether an Ethernet frame ends with a correct FCS. */
+static inline bool roce_has_fcs(const uint8_t *frame, size_t len)
+{
+    return len >= ROCE_FCS_LEN &&
+           roce_crc32(0, frame, len - ROCE_FCS_LEN) == roce_le32_get(frame + len - ROCE_FCS_LEN);
+}
 
 /* Continues `crc` over the `len` bytes at `from`, and copies these bytes to `to`. The two areas
  * must not overlap. The result is the CRC of the copied bytes, even if a program changes the bytes

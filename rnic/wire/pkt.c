@@ -10,8 +10,6 @@
 #include "wire/gid.h"
 #include "wire/fast_parse.h"
 
-#define FCS_LEN 4
-
 /* headers after the BTH whose members of struct roce_pkt are before the member parsed_fast */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
@@ -166,13 +164,10 @@ static void parse_trailer(struct roce_walk *walk)
         pkt->end_off += ROCE_VCRC_LEN;
     }
     left = pkt->wire_len - pkt->end_off;
-    if (pkt->link == ROCE_LINK_ETHERNET && left >= FCS_LEN && pkt->cap_len == pkt->wire_len) {
-        size_t fcs_off = pkt->wire_len - FCS_LEN;
-
-        if (roce_crc32(0, pkt->frame, fcs_off) == roce_le32_get(pkt->frame + fcs_off)) {
-            roce_walk_defect(walk, ROCE_DEFECT_FCS);
-            left -= FCS_LEN;
-        }
+    if (pkt->link == ROCE_LINK_ETHERNET && left >= ROCE_FCS_LEN && pkt->cap_len == pkt->wire_len &&
+        roce_has_fcs(pkt->frame, pkt->wire_len)) {
+        roce_walk_defect(walk, ROCE_DEFECT_FCS);
+        left -= ROCE_FCS_LEN;
     }
     if (left)
         roce_walk_defect(walk, ROCE_DEFECT_TRAILER);

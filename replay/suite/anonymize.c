@@ -3,14 +3,13 @@
 
 #include <string.h>
 #include "wire/bytes.h"
+#include "wire/checksum.h"
 #include "wire/cm_msg.h"
 #include "wire/gid.h"
 
 #define MAC_LEN     6u
 #define GUID_LEN    8u
 #define GID_LEN     16u
-#define IP4_SUM_OFF 10u
-#define UDP_SUM_OFF 6u
 #define IP4_OPT_OFF 20u
 #define IP4_NOP     1u /* option 1 is "no operation" (RFC 791) */
 
@@ -214,16 +213,6 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
 /* ---- checksums ---------------------------------------------------------------------------------
  */
 
-/* Returns the sum of the 16-bit words, not complemented (RFC 1071). */
-static uint32_t sum_of(const uint8_t *p, size_t len, uint32_t sum)
-{
-    for (size_t i = 0; i < len; i += 2) {
-        sum += (uint32_t)p[i] << 8 | (i + 1 < len ? p[i + 1] : 0);
-        sum = (sum & 0xFFFF) + (sum >> 16);
-    }
-    return sum;
-}
-
 /* Sums of the parts of a frame that its checksums cover. */
 struct sums {
     uint32_t ip4, udp;
@@ -238,13 +227,13 @@ static struct sums sums_of(const struct roce_pkt *pkt, const uint8_t *frame)
     struct sums sums = {0};
 
     if (roce_pkt_has(pkt, ROCE_HDR_IP4)) {
-        sums.ip4 = sum_of(ip4, IP4_OPT_OFF + pkt->ip4_options_len, 0);
-        sums.udp = sum_of(ip4 + 12, 8, 0);
+        sums.ip4 = roce_checksum_add(0, ip4, IP4_OPT_OFF + pkt->ip4_options_len);
+        sums.udp = roce_checksum_add(0, ip4 + 12, 8);
     }
     if (roce_pkt_has(pkt, ROCE_HDR_IP6))
-        sums.udp = sum_of(ip6 + 8, 32, 0);
+        sums.udp = roce_checksum_add(0, ip6 + 8, 32);
     if (roce_pkt_has(pkt, ROCE_HDR_UDP))
-        sums.udp = sum_of(udp, pkt->end_off - pkt->off[ROCE_HDR_UDP], sums.udp);
+        sums.udp = roce_checksum_add(sums.udp, udp, pkt->end_off - pkt->off[ROCE_HDR_UDP]);
     return sums;
 }
 
@@ -321,9 +310,9 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
                                                             * contain private data */
     after = sums_of(&pkt, frame);
     if (roce_pkt_has(&pkt, ROCE_HDR_IP4))
-        move_checksum(frame + pkt.off[ROCE_HDR_IP4] + IP4_SUM_OFF, before.ip4, after.ip4);
+        move_checksum(frame + pkt.off[ROCE_HDR_IP4] + ROCE_IP4_CSUM, before.ip4, after.ip4);
     /* The ICRC counts the UDP checksum as all ones. */
     if (roce_pkt_has(&pkt, ROCE_HDR_UDP) && pkt.udp.csum != 0)
-        move_checksum(frame + pkt.off[ROCE_HDR_UDP] + UDP_SUM_OFF, before.udp, after.udp);
+        move_checksum(frame + pkt.off[ROCE_HDR_UDP] + ROCE_UDP_CSUM, before.udp, after.udp);
     return 0;
 }

@@ -6,10 +6,9 @@
 #include <string.h>
 #include <strings.h>
 #include "wire/bytes.h"
+#include "wire/checksum.h"
 
-#define IP4_CSUM 10u /* offset of the checksum in the IPv4 header, bytes */
-#define UDP_CSUM 6u  /* offset of the checksum in the UDP header, bytes */
-#define ECN_CE   3u
+#define ECN_CE 3u
 
 /* Counter for nth= and psn=: how often a rule has met frames of one connection, or frames of one
  * connection with one PSN. */
@@ -175,14 +174,14 @@ static bool mark_ip_ce(uint8_t *ip, bool ip4, bool capable)
     if (ecn == ECN_CE || (capable && ecn == 0))
         return false;
     if (ip4) {
-        uint32_t sum = (0xFFFF ^ (uint32_t)roce_bits_get(ip, IP4_CSUM, 0, 16)) +
+        uint32_t sum = (0xFFFF ^ (uint32_t)roce_bits_get(ip, ROCE_IP4_CSUM, 0, 16)) +
                        (0xFFFF ^ (uint32_t)roce_bits_get(ip, 0, 0, 16));
 
         ip[1] |= ECN_CE;
         sum += (uint32_t)roce_bits_get(ip, 0, 0, 16);
         sum = (sum & 0xFFFF) + (sum >> 16);
         sum = (sum & 0xFFFF) + (sum >> 16);
-        roce_bits_put(ip, IP4_CSUM, 0, 16, 0xFFFF ^ sum);
+        roce_bits_put(ip, ROCE_IP4_CSUM, 0, 16, 0xFFFF ^ sum);
     } else {
         roce_bits_put(ip, 1, 2, 2, ECN_CE);
     }
@@ -250,7 +249,7 @@ static bool set_field(const struct impair_rule *rule, struct impair_result *out,
         memcpy(at + field->byte, rule->bytes, field->width / 8);
     else
         roce_field_put(field, at, rule->value);
-    if (rule->hdr == ROCE_HDR_IP4 && field->byte != IP4_CSUM)
+    if (rule->hdr == ROCE_HDR_IP4 && field->byte != ROCE_IP4_CSUM)
         roce_ip4_set_checksum(at, pkt->ip4.ihl < 5 ? ROCE_IP4_LEN : pkt->ip4.ihl * 4u);
     return true;
 }
@@ -275,10 +274,9 @@ static bool apply_rule(const struct impair_rule *rule, uint64_t *random, struct 
     case IMPAIR_ECN:
         if (link == ROCE_LINK_ETHERNET)
             changed = impair_mark_ce(out->data, out->len, rule->action == IMPAIR_ECN);
-        else if (pkt && pkt->encap == ROCE_ENCAP_V2_IP4)
-            changed = mark_ip_ce(out->data + pkt->net_off, true, rule->action == IMPAIR_ECN);
-        else if (pkt && pkt->encap == ROCE_ENCAP_V2_IP6)
-            changed = mark_ip_ce(out->data + pkt->net_off, false, rule->action == IMPAIR_ECN);
+        else if (pkt && (roce_pkt_has(pkt, ROCE_HDR_IP4) || roce_pkt_has(pkt, ROCE_HDR_IP6)))
+            changed = mark_ip_ce(out->data + pkt->net_off, roce_pkt_has(pkt, ROCE_HDR_IP4),
+                                 rule->action == IMPAIR_ECN);
         break;
     case IMPAIR_SET: changed = set_field(rule, out, pkt); break;
     }
@@ -297,20 +295,19 @@ static void add_note(struct impair_result *out, const char *text)
  * datagram. An IPv4 address counts as ::ffff:a.b.c.d: the additional words add nothing. */
 static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, size_t frame_len)
 {
-    const size_t off = pkt->off[ROCE_HDR_UDP], len = pkt->udp.len;
-    uint8_t addr[2][16];
-    uint64_t sum = ROCE_IPPROTO_UDP + len;
+    const uint8_t *udp = frame + pkt->off[ROCE_HDR_UDP];
+    const size_t len = pkt->udp.len;
+    uint8_t src[16], dst[16];
+    uint32_t sum;
 
-    if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || len < ROCE_UDP_LEN || off + len > frame_len)
+    if (!roce_pkt_has(pkt, ROCE_HDR_UDP) || len < ROCE_UDP_LEN ||
+        pkt->off[ROCE_HDR_UDP] + len > frame_len)
         return 0;
-    roce_pkt_addr(pkt, addr[0], addr[1]);
-    for (unsigned i = 0; i < 32; i += 2)
-        sum += roce_be_get(addr[i / 16] + i % 16, 2);
-    for (size_t i = 0; i < len; i += 2)
-        if (i != UDP_CSUM)
-            sum += i + 1 < len ? roce_be_get(frame + off + i, 2) : (uint64_t)frame[off + i] << 8;
-    while (sum >> 16)
-        sum = (sum & 0xFFFF) + (sum >> 16);
+    roce_pkt_addr(pkt, src, dst);
+    sum = roce_checksum_add(ROCE_IPPROTO_UDP + pkt->udp.len, src, 16);
+    sum = roce_checksum_add(sum, dst, 16);
+    sum = roce_checksum_add(sum, udp, ROCE_UDP_CSUM); /* all but the checksum */
+    sum = roce_checksum_add(sum, udp + ROCE_UDP_LEN, len - ROCE_UDP_LEN);
     return sum == 0xFFFF ? 0xFFFF : (uint16_t)~sum;
 }
 
@@ -333,7 +330,7 @@ static void finish_change(struct impair_result *out, const struct impair_frame *
     }
     if (!keep_icrc && before->udp.csum &&
         before->udp.csum == udp_checksum(before, in->data, in->len)) {
-        roce_bits_put(out->data + pkt.off[ROCE_HDR_UDP], UDP_CSUM, 0, 16,
+        roce_bits_put(out->data + pkt.off[ROCE_HDR_UDP], ROCE_UDP_CSUM, 0, 16,
                       udp_checksum(&pkt, out->data, out->len));
         roce_pkt_parse(&pkt, in->link, out->data, out->len, out->len);
     }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "capture/narrow.h"
+#include "check/conn_state.h"
 #include "check/filter_text.h"
 #include "check/slow_causes.h"
 #include "util/strbuf.h"
@@ -323,8 +324,7 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
 
     for (unsigned i = 0; i < 2; i++) {
         const struct roce_endpoint_summary *s = &sum->side[i];
-        const uint64_t packets =
-            s->missing_psns > s->out_of_order ? s->missing_psns - s->out_of_order : 0;
+        const uint64_t packets = check_side_missing(s);
         uint64_t whole = 0;
         char buf[LINE_LEN];
         struct strbuf t = strbuf_of(buf, sizeof(buf));

@@ -22,6 +22,11 @@ bool check_conn_lossy(const struct roce_conn_summary *sum)
     return sum->side[0].lost_messages + sum->side[1].lost_messages > 0;
 }
 
+uint64_t check_side_missing(const struct roce_endpoint_summary *side)
+{
+    return side->missing_psns > side->out_of_order ? side->missing_psns - side->out_of_order : 0;
+}
+
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side)
 {
     bool acknowledged = sum->facts.svc == ROCE_SVC_RC || sum->facts.svc == ROCE_SVC_XRC;

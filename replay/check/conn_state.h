@@ -15,6 +15,10 @@ bool check_conn_stuck(const struct roce_conn_summary *sum);
 /* Returns whether a service without retransmission (UC) lost messages. */
 bool check_conn_lossy(const struct roce_conn_summary *sum);
 
+/* Returns the number of PSNs that never arrived. Packets out of order arrived late, so they are not
+ * missing. */
+uint64_t check_side_missing(const struct roce_endpoint_summary *side);
+
 /* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
 bool check_conn_marked(const struct roce_conn_summary *sum);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "check/congestion_text.h"
+#include "check/conn_state.h"
 #include "check/slow_causes.h"
 #include "util/strbuf.h"
 
@@ -170,9 +171,7 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
     check_text_list(&t, &sep, s->copies, "copy", "copies");
     check_text_list(&t, &sep, s->out_of_order, "out of order", "out of order");
     check_text_list(&t, &sep, s->late_responses, "response out of order", "responses out of order");
-    /* The out-of-order packets arrived late, so they are not missing. */
-    if (s->missing_psns > s->out_of_order)
-        check_text_list(&t, &sep, s->missing_psns - s->out_of_order, "PSN missing", "PSNs missing");
+    check_text_list(&t, &sep, check_side_missing(s), "PSN missing", "PSNs missing");
     check_text_list(&t, &sep, s->missing_repeats, "retransmission missing",
                     "retransmissions missing");
     check_text_list(&t, &sep, s->unseen_acked, "acknowledged but not captured",

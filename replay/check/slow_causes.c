@@ -41,8 +41,7 @@ static struct direction direction_of(const struct roce_conn_summary *sum, unsign
                           .ns = sum->facts.last_time - sum->facts.first_time};
 
     w.naks = go_back_cnt(&w, ROCE_CAUSE_SEQ_NAK);
-    if (w.mine->missing_psns > w.mine->out_of_order)
-        w.gone = w.mine->missing_psns - w.mine->out_of_order;
+    w.gone = check_side_missing(w.mine);
     return w;
 }
 

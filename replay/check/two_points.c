@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check/check_text.h"
+#include "check/conn_state.h"
 #include "util/json_util.h"
 #include "util/keymap.h"
 #include "util/strbuf.h"
@@ -52,6 +53,24 @@ struct point_addrs {
     uint8_t src[16], dst[16];
 };
 
+struct point_delay {
+    uint64_t min, median, max; /* ns */
+};
+
+struct point_result {
+    /* At least one packet of the direction is in both captures, so `delay` is known. */
+    bool timed;
+    struct point_delay delay; /* valid if `timed` */
+    uint64_t packets[2];      /* number of packets at the first and the second point */
+    /* Packets seen only at the first point: `outside` passed while the second capture was not
+     * running. `missed` were acknowledged, so only the second capture lacks them. `lost` are the
+     * others. If the second capture lacks the whole direction, all of them are `missed`. */
+    uint64_t lost, missed, outside;
+    uint64_t only_second;
+    uint64_t damaged, reordered;
+    uint32_t frame[FRAMES_LISTED]; /* first lost packets */
+};
+
 struct point_direction {
     struct point_addrs addrs;
     bool from_b;    /* packets of this direction pass the capture point of b before that of a */
@@ -60,6 +79,7 @@ struct point_direction {
     struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
     uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
     uint32_t cnt[2];               /* number of packets in each capture */
+    struct point_result result;    /* set by two_points_compare() */
 };
 
 struct two_points {
@@ -181,9 +201,7 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
 
         if (!losses)
             continue;
-        losses->before += s->missing_responses + s->missing_repeats;
-        if (s->missing_psns > s->out_of_order)
-            losses->before += s->missing_psns - s->out_of_order;
+        losses->before += s->missing_responses + s->missing_repeats + check_side_missing(s);
         losses->behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;
         losses->missed += s->unseen_acked;
     }
@@ -472,24 +490,6 @@ static void align_clocks(struct two_points *all)
 /* ---- the result --------------------------------------------------------------------------------
  */
 
-struct point_delay {
-    uint64_t min, median, max; /* ns */
-};
-
-struct point_result {
-    /* At least one packet of the direction is in both captures, so `delay` is known. */
-    bool timed;
-    struct point_delay delay; /* valid if `timed` */
-    uint64_t packets[2];      /* number of packets at the first and the second point */
-    /* Packets seen only at the first point: `outside` passed while the second capture was not
-     * running. `missed` were acknowledged, so only the second capture lacks them. `lost` are the
-     * others. If the second capture lacks the whole direction, all of them are `missed`. */
-    uint64_t lost, missed, outside;
-    uint64_t only_second;
-    uint64_t damaged, reordered;
-    uint32_t frame[FRAMES_LISTED]; /* first lost packets */
-};
-
 /* Returns whether the packet passed while the other capture was running. */
 static bool is_during(const struct two_points *all, const struct point_packet *p, unsigned which)
 {
@@ -558,7 +558,7 @@ static struct point_result compare_direction(const struct two_points *all, uint3
 
 static void print_direction(FILE *out, const struct two_points *all, uint32_t dir)
 {
-    const struct point_result r = compare_direction(all, dir);
+    const struct point_result r = all->dir[dir].result;
     const bool from_b = all->dir[dir].from_b;
     const char first = from_b ? 'b' : 'a', second = from_b ? 'a' : 'b';
     char buf[LINE_LEN];
@@ -639,11 +639,9 @@ static void print_clocks(FILE *out, const struct two_points *all)
 }
 
 /* Returns whether nothing happened to the packets of a direction between the two points. */
-static bool is_quiet(const struct two_points *all, uint32_t dir)
+static bool is_quiet(const struct point_result *r)
 {
-    const struct point_result r = compare_direction(all, dir);
-
-    return r.lost + r.missed + r.damaged + r.reordered + r.only_second == 0;
+    return r->lost + r->missed + r->damaged + r->reordered + r->only_second == 0;
 }
 
 void two_points_print(FILE *out, const struct two_points *all, const char *const name[2])
@@ -658,7 +656,7 @@ void two_points_print(FILE *out, const struct two_points *all, const char *const
     print_clocks(out, all);
     for (unsigned quiet = 0; quiet < 2; quiet++)
         for (uint32_t i = 0; i < all->index.cnt && shown < DIRECTIONS_LISTED; i++)
-            if (is_quiet(all, i) == quiet) {
+            if (is_quiet(&all->dir[i].result) == quiet) {
                 print_direction(out, all, i);
                 shown++;
             }
@@ -684,7 +682,7 @@ static json_t *delay_json(const struct point_result *r)
 
 static json_t *direction_json(const struct two_points *all, uint32_t dir)
 {
-    const struct point_result r = compare_direction(all, dir);
+    const struct point_result r = all->dir[dir].result;
     const bool from_b = all->dir[dir].from_b;
     const struct {
         const char *key;
@@ -756,6 +754,8 @@ int two_points_compare(struct two_points *all, const char *const name[2], struct
             any |= all->dir[i].matched;
         if (any)
             match_packets(all, a, b, true);
+        for (uint32_t i = 0; i < all->index.cnt && any; i++)
+            all->dir[i].result = compare_direction(all, i);
     }
     free(a);
     free(b);

@@ -128,8 +128,9 @@ static void loss_of_the_last_packet_is_found(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* Point b lacks frame 2, a request, but its acknowledgement passes b and nobody retransmits: the
- * capture at b missed the packet. A loss of the network would be followed by a retransmission. */
+/* Capture b lacks frame 3, a request. The acknowledgement passes b, and the requester sends no
+ * retransmission. So the capture missed the packet: a loss in the network would be followed by a
+ * retransmission. */
 static void packets_that_a_capture_missed_are_not_lost(void)
 {
     static const char *const words[] = {

@@ -238,12 +238,12 @@ static int read_options(int argc, char **argv, struct replay_args *args)
         }
     }
     if (args->live.options.iface && args->closed)
-        return cli_error("replay: --live cannot be used with --closed-loop");
+        return cli_error("replay: --live cannot be used with --closed-loop or --impair");
     if (args->strict && args->closed)
-        return cli_error("replay: --strict cannot be used with --closed-loop");
+        return cli_error("replay: --strict cannot be used with --closed-loop or --impair");
     if (args->html_path && (args->closed || args->live.load))
         return cli_error("replay: --html cannot be used with --%s",
-                         args->closed ? "closed-loop" : "load");
+                         args->closed ? "closed-loop or --impair" : "load");
     if (args->shard.count && (args->live.options.iface || args->html_path))
         return cli_error("replay: --shard cannot be used with --%s",
                          args->html_path ? "html; rocedrill merge writes the page" : "live");

@@ -82,6 +82,16 @@ static uint16_t vlan_id(const struct rtattr *linkinfo)
     return vlan;
 }
 
+static unsigned index_in(const struct rtattr *attr)
+{
+    const void *value = rnic_nl_value(attr, sizeof(uint32_t));
+    uint32_t index = 0;
+
+    if (value)
+        memcpy(&index, value, sizeof(index));
+    return index;
+}
+
 static void on_link(void *user, const struct nlmsghdr *msg)
 {
     struct list *list = user;
@@ -118,6 +128,8 @@ static void on_link(void *user, const struct nlmsghdr *msg)
     memcpy(&iface->mtu, mtu, sizeof(iface->mtu));
     iface->path_mtu = rnic_iface_path_mtu(iface->mtu);
     iface->vlan = vlan_id(attr[IFLA_LINKINFO]);
+    iface->master = index_in(attr[IFLA_MASTER]);
+    iface->vlan_link = iface->vlan == RNIC_VLAN_NONE ? 0 : index_in(attr[IFLA_LINK]);
     add_default_gid(iface);
 }
 

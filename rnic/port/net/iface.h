@@ -28,8 +28,11 @@ struct rnic_iface {
     uint32_t path_mtu; /* largest RoCE path MTU that fits, 256..4096; 0: none fits */
     bool up;           /* administratively up and with a carrier */
     bool loopback;
-    uint16_t vlan; /* 802.1Q id of a VLAN interface, else RNIC_VLAN_NONE. Frames on such an
-                    * interface have no tag: the kernel adds and removes the tag. */
+    uint16_t vlan;      /* 802.1Q id of a VLAN interface, else RNIC_VLAN_NONE. Frames on such an
+                         * interface have no tag: the kernel adds and removes the tag. */
+    unsigned master;    /* index of the bridge or bond of which this is a port; 0: none */
+    unsigned vlan_link; /* VLAN interface: index of the interface that carries the tagged frames;
+                         * else 0 */
     struct rnic_gid gid[RNIC_IFACE_GID_MAX];
     bool gid_kernel[RNIC_IFACE_GID_MAX]; /* the kernel has this GID's address and answers ARP and ND
                                           * for it */

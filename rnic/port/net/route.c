@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/neighbour.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include "wire/gid.h"
@@ -134,7 +135,7 @@ bool rnic_route_parse_default(const struct nlmsghdr *msg, unsigned oif)
     const void *value;
     uint32_t index = 0;
 
-    if (!info || msg->nlmsg_type != RTM_NEWROUTE || info->rtm_dst_len != 0 ||
+    if (!info || msg->nlmsg_type != RTM_NEWROUTE || info->rtm_dst_len > 1 ||
         info->rtm_type != RTN_UNICAST ||
         (info->rtm_family != AF_INET && info->rtm_family != AF_INET6))
         return false;
@@ -156,7 +157,7 @@ static void on_listed_route(void *user, const struct nlmsghdr *msg)
     answer->found |= rnic_route_parse_default(msg, answer->oif);
 }
 
-int rnic_route_is_default(unsigned oif)
+static int is_default(unsigned oif)
 {
     static const uint8_t families[] = {AF_INET, AF_INET6};
     struct default_answer answer = {.oif = oif};
@@ -174,6 +175,37 @@ int rnic_route_is_default(unsigned oif)
             return error;
     }
     return answer.found;
+}
+
+/* Returns whether `upper` sends through interface `oif`: as the bridge or bond of this port, or as
+ * a VLAN interface on it. */
+static bool sends_through(const struct rnic_iface *upper, unsigned oif,
+                          const struct rnic_iface *list, size_t cnt)
+{
+    for (size_t i = 0; i < cnt; i++)
+        if (list[i].index == oif && list[i].master == upper->index)
+            return true;
+    return upper->vlan_link == oif;
+}
+
+int rnic_route_is_default(unsigned oif)
+{
+    struct rnic_iface *list;
+    struct error why;
+    size_t cnt;
+    int found = is_default(oif);
+
+    if (found != 0)
+        return found;
+    found = rnic_iface_list(&list, &cnt, &why);
+    if (found != 0)
+        return found;
+    /* Linux forbids loops of bridges, bonds and VLAN interfaces. */
+    for (size_t i = 0; i < cnt && found == 0; i++)
+        if (sends_through(&list[i], oif, list, cnt))
+            found = rnic_route_is_default(list[i].index);
+    free(list);
+    return found;
 }
 
 struct neigh_answer {

@@ -29,11 +29,13 @@ int rnic_route_get(const uint8_t dgid[16], unsigned oif, struct rnic_route *out)
 /* Parses one message of the answer to a route request. Returns whether it is a usable route. */
 bool rnic_route_parse(const struct nlmsghdr *msg, struct rnic_route *out);
 
-/* Returns 1 if a default route of the kernel, IPv4 or IPv6, leads through interface `oif`, 0 if
- * none does, or a negative errno. */
+/* Returns 1 if a default route of the kernel, IPv4 or IPv6, leads through interface `oif`, or
+ * through a bridge, bond or VLAN interface that sends through `oif`. Returns 0 if none does, or a
+ * negative errno. */
 int rnic_route_is_default(unsigned oif);
 
-/* Returns whether one message of a list of routes is a default route through interface `oif`. */
+/* Returns whether one message of a list of routes is a default route through interface `oif`. A
+ * route to half of all addresses counts, because VPNs replace the default route by two of them. */
 bool rnic_route_parse_default(const struct nlmsghdr *msg, unsigned oif);
 
 /* Looks up `hop` in the kernel's neighbour table of interface `oif`. Returns true and the MAC

@@ -193,6 +193,11 @@ static void routes_and_neighbours_of_the_kernel_are_found(void)
     EXPECT_EQ(rnic_route_is_default(iface.index), 1);
     EXPECT_EQ(rnic_route_is_default(iface.index + 1), 0);
     CU_ASSERT_FATAL(netns_sh("ip route del default"));
+    CU_ASSERT_FATAL(netns_sh("ip route add 128.0.0.0/1 via 192.0.2.254"));
+    EXPECT_EQ(rnic_route_is_default(iface.index), 1);
+    CU_ASSERT_FATAL(
+        netns_sh("ip route del 128.0.0.0/1 && ip route add 10.0.0.0/8 via 192.0.2.254"));
+    EXPECT_EQ(rnic_route_is_default(iface.index), 0);
 
     EXPECT_EQ(rnic_iface_get("e9", &iface, &why) != 0, true);
     CU_ASSERT(strstr(why.text, "e9") != NULL);
@@ -200,6 +205,26 @@ static void routes_and_neighbours_of_the_kernel_are_found(void)
     EXPECT_EQ(cnt, 3);
     EXPECT_EQ(list[2].loopback, true);
     free(list);
+}
+
+/* The frames of a port of a bridge reach the hosts to which the bridge's default route leads. */
+static void default_route_of_a_bridge_counts_for_its_ports(void)
+{
+    struct rnic_iface port;
+    struct rnic_iface other;
+    struct error why;
+
+    CU_ASSERT_FATAL(netns_sh(
+        "ip link add p0 type veth peer name p1 && ip link add b0 type bridge && "
+        "ip link set p0 master b0 && ip link set p0 up && ip link set p1 up && "
+        "ip link set b0 up && ip addr add 203.0.113.1/24 dev b0 && ip route add default dev b0"));
+    EXPECT_EQ(rnic_iface_get("p0", &port, &why), 0);
+    EXPECT_EQ(rnic_iface_get("p1", &other, &why), 0);
+    EXPECT_EQ(rnic_route_is_default(port.index), 1);
+    EXPECT_EQ(rnic_route_is_default(other.index), 0);
+    CU_ASSERT(netns_sh("ip link set p0 nomaster"));
+    EXPECT_EQ(rnic_route_is_default(port.index), 0);
+    CU_ASSERT(netns_sh("ip link del b0 && ip link del p0"));
 }
 
 /* Changes of some addresses do not hide others. The kernel sends a long list in parts, and the list
@@ -256,6 +281,7 @@ int main(int argc, char **argv)
                                               TEST(each_next_hop_of_a_default_route_counts),
                                               TEST(interface_mtu_limits_path_mtu),
                                               TEST(routes_and_neighbours_of_the_kernel_are_found),
+                                              TEST(default_route_of_a_bridge_counts_for_its_ports),
                                               TEST(changing_list_hides_no_address)};
 
     if (!netns_enter())

@@ -11,6 +11,10 @@ lines up to the next command are its output, standard error included. "⋮" on a
 lines, and "…" for any text within a line. In a block of the language yaml, each "- run: COMMAND" and each item of
 "script:" is a step that must end with status 0; steps that install packages are not run.
 
+In a block without a language, a line that begins with the name of one of our programs, without "$ ", is a usage: a command
+whose output is not printed. It must not end with status 2 (wrong usage) or more. If it names a capture or drill that does
+not exist, the test makes a copy of one of ours. Usages that need an interface, a window or a program of the reader are not run.
+
 All commands of a document run in one temporary folder, which contains links to the folders and files of the source tree,
 and each in a separate network if the user may make one. "$ echo $?" prints the status of the command before it. --write
 replaces each printed output that differs.
@@ -29,6 +33,9 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 240  # limit for one command, s
 FENCE = re.compile(r"^\s*```(\w*)\s*$")
 STEP = re.compile(r"^\s*- (?:run: )?(.+)$")
+USAGE = re.compile(r"^(rocedrill|rnic-run|rnic-info) (?!.*(--live|--open|wireshark|build/|PROGRAM|CAPTURE))")
+STAND_INS = (("traces/captures/multi-qp.pcap", re.compile(r"(?<![\w/.-])[\w-]+\.pcap(?:ng)?(?:\.zst)?(?![\w.])")),
+             ("tests/conformance/rc-rsp/068-one-nak-a-gap.drill", re.compile(r"(?<![\w/.-])[\w-]+\.drill(?![\w.])")))
 INSTALLS = re.compile(r"^(sudo )?apt(-get)? ")
 
 
@@ -37,7 +44,8 @@ class Example:
 
     def __init__(self, at, command):
         self.at, self.command = at, command
-        self.begin = self.end = 0
+        self.begin = self.end = 0  # 0, 0: no printed output
+        self.status_max = 0  # highest allowed exit status, without a printed output
 
 
 def examples_of(lines):
@@ -62,6 +70,9 @@ def examples_of(lines):
             found.append(current)
         elif language and current:
             current.end = at + 1
+        elif language == "text" and USAGE.match(line):
+            found.append(Example(at, line))
+            found[-1].status_max = 1
     return found
 
 
@@ -105,6 +116,14 @@ class Shell:
     def __exit__(self, *_):
         shutil.rmtree(self.dir)
 
+    def make_files(self, command):
+        """Creates the captures and drills that a command names and that do not exist."""
+        for source, names in STAND_INS:
+            for name in names.findall(command):
+                path = os.path.join(self.dir, name)
+                if not os.path.exists(path):
+                    shutil.copy(TOP / source, path)
+
     def run(self, command):
         """Returns the lines that a command prints."""
         shell = subprocess.Popen(self.prefix + ["bash", "-c", f"(exit {self.status})\n{command}"], cwd=self.dir,
@@ -133,9 +152,11 @@ def run_document(path, programs, write):
     different = []
     with Shell(programs) as shell:
         for example in examples_of(lines):
+            if example.status_max:
+                shell.make_files(example.command)
             actual = shell.run(example.command)
-            if example.begin == 0:  # a step of a yaml block has no printed output
-                if shell.status:
+            if example.begin == 0:
+                if not 0 <= shell.status <= example.status_max:
                     report(name, example, lines, actual + [f"exit status {shell.status}"])
                     different.append((example, None))
             elif not matches(lines[example.begin:example.end], actual):
@@ -168,6 +189,10 @@ script:
   - apt-get install nothing
   - "true"
 ```
+```
+rocedrill 1 my.pcap             # a usage
+rocedrill 7 --live eth0
+```
 """
 
 
@@ -176,14 +201,17 @@ def self_test():
     wrong = 0
     for text, expected in ((WRONG, 0), (WRONG.replace("one …", "two …"), 1), (WRONG.replace("\nc\n", "\nd\n"), 1),
                            (WRONG.replace("⋮", "a"), 1), (WRONG.replace("\n1\n", "\n0\n"), 1),
-                           (WRONG.replace('"true"', '"false"'), 1)):
+                           (WRONG.replace('"true"', '"false"'), 1), (WRONG.replace("rocedrill 1", "rocedrill 2"), 1)):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "document.md"
+            program = pathlib.Path(folder) / "rocedrill"
+            program.write_text('#!/bin/sh\ntest -e "$2" && exit $1\nexit 9\n')
+            program.chmod(0o755)
             path.write_text(text)
             found = run_document(path, folder, False)
             run_document(path, folder, True)
             left = run_document(path, folder, False)
-            if found != expected or left != text.count('"false"'):
+            if found != expected or left != text.count('"false"') + text.count("rocedrill 2"):
                 print(f"self-test: {found} differences, expected {expected}; {left} after --write, in\n{text}")
                 wrong += 1
     return wrong

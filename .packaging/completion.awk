@@ -44,16 +44,16 @@ END {
     } else if (shell == "zsh") {
         print "#compdef " program
         if (word_cnt) {
-            print "if (( CURRENT == 2 )); then\n    local -a commands=("
+            print "if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then\n    local -a commands=("
             for (i = 1; i <= word_cnt; i++) print "        '" words[i] ":" tells[words[i]] "'"
             print "    )\n    _describe command commands\n    _files\n    return\nfi"
-            print "local command=$words[2]\nshift words\n(( CURRENT-- ))"
+            print "local command=\nif (( CURRENT > 2 )); then\n    command=$words[2]\n    shift words\n    (( CURRENT-- ))\nfi"
         } else
             print "local command="
         print "case $command in"
-        for (k = 0; k <= command_cnt; k++) {
-            c = k ? commands[k] : ""
-            print (k ? c : "''") ")\n    _arguments \\"
+        for (k = 1; k <= command_cnt + 1; k++) {
+            c = k <= command_cnt ? commands[k] : ""
+            print (c ? c : "*") ")\n    _arguments \\"
             for (i = 1; i <= option_cnt; i++)
                 if (of[i] == c) {
                     tail = "[" about[i] "]" (arg[i] ? ":argument:_files" : "") "' \\"

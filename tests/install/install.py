@@ -18,19 +18,23 @@ import glob
 import gzip
 import json
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
 COMMANDS = ["agent", "check", "decode", "drill", "edit", "import", "merge", "plot", "replay"]
 PAGES = ["rocedump", "rocedrill", "rnic-info", "rnic-run"] + ["rocedrill-" + command for command in COMMANDS]
-# Command lines, each with the expected completion of its last word in bash.
+# Command lines, each with the expected completion of its last word.
 COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--js"], "--json"),
-             (["rnic-run", "--tim"], "--timeline"), (["rocedrill", "check", "capt"], "")]
+             (["rnic-run", "--tim"], "--timeline"), (["rnic-info", "--wat"], "--watch"),
+             (["rnic-info", "link", "--js"], "--json"), (["rocedrill", "check", "capt"], "")]
 # Headers that another header includes, and that cannot be compiled alone.
 PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]
 # The version contains the commit if the sources are a git checkout.
@@ -133,8 +137,30 @@ def use_programs(place, prefix):
     return wrong
 
 
-def use_documents(prefix):
-    """Reads the installed manual pages with mandoc's lint, and runs the completions of bash. Returns errors."""
+def zsh_completes(place, folder, line):
+    """Returns the command line after the key Tab in an interactive zsh."""
+    setup = f"""fpath=("{folder}" $fpath); autoload -Uz compinit; compinit -D -u; bindkey '^I' complete-word
+        show() {{ zle -I; print -r -- "<<$BUFFER>>"; BUFFER= }}; zle -N show; bindkey '^X' show; print re''ady\n"""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(place.dir)
+        os.execvpe("zsh", ["zsh", "-f", "-i"], {"PATH": os.environ["PATH"], "TERM": "dumb", "HOME": place.home, "PS1": ""})
+    os.write(terminal, setup.encode())
+    printed, found, typed, end = "", None, False, time.monotonic() + 60
+    while not found and time.monotonic() < end:
+        if select.select([terminal], [], [], 1)[0]:
+            printed += os.read(terminal, 65536).decode(errors="replace")
+        if not typed and re.search("^ready", printed, re.M):
+            os.write(terminal, line.encode() + b"\t\x18")
+            typed = True
+        found = re.search("^<<(.*)>>", printed, re.M)
+    os.close(terminal)
+    os.waitpid(child, 0)
+    return found[1] if found else printed
+
+
+def use_documents(place, prefix):
+    """Reads the installed manual pages with mandoc's lint, and completes words in bash, fish and zsh. Returns errors."""
     wrong = []
     for name in PAGES:
         path = f"{prefix}/share/man/man1/{name}.1.gz"
@@ -157,7 +183,9 @@ def use_documents(prefix):
         listed = run(["fish", "--no-config", "-c", f"source {fish}; complete -C '{' '.join(words)}'"], cwd=prefix)
         if expected and [row.split("\t")[0] for row in listed.splitlines()] != expected.split():
             wrong.append(f"completions of {words} in fish: {listed}, expected {expected}")
-        run(["zsh", "-n", f"{prefix}/share/zsh/vendor-completions/_{words[0]}"])
+        line = zsh_completes(place, f"{prefix}/share/zsh/vendor-completions", " ".join(words))
+        if expected and line != " ".join(words[:-1] + [expected, ""]):
+            wrong.append(f"completions of {words} in zsh: {line}, expected {expected}")
     return wrong
 
 
@@ -318,7 +346,7 @@ def check_packages(place):
     expect_plugin(place, wrong, "wireshark-plugin-roce")
     wrong += use_library(place, unpacked + "/usr")
     wrong += use_data(place, unpacked + "/usr")
-    return wrong + use_documents(unpacked + "/usr") + use_programs(place, unpacked + "/usr")
+    return wrong + use_documents(place, unpacked + "/usr") + use_programs(place, unpacked + "/usr")
 
 
 def main():

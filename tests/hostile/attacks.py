@@ -22,8 +22,10 @@ class Listener:
 
     def __init__(self):
         self.program = bounded.Program(lab.spaces[labs.SERVER].command(
-            os.path.join(lab.bin, "rnic-run"), "-i", labs.LINK, "--", "rping", "-s", "-P", "-a",
-            labs.wire.ADDRESSES[0][0], "-p", str(LISTENER_PORT)), env=dict(os.environ, TMPDIR=lab.scratch))
+            os.path.join(lab.bin, "rnic-run"), "-i", labs.LINK, "--",
+            *labs.rows_of.runtime_first("rping", labs.PRELOAD, lab.bin), "rping", "-s", "-P", "-a",
+            labs.wire.ADDRESSES[0][0], "-p", str(LISTENER_PORT)),
+            env=dict(labs.wire.environment(labs.PRELOAD), TMPDIR=lab.scratch))
 
     def memory(self):
         """Returns KiB of resident memory of rping, or 0 if it has ended."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Cases of tests/soak: hostile and spoilt captures, drills and requests of the agent through the commands and the
 plugin, under limits. RECORDINGS=FOLDER adds the captures in a folder. With programs of the preset asan, a report of a
-sanitizer is a failure, too."""
+sanitizer is a failure, too; tshark and attacked programs then need PRELOAD=FILE, the sanitizer's runtime."""
 import glob
 import os
 import random
@@ -56,6 +56,7 @@ class World:
         # A sanitizer reserves terabytes of address space.
         self.limits = {"env": {**os.environ, "ASAN_OPTIONS": f"hard_rss_limit_mb={MEMORY >> 20}"}} if sanitized else {
             "memory": MEMORY}
+        self.preload = os.environ.get("PRELOAD")
         recordings = os.environ.get("RECORDINGS")
         self.sources = sorted(glob.glob(os.path.join(TOP, "traces", "captures", "*.pcap")) + (
             glob.glob(os.path.join(recordings, "**", "*.pcap"), recursive=True) if recordings else []))
@@ -192,6 +193,22 @@ def spoilt_drill(world):
     return 1, problem and f"spoilt {os.path.basename(source)}: {problem}"
 
 
+def spoilt_reports(world):
+    """Spoils one of the reports of two shards, which merge reads."""
+    kind = world.rng.choice(("check", "replay", "drill"))
+    source = world.rng.sample(world.drills if kind == "drill" else world.sources, 3)
+    parts = [world.path(f"part-{part}.json") for part in (1, 2)]
+    for number, part in enumerate(parts):
+        world.run([world.rocedrill, kind, "-q", "--shard", f"{number + 1}/2", "--json", part, *source])
+    with open(parts[0], encoding="utf-8") as file:
+        text = spoilt_text(world.rng, file.read())
+    with open(parts[0], "w", encoding="utf-8") as out:
+        out.write(text)
+    problem = world.run([world.rocedrill, "merge", "--json", world.path("all.json"), "--junit", world.path("all.xml"),
+                         *([] if kind == "check" else ["--html", world.path("all.html")]), *parts])
+    return 1, problem and f"spoilt report of {kind}, {source}: {problem}"
+
+
 def spoilt_requests(world):
     name, requests = world.rng.choice(list(texts.AGENT)), world.path("requests")
     with open(requests, "w", encoding="utf-8") as out:
@@ -207,13 +224,14 @@ def in_tshark(world, spoil):
         names = list(shapes.SHAPES)
         source, capture = names[world.turn % len(names)], world.path("shape.pcap")
         cnt = shapes.write(capture, shapes.SHAPES[source](world.rng.randrange(100, PACKETS // 4)))
-    with Tshark(world.plugins) as shark:
+    with Tshark(world.plugins, world.preload) as shark:
         done = bounded.run(shark.command(["-2", "-V", "-z", "roce,conn", "-z", "roce,oper", "-z", "roce,rules", "-r",
-                                          shark.file(capture)]), 20 * CPU, memory=2 * MEMORY, cpu=2 * CPU)
+                                          shark.file(capture)]), 20 * CPU, cpu=2 * CPU,
+                           memory=0 if world.preload else 2 * MEMORY)
     if "RDMA over Converged" not in done.out and not spoil:
         return cnt, f"{source}: the plugin did not dissect: {done}"
     # A capture that is cut ends with status 2, after all its frames.
-    if done.status not in (0, 2) or "Dissector bug, protocol RoCE" in done.out:
+    if done.status not in (0, 2) or re.search(f"Dissector bug, protocol RoCE|{BROKEN}", done.out):
         return cnt, f"{source}: {done}"
     return cnt, None
 
@@ -232,6 +250,7 @@ def cases(bin_dir, folder, seed):
         found[f"hostile shapes, {name}"] = case(shaped, name)
         found[f"spoilt captures, {name}"] = case(spoilt, name)
     found["spoilt drills"] = case(spoilt_drill)
+    found["spoilt reports, merge"] = case(spoilt_reports)
     if os.path.exists(world.fuzz_agent):
         found["spoilt requests, agent"] = case(spoilt_requests)
     if os.path.isdir(world.plugins):

@@ -11,6 +11,7 @@ import sys
 import bounded
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+import run as rows_of  # noqa: E402
 import stacks  # noqa: E402
 import wire  # noqa: E402
 
@@ -20,6 +21,7 @@ SERVER, CLIENT = 0, 1
 PATIENCE = 120  # longest wait on a loaded machine, s
 FILE_SIZE = 3000000
 TRANSFER = "transfer"
+PRELOAD = os.environ.get("PRELOAD", "")  # runtime of the sanitizer of the programs (captures.py)
 
 
 class Lab:
@@ -31,7 +33,7 @@ class Lab:
         self.scratch = os.path.join(self.folder, "tmp")
         os.makedirs(self.scratch)
         self.spaces = wire.link(MTU)
-        self.gids = [wire.gid_indices(space, bin_dir) for space in self.spaces]
+        self.gids = [wire.gid_indices(space, bin_dir, PRELOAD) for space in self.spaces]
 
     def close(self):
         for space in self.spaces:
@@ -99,13 +101,14 @@ class Pair:
         for side, command in enumerate(commands):
             if shell[side]:  # sets something in the program alone, not in rnic-run
                 command = ["sh", "-c", f'{shell[side]}; exec "$@"', "sh", *command]
+            preload = rows_of.runtime_first(command[0].replace(lab.bin, "{BIN}"), PRELOAD, lab.bin)
             self.commands.append(lab.spaces[side].command(os.path.join(lab.bin, "rnic-run"), "-i", LINK,
-                                                          *words[side], "--", *command))
+                                                          *words[side], "--", *preload, *command))
         self.limits = limits
         self.programs = []
 
     def start(self, side):
-        env = dict(os.environ, TMPDIR=self.lab.scratch)
+        env = dict(wire.environment(PRELOAD), TMPDIR=self.lab.scratch)
         program = bounded.Program(self.commands[side], env=env, **self.limits[side])
         self.programs.append(program)
         return program

@@ -39,17 +39,6 @@ uint32_t roce_window_find(struct roce_window *w, uint32_t psn)
     return lo;
 }
 
-struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn)
-{
-    uint32_t i = roce_window_find(w, psn);
-    struct roce_sent_packet *e;
-
-    if (i >= w->cnt)
-        return NULL;
-    e = roce_window_at(w, i);
-    return roce_sent_has(e, psn) ? e : NULL;
-}
-
 static bool grow_window(struct roce_window *w, uint32_t cap, struct roce_mem *mem)
 {
     struct roce_sent_packet *buf = roce_mem_get(mem, cap * sizeof(*buf));

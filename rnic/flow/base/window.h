@@ -215,7 +215,19 @@ static inline bool roce_sent_has(const struct roce_sent_packet *e, uint32_t psn)
 uint32_t roce_window_find(struct roce_window *w, uint32_t psn);
 
 /* Returns the entry that contains `psn`, or NULL. */
-struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn);
+static inline struct roce_sent_packet *roce_window_get(struct roce_window *w, uint32_t psn)
+{
+    uint32_t i = w->hint;
+    struct roce_sent_packet *e;
+
+    if (i >= w->cnt || !roce_sent_has(roce_window_at(w, i), psn)) {
+        i = roce_window_find(w, psn);
+        if (i >= w->cnt)
+            return NULL;
+    }
+    e = roce_window_at(w, i);
+    return roce_sent_has(e, psn) ? e : NULL;
+}
 
 /* Makes room for one more entry, if the window is full, by growing it up to `max` entries. Returns
  * whether there is room. If not, an insertion drops the oldest entry. */

@@ -55,19 +55,16 @@ static bool read_length_fits(const struct roce_sent_packet *e, const struct roce
     }
 }
 
-/* Returns whether the response `pkt` can answer a request of `cand`. */
-static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
+/* Returns whether the response `pkt` can answer a request of `cand`, of which `e` has its PSN; NULL
+ * if none has. */
+static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
+                       const struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = pkt->op;
-    uint32_t psn = pkt->bth.psn;
-    struct roce_sent_packet *e;
 
-    if (!cand->req.started)
-        return false;
-    e = roce_window_get(&cand->req.win, psn);
     if (!e && op->kind == ROCE_KIND_ACK) /* a NAK names the missing PSN, so the request before it
                                           * was captured */
-        return roce_window_get(&cand->req.win, (psn + 1) & ROCE_PSN_MASK) != NULL;
+        return roce_window_get(&cand->req.win, (pkt->bth.psn + 1) & ROCE_PSN_MASK) != NULL;
     if (!e)
         return false;
     if (op->kind == ROCE_KIND_READ_RESP)
@@ -75,6 +72,13 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
     if (op->kind == ROCE_KIND_ATOMIC_ACK)
         return roce_opcode_is_atomic(roce_opcode(e->op));
     return true;
+}
+
+/* As can_answer(), without a known request. */
+static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
+{
+    return cand->req.started &&
+           can_answer(cand, pkt, roce_window_get(&cand->req.win, pkt->bth.psn));
 }
 
 /* Returns whether `psn` is so close to the captured PSNs of `cand` that `cand` may have sent a
@@ -85,13 +89,14 @@ static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
            roce_diff(psn, cand->req.nxt) < NEAR;
 }
 
-/* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture.
- * The capture then contains the beginning of this connection, because the MSN counts from 0
+/* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture up
+ * to `e`, which has the PSN of `pkt` (NULL: no request has it). The capture then contains the beginning of this connection, because the MSN counts from 0
  * (R102). */
-static bool msn_counts(struct roce_endpoint *cand, const struct roce_pkt *pkt)
+static bool msn_counts(const struct roce_endpoint *cand, const struct roce_pkt *pkt,
+                       const struct roce_sent_packet *e)
 {
     const struct roce_window *w = &cand->req.win;
-    const struct roce_sent_packet *e = roce_window_get(&cand->req.win, pkt->bth.psn), *first;
+    const struct roce_sent_packet *first;
     uint32_t cum;
 
     if (!e || !roce_pkt_has(pkt, ROCE_HDR_AETH))
@@ -171,23 +176,18 @@ static void note_candidate(struct candidates *cands, struct roce_endpoint *cand)
     cands->side = cand;
 }
 
-/* Marks `side` as ambiguous, and all candidates that may have sent the request of the current
- * response. */
-static void note_ambiguous_pairs(struct roce_ctx *ctx, struct roce_endpoint *side)
+/* Marks `side` as ambiguous, and the candidates that may have sent the request of its response. */
+static void note_ambiguous_pairs(struct roce_endpoint *side, struct roce_endpoint *const *fits,
+                                 unsigned cnt)
 {
-    unsigned scan = 0;
-
     side->pair_ambiguous = true;
-    for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
-         cand && scan < SCAN_MAX; cand = cand->pair_next, scan++)
-        if (is_reverse(side, cand) && cand->conn->facts.svc == side->conn->facts.svc &&
-            may_answer(cand, ctx->pkt))
-            cand->pair_ambiguous = true;
+    for (unsigned i = 0; i < cnt; i++)
+        fits[i]->pair_ambiguous = true;
 }
 
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
-    struct roce_endpoint *side = ctx->sender, *one;
+    struct roce_endpoint *side = ctx->sender, *one, *fits[SCAN_MAX];
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
     struct candidates port = {0}, near = {0}; /* candidates of which no captured request fits the
                                                * response: `port`, whose source port matches the
@@ -198,20 +198,24 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
          cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {
+        const struct roce_sent_packet *sent;
+
         if (!is_reverse(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
             continue;
         mates += side->sport && cand->sport == side->sport;
-        if (!may_answer(cand, ctx->pkt)) {
+        sent = cand->req.started ? roce_window_get(&cand->req.win, ctx->pkt->bth.psn) : NULL;
+        if (!cand->req.started || !can_answer(cand, ctx->pkt, sent)) {
             if (ports_prove(side, cand))
                 note_candidate(&port, cand);
             if (is_near(cand, psn))
                 note_candidate(&near, cand);
             continue;
         }
+        fits[fit.cnt] = cand;
         note_candidate(&fit, cand);
         if (ports_prove(side, cand))
             note_candidate(&proven, cand);
-        if (msn_counts(cand, ctx->pkt))
+        if (msn_counts(cand, ctx->pkt, sent))
             note_candidate(&counted, cand);
         if (cand->sport && cand->sport == side->sport)
             note_candidate(&same_port, cand);
@@ -231,7 +235,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         return;
     }
     if (fit.cnt && !side->pair_ambiguous)
-        note_ambiguous_pairs(ctx, side);
+        note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)
         return; /* the requester is the candidate whose ports match; its request was not captured */
     one = fit.cnt == 1         ? fit.side

@@ -134,22 +134,54 @@ static bool style_equals(const struct packet_run *a, const struct packet_run *b)
            a->syndrome == b->syndrome;
 }
 
-#define STYLES 512u /* maximum number of styles; runs of further styles use the last one */
-
 struct styles {
-    const struct packet_run *of[STYLES];
+    const struct packet_run **of; /* first run of each style */
     uint32_t cnt;
+    uint32_t *slot; /* hash table of the index plus 1 of each style; 0: free */
+    uint32_t mask;  /* number of slots minus 1 */
 };
+
+/* Makes room for the styles of `cnt` runs. Returns 0, or -1 if out of memory. */
+static int begin_styles(struct styles *styles, uint32_t cnt)
+{
+    uint32_t slots = 16;
+
+    while (slots < 2 * cnt)
+        slots *= 2;
+    *styles = (struct styles){.of = calloc(cnt, sizeof(const struct packet_run *)),
+                              .slot = calloc(slots, sizeof(*styles->slot)),
+                              .mask = slots - 1};
+    return styles->of && styles->slot ? 0 : -1;
+}
+
+static void free_styles(struct styles *styles)
+{
+    free(styles->of);
+    free(styles->slot);
+}
+
+static uint32_t style_hash(const struct packet_run *run)
+{
+    uint32_t hash = run->sport;
+
+    hash = hash * 31 + run->class;
+    hash = hash * 31 + run->kind;
+    hash = hash * 31 + run->side;
+    hash = hash * 31 + run->marks;
+    hash = hash * 31 + run->cause;
+    return (hash * 31 + run->syndrome) * UINT32_C(2654435761) >> 8;
+}
 
 static uint32_t style_index(struct styles *styles, const struct packet_run *run)
 {
-    for (uint32_t i = styles->cnt; i > 0; i--)
-        if (style_equals(styles->of[i - 1], run))
-            return i - 1;
-    if (styles->cnt == STYLES)
-        return STYLES - 1;
+    uint32_t at = style_hash(run) & styles->mask;
+
+    for (; styles->slot[at]; at = (at + 1) & styles->mask)
+        if (style_equals(styles->of[styles->slot[at] - 1], run))
+            return styles->slot[at] - 1;
     styles->of[styles->cnt] = run;
-    return styles->cnt++;
+    styles->slot[at] = ++styles->cnt;
+    return styles->cnt - 1;
 }
 
 static void write_styles(FILE *out, const struct styles *styles)
@@ -262,12 +294,16 @@ static int64_t column_value(struct column_state *state, enum column column,
     }
 }
 
-static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uint64_t base)
+/* Returns 0, or -1 if out of memory. */
+static int write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uint64_t base)
 {
     struct styles styles;
     struct numbers numbers;
 
-    styles.cnt = 0;
+    if (begin_styles(&styles, cnt) != 0) {
+        free_styles(&styles);
+        return -1;
+    }
     begin_numbers(&numbers, out);
     fprintf(out, ",\"runs\":{");
     for (unsigned column = 0; column < COLUMNS; column++) {
@@ -291,7 +327,9 @@ static void write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, ui
         fputs("],", out);
     }
     write_styles(out, &styles);
+    free_styles(&styles);
     fputc('}', out);
+    return 0;
 }
 
 /* ---- messages ----------------------------------------------------------------------------------
@@ -375,16 +413,17 @@ static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i,
     uint32_t cnt;
     uint64_t merged;
     struct packet_run *runs = page_data_runs(capture, conn->conn_index, &cnt, &merged);
+    int rc = 0;
 
     page_conn_put_json(out, conn->json);
     fprintf(out, ",\"merged\":%" PRIu64, merged);
     if (runs) {
-        write_runs(out, runs, cnt, base);
+        rc = write_runs(out, runs, cnt, base);
         write_messages(out, capture, conn, base);
     }
     fputs("}", out);
     free(runs);
-    return 0;
+    return rc;
 }
 
 static int write_findings(FILE *out, const struct page_capture *capture,
@@ -454,7 +493,8 @@ int page_data_write(FILE *out, const struct page_capture *capture,
     for (uint32_t i = 0; i < capture->conn_cnt; i++)
         if (is_selected(selection, capture->conn[i].conn_index)) {
             fprintf(out, "%s\n", sep);
-            write_conn(out, capture, i, report->first_time);
+            if (write_conn(out, capture, i, report->first_time) != 0)
+                return -1;
             sep = ",";
         }
     fprintf(out, "]}");

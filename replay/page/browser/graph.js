@@ -219,18 +219,19 @@ const RoceGraph = (function () {
   }
 
   function paintLanes(view, at) {
-    const r = view.runs;
+    const r = view.runs, half = Math.min(4, 0.4 * (at.y(0) - at.y(1)));
     for (let i = 0; i < r.length; i++) {
       const s = r.style[i];
       if (s.class === "cnp" || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
-      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y = at.y(view.lanes.indexOf(laneOf(s)) + 0.5);
+      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y = at.y(s.lane + 0.5);
       const color = isAgain(s) ? colors.again : MARKED.has(s.class) ? colors.nak : s.side ? colors["side-b"] : colors["side-a"];
-      if (at.isNew(x0, x1, y, color)) bar(at.ctx, x0, Math.max(x1, x0 + 2), y - 4, y + 4, color);
-      at.hit(i, x0, x1, y - 4, y + 4);
+      if (at.isNew(x0, x1, y, color)) bar(at.ctx, x0, Math.max(x1, x0 + 2), y - half, y + half, color);
+      at.hit(i, x0, x1, y - half, y + half);
     }
   }
 
   const laneOf = (style) => (style.side ? "b " : "a ") + style.sport;
+  const lanesHeight = (lanes) => Math.min(Math.max(HEIGHT.lanes, 10 * lanes.length), 600);
 
   // ---- value ranges: of what is visible between two times ----
 
@@ -259,10 +260,11 @@ const RoceGraph = (function () {
     return ticks;
   }
 
-  // Names of the rows between two values, if they are few.
-  function rows(names, from, to) {
+  // Names of at most `most` rows between two values. If more rows are visible: the names of some of them.
+  function rows(names, from, to, most) {
     const first = Math.max(0, Math.floor(Math.min(from, to))), shown = names.slice(first, Math.ceil(Math.max(from, to)));
-    return shown.length > 12 ? [] : shown.map((name, i) => ({ v: first + i + 0.5, label: name }));
+    const step = Math.ceil(shown.length / most);
+    return shown.map((name, i) => ({ v: first + i + 0.5, label: name })).filter((_, i) => i % step === 0);
   }
 
   const largest = (values) => values.reduce((m, v) => Math.max(m, v), 0);
@@ -287,14 +289,14 @@ const RoceGraph = (function () {
         const of = (side) => largest(D.binned(view.runs, t0, t1, bins, (i) => view.runs.style[i].side === side ? view.runs.wire[i] : 0));
         return [0, 1.2 * Math.max(1, of(0) / step, of(1) / step)];
       } }),
-    messages: () => ({ paint: paintMessages, tick: String, ticker: (from, to, view) => rows(view.messages.map((m) => m.kind), from, to),
+    messages: () => ({ paint: paintMessages, tick: String, ticker: (from, to, view) => rows(view.messages.map((m) => m.kind), from, to, 12),
       range: (view, t0, t1) => {
         const isShown = (m) => m.end >= t0 && m.begin <= t1, first = view.messages.findIndex(isShown);
         let last = view.messages.length - 1;
         while (last > first && !isShown(view.messages[last])) last--;
         return first >= 0 ? [last + 1.5, first - 0.5] : [1, 0];
       } }),
-    lanes: () => ({ paint: paintLanes, tick: String, ticker: (from, to, view) => rows(view.lanes.map((l) => "port " + l.slice(2)), from, to),
+    lanes: () => ({ paint: paintLanes, tick: String, ticker: (from, to, view) => rows(view.lanes.map((l) => "port " + l.slice(2)), from, to, lanesHeight(view.lanes) / 12),
       range: (view) => [0, view.lanes.length] }),
   };
 
@@ -306,7 +308,10 @@ const RoceGraph = (function () {
       this.events = events; // onPoint(text, item), onWindow(t0, t1)
       this.runs = D.decodeRuns(conn);
       this.messages = D.decodeMessages(conn);
-      this.lanes = [...new Set(this.runs.style.filter((s) => s.class !== "cnp").map(laneOf))].sort();
+      const styles = this.runs.styles.filter((s) => s.class !== "cnp");
+      this.lanes = [...new Set(styles.map(laneOf))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+      const laneAt = new Map(this.lanes.map((lane, i) => [lane, i]));
+      styles.forEach((s) => { s.lane = laneAt.get(laneOf(s)); });
       this.graphs = [];
       const last = this.messages.reduce((t, m) => Math.max(t, m.end), this.runs.end.reduce((m, v) => Math.max(m, v), 0));
       const first = this.messages.reduce((t, m) => Math.min(t, m.begin), this.runs.time[0]);
@@ -322,7 +327,7 @@ const RoceGraph = (function () {
     add(div, kind, direction) {
       const spec = KINDS[kind](direction), view = this;
       const g = { div: div, spec: spec, hits: [] }; // hits: x0, x1, y0, y1, whether it is a message, index; of each thing drawn
-      div.style.height = HEIGHT[kind] + "px";
+      div.style.height = (kind === "lanes" ? lanesHeight(this.lanes) : HEIGHT[kind]) + "px";
       g.dygraph = new Dygraph(div, [[this.full[0], 0], [this.full[1], 0]], {
         labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(), valueRange: spec.range(this, ...this.window, div.clientWidth),
         plotter: () => {}, underlayCallback: (ctx, area, dygraph) => view.paint(g, ctx, area, dygraph), drawHighlightPointCallback: () => {},

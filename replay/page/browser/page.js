@@ -221,7 +221,7 @@
     if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark while the request was being sent, light until it was acknowledged or answered." +
       (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),
       both.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
-    if (v.lanes.length > 2 && v.lanes.length <= 64) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat([["again", "sent again"]]));
+    if (v.lanes.length > 2) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat([["again", "sent again"]]));
   }
 
   function showHistograms(conn) {

@@ -7,6 +7,7 @@ graph, can be used by keyboard, and list every difference of the JSON reports.
 
 --readme writes the picture of README.md and tests nothing. --shots writes pictures of all pages in light
 and dark colours."""
+import itertools
 import json
 import os
 import random
@@ -202,10 +203,31 @@ def write_incast(path, senders):
             t.add(1, t.ack(1, t.psn[0] - 1), wait=2 * US)
             t.step = max(10 * US, (97 if crowded else 85) * t.step // 100)
         frames += t.frames
+    write_capture(path, frames)
+
+
+def write_capture(path, frames):
     with open(path, "wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
         for time, data in sorted(frames):
             out.write(struct.pack("<IIII", *divmod(time, 10 ** 9), len(data), len(data)) + data)
+
+
+def check_sprayed(browser, rocedrill, folder):
+    """Sends each packet of one connection from another UDP source port, and the last packets twice."""
+    path, ports, t = os.path.join(folder, "sprayed.pcap"), 600, Connection(mtu=1024)
+    numbers = itertools.count(0x8000)
+    t.sport[0] = lambda: next(numbers)
+    t.add_all(0, t.write(0, 1024 * ports))
+    t.psn[0] -= ports
+    t.now += 20 * MS
+    t.add_all(0, t.write(0, 1024 * ports)[-20:])
+    t.add(1, t.ack(1, t.psn[0] - 1, msn=1))
+    write_capture(path, t.frames)
+    check_capture(browser, rocedrill, folder, path, "sprayed", "spent 97 % of its 20.62 ms waiting")
+    lanes = browser.run("document.querySelectorAll('[data-graph=lanes]').length ? rocedrill.view.lanes.length : 0")
+    if lanes != ports + 20 + 1:
+        fail("sprayed", f"{lanes} paths")
 
 
 def check_incast(browser, rocedrill, folder):
@@ -427,6 +449,7 @@ def main():
         for name, words in CAPTURES.items():
             check_capture(browser, rocedrill, folder, f"{captures}/{name}.pcap", name, words)
         check_incast(browser, rocedrill, folder)
+        check_sprayed(browser, rocedrill, folder)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
         check_replay(browser, rocedrill, folder, captures)

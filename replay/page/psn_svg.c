@@ -26,6 +26,7 @@ struct psn_graph {
     uint32_t cnt;
     unsigned direction;
     double top; /* y of the graph in the drawing */
+    /* Times of the first and last packet of both directions, ns. */
     uint64_t first_time, last_time;
     uint32_t base;     /* PSN to which `low` and `high` are relative */
     int64_t low, high; /* lowest and highest PSN that the graph shows, relative to `base` */
@@ -63,8 +64,8 @@ static double y_of(const struct psn_graph *g, double psn)
     return g->top + HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share;
 }
 
-/* Sets the ranges of times and PSNs that the graph shows. Returns true, or false if the direction
- * has no packets to draw. */
+/* Sets the ranges of times and PSNs of one direction. Returns true, or false if the direction has
+ * no packets to draw. */
 static bool find_ranges(struct psn_graph *g)
 {
     bool any = false;
@@ -99,6 +100,21 @@ static bool find_ranges(struct psn_graph *g)
     if (g->high == g->low)
         g->high++; /* without any valid PSN, show a range of 1 */
     return any;
+}
+
+/* Gives the graphs a common range of times, so that one place of both graphs is one time. */
+static void couple_times(struct psn_graph graph[], unsigned cnt)
+{
+    uint64_t first = graph[0].first_time, last = graph[0].last_time;
+
+    for (unsigned i = 1; i < cnt; i++) {
+        first = graph[i].first_time < first ? graph[i].first_time : first;
+        last = graph[i].last_time > last ? graph[i].last_time : last;
+    }
+    for (unsigned i = 0; i < cnt; i++) {
+        graph[i].first_time = first;
+        graph[i].last_time = last;
+    }
 }
 
 /* ---- axes and legend ---------------------------------------------------------------------------
@@ -367,6 +383,7 @@ int psn_svg_write(FILE *out, const struct page_capture *capture, const struct ch
         return error_set(error, "%s: connection %u has no packets to draw", capture->name,
                          conn_index);
     }
+    couple_times(graph, cnt);
     write_style(out, HEIGHT * cnt);
     for (unsigned i = 0; i < cnt; i++) {
         write_legend(&graph[i], report, conn_index);

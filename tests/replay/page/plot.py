@@ -55,6 +55,12 @@ def check_drawing(rocedrill, name, line):
     bands = {e.get("class").split()[0] for e in root.iter(SVG + "rect") if "band" in (e.get("class") or "")}
     if bands - {"timeout", "rnr"}:
         fail(name, f"connection {number}: the legend lacks the bands {bands}")
+    times = {}  # the times on the axis of each graph, by the height of their labels
+    for entry in root.iter(SVG + "text"):
+        if entry.get("text-anchor") == "middle":
+            times.setdefault(entry.get("y"), []).append((entry.get("x"), entry.text))
+    if any(t != next(iter(times.values())) for t in times.values()):
+        fail(name, f"connection {number}: the graphs have different times: {times}")
     values = [float(v) for e in root.iter(SVG + "path") for v in re.findall(r"[MLHV](-?[\d.]+)", e.get("d"))]
     if re.search(r"nan|inf", drawn.stdout) or min(values) < -1 or max(values) > 961:
         fail(name, f"connection {number}: a point is outside of the drawing")

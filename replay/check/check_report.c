@@ -61,6 +61,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     report->slow += check_conn_slow(sum);
     report->lossy += check_conn_lossy(sum);
     report->marked += check_conn_marked(sum);
+    report->notified += check_conn_notified(sum);
     for (unsigned i = 0; i < 2; i++) {
         report->unseen += sum->side[i].unseen_acked;
         report->copies += sum->side[i].copies;

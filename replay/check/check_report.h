@@ -60,8 +60,9 @@ struct check_report {
      * rule. */
     uint64_t failed, stuck, slow, violated;
     /* `lossy`: number of connections that lost messages. `marked`: number of connections with a
-     * side that received ECN CE marks and sent no CNP. */
-    uint64_t lossy, marked;
+     * side that received ECN CE marks and sent no CNP. `notified`: number of connections with CNPs
+     * whose rate did not fall (check_conn_notified()). */
+    uint64_t lossy, marked, notified;
     /* `troubled`: number of connections with problems. `worst`: the worst of them; its pointers are
      * NULL. See headline.h. */
     uint64_t troubled;

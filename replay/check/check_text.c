@@ -371,6 +371,30 @@ static void print_marked(struct page *page, const struct roce_conn_summary *sum)
     }
 }
 
+/* Prints each side that CNPs asked to slow down, and whose rate did not fall. */
+static void print_notified(struct page *page, const struct roce_conn_summary *sum)
+{
+    const struct scope scope = scope_of(page, &sum->facts);
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct roce_endpoint_summary *s = &sum->side[i];
+        char buf[LINE_LEN];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        if (!check_side_notified(sum, i))
+            continue;
+        check_conn_title(&t, sum);
+        fprintf(page->out, "  #%u %s:\n     %s ", sum->facts.conn_index, buf, check_text_arrow(i));
+        if (s->ce_marked)
+            fprintf(page->out, "%" PRIu64 " packet%s marked (ECN CE), and ", s->ce_marked,
+                    s->ce_marked == 1 ? " was" : "s were");
+        fprintf(page->out, "%" PRIu64 " CNP%s the sender to slow down: %s\n", sum->side[!i].cnps,
+                sum->side[!i].cnps == 1 ? " asked" : "s asked",
+                s->cnp.measured ? "its rate did not fall" : "its rate could not be measured");
+        filter_text_print(page->out, scope.text, "roce.analysis.cnp || roce.analysis.ce");
+    }
+}
+
 static void print_failures(struct page *page)
 {
     const struct check_report *r = page->r;
@@ -397,6 +421,10 @@ static void print_failures(struct page *page)
     if (r->marked) {
         fprintf(page->out, "congestion without notification:\n");
         print_stories(page, check_conn_marked, print_marked, r->marked, "were marked");
+    }
+    if (r->notified) {
+        fprintf(page->out, "congestion:\n");
+        print_stories(page, check_conn_notified, print_notified, r->notified, "received CNPs");
     }
 }
 
@@ -593,6 +621,7 @@ static void print_verdict(FILE *out, const struct check_report *r)
     add_trouble(&t, &sep, r->slow, "was slowed", "were slowed");
     add_trouble(&t, &sep, r->lossy, "lost messages", "lost messages");
     add_trouble(&t, &sep, r->marked, "had CE marks without a CNP", "had CE marks without a CNP");
+    add_trouble(&t, &sep, r->notified, "was asked to slow down", "were asked to slow down");
     fprintf(out, "verdict: %s%s (%s\n", check_verdict_name(verdict),
             r->broke_off ? " in the part of the capture that could be read" : "", buf);
 }

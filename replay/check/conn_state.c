@@ -35,6 +35,16 @@ bool check_side_marked(const struct roce_conn_summary *sum, unsigned side)
            sum->side[!side].cnps == 0;
 }
 
+bool check_side_notified(const struct roce_conn_summary *sum, unsigned side)
+{
+    return sum->facts.paired && sum->side[!side].cnps && sum->side[side].cnp.before.cnt == 0;
+}
+
+bool check_conn_notified(const struct roce_conn_summary *sum)
+{
+    return check_side_notified(sum, 0) || check_side_notified(sum, 1);
+}
+
 bool check_conn_marked(const struct roce_conn_summary *sum)
 {
     return check_side_marked(sum, 0) || check_side_marked(sum, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Problems of a connection: it failed, got stuck, lost messages, or ignored ECN marks. */
+/* Problems of a connection: it failed, got stuck, lost messages, or met congestion. */
 #ifndef REPLAY_CHECK_CONN_STATE_H
 #define REPLAY_CHECK_CONN_STATE_H
 
@@ -22,5 +22,10 @@ uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 /* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
 bool check_conn_marked(const struct roce_conn_summary *sum);
+
+/* Returns whether a CNP asked `side` to slow down, and no measured rate of `side` fell. If a rate
+ * fell, the connection is slow (slow_causes.h). */
+bool check_side_notified(const struct roce_conn_summary *sum, unsigned side);
+bool check_conn_notified(const struct roce_conn_summary *sum);
 
 #endif

@@ -12,13 +12,13 @@
 
 enum headline_state headline_state(const struct roce_conn_summary *sum)
 {
-    return check_conn_failed(sum)   ? HEADLINE_FAILED
-           : check_conn_errors(sum) ? HEADLINE_VIOLATED
-           : check_conn_stuck(sum)  ? HEADLINE_STUCK
-           : check_conn_lossy(sum)  ? HEADLINE_LOSSY
-           : check_conn_slow(sum)   ? HEADLINE_SLOW
-           : check_conn_marked(sum) ? HEADLINE_MARKED
-                                    : HEADLINE_OK;
+    return check_conn_failed(sum)                               ? HEADLINE_FAILED
+           : check_conn_errors(sum)                             ? HEADLINE_VIOLATED
+           : check_conn_stuck(sum)                              ? HEADLINE_STUCK
+           : check_conn_lossy(sum)                              ? HEADLINE_LOSSY
+           : check_conn_slow(sum)                               ? HEADLINE_SLOW
+           : check_conn_marked(sum) || check_conn_notified(sum) ? HEADLINE_MARKED
+                                                                : HEADLINE_OK;
 }
 
 const char *headline_state_name(enum headline_state state)
@@ -117,6 +117,29 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
     }
 }
 
+/* Appends the marks and CNPs of a connection whose rate did not fall. */
+static void add_notified(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    uint64_t marked = 0, cnps = 0, measured = 0;
+
+    for (unsigned i = 0; i < 2; i++)
+        if (check_side_notified(sum, i)) {
+            marked += sum->side[i].ce_marked;
+            cnps += sum->side[!i].cnps;
+            measured += sum->side[i].cnp.measured;
+        }
+    strbuf_addf(t, "met congestion: ");
+    if (marked) {
+        add_count(t, marked, "packet");
+        strbuf_addf(t, " %s marked (ECN), and ", marked == 1 ? "was" : "were");
+    }
+    strbuf_addf(t, "the receiver asked the sender ");
+    add_count(t, cnps, "time");
+    strbuf_addf(t, " to slow down (CNP); %s",
+                measured ? "the rate of the sender did not fall"
+                         : "the rate of the sender could not be measured");
+}
+
 void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     uint64_t violations = check_conn_errors(sum);
@@ -137,6 +160,8 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
     } else if (check_conn_marked(sum)) {
         strbuf_addf(t, "met congestion: packets were marked (ECN), but the receiver never told "
                        "the sender to slow down");
+    } else if (check_conn_notified(sum)) {
+        add_notified(t, sum);
     } else if (violations) {
         strbuf_addf(t, "worked, but ");
         add_count(t, violations, "packet");

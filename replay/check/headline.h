@@ -12,7 +12,7 @@
 /* State of a connection: its worst problem. A larger value is worse. */
 enum headline_state {
     HEADLINE_OK,
-    HEADLINE_MARKED, /* the connection has congestion marks without CNPs */
+    HEADLINE_MARKED, /* the connection has congestion marks or CNPs, and was not slow */
     HEADLINE_SLOW,
     HEADLINE_LOSSY, /* the connection lost messages that were never retransmitted */
     HEADLINE_STUCK,

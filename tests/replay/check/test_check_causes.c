@@ -333,10 +333,24 @@ static void headline_names_the_worst_trouble(void)
     }
 }
 
+/* Appends a CNP of side 1. */
+static void put_cnp(struct flowgen *g)
+{
+    struct roce_pkt ack = flowgen_resp(g, 1, ROCE_OP_RC_ACK, 0, 0), cnp;
+
+    roce_pkt_init(&cnp, g->encap, ROCE_OP_CNP_ROCE);
+    cnp.eth = ack.eth;
+    cnp.ip4 = ack.ip4;
+    cnp.udp.sport = ack.udp.sport;
+    cnp.bth.dest_qp = ack.bth.dest_qp;
+    cnp.bth.becn = 1;
+    cnp.bth.migreq = 0;
+    flowgen_put(g, 1, &cnp);
+}
+
 static void rates_around_cnps_are_reported(void)
 {
     struct flowgen g;
-    struct roce_pkt ack, cnp;
     struct checkrun r;
     const json_t *span, *a;
     json_t *lines;
@@ -344,15 +358,7 @@ static void rates_around_cnps_are_reported(void)
     flowgen_init(&g);
     g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
     stream(&g, 2000, 1);
-    ack = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, 0, 0);
-    roce_pkt_init(&cnp, g.encap, ROCE_OP_CNP_ROCE);
-    cnp.eth = ack.eth;
-    cnp.ip4 = ack.ip4;
-    cnp.udp.sport = ack.udp.sport;
-    cnp.bth.dest_qp = ack.bth.dest_qp;
-    cnp.bth.becn = 1;
-    cnp.bth.migreq = 0;
-    flowgen_put(&g, 1, &cnp);
+    put_cnp(&g);
     stream(&g, 2000, 4);
     stream(&g, 2000, 1);
     keep(&g, "cnp.pcap");
@@ -378,6 +384,47 @@ static void rates_around_cnps_are_reported(void)
     EXPECT_EQ(checkrun_number(json_object_get(a, "slowdowns"), "slowed"), 1);
     json_decref(lines);
     checkrun_free(&r);
+}
+
+/* Neither the headline nor the report says that nothing happened if a CNP did not slow the sender,
+ * or if the capture is too short to measure its rate. */
+static void cnps_without_a_slower_sender_are_reported(void)
+{
+    static const struct {
+        unsigned packets;
+        const char *rate;
+    } cases[] = {{2000, "did not fall"}, {5, "could not be measured"}};
+
+    for (unsigned i = 0; i < 2; i++) {
+        char words[160];
+        struct flowgen g;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        stream(&g, cases[i].packets, 1);
+        put_cnp(&g);
+        stream(&g, cases[i].packets, 1);
+        keep(&g, "cnp.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/cnp.pcap");
+        snprintf(words, sizeof(words),
+                 "congestion:\n  #0 RC 192.0.2.1 QP 0x000101 ↔ 192.0.2.2 QP "
+                 "0x080001:\n     → 1 CNP asked the sender to slow down: its "
+                 "rate %s\n",
+                 cases[i].rate);
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, words));
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "1 connection was asked to slow down\n"));
+        checkrun_free(&r);
+        r = checkrun("check --json - $T/cnp.pcap");
+        snprintf(words, sizeof(words),
+                 "Connection #0 met congestion: the receiver asked the sender "
+                 "1 time to slow down (CNP); the rate of the sender %s.\"",
+                 cases[i].rate);
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, words));
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "\"state\":\"congested\""));
+        checkrun_free(&r);
+    }
 }
 
 /* A CM REQ has no answer, and the connection has no other packets. The report must name the REQ. */
@@ -675,7 +722,8 @@ SUITE("replay.check_causes", TEST(rnr_naks_of_a_full_transmit_queue_are_possible
       TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
       TEST(end_of_a_failed_requester_is_reported), TEST(unanswered_cm_request_is_reported),
       TEST(cause_of_a_slow_flow_is_reported), TEST(headline_names_the_worst_trouble),
-      TEST(rates_around_cnps_are_reported), TEST(missing_rtu_is_reported),
-      TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
-      TEST(a_checksum_of_0_is_counted_once), TEST(rejection_by_the_active_side_is_described),
-      TEST(headlines_name_the_loss), TEST(swapped_uc_packets_lose_their_message))
+      TEST(rates_around_cnps_are_reported), TEST(cnps_without_a_slower_sender_are_reported),
+      TEST(missing_rtu_is_reported), TEST(requester_with_wrong_icrcs_only_is_reported),
+      TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once),
+      TEST(rejection_by_the_active_side_is_described), TEST(headlines_name_the_loss),
+      TEST(swapped_uc_packets_lose_their_message))

@@ -74,18 +74,28 @@ static void retire_rows(struct roce_stat_table *stat)
     }
 }
 
+static size_t cell_len(const struct roce_stat_column *column)
+{
+    return column->right ? ROCE_STAT_NUM_LEN : ROCE_STAT_CELL_LEN;
+}
+
 static struct table_row *new_row(struct roce_stat_table *stat, GBytes *key)
 {
     stat_tap_table_item_type *items = g_new0(stat_tap_table_item_type, stat->column_cnt);
     struct table_row *row = g_new0(struct table_row, 1);
+    size_t len = 0;
 
+    for (unsigned i = 0; i < stat->column_cnt; i++)
+        len += cell_len(&stat->column[i]);
     row->key = key;
     row->index = stat->table->num_elements;
     row->counts = g_malloc0(stat->row_size);
-    row->cells = (char *)g_malloc0((gsize)stat->column_cnt * ROCE_STAT_CELL_LEN);
+    row->cells = (char *)g_malloc0(len);
+    len = 0;
     for (unsigned i = 0; i < stat->column_cnt; i++) {
         items[i].type = TABLE_ITEM_STRING;
-        items[i].value.string_value = row->cells + (size_t)i * ROCE_STAT_CELL_LEN;
+        items[i].value.string_value = row->cells + len;
+        len += cell_len(&stat->column[i]);
     }
     stat_tap_init_table_row(stat->table, row->index, stat->column_cnt, items);
     g_free(items);
@@ -99,6 +109,11 @@ void *roce_stat_row(struct roce_stat_table *stat, const void *key, size_t len)
     GBytes *bytes = g_bytes_new(key, len);
     struct table_row *row = (struct table_row *)g_hash_table_lookup(stat->rows, bytes);
 
+    if (!row && stat->table->num_elements >= ROCE_STAT_ROWS_MAX) {
+        g_bytes_unref(bytes);
+        bytes = g_bytes_new_static("others", sizeof("others"));
+        row = (struct table_row *)g_hash_table_lookup(stat->rows, bytes);
+    }
     if (row)
         g_bytes_unref(bytes);
     else
@@ -116,9 +131,12 @@ void roce_stat_text(struct roce_stat_table *stat, const char *text)
 
     if (stat->at >= stat->column_cnt)
         return;
-    snprintf(stat->cell, ROCE_STAT_CELL_LEN, "%*s", column->right && *text ? column->width : 0,
-             text);
-    stat->cell += ROCE_STAT_CELL_LEN;
+    if (stat->others && stat->at == 0)
+        text = "others";
+    else if (stat->others && !column->right) /* the rows have different texts */
+        text = "";
+    snprintf(stat->cell, cell_len(column), "%*s", column->right && *text ? column->width : 0, text);
+    stat->cell += cell_len(column);
     stat->at++;
 }
 
@@ -197,6 +215,7 @@ static tap_packet_status on_tap_packet(void *tapdata, packet_info *pinfo, epan_d
 
         stat->cell = row->cells;
         stat->at = 0;
+        stat->others = row->index >= ROCE_STAT_ROWS_MAX;
         stat->print(row->counts, stat);
     }
     return stat->touched->len ? TAP_PACKET_REDRAW : TAP_PACKET_DONT_REDRAW;

@@ -18,7 +18,10 @@
 #include "wire/codes.h"
 #include "analysis_store.h"
 
-#define ROCE_STAT_CELL_LEN 240 /* size of a cell, bytes; longer text is truncated */
+#define ROCE_STAT_CELL_LEN 240 /* size of a cell of text, bytes; longer text is truncated */
+#define ROCE_STAT_NUM_LEN  40  /* size of a right-aligned cell, bytes */
+/* number of rows of a table; all later keys share one more row, "others" */
+#define ROCE_STAT_ROWS_MAX 100000
 
 struct roce_stat_column {
     const char *name;
@@ -47,10 +50,11 @@ struct roce_stat_table {
     stat_tap_table *table;
     char *cell;  /* next cell to format */
     unsigned at; /* column index of the next cell */
+    bool others; /* the row that is formatted counts all keys for which the table has no row */
 };
 
 /* Returns the row with the key `key` (`len` bytes, compared byte by byte). Creates the row if
- * needed; a new row is all zero. */
+ * needed; a new row is all zero. If the table is full, returns the row "others". */
 void *roce_stat_row(struct roce_stat_table *stat, const void *key, size_t len);
 
 void roce_stat_text(struct roce_stat_table *stat, const char *text);

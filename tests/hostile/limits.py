@@ -15,6 +15,7 @@ import tempfile
 
 import bounded
 import shapes
+from captures import Tshark
 
 CONNECTIONS = 14000  # one line of some 3 KiB each
 ROOM = 64 << 20
@@ -22,6 +23,7 @@ START, FRAME_ROOM = 1 << 20, 16 << 10
 LONG = (1 << 30) + (64 << 20)  # length of a long capture, bytes
 FRAME = 200000
 SHARED = 400000  # connections that need some 800 MB
+ROWS = 100000  # rows of a table of the plugin
 
 
 def check(rocedrill, capture, out, *options):
@@ -100,10 +102,24 @@ def captures_at_a_time_share_the_memory_limit(rocedrill, capture, out):
     assert done[0].rss > 700 << 10 and done[1].rss < 1400 << 10, (done[0].rss, done[1].rss)
 
 
+def tables_of_the_plugin_have_a_limit(plugins, capture):
+    """The last row of a table counts the connections that have no row."""
+    rest = 2000
+    shapes.write(capture, shapes.connections_of_one_packet(ROWS + rest))
+    with Tshark(plugins) as shark:
+        done = bounded.run(shark.command(["-q", "-z", "roce,conn", "-r", shark.file(capture)]), 240)
+    rows = [line for line in done.out.splitlines() if line.count("|") >= 19][1:]
+    print(f"{len(rows)} rows, {done.rss >> 10} MiB; last: {rows[-1]}")
+    assert done.status == 0 and len(rows) == ROWS + 1, (done.status, len(rows))
+    cells = [cell.strip() for cell in rows[-1].split("|")]
+    assert cells[0] == "others" and cells[2] == "" and cells[4] == str(rest), cells
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
-    rocedrill = os.path.join(parser.parse_args().bin, "rocedrill")
+    bin_dir = os.path.abspath(parser.parse_args().bin)
+    rocedrill, plugins = os.path.join(bin_dir, "rocedrill"), os.path.join(bin_dir, "..", "lib", "wireshark", "plugins")
     with tempfile.TemporaryDirectory(prefix="rocedrill-limits-") as folder:
         capture, out = os.path.join(folder, "many.pcap"), os.path.join(folder, "out.json")
         shapes.write(capture, shapes.connections_of_one_packet(CONNECTIONS))
@@ -117,6 +133,8 @@ def main():
         frames_limit_long_names(rocedrill, capture, out)
         captures_at_a_time_share_the_memory_limit(rocedrill, capture, out)
         replay_of_a_long_capture_needs_little_memory(rocedrill, os.path.join(folder, "long.pcap"))
+        if os.path.isdir(plugins):
+            tables_of_the_plugin_have_a_limit(plugins, capture)
     return 0
 
 

@@ -20,6 +20,10 @@
 #define REPEAT_WINDOW 64u
 #define REPEATS_SURE  3u
 
+/* Limit of the sequence NAKs without a later copy of their request that are searched for another
+ * sign of a retransmission. Each search may read LOST_WINDOW events three times. */
+#define SEARCHES_MAX 256u
+
 /* Jitter of response times, as a fraction 1/JITTER. A response may come faster than the fastest
  * response whose request is known, by at most this fraction. */
 #define JITTER 8u
@@ -165,24 +169,20 @@ static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t req
     return event_packet(s, request)->time - event_packet(s, answer)->time <= NAK_OBEYED_NS;
 }
 
-/* Returns whether the requester retransmitted the NAKed PSN after event `nak`. Unless `exactly` is
- * set, also returns true in two other cases. Either the retransmission was captured from the PSN
- * after the NAKed PSN on, because the capture lacks one copy. Or the requester stopped before it
- * could retransmit the NAKed PSN. */
-static bool sent_again(const struct inferred_setup *s, uint32_t nak, bool exactly)
+/* Returns whether the requester retransmitted the NAKed PSN after event `nak`, although no copy of
+ * the request was captured. Either the retransmission was captured from the PSN after the NAKed PSN
+ * on, because the capture lacks one copy. Or the requester stopped before it could retransmit the
+ * NAKed PSN. */
+static bool went_back(const struct inferred_setup *s, uint32_t nak)
 {
     int64_t rel = s->event[nak].rel, high = rel;
     uint32_t back;
 
-    for (uint32_t i = nak + 1; i < s->event_cnt && i - nak < LOST_WINDOW; i++)
-        if (!s->event[i].response && s->event[i].usable && s->event[i].rel == rel)
-            return true;
     for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW;)
         if (!s->event[i].response && s->event[i].rel > high)
             high = s->event[i].rel;
-    if (exactly || high == rel)
-        return false; /* false because `exactly` is set, or because the capture has no out-of-order
-                       * request that explains the NAK */
+    if (high == rel)
+        return false; /* the capture has no out-of-order request that explains the NAK */
     back = goes_back(s, nak, high);
     if (back != EVENT_NONE && s->event[back].rel > rel)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
@@ -199,6 +199,31 @@ static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64
         if (!s->event[i].response && s->event[i].usable && s->event[i].rel == rel)
             return i;
     return EVENT_NONE;
+}
+
+/* Returns for each event the event of the next copy of its request, or EVENT_NONE. The caller frees
+ * the array. Returns NULL if out of memory. */
+static uint32_t *find_copies(const struct inferred_setup *s)
+{
+    uint32_t *copy = malloc((s->event_cnt + 1) * sizeof(*copy));
+    uint32_t *next = malloc((s->req_cnt + 1) * sizeof(*next)); /* for each request packet */
+
+    if (copy && next) {
+        memset(next, 0xFF, s->req_cnt * sizeof(*next));
+        for (uint32_t i = (uint32_t)s->event_cnt; i-- > 0;) {
+            const struct request_pkt *e = request_at(s, s->event[i].rel);
+            bool names = e && e->rel == s->event[i].rel;
+
+            copy[i] = names ? next[e - s->req] : EVENT_NONE;
+            if (names && !s->event[i].response && s->event[i].usable)
+                next[e - s->req] = i;
+        }
+    } else {
+        free(copy);
+        copy = NULL;
+    }
+    free(next);
+    return copy;
 }
 
 /* Sets min_response_ns to the shortest time between the capture of a request and of its response,
@@ -377,6 +402,8 @@ static bool find_lost(struct inferred_setup *s)
         malloc((s->req_cnt + 1) * sizeof(*executed)); /* for each request packet: index into
                                                        * setup.event of the copy that was
                                                        * executed */
+    uint32_t *copy = find_copies(s);
+    unsigned searches = 0;
     uint64_t effort = 0;
     uint32_t waiting = EVENT_NONE; /* index into setup.event of a copy of request `next` that found
                                     * no receive WQE, as an RNR NAK shows; EVENT_NONE if there is
@@ -392,9 +419,10 @@ static bool find_lost(struct inferred_setup *s)
     bool stalled = false; /* a request after `next` was captured before `next` (out of order) */
     bool naked = false;   /* the responder has sent a sequence NAK for request `next` */
 
-    if (!executed || !owed) {
+    if (!executed || !owed || !copy) {
         free(executed);
         free(owed);
+        free(copy);
         return false;
     }
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -456,7 +484,8 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         }
         if (!e || e->rel != event->rel || (size_t)(e - s->req) >= next || proved >= e->rel ||
-            (!sent_again(s, i, stalled) && copy_after(s, executed[e - s->req], e->rel) > i))
+            (copy[i] == EVENT_NONE && copy[executed[e - s->req]] > i &&
+             (stalled || ++searches > SEARCHES_MAX || !went_back(s, i))))
             continue;
         /* Ignore a sequence NAK that the responder owed: a later request caused it, which was
          * captured before this one. */
@@ -469,7 +498,7 @@ static bool find_lost(struct inferred_setup *s)
          * network only delayed the request, so that a later request overtook it. An ACK before the
          * next copy proves such a delay, even if the ACK is faster than all other responses. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
-            infer_loss_is_shown(s, i, copy_after(s, i, e->rel), e->rel,
+            infer_loss_is_shown(s, i, copy[i], e->rel,
                                 (size_t)(e - s->req) != asked))
             continue;
         next = asked = (size_t)(e - s->req);
@@ -484,6 +513,7 @@ static bool find_lost(struct inferred_setup *s)
     }
     free(owed);
     free(executed);
+    free(copy);
     return true;
 }
 

@@ -134,7 +134,8 @@ struct roce_req {
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn;           /* PSN of the latest retransmission by timeout or RNR NAK */
     uint8_t timeouts, rnrs, naks; /* numbers of retransmissions of retry_psn after a timeout, an RNR
-                                   * NAK, a sequence NAK */
+                                   * NAK, a sequence NAK. A timeout after a sequence NAK that was
+                                   * not obeyed counts as both */
     uint8_t base_digest;          /* digest of the request with PSN `base` */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
     uint32_t part;             /* acknowledged payload bytes of the message whose end is not
@@ -254,9 +255,11 @@ struct roce_cold_counters {
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;
-    uint64_t latest_wait_ns; /* wait before the latest retransmission by timeout, ns */
-    uint8_t longer_waits;    /* number of consecutive waits for one PSN of which each was longer
-                              * than the previous one */
+    uint64_t nak_reaction_max_ns; /* longest time from a sequence NAK to the retransmission that it
+                                   * caused, ns */
+    uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
+    uint8_t longer_waits; /* number of consecutive waits for one PSN of which each was longer
+                           * than the previous one */
     bool adaptive;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
     struct roce_spread cnp_gap_ns, cnp_delay_ns;

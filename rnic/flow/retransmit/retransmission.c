@@ -13,6 +13,11 @@
 #define LATE_NS UINT64_C(10000000)
 #define USUAL_TIMEOUT_NS                                                                           \
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
+/* shortest wait before a retransmission that is assumed to be one of a timer, ns */
+#define SHORTEST_TIMER_NS UINT64_C(100000)
+/* A silence this many times as long as all round trips was ended by a timer. Soft-RoCE in a busy
+ * guest retransmits for a NAK after up to 32 round trips. */
+#define FAR_ABOVE 64u
 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
@@ -61,22 +66,43 @@ static uint64_t shown_timeout(const struct roce_ctx *ctx)
     return timeout - timeout / 4;
 }
 
+/* Returns whether a silence of `idle` ns is far longer than each round trip and each reaction to a
+ * NAK so far. Then no packet can have caused the current retransmission, but only the requester's
+ * timer. Without a measured round-trip time, returns false. */
+static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle)
+{
+    uint64_t rtt = roce_times_max(&ctx->sender->times, ROCE_OPER_CNT);
+    uint64_t reaction = roce_cold_of(ctx->sender)->nak_reaction_max_ns;
+
+    return rtt > 0 && idle >= SHORTEST_TIMER_NS && idle / FAR_ABOVE >= rtt &&
+           idle / FAR_ABOVE >= reaction;
+}
+
+/* Returns whether the requester did not receive the sequence NAK that was captured, because it
+ * would have retransmitted long before. */
+static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
+{
+    return idle >= shown_timeout(ctx) ||
+           (idle >= ROCE_MIN_TIMEOUT_NS && is_far_above_rtt(ctx, idle));
+}
+
 /* Returns whether a retransmission of `e` sooner than the agreed timeout was caused by the
  * requester's timer, because no NAK or response can have caused it. Devices with adaptive
- * retransmission retransmit early. */
+ * retransmission retransmit early. `e` may be NULL. */
 static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                              uint32_t psn, uint64_t idle)
 {
     const struct roce_req *req = &ctx->sender->req;
     const struct roce_endpoint *peer = roce_peer(ctx->sender);
-    bool refusable = e && roce_opcode_uses_rq(roce_opcode(e->op));
     bool again = req->retry_psn == psn && req->timeouts > 0;
 
-    return roce_timeout_of(ctx->sender) != ROCE_NEVER_NS && idle >= ROCE_MIN_TIMEOUT_NS && e &&
-           ctx->conn->paired && peer->rsp.started &&
-           (again || roce_sent_end(e) == req->nxt) && /* no later request was sent, so the responder
+    if (!ctx->conn->paired || !peer->rsp.started ||
+        (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks))
+        return false;
+    return is_far_above_rtt(ctx, idle) ||
+           (roce_timeout_of(ctx->sender) != ROCE_NEVER_NS && idle >= ROCE_MIN_TIMEOUT_NS && e &&
+            (again || roce_sent_end(e) == req->nxt)); /* no later request was sent, so the responder
                                                        * cannot have sent a sequence NAK */
-           !(refusable && roce_cold_of(peer)->rnr_naks);
 }
 
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
@@ -87,14 +113,12 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     const struct roce_read_gap *gap = roce_read_gap_at(roce_peer(ctx->sender), psn);
     uint64_t timeout = roce_timeout_of(ctx->sender);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
-    uint64_t shown = shown_timeout(ctx);
     bool rnr = rsp->rnr, nak = rsp->nak;
     bool missing =
         gap || (e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP)));
 
     *trigger = 0;
-    if (nak && idle >= shown) /* after so long a time, the requester did not receive the NAK, or the
-                               * retransmission for the NAK was lost */
+    if (nak && is_nak_unheeded(ctx, idle))
         nak = false;
     /* the request that the NAK asks for was retransmitted and acknowledged before */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
@@ -119,7 +143,7 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
-    if (idle >= (missing ? shown : slow))
+    if (idle >= (missing ? shown_timeout(ctx) : slow))
         return ROCE_CAUSE_TIMEOUT;
     if (gap)
         *trigger = gap->frame;
@@ -303,7 +327,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         if (req->timeouts < 255)
             req->timeouts++;
         count_timeout_after_nak(ctx);
-        sum->unheeded_naks += rsp->nak && rsp->nak_psn == psn;
+        if (rsp->nak && rsp->nak_psn == psn) {
+            sum->unheeded_naks++;
+            req->naks += req->naks < 255;
+        }
         count_read_restart(ctx, sum, e, psn, cause);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
@@ -318,6 +345,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         ctx->result->rnr_waited = waited;
     } else if (cause == ROCE_CAUSE_SEQ_NAK) {
         req->naks += req->naks < 255;
+        if (rsp->nak && roce_since(rsp->nak_time, ctx->time) > sum->nak_reaction_max_ns)
+            sum->nak_reaction_max_ns = roce_since(rsp->nak_time, ctx->time);
         if (rsp->nak)
             count_missing_repeats(ctx, rsp->nak_psn, psn);
     } else if (cause == ROCE_CAUSE_READ_GAP || cause == ROCE_CAUSE_IMPLIED_NAK) {

@@ -12,9 +12,9 @@ enum { UNKNOWN, OBSERVED, WRITTEN };
  * reports it. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* Minimum number of changed bytes from which we infer that the responder's program refilled a
- * buffer. Also, more than half of the buffer's written bytes must have changed. */
-#define REFILL_MIN 16
+/* Minimum number of changed bytes from which we infer, without other evidence, that the responder's
+ * program stored them. */
+#define STORED_MIN 4u
 
 void shadow_init(struct shadow_memory *memory)
 {
@@ -218,27 +218,30 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
     return false;
 }
 
-/* Returns whether the responder's program refilled the buffer. Two conditions must hold. Most bytes
- * differ from the last remote write. And after that write, a packet allowed the program to reuse
- * the buffer. */
-static bool refilled(struct shadow_memory *memory, const struct shadow_region *region, uint64_t va,
-                     const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader)
+/* Returns whether the responder's program stored the bytes that differ from the last remote write.
+ * Either other READs suggest it. Or after the write a message reached the program, and more than a
+ * single wrong byte shows that the program stores. */
+static bool program_stored(struct shadow_memory *memory, const struct shadow_region *region,
+                           uint64_t va, const uint8_t *bytes, uint32_t len,
+                           const struct shadow_reader *reader)
 {
     uint64_t off = va - region->low;
-    uint32_t written = 0, differ = 0, first = 0;
+    uint32_t differ = 0, first = 0;
     const struct shadow_write *writer;
+    int other;
 
-    for (uint32_t i = 0; i < len; i++) {
-        if (region->state[off + i] != WRITTEN)
-            continue;
-        written++;
-        if (region->image[off + i] != bytes[i] && differ++ == 0)
-            first = i;
-    }
-    if (differ < REFILL_MIN || differ <= written / 2)
+    if (!reader->suggests_store)
         return false;
-    writer = shadow_writer(memory, region->rkey, va + first, reader->pkt);
-    return writer && reader->app_active > writer->pkt;
+    for (uint32_t i = 0; i < len; i++)
+        if (region->state[off + i] == WRITTEN && region->image[off + i] != bytes[i] &&
+            differ++ == 0)
+            first = i;
+    writer = differ ? shadow_writer(memory, region->rkey, va + first, reader->pkt) : NULL;
+    if (!writer || byte_of(writer, va + first) == bytes[first])
+        return false;
+    other = reader->suggests_store(reader->explains_ctx, va + first, region->image[off + first]);
+    return other > 0 || (other == 0 && reader->app_active > writer->pkt &&
+                         (differ >= STORED_MIN || memory->host_stores > 0));
 }
 
 static int lend_byte(struct shadow_memory *memory, struct shadow_region *region, uint64_t off,
@@ -272,13 +275,13 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
     uint64_t off = va - region->low;
     uint8_t *image = region->image + off;
     uint8_t *state = region->state + off;
-    bool anew;
+    bool stored;
 
     if (len == 0)
         return 0;
     if (touch_pages(memory, region, off, len) != 0)
         return -1;
-    anew = refilled(memory, region, va, bytes, len, reader);
+    stored = program_stored(memory, region, va, bytes, len, reader);
     for (uint32_t i = 0; i < len; i++) {
         bool differs = image[i] != bytes[i];
 
@@ -293,7 +296,7 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
                     return -1;
                 continue;
             }
-            if (!anew && !written_by_other_key(memory, region, va + i, bytes[i]))
+            if (!stored && !written_by_other_key(memory, region, va + i, bytes[i]))
                 continue;
         }
         if (state[i] == UNKNOWN)

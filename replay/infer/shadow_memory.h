@@ -12,13 +12,12 @@
  *   responder's program stored that value, so we store the value too.
  * - written: a remote WRITE or atomic wrote the byte. If a READ shows another value, we do not
  *   store that value. So our RNIC's response differs from the recorded one.
- * - given: the user set the byte. It is treated like a written byte.
  *
  * A written byte may change without a difference in two cases. A remote write stored the new value
- * through another R_Key of the same memory. Or the responder's program refilled the buffer after a
- * message allowed the program to do so. A READ may also show the effect of another connection's
- * write in another allowed order (shared_memory.h). The byte then has that value for that READ
- * only.
+ * through another R_Key of the same memory. Or the responder's program stored it, as other packets
+ * suggest (program_stored() in shadow_memory.c). A READ may also show the effect of another
+ * connection's write in another allowed order (shared_memory.h). The byte then has that value for
+ * that READ only.
  */
 #ifndef REPLAY_INFER_SHADOW_MEMORY_H
 #define REPLAY_INFER_SHADOW_MEMORY_H
@@ -71,6 +70,9 @@ struct shadow_reader {
      * is NULL if no other direction writes to the bytes. */
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value);
     void *explains_ctx;
+    /* Returns 1 if other READs suggest that the responder's program changed the byte at `va` from
+     * `written`, -1 if they contradict, else 0. NULL for an atomic. */
+    int (*suggests_store)(void *explains_ctx, uint64_t va, uint8_t written);
     bool unseen_only; /* store only bytes that no response showed and no request wrote before */
     /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.
      */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "infer/atomic_order.h"
+#include "infer/request_table.h"
 #include "wire/codes.h"
 
 /* Limit of the search steps for one host. Beyond the limit, requests are played in capture
@@ -13,6 +14,9 @@
 /* Limit of the search steps for one word of memory. The limit leaves steps for the other words if
  * the search for one word fails. */
 #define WORD_EFFORT (UINT64_C(1) << 18)
+
+/* Limit of the requests before and after a READ that are searched for another READ of a byte. */
+#define OTHER_READ_MAX 4096u
 
 /* The longest payload of a packet. */
 #define PAYLOAD_MAX 4096u
@@ -449,4 +453,63 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value)
             return true;
     }
     return false;
+}
+
+#define BYTE_ANY 256
+
+/* Returns the byte at `va` in a captured response to the READ at `event`, or -1. Prefers a response
+ * with the value `prefer`; BYTE_ANY: none is preferred. */
+static int byte_shown(const struct inferred_setup *s, uint32_t event, uint64_t va, int prefer)
+{
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    int found = -1;
+
+    for (uint32_t a = s->event[event].next_response; a != EVENT_NONE;
+         a = s->event[a].next_response) {
+        const struct trace_packet *p = event_packet(s, a);
+        uint64_t off = va - e->va - (uint64_t)(s->event[a].rel - e->rel) * s->mtu;
+
+        if (off < p->payload_len && !p->zero_filled && found != prefer)
+            found = trace_payload(p)[off];
+    }
+    return found;
+}
+
+/* Returns the byte at `va` that the next (`step` 1) or previous (`step` -1) READ of the connection
+ * shows. Returns -1 if there is none near, or if a request between changes the byte. */
+static int shown_by_other(const struct shared_read *read, uint64_t va, int step)
+{
+    const struct inferred_setup *s = &read->sharing->session->dir[read->dir].setup;
+    int byte = -1;
+
+    for (size_t i = read->req + (size_t)step, n = 0;
+         byte < 0 && i < s->req_cnt && n < OTHER_READ_MAX; i += (size_t)step, n++) {
+        const struct request_pkt *e = &s->req[i];
+        enum roce_kind kind = event_opcode(s, e->event)->kind;
+
+        if (e->rkey != read->rkey || va - e->va >= e->len || kind == ROCE_KIND_SEND)
+            continue;
+        if (kind != ROCE_KIND_READ)
+            return -1;
+        byte = byte_shown(s, e->event, va, BYTE_ANY);
+    }
+    return byte;
+}
+
+int shared_memory_suggests_store(void *ctx, uint64_t va, uint8_t written)
+{
+    const struct shared_read *read = ctx;
+    const struct shared_memory *sh = read->sharing;
+    int next;
+
+    if (byte_shown(&sh->session->dir[read->dir].setup, read->event, va, written) == written)
+        return -1;
+    for (size_t i = first_at(sh, read->rkey, va);
+         i < sh->write_cnt && sh->write[i].rkey == read->rkey && sh->write[i].va <= va; i++)
+        if (sh->write[i].dir != read->dir && va - sh->write[i].va < sh->write[i].len)
+            return 0;
+    next = shown_by_other(read, va, 1);
+    if (next >= 0)
+        return next == written ? -1 : 1;
+    return shown_by_other(read, va, -1) == written;
 }

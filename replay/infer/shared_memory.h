@@ -61,6 +61,7 @@ struct shared_read {
     struct shared_memory *sharing;
     uint32_t dir;
     uint32_t req;
+    uint32_t event; /* index into setup.event of the request */
     uint32_t rkey;
     uint32_t from;  /* index into trace.pkt of the request */
     uint32_t until; /* index into trace.pkt of the response */
@@ -90,5 +91,12 @@ void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_
  * executed. If no write must precede the READ, any value is possible. `read` points to a struct
  * shared_read. */
 bool shared_memory_explains(void *read, uint64_t va, uint8_t value);
+
+/* Returns 1 if other READs of the connection suggest that the responder's program changed the byte
+ * at `va` from `written` before this READ: the next READ does not show `written` either, or the
+ * previous READ showed it, so the requester waits for a change. Returns -1 if the next READ, or
+ * another response to this READ, shows `written`. Returns 0 if there are no such READs, or if
+ * another connection writes the byte. `read` points to a struct shared_read. */
+int shared_memory_suggests_store(void *read, uint64_t va, uint8_t written);
 
 #endif

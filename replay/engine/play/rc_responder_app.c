@@ -152,15 +152,19 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
                            uint64_t *seen)
 {
     struct rc_responder_dev *dev = reader->ctx;
-    struct shared_read read = {
-        .sharing = &dev->sharing, .dir = reader->dir, .rkey = reth->rkey, .from = reader->pkt};
+    struct shared_read read = {.sharing = &dev->sharing,
+                               .dir = reader->dir,
+                               .event = from,
+                               .rkey = reth->rkey,
+                               .from = reader->pkt};
     struct shadow_reader with = *reader;
     const struct request_pkt *e = request_at(s, s->event[event].rel);
     int64_t last = s->event[event].rel - 1; /* last PSN of a response to `event` that was counted */
 
-    if (e && dev->sharing.write_cnt) {
+    if (e) {
         read.req = (uint32_t)(e - s->req);
-        with.explains = shared_memory_explains;
+        with.explains = dev->sharing.write_cnt ? shared_memory_explains : NULL;
+        with.suggests_store = shared_memory_suggests_store;
         with.explains_ctx = &read;
     }
     for (uint32_t a = s->event[from].next_response; a != EVENT_NONE;

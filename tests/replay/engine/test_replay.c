@@ -473,6 +473,76 @@ static void what_the_program_stored_is_no_difference(void)
     talk_free(&t);
 }
 
+/* Begins with a WRITE of 64 bytes of pattern 1. Returns the next PSN. */
+static uint32_t write_first(struct talk *t)
+{
+    talk_init(t);
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 64, 64, 1);
+    talk_ack(t, 0, ACK, 1);
+    return 1;
+}
+
+/* Adds a READ of 64 bytes. Returns the frame of its response. */
+static uint32_t read_again(struct talk *t, uint32_t psn, uint8_t seed)
+{
+    talk_read(t, psn, VA, RKEY, 64);
+    return talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, psn, psn + 1, 64, seed);
+}
+
+static void flip_first_byte(struct talk *t, uint32_t frame)
+{
+    struct capture_frame *f = &t->capture.frame[frame - 1];
+    uint8_t payload[64], buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    int len;
+
+    CU_ASSERT(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, f->data, f->len, f->len) == 0);
+    memcpy(payload, pkt.payload, sizeof(payload));
+    payload[0] ^= 1;
+    pkt.payload = payload;
+    len = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
+    capture_put(&t->capture, frame - 1, buf, (size_t)len);
+}
+
+/* The program changes bytes that the peer wrote. */
+static void what_the_program_stored_over_a_write_is_no_difference(void)
+{
+    struct talk t;
+    uint32_t psn = write_first(&t);
+
+    read_again(&t, psn, 1);
+    flip_first_byte(&t, read_again(&t, psn + 1, 1)); /* the requester polls the memory */
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    psn = write_first(&t);
+    flip_first_byte(&t, read_again(&t, psn, 1));
+    flip_first_byte(&t, read_again(&t, psn + 1, 1)); /* the next READ agrees */
+    expect_verdict(&t, VERDICT_PASS, 1);
+
+    psn = write_first(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1); /* a message reaches the program */
+    talk_ack(&t, psn, ACK, psn + 1);
+    read_again(&t, psn + 1, 2);
+    expect_verdict(&t, VERDICT_PASS, 1);
+}
+
+static void a_byte_that_nothing_stored_differs(void)
+{
+    struct talk t;
+    uint32_t psn = write_first(&t), frame;
+
+    flip_first_byte(&t, frame = read_again(&t, psn, 1));
+    talk_expect_diff(&t, NULL, frame, "payload");
+    talk_free(&t);
+
+    psn = write_first(&t);
+    read_again(&t, psn, 1);
+    flip_first_byte(&t, frame = read_again(&t, psn + 1, 1));
+    read_again(&t, psn + 2, 1); /* shows the written byte again */
+    talk_expect_diff(&t, NULL, frame, "payload");
+    talk_free(&t);
+}
+
 static void connections_are_told_apart(void)
 {
     struct talk t;
@@ -807,9 +877,10 @@ SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answ
       TEST(a_key_may_be_invalidated_twice), TEST(headers_that_the_snap_length_cuts_are_skipped),
       TEST(loss_and_repetition_hold), TEST(naks_hold), TEST(a_known_deviation_does_not_fail),
       TEST(a_capture_may_begin_in_the_middle), TEST(what_the_program_stored_is_no_difference),
-      TEST(connections_are_told_apart), TEST(what_cannot_be_replayed_is_skipped),
-      TEST(packets_around_a_gap_are_compared), TEST(a_write_that_was_missed_is_no_difference),
-      TEST(later_copy_replaces_an_uncaptured_one),
+      TEST(what_the_program_stored_over_a_write_is_no_difference),
+      TEST(a_byte_that_nothing_stored_differs), TEST(connections_are_told_apart),
+      TEST(what_cannot_be_replayed_is_skipped), TEST(packets_around_a_gap_are_compared),
+      TEST(a_write_that_was_missed_is_no_difference), TEST(later_copy_replaces_an_uncaptured_one),
       TEST(response_to_an_uncaptured_request_is_no_difference),
       TEST(msn_of_a_response_may_count_later_requests), TEST(the_snap_length_hides_data_only),
       TEST(headers_rewritten_by_a_mirror_port_are_accepted), TEST(a_checksum_of_0_is_ignored),

@@ -103,6 +103,20 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
+bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
+{
+    const struct trace_packet *p = event_packet(s, event);
+
+    if (!event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ))
+        return false;
+    for (uint32_t i = event; i-- > 0 && event - i <= LOOK_BACK;)
+        if (s->event[i].usable && s->event[i].rel == s->event[event].rel)
+            return event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
+                   (event_packet(s, i)->ip_id != p->ip_id ||
+                    (!s->trace->flow[p->flow].numbered && !trace_is_copy(event_packet(s, i), p)));
+    return false;
+}
+
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
  * last response that the responder sent. The network reorders, and the responses captured after
  * the NAK show no execution that those before it do not show. */
@@ -247,5 +261,6 @@ bool never_inconclusive(const struct response_case *c, const struct field_diffs 
     return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
            has_wrong_place(c) || has_impossible_msn(c) || has_impossible_pair(c) ||
            contradicts_order(setup_of(c), c->event) || changes_original(c) || reads_unwritten(c) ||
+           repeats_sequence_nak(setup_of(c), c->event) ||
            (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
 }

@@ -13,6 +13,10 @@
  * executed. Such a NAK is wrong, because a fatal NAK ends the QP. */
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
+/* Returns whether a sequence NAK repeats the previous one although no copy of the expected request
+ * was captured in between, and the network did not make the NAK as a copy (R068). */
+bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
+
 /* Returns whether another response proves this response wrong. The evidence is the order in which
  * the responder sent the two, as their IPv4 identifications show it. The MSN of a responder never
  * decreases, nor does the PSN of its ACKs. A sequence NAK has the expected PSN, so no earlier

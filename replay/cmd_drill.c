@@ -107,7 +107,9 @@ static const struct cli_option rows[] = {
 #endif
     {"record", KEY_RECORD, "FOLDER",
      "write a pcapng of each drill; the comment of a packet is FILE:LINE of the drill"},
-    {"device", KEY_DEVICE, "NAME", "name of the device in the JSON report"},
+    {"device", KEY_DEVICE, "NAME",
+     "name of the device in JSON reports, matrices and pages (default: the command of --pipe, the "
+     "library of --so or the target of --live)"},
     {"matrix", KEY_MATRIX, "FILE",
      "play nothing; write a table of the results in the JSON reports, as HTML or Markdown"},
     {"jobs", 'J', "N", "number of drills played in parallel (default: number of processors)"},
@@ -433,12 +435,28 @@ static int report_check(const struct drill_suite *suite)
     return status;
 }
 
+/* Returns the name of the device in the reports. */
+static const char *name_of_device(const struct drill_args *args)
+{
+    if (args->device)
+        return args->device;
+    if (args->pipe.command)
+        return args->pipe.command;
+    if (args->library)
+        return args->library;
+#ifdef HAVE_LIVE
+    if (args->live.any)
+        return args->live.config.target4 ? args->live.config.target4 : args->live.config.target6;
+#endif
+    return "RoCEdrill software RNIC";
+}
+
 static int write_reports(const struct drill_suite *suite, const struct drill_args *args)
 {
     FILE *tap = NULL, *junit = NULL, *json = NULL, *html = NULL;
     const char *const paths[] = {args->tap_path, args->junit_path, args->json_path,
                                  args->html_path};
-    const char *device = args->device ? args->device : "RoCEdrill software RNIC";
+    const char *device = name_of_device(args);
     int status = outfiles_differ("drill", paths, 4), rc;
     json_t *object;
 

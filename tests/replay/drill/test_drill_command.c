@@ -289,6 +289,13 @@ static void matrix_has_a_column_a_device(void)
                     "<td class=\"known\">", "");
 }
 
+/* A matrix of several devices has a column for each, also without --device. */
+static void report_without_a_name_names_the_command_of_the_device(void)
+{
+    CHECKRUN_EXPECT("$R drill --json - $T/d/h", 0, "\"device\": \"RoCEdrill software RNIC\"", "");
+    CHECKRUN_EXPECT("$R drill --pipe false --json - $T/d/h", 1, "\"device\": \"false\"", "");
+}
+
 SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_check),
       TEST(printed_name_finds_the_drill), TEST(device_of_an_option_is_the_only_one),
       TEST(capture_becomes_a_drill), TEST(changed_drill_changes_the_device),
@@ -296,4 +303,5 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
       TEST(recording_has_the_line_at_each_frame),
-      TEST(program_behind_a_pipe_that_does_not_answer_fails), TEST(matrix_has_a_column_a_device))
+      TEST(program_behind_a_pipe_that_does_not_answer_fails), TEST(matrix_has_a_column_a_device),
+      TEST(report_without_a_name_names_the_command_of_the_device))

@@ -68,8 +68,9 @@ static const struct cli_option rows[] = {
     {"ordering", OPT_ORDERING, "HOW",
      "any: devices accept packets in any order; auto (the default): detect such devices"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
-     "lowest result that gives exit status 1: error (the default), failed (a QP or connection), "
-     "warn or note"},
+     "lowest result that gives exit status 1: error (the default), failed (a QP or connection "
+     "failed "
+     "or got stuck), warn or note"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"jobs", 'J', "N",
      "check N captures at a time, or judge the packets of one capture with N threads"},

@@ -127,16 +127,17 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 #define RETRY_MAX 7 /* largest retry_cnt of a QP */
 
 /* Appends which QP enters the error state, and the completion status of its work request. If the QP
- * retransmits more often than any retry_cnt allows, appends that it never gives up. */
+ * retransmitted more often than any retry_cnt allows, appends that instead. */
 static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
     if (sum->facts.end_repeats > RETRY_MAX && !sum->side[sum->facts.end_side & 1].adaptive)
-        strbuf_addf(t,
-                    " transmitted this request more often than any retry_cnt (0 to %u) allows: the "
-                    "device never gives up, and its program may wait forever",
-                    RETRY_MAX);
+        strbuf_addf(t, " transmitted this request more often than any retry_cnt (0 to %u) allows%s",
+                    RETRY_MAX,
+                    sum->facts.end == ROCE_END_UNANSWERED
+                        ? ": the device never gives up, and its program may wait forever"
+                        : ", and then stopped");
     else if (sum->facts.end == ROCE_END_UNANSWERED)
         strbuf_addf(t, " enters the error state when its retries run out, and its program gets "
                        "IBV_WC_RETRY_EXC_ERR (12)");
@@ -212,6 +213,50 @@ static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary
                 sum->facts.end_paged ? ", which needs no receive" : "", sum->facts.end_frame);
 }
 
+/* Appends that a request has no response, and which QP enters the error state. */
+static void add_unanswered(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
+    bool refused = sum->facts.end_naks >= 2;
+
+    if (sum->facts.end_damaged) {
+        add_damaged(t, sum);
+        return;
+    }
+    if (sum->facts.end_syndrome) {
+        add_reserved(t, sum);
+        return;
+    }
+    if (its->responses == 0) {
+        strbuf_addf(t, "no response of ");
+        add_end(t, its);
+        strbuf_addf(t,
+                    " to the request with PSN %u was captured, although the request was "
+                    "transmitted %u times, last in frame %u; if the capture contains both "
+                    "directions, the peer did not respond",
+                    sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
+        add_fate(t, sum);
+        return;
+    }
+    add_end(t, its);
+    if (refused)
+        strbuf_addf(t, " sent a sequence NAK for PSN %u %u times", sum->facts.end_psn,
+                    sum->facts.end_naks);
+    else
+        strbuf_addf(t, " did not respond to the request with PSN %u", sum->facts.end_psn);
+    if (sum->facts.end == ROCE_END_UNANSWERED)
+        strbuf_addf(t, " until the capture ended");
+    if (sum->facts.end_tries)
+        strbuf_addf(t, ", transmitted %u%s time%s", sum->facts.end_tries,
+                    sum->facts.end_tries == UINT8_MAX ? " or more" : "",
+                    sum->facts.end_tries == 1 ? "" : "s");
+    if (sum->facts.end_frame)
+        strbuf_addf(t, ", last in frame %u", sum->facts.end_frame);
+    if (refused)
+        strbuf_addf(t, "; the packet never arrived undamaged");
+    add_fate(t, sum);
+}
+
 void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const struct roce_endpoint_summary *mine = &sum->side[sum->facts.end_side & 1];
@@ -223,19 +268,7 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
     case ROCE_END_OPEN:
     case ROCE_END_DISCONNECTED: return;
     case ROCE_END_UNANSWERED:
-        if (sum->facts.end_damaged) {
-            add_damaged(t, sum);
-            return;
-        }
-        strbuf_addf(t, "no response of ");
-        add_end(t, its);
-        strbuf_addf(t,
-                    " to the request with PSN %u was captured, although the request was "
-                    "transmitted %u times, last in frame %u",
-                    sum->facts.end_psn, sum->facts.end_tries, sum->facts.end_frame);
-        strbuf_addf(t, "; if the capture contains both directions, the peer did not respond");
-        add_fate(t, sum);
-        return;
+    case ROCE_END_RETRY_EXHAUSTED: add_unanswered(t, sum); return;
     case ROCE_END_RNR_WAITING:
         add_refused_for_now(t, sum);
         if (sum->facts.end_tries)
@@ -243,7 +276,13 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
                         sum->facts.end_tries == UINT8_MAX ? " or more" : "");
         strbuf_addf(t, "; the QP of ");
         strbuf_add_addr(t, mine->addr);
-        strbuf_addf(t, " retransmits without limit because its rnr_retry is 7: its program waits");
+        if (sum->facts.end_repeats >= RETRY_MAX)
+            strbuf_addf(t, " retransmits without limit because its rnr_retry is 7: its program "
+                           "waits");
+        else
+            strbuf_addf(t, " retransmits again, or enters the error state if its rnr_retry is used "
+                           "up, and its program gets IBV_WC_RNR_RETRY_EXC_ERR (13): the capture "
+                           "ended before");
         return;
     case ROCE_END_REJECTED:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->facts.cm.rej_reason, buf, sizeof(buf));
@@ -266,31 +305,6 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
             strbuf_addf(t, ", after %u transmission%s", sum->facts.end_tries,
                         sum->facts.end_tries == 1 ? "" : "s");
         break;
-    case ROCE_END_RETRY_EXHAUSTED:
-        if (sum->facts.end_damaged) {
-            add_damaged(t, sum);
-            return;
-        }
-        if (sum->facts.end_syndrome) {
-            add_reserved(t, sum);
-            return;
-        }
-        add_end(t, its);
-        if (sum->facts.end_naks >= 2)
-            strbuf_addf(t, " sent a sequence NAK for PSN %u %u times", sum->facts.end_psn,
-                        sum->facts.end_naks);
-        else
-            strbuf_addf(t, " did not respond to the request with PSN %u", sum->facts.end_psn);
-        if (sum->facts.end_tries)
-            strbuf_addf(t, ", transmitted %u%s time%s", sum->facts.end_tries,
-                        sum->facts.end_tries == UINT8_MAX ? " or more" : "",
-                        sum->facts.end_tries == 1 ? "" : "s");
-        if (sum->facts.end_frame)
-            strbuf_addf(t, ", last in frame %u", sum->facts.end_frame);
-        if (sum->facts.end_naks >= 2)
-            strbuf_addf(t, "; the packet never arrived undamaged");
-        add_fate(t, sum);
-        return;
     }
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, mine->addr);
@@ -372,6 +386,37 @@ static void hint_paged(struct strbuf *t, const struct roce_conn_summary *sum)
     "no conformant responder sends this code (RC-RSP-108): check the peer's device and firmware, " \
     "and any device on the path that changes packets"
 
+static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *sum,
+                            const struct history_event *request)
+{
+    if (sum->facts.end_damaged) {
+        hint_damaged(t, sum);
+        return;
+    }
+    if (sum->facts.end_syndrome) {
+        strbuf_addf(t, RESERVED_HINT);
+        return;
+    }
+    if (sum->facts.end_naks >= 2)
+        strbuf_addf(t, "later packets arrive and this packet does not: check whether a device "
+                       "on the path drops or damages this packet, and whether the peer drops "
+                       "it as malformed; compare with a capture at the other end");
+    else if (sum->side[!(sum->facts.end_side & 1)].responses == 0)
+        strbuf_addf(t,
+                    "check the peer's QP number, GID and state (not yet ready to receive, in "
+                    "error, destroyed), whether its rq_psn is the PSN of this request, and whether "
+                    "the path drops UDP port 4791; compare with a capture at the other end");
+    else
+        strbuf_addf(
+            t, "the peer's QP was destroyed, is in error or is not yet ready to receive, or the "
+               "path drops packets in one direction; compare with a capture at the other end");
+    hint_large(t, request);
+}
+
+#define TOO_FEW_RECEIVES                                                                            \
+    "the receiver posts receives too late or too few: compare rnr_retry × min_rnr_timer with the " \
+    "time that the receiver needs"
+
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request)
 {
@@ -405,47 +450,18 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
             strbuf_addf(t, ", or raise rnr_retry");
             break;
         }
-        strbuf_addf(t, "the receiver posts receives too late or too few: compare rnr_retry × "
-                       "min_rnr_timer with the time that the receiver needs");
+        strbuf_addf(t, TOO_FEW_RECEIVES);
         break;
     case ROCE_END_RETRY_EXHAUSTED:
-        if (sum->facts.end_damaged) {
-            hint_damaged(t, sum);
-            break;
-        }
-        if (sum->facts.end_syndrome) {
-            strbuf_addf(t, RESERVED_HINT);
-            break;
-        }
-        if (sum->facts.end_naks >= 2) {
-            strbuf_addf(t, "later packets arrive and this packet does not: check whether a device "
-                           "on the path drops or damages this packet, and whether the peer drops "
-                           "it as malformed; compare with a capture at the other end");
-            hint_large(t, request);
-            break;
-        }
-        strbuf_addf(
-            t, "the peer's QP was destroyed, is in error or is not yet ready to receive, or the "
-               "path drops packets in one direction; compare with a capture at the other end");
-        hint_large(t, request);
-        break;
-    case ROCE_END_UNANSWERED:
-        if (sum->facts.end_damaged) {
-            hint_damaged(t, sum);
-            break;
-        }
-        strbuf_addf(t,
-                    "check the peer's QP number, GID and state (not yet ready to receive, in "
-                    "error, destroyed), whether its rq_psn is the PSN of this request, and whether "
-                    "the path drops UDP port 4791; compare with a capture at the other end");
-        hint_large(t, request);
-        break;
+    case ROCE_END_UNANSWERED: hint_unanswered(t, sum, request); break;
     case ROCE_END_RNR_WAITING:
         if (sum->facts.end_paged) {
             hint_paged(t, sum);
             break;
         }
-        strbuf_addf(t, "the receiver posted no receive, or posted it to another QP or SRQ");
+        strbuf_addf(t, sum->facts.end_repeats >= RETRY_MAX
+                           ? "the receiver posted no receive, or posted it to another QP or SRQ"
+                           : TOO_FEW_RECEIVES);
         break;
     default: break;
     }

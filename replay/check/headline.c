@@ -74,7 +74,8 @@ static const char *end_text(enum roce_end end)
         return "the receiving program has no receive buffer ready, and the sender waits";
     case ROCE_END_RETRY_EXHAUSTED:
         return "no answer came although the sender retransmitted, and the sender gave up";
-    case ROCE_END_UNANSWERED: return "the sender retransmits, and the capture contains no answer";
+    case ROCE_END_UNANSWERED:
+        return "the sender retransmitted, and no answer came until the capture ended";
     default: return "a request makes no progress";
     }
 }

@@ -361,6 +361,7 @@ CASE(RETRY_EXHAUSTED)
     }
     if (!wrong)
         flowgen_ack_all(g, 1);
+    flowgen_silence(g, 400000000);
 }
 
 /* Sends a SEND and `cnt` RNR NAKs for it. The SEND is retransmitted `wait` ns after each RNR
@@ -414,6 +415,7 @@ CASE(RNR_EXHAUSTED)
     p = rnr(g, 2, 1400000);
     g->conn.msn[0] -= wrong;
     flowgen_ack(g, 1, p.bth.psn, wrong ? RNR_1MS : ACK_31);
+    flowgen_silence(g, 100000000);
 }
 
 CASE(OUT_OF_ORDER)

@@ -203,8 +203,10 @@ static void play(void)
                 continue;
             compare_side(s, &t.side[c][s], &sum->side[k], uc);
             if (row->what & ENDS)
-                same(s, "retries used up", "", t.stuck[c][s],
-                     sum->facts.end == ROCE_END_RETRY_EXHAUSTED && sum->facts.end_side == k);
+                same(s, "stuck", "", t.stuck[c][s],
+                     (sum->facts.end == ROCE_END_RETRY_EXHAUSTED ||
+                      sum->facts.end == ROCE_END_UNANSWERED) &&
+                         sum->facts.end_side == k);
         }
     flowgen_free(&g);
 }

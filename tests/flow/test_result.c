@@ -282,6 +282,7 @@ static void seventh_rnr_retry_means_no_limit(void)
             flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 1);
             flowgen_wait(&g, 1000000);
         }
+        flowgen_silence(&g, 100000000);
         run(&g);
         EXPECT_EQ(v.conn[0].facts.end, repeats < 7 ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING);
         EXPECT_EQ(v.totals.rules[ROCE_RULE_RNR_EXHAUSTED], repeats < 7);

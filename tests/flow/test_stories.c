@@ -18,17 +18,6 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* Sends packets of another connection, so that the capture continues after this connection
- * stopped. */
-static void put_other_traffic(struct flowgen *g)
-{
-    struct flowgen_conn conn = g->conn;
-
-    g->conn = flowgen_conn_of(7, 100, 200);
-    flowgen_send(g, 0, 64);
-    g->conn = conn;
-}
-
 /* With an RNR retry count of 0, the requester gives up after the first RNR NAK. The observer must
  * report that if nothing is retransmitted until long after the advertised wait of 1.28 ms. */
 static void rnr_nak_without_retry_is_a_give_up(void)
@@ -59,12 +48,73 @@ static void rnr_nak_without_retry_is_a_give_up(void)
         put(&g, ROCE_OP_RC_SEND_ONLY, 64);
         g.conn.msn[0]--;
         flowgen_ack(&g, 1, g.conn.psn[0] - 1, RNR_1MS);
-        flowgen_wait(&g, rows[i].silence);
-        put_other_traffic(&g);
+        flowgen_silence(&g, rows[i].silence);
         judge_end(&g, &v);
         for (uint32_t c = 0; c < v.conn_cnt; c++)
             if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[1].rnr_naks)
                 EXPECT_EQ(v.conn[c].facts.end, rows[i].end);
+    }
+}
+
+/* The requester retransmits one request and then is silent. The observer must report that it gave
+ * up only if the capture continues for longer than the requester would have waited, and if a retry
+ * count from CM is used up. Otherwise the request has no response until the capture ended. */
+static void requester_gave_up_only_if_the_capture_shows_it(void)
+{
+    static const struct {
+        unsigned retries;
+        int retry_count; /* in the REQ; -1 without CM */
+        uint64_t silence;
+        uint8_t syndrome; /* of a response to each transmission, or 0 */
+        enum roce_end end;
+    } rows[] = {{3, -1, 0, 0, ROCE_END_UNANSWERED},
+                {3, -1, 100000000, 0, ROCE_END_UNANSWERED},
+                {3, -1, 400000000, 0, ROCE_END_RETRY_EXHAUSTED},
+                {3, 3, 0, 0, ROCE_END_UNANSWERED},
+                {3, 3, 100000000, 0, ROCE_END_RETRY_EXHAUSTED},
+                {3, 7, 400000000, 0, ROCE_END_UNANSWERED},
+                {4, -1, 0, NAK_SEQ, ROCE_END_UNANSWERED},
+                {4, -1, 900000000, NAK_SEQ, ROCE_END_RETRY_EXHAUSTED},
+                {2, -1, 0, RNR_1MS, ROCE_END_RNR_WAITING},
+                {2, -1, 100000000, RNR_1MS, ROCE_END_RNR_EXHAUSTED}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool stopped =
+            rows[i].end == ROCE_END_RETRY_EXHAUSTED || rows[i].end == ROCE_END_RNR_EXHAUSTED;
+        const struct roce_conn_summary *sum = NULL;
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        if (rows[i].retry_count >= 0) {
+            struct roce_cm_msg req = flowgen_cm_req(&g), rep = flowgen_cm_rep(&g);
+
+            req.req.retry_count = (uint8_t)rows[i].retry_count;
+            flowgen_cm(&g, 0, &req);
+            flowgen_cm(&g, 1, &rep);
+        }
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        for (unsigned k = 0; k <= rows[i].retries; k++) {
+            if (k)
+                flowgen_wait(&g, rows[i].syndrome ? 5000000 : 80000000);
+            flowgen_put(&g, 0, &p);
+            if (rows[i].syndrome)
+                flowgen_ack(&g, 1, p.bth.psn, rows[i].syndrome);
+        }
+        if (rows[i].silence)
+            flowgen_silence(&g, rows[i].silence);
+        judge_end(&g, &v);
+        for (uint32_t c = 0; c < v.conn_cnt; c++)
+            if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[0].packets > 2)
+                sum = &v.conn[c];
+        CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
+        if (sum->facts.end != rows[i].end)
+            suite_fail(__FILE__, __LINE__, "row %u: end %d", i, sum->facts.end);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RETRY_EXHAUSTED) ||
+                      judge_found(&v, ROCE_RULE_RNR_EXHAUSTED),
+                  stopped);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_END_PENDING), !stopped);
     }
 }
 
@@ -402,6 +452,7 @@ static void message_acknowledged_before_the_pairing_is_completed(void)
 }
 
 SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
+      TEST(requester_gave_up_only_if_the_capture_shows_it),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),

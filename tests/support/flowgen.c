@@ -178,6 +178,16 @@ void flowgen_wait(struct flowgen *g, uint64_t ns)
     g->now += ns;
 }
 
+void flowgen_silence(struct flowgen *g, uint64_t ns)
+{
+    struct flowgen_conn conn = g->conn;
+
+    flowgen_wait(g, ns);
+    g->conn = flowgen_conn_of(7, 100, 200);
+    flowgen_send(g, 0, 64);
+    g->conn = conn;
+}
+
 void flowgen_ack(struct flowgen *g, int side, uint32_t psn, uint8_t syndrome)
 {
     struct roce_pkt p = flowgen_resp(g, side, ROCE_OP_RC_ACK, psn, 0);

@@ -245,9 +245,9 @@ struct roce_cold_counters {
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t lost_messages;
     uint64_t bad_icrc, malformed;
-    /* Requests with a wrong ICRC, since the latest correct request: time and PSN, first and last
-     * frame, number. */
-    uint64_t bad_time;
+    /* Requests with a wrong ICRC, since the latest correct request: times of the first and last,
+     * PSN, first and last frame, number. */
+    uint64_t bad_time, bad_last_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];

@@ -39,7 +39,7 @@ const char *roce_end_name(enum roce_end end)
     case ROCE_END_NAK: return "stopped by a NAK";
     case ROCE_END_RNR_EXHAUSTED: return "gave up after RNR NAKs";
     case ROCE_END_RETRY_EXHAUSTED: return "gave up: no response";
-    case ROCE_END_UNANSWERED: return "no answer was captured";
+    case ROCE_END_UNANSWERED: return "no response until the capture ended";
     case ROCE_END_RNR_WAITING: return "waits for a receive";
     }
     return "";

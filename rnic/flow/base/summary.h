@@ -56,10 +56,11 @@ enum roce_end {
     ROCE_END_NAK,             /* a fatal NAK stopped the requester: syndrome 0x61, 0x62 or 0x63 */
     ROCE_END_RNR_EXHAUSTED,   /* the requester stopped after RNR NAKs */
     ROCE_END_RETRY_EXHAUSTED, /* the requester stopped after retransmissions without a response */
-    ROCE_END_UNANSWERED,      /* the requester stopped after retransmissions, and the capture has no
-                               * response at all: it may be one-sided */
-    ROCE_END_RNR_WAITING,     /* the request got more RNR NAKs than any retry limit allows, so the
-                               * requester retries without limit */
+    ROCE_END_UNANSWERED,      /* the requester retransmitted and got no response, and the capture
+                               * does not show that it stopped: it ends too early, or has no
+                               * response at all and may be one-sided */
+    ROCE_END_RNR_WAITING, /* the requester retransmitted after RNR NAKs, and the capture does not
+                           * show that it stopped */
 };
 
 const char *roce_end_name(enum roce_end end);
@@ -302,8 +303,9 @@ struct roce_conn_facts {
     uint32_t end_frame; /* frame of the NAK, DREQ, REJ, last RNR NAK or last retransmission */
     uint32_t end_request_frame; /* frame of the request after which the requester stopped */
     uint16_t end_tries;         /* number of transmissions of the request in end_request_frame */
-    uint8_t end_repeats; /* number of retransmissions of that request by timeout; if a NAK ended the
-                          * connection, number of retransmissions after the NAK */
+    uint8_t end_repeats; /* number of retransmissions of that request by timeout, or after an RNR
+                          * NAK if RNR NAKs stopped the requester; if a NAK ended the connection,
+                          * number of retransmissions after the NAK */
     uint8_t end_naks;    /* number of retransmissions of this request after a sequence NAK */
 };
 

@@ -19,6 +19,7 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
+    bool rnr = end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING;
 
     if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
         return false;
@@ -28,12 +29,11 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     sum->end_frame = frame;
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
-    sum->end_repeats = side->req.timeouts;
+    sum->end_repeats = rnr ? side->req.rnrs : side->req.timeouts;
     sum->end_naks = side->req.naks;
     sum->end_damaged = false;
     sum->end_syndrome = 0;
-    sum->end_paged = (end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING) && e &&
-                     roce_sent_is_paged(e);
+    sum->end_paged = rnr && e && roce_sent_is_paged(e);
     return true;
 }
 
@@ -61,17 +61,40 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
 /* the requester counts as silent after this multiple of the advertised wait */
 #define RNR_SILENCE_CNT 10u
 
-/* Returns whether the requester gave up after the first RNR NAK, because its RNR retry count is 0.
- * That is so if it sent nothing until long after the advertised wait, and no captured REQ or REP
- * shows another count. */
-static bool is_rnr_retry_0(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
+/* Returns whether the requester gave up after the latest RNR NAK. That is so if it sent nothing
+ * until long after the advertised wait, and its RNR retry count is unknown or used up. */
+static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
 {
+    const struct roce_req *req = &ctx->sender->req;
     uint64_t silence = roce_since(rsp->rnr_time, ctx->flow->last_time);
     uint32_t frame;
     uint8_t limit = roce_rnr_retry_of(ctx->sender, &frame);
 
-    return silence > RNR_SILENCE_NS && silence > RNR_SILENCE_CNT * rsp->rnr_wait &&
-           (limit == ROCE_RNR_RETRY_UNKNOWN || limit == 0);
+    return req->rnrs < RNR_RETRY_NONE && silence > RNR_SILENCE_NS &&
+           silence > RNR_SILENCE_CNT * rsp->rnr_wait &&
+           (limit == ROCE_RNR_RETRY_UNKNOWN || req->rnrs >= limit);
+}
+
+/* wait before a retransmission by timeout if the capture shows none, ns */
+#define WAIT_NS UINT64_C(250000000)
+/* A requester whose retry count is unknown counts as stopped after this multiple of its longest
+ * wait. Devices with adaptive retransmission double their waits. */
+#define SILENCE_CNT 3u
+
+/* Returns whether the requester gave up after `retries` retransmissions of one request. `since` is
+ * the time of the latest packet for that request, `wait` its longest wait before a retransmission,
+ * 0 if unknown. The capture must show that the requester stopped: it continues for longer than the
+ * requester would have waited. If the retry count is known, it must also be used up (R154). */
+static bool is_retry_exhausted(const struct roce_ctx *ctx, unsigned retries, uint64_t since,
+                               uint64_t wait)
+{
+    const struct roce_conn_facts *sum = &ctx->conn->facts;
+    bool agreed = (sum->cm.seen & 1u << ROCE_CM_REQ) != 0;
+    uint64_t silence = roce_since(since, ctx->flow->last_time);
+
+    if (wait == 0)
+        wait = WAIT_NS;
+    return agreed ? retries >= sum->cm.retry_count && silence > wait : silence > SILENCE_CNT * wait;
 }
 
 /* Records that the requester retransmitted a request, sent no new one, and no response of its peer
@@ -99,12 +122,14 @@ static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
     struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_req *req = &side->req;
     const struct roce_cold_counters *cold = roce_cold_of(side);
-    bool answers = ctx->conn->paired && req->una_known;
+    bool stopped = ctx->conn->paired && req->una_known &&
+                   is_retry_exhausted(ctx, cold->bad_tries - 1, cold->bad_last_time,
+                                      roce_since(cold->bad_time, cold->bad_last_time));
 
     if (cold->bad_tries < DAMAGED_MIN || (req->started && req->last_time >= cold->bad_time) ||
         roce_peer(side)->rsp.last_frame > cold->bad_first || sum->end != ROCE_END_OPEN)
         return false;
-    gave_up(ctx, side, answers ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, cold->bad_psn,
+    gave_up(ctx, side, stopped ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, cold->bad_psn,
             cold->bad_last, cold->bad_first);
     sum->end_request_frame = cold->bad_last;
     sum->end_tries = (uint16_t)(cold->bad_tries < UINT8_MAX ? cold->bad_tries : UINT8_MAX);
@@ -129,6 +154,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     const struct roce_rsp *rsp = &peer->rsp;
     const struct roce_cold_counters *sum = roce_cold_of(side);
     const struct roce_sent_packet *e;
+    uint64_t last = req->last_time > rsp->nak_time ? req->last_time : rsp->nak_time;
 
     ctx->sender = side;
     roce_check_migreq_end(ctx);
@@ -148,18 +174,22 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     if (roce_diff(req->nxt, req->una) <= 0)
         return;
     e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;
-    if (rsp->rnr && (req->rnrs >= 1 || is_rnr_retry_0(ctx, rsp)))
-        gave_up(ctx, side,
-                req->rnrs < RNR_RETRY_NONE ? ROCE_END_RNR_EXHAUSTED : ROCE_END_RNR_WAITING,
-                rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
+    if (rsp->rnr && is_rnr_exhausted(ctx, rsp))
+        gave_up(ctx, side, ROCE_END_RNR_EXHAUSTED, rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
+    else if (rsp->rnr && req->rnrs >= 1)
+        gave_up(ctx, side, ROCE_END_RNR_WAITING, rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
     else if (is_answer_reserved(req, rsp)) {
         if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
             ctx->conn->facts.end_syndrome =
                 rsp->last_syndrome; /* the reserved syndrome, which rule RC-RSP-108 reports */
     } else if (req->timeouts >= 2 || req->naks >= NAKS_MIN)
-        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, req->retry_psn, e ? e->last_frame : 0,
-                e ? e->frame : 0);
-    if (ctx->conn->facts.end == ROCE_END_OPEN) {
+        gave_up(ctx, side,
+                is_retry_exhausted(ctx, req->timeouts + req->naks, last, sum->timeout_max_ns)
+                    ? ROCE_END_RETRY_EXHAUSTED
+                    : ROCE_END_UNANSWERED,
+                req->retry_psn, e ? e->last_frame : 0, e ? e->frame : 0);
+    if (ctx->conn->facts.end == ROCE_END_OPEN || ctx->conn->facts.end == ROCE_END_UNANSWERED ||
+        ctx->conn->facts.end == ROCE_END_RNR_WAITING) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&
             roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS)
             REPORT(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,

@@ -210,6 +210,7 @@ static void count_bad(struct roce_ctx *ctx)
     if (psn == cold->bad_psn) {
         cold->bad_tries++;
         cold->bad_last = ctx->frame;
+        cold->bad_last_time = ctx->time;
     }
 }
 

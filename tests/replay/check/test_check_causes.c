@@ -33,9 +33,13 @@ static void keep(const struct flowgen *g, const char *name)
     capture_free(&c);
 }
 
+#define SILENCE_NS UINT64_C(1000000000) /* longer than any requester here would wait */
+
 /* Writes a capture in which a requester transmits one request `cnt` times, and checks the capture.
- * The responder answers each with an AETH with `syndrome`, or never if `syndrome` is 0. */
-static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len)
+ * The responder answers each with an AETH with `syndrome`, or never if `syndrome` is 0. If
+ * `silent`, the capture then continues without a packet of the connection. */
+static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, uint32_t len,
+                                bool silent)
 {
     struct flowgen g;
     struct roce_pkt p;
@@ -48,6 +52,8 @@ static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, 
             flowgen_ack(&g, 1, p.bth.psn, syndrome);
         flowgen_wait(&g, 10000000);
     }
+    if (silent)
+        flowgen_silence(&g, SILENCE_NS);
     keep(&g, "stuck.pcap");
     flowgen_free(&g);
     return checkrun("check $T/stuck.pcap");
@@ -84,7 +90,7 @@ static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
 
 static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
 {
-    return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len);
+    return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len, false);
 }
 
 /* A request that needs no receive WQE gets RNR NAKs. They result from a page fault, so the report
@@ -96,7 +102,7 @@ static void rnr_naks_by_page_faults_are_reported(void)
 
     for (unsigned i = 0; i < sizeof(ops); i++)
         for (unsigned tries = 3; tries <= 10; tries += 7) {
-            struct checkrun r = stuck_at(ops[i], tries, ROCE_SYNDROME_RNR | 1, 8);
+            struct checkrun r = stuck_at(ops[i], tries, ROCE_SYNDROME_RNR | 1, 8, true);
 
             EXPECT_EQ(r.status, 0);
             CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", which needs no receive: RNR NAK"));
@@ -111,46 +117,49 @@ static void rnr_naks_by_page_faults_are_reported(void)
 }
 
 /* A requester's first SEND was acknowledged, and its next request failed. The report must describe
- * why the requester gave up. */
+ * why the requester gave up. If the capture ends at once, it does not show that the requester gave
+ * up (`open`), except after a response that refuses the request. */
 static void end_of_a_failed_requester_is_reported(void)
 {
     static const struct {
         unsigned before, after; /* number of transmissions before the last response, and after it */
         uint8_t syndrome;       /* AETH syndrome of the responses, or 0 for no response */
-        bool damaged;
+        bool damaged, open;
         const char *words[3], *absent;
     } rows[] = {
         /* clang-format off */
-        {1, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+        {1, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false, false,
          {"enters the error state, and its program gets IBV_WC_REM_ACCESS_ERR (10)", "check R_Key"}, "lost on its path"},
-        {1, 4, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false,
+        {1, 4, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false, false,
          {"then retransmitted 4 times after a timeout: the NAK was probably lost on its path",
           "gets IBV_WC_RETRY_EXC_ERR (12), or IBV_WC_REM_ACCESS_ERR (10) if a later NAK"}, "any retry_cnt"},
-        {1, 0, ROCE_SYNDROME_NAK | 4, false,
+        {1, 0, ROCE_SYNDROME_NAK | 4, false, false,
          {"IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "RC-RSP-108"}, "lost on its path"},
-        {1, 4, ROCE_SYNDROME_NAK | 4, false,
+        {1, 4, ROCE_SYNDROME_NAK | 4, false, false,
          {"lost on its path or ignored", "RC-RSP-108"}, "(null)"},
-        {1, 0, ROCE_SYNDROME_NAK | 9, false,
+        {1, 0, ROCE_SYNDROME_NAK | 9, false, false,
          {"the reserved syndrome 0x69", "IBV_WC_REM_OP_ERR (11)", "RC-RSP-108"}, "nothing answered"},
-        {4, 0, ROCE_SYNDROME_NAK | 9, false,
+        {4, 0, ROCE_SYNDROME_NAK | 9, false, false,
          {"the reserved syndrome 0x69", "transmitted 4 times", "RC-RSP-108"}, "nothing answered"},
-        {4, 0, 0, false,
+        {4, 0, 0, false, true,
          {"did not respond", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
-        {8, 0, 0, false,
+        {8, 0, 0, false, true,
          {"did not respond", "gets IBV_WC_RETRY_EXC_ERR (12)"}, "any retry_cnt"},
-        {10, 0, 0, false,
+        {10, 0, 0, false, true,
          {"did not respond", "transmitted 10 times", "more often than any retry_cnt (0 to 7) allows"}, "IBV_WC"},
-        {5, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, false,
+        {5, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, false, true,
          {"sent a sequence NAK for PSN", "gets IBV_WC_RETRY_EXC_ERR (12)", "later packets arrive and this packet does not"},
          "did not respond"},
-        {4, 0, 0, true,
+        {4, 0, 0, true, true,
          {"was captured 4 times", "gets IBV_WC_RETRY_EXC_ERR (12)", "computed the ICRC wrongly"},
          "did not respond"},
-        {2, 0, 0, true, {"wrong ICRC"}, "IBV_WC"},
+        {2, 0, 0, true, false, {"wrong ICRC"}, "IBV_WC"},
         /* clang-format on */
     };
 
-    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (unsigned row = 0; row < 2 * sizeof(rows) / sizeof(rows[0]); row++) {
+        const bool silent = row % 2 > 0;
+        const unsigned i = row / 2;
         struct flowgen g;
         struct roce_pkt p;
         struct checkrun r;
@@ -168,9 +177,15 @@ static void end_of_a_failed_requester_is_reported(void)
                 flowgen_ack(&g, 1, p.bth.psn, rows[i].syndrome);
             flowgen_wait(&g, 10000000);
         }
+        if (silent)
+            flowgen_silence(&g, SILENCE_NS);
         keep(&g, "ends.pcap");
         flowgen_free(&g);
         r = checkrun("check $T/ends.pcap");
+        EXPECT_EQ(strstr(r.out, "stuck connections:") != NULL, rows[i].open && !silent);
+        EXPECT_EQ(strstr(r.out, "when its retries run out") != NULL ||
+                      strstr(r.out, "the device never gives up") != NULL,
+                  (rows[i].open && !silent) || rows[i].after);
         for (unsigned k = 0; k < 3 && rows[i].words[k]; k++)
             if (!strstr(r.out, rows[i].words[k]))
                 suite_fail(__FILE__, __LINE__, "row %u: no \"%s\" in: %s", i, rows[i].words[k],
@@ -242,6 +257,10 @@ static void unanswered_request_is_reported_as_stuck(void)
     CU_ASSERT_PTR_NULL(strstr(r.out, "IBV_WC_"));
     checkrun_free(&r);
     r = stuck(3, ROCE_SYNDROME_RNR | 1, 64);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "stuck connections:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "retransmits again, or enters the error state"));
+    checkrun_free(&r);
+    r = stuck_at(ROCE_OP_RC_SEND_ONLY, 3, ROCE_SYNDROME_RNR | 1, 64, true);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "failures:\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RNR_RETRY_EXC_ERR"));
     checkrun_free(&r);
@@ -307,9 +326,9 @@ static void headline_names_the_worst_trouble(void)
          "its answer was lost, and 192.0.2.1 noticed the loss only when its timer expired."},
         {"uc-loss", "data lost",
          "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
-        {"rc-retry-exhausted", "failed",
-         "Connection #0 failed: no answer came although the sender retransmitted, and the sender "
-         "gave up."},
+        {"rc-retry-exhausted", "stuck",
+         "Connection #0 is stuck: the sender retransmitted, and no answer came until the capture "
+         "ended."},
         {"multi-qp", "no problem",
          "No problem found: 4 connections, 39 packets, none failed, stuck or slow."},
     };

@@ -26,7 +26,7 @@ from connection_builder import US, MS, Connection  # noqa: E402
 CAPTURES = {
     "rc-loss-requests": "slow", "rc-loss-read-responses": "slow", "rc-rnr-then-success": "receive buffer",
     "rc-ecn": "congestion", "uc-loss": "lost", "ud-unicast": "No problem", "rc-reordering": "slow",
-    "rc-retry-exhausted": "failed", "rc-rnr-exhausted": "failed", "rc-bad-rkey-write": "refused a request",
+    "rc-retry-exhausted": "stuck", "rc-rnr-exhausted": "stuck", "rc-bad-rkey-write": "refused a request",
     "rc-bidirectional": "No problem", "rc-corruption": "", "rc-atomics": "", "rc-psn-wrap-loss": "",
     "multi-qp": "No problem", "cm-reject": "refused to set up",
 }

@@ -113,6 +113,7 @@ static int cause_field(enum roce_cause cause)
 {
     switch (cause) {
     case ROCE_CAUSE_TIMEOUT: return HF_F_TIMEOUT;
+    case ROCE_CAUSE_SPURIOUS: return HF_F_SPURIOUS;
     case ROCE_CAUSE_SEQ_NAK:
     case ROCE_CAUSE_IMPLIED_NAK:
     case ROCE_CAUSE_READ_GAP: return HF_F_NAK_RETX;
@@ -219,6 +220,7 @@ static void add_retransmission(const struct tree_out *out, const struct roce_fra
     if (r->flags & ROCE_AN_RETRANSMISSION) {
         add_num(out, HF_CAUSE, r->cause);
         add_link(out, HF_TRIGGER, r->trigger_frame);
+        add_link(out, HF_SPURIOUS_IN, f->spurious_in);
         add_time(out, HF_TIMEOUT, r->timeout);
     }
     add_time(out, HF_RNR_WAIT, r->rnr_wait);

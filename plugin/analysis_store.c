@@ -27,6 +27,9 @@ struct frame_entry {
 /* Data that only few frames have. */
 struct frame_extra {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
+    /* The frame begins a go-back after a timeout: response that shows that the timeout was
+     * spurious. */
+    uint32_t spurious_in;
     /* Frame number of the retransmission whose payload, equal to that of this frame, was placed in
      * the message. */
     uint32_t placed_in;
@@ -177,6 +180,8 @@ static void on_finding(void *user _U_, const struct roce_finding *finding)
     kept->next = NULL;
     *extra->end = kept;
     extra->end = &kept->next;
+    if (finding->rule == ROCE_RULE_SPURIOUS_TIMEOUT)
+        add_extra(finding->other_frame)->spurious_in = finding->frame;
     if (!finding->known && finding->severity >= store.highest_severity) {
         store.highest_severity = finding->severity + 1u;
         store.new_highest = &kept->finding;
@@ -567,6 +572,11 @@ bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
         r->src_qpn = resolve_stream(r);
         stream = roce_store_stream(r->conn_index);
         out->since_first = time > stream->first_time ? time - stream->first_time : 0;
+    }
+    extra = r->go_back_frame ? find_extra(r->go_back_frame) : NULL;
+    if (extra && extra->spurious_in) {
+        r->cause = ROCE_CAUSE_SPURIOUS;
+        out->spurious_in = extra->spurious_in;
     }
     out->acked_in = find_entry(frame)->acked_in;
     if (r->msg_first_frame && find_entry(r->msg_first_frame))

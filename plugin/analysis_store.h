@@ -60,8 +60,10 @@ struct roce_frame_info {
     uint32_t acked_in; /* first frame that acknowledges this packet */
     /* This frame begins a message: its last packet, unless it is this frame. */
     uint32_t msg_last;
-    uint32_t first_response, last_response;    /* first and last response to this request */
-    uint32_t repeated_in;                      /* next transmission of this packet */
+    uint32_t first_response, last_response; /* first and last response to this request */
+    uint32_t repeated_in;                   /* next transmission of this packet */
+    /* Retransmission after a spurious timeout: response to the transmission before it. */
+    uint32_t spurious_in;
     uint32_t cnp_in;                           /* CNP that reports the ECN CE mark of this packet */
     uint32_t cm_answer;                        /* reply to this CM message */
     const struct roce_frame_finding *findings; /* list of findings in the order of detection,

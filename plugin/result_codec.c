@@ -37,6 +37,7 @@
     P(result.qp_use,              0)              \
     P(result.gap,                0)              \
     P(result.cause,              ROCE_CAUSE_NONE) \
+    F(result.go_back_frame)                      \
     F(result.repeats_frame)                      \
     P(result.rto,                ROCE_NEVER_NS)  \
     P(result.timeout,            ROCE_NEVER_NS)  \

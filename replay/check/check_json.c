@@ -20,8 +20,9 @@
 static const char *const side_names[2] = {"a", "b"};
 static const char *const severity_names[ROCE_SEV_CNT] = {"note", "warning", "error"};
 static const char *const oper_ids[ROCE_OPER_CNT] = {"send", "write", "read", "atomic", "other"};
-static const char *const cause_ids[ROCE_CAUSE_CNT] = {
-    "none", "sequence_nak", "rnr_nak", "timeout", "implied_nak", "read_gap", "unknown"};
+static const char *const cause_ids[ROCE_CAUSE_CNT] = {"none",    "sequence_nak",    "rnr_nak",
+                                                      "timeout", "implied_nak",     "read_gap",
+                                                      "unknown", "spurious_timeout"};
 
 static void put_hex(struct json_line *line, const char *key, uint64_t v, int digits)
 {
@@ -273,6 +274,7 @@ static void put_side(struct json_line *line, const char *key, const struct check
         {"timeout_min_ns", s->timeout_min_ns},
         {"timeout_max_ns", s->timeout_max_ns},
         {"early_timeouts", s->early_timeouts},
+        {"late_response_ns", s->late_response_ns},
         {"max_psns_in_flight", s->max_psns_in_flight},
         {"max_reads_in_flight", s->max_reads_in_flight},
         {"max_bytes_in_flight", s->max_bytes_in_flight},

@@ -292,11 +292,43 @@ static void look_late(struct strbuf *t, const struct direction *w)
                     sep, *sep ? "otherwise " : "");
 }
 
+static bool is_spurious(const struct direction *w)
+{
+    return go_back_cnt(w, ROCE_CAUSE_SPURIOUS) > 0;
+}
+
+static void say_spurious(struct strbuf *t, const struct direction *w)
+{
+    uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_SPURIOUS);
+    uint64_t packets = w->mine->retx[ROCE_CAUSE_SPURIOUS].packets;
+
+    strbuf_addf(t,
+                "%" PRIu64 "× responses came after the %s: the requester retransmitted %" PRIu64
+                " packet%s without need, and no packet was lost",
+                cnt, w->mine->adaptive ? "retransmission timer" : "ACK timeout", packets,
+                packets == 1 ? "" : "s");
+}
+
+static void look_spurious(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "the responses came up to ");
+    strbuf_add_duration(t, w->mine->late_response_ns);
+    strbuf_addf(t, " after the requests; the requester waited ");
+    strbuf_add_duration(t, w->mine->timeout_min_ns);
+    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
+        strbuf_addf(t, " to ");
+        strbuf_add_duration(t, w->mine->timeout_max_ns);
+    }
+    strbuf_addf(t, "\n       look why ");
+    add_addr(t, w->its);
+    strbuf_addf(t, " or the path is slow, or set a longer ACK timeout (ibv_modify_qp, timeout)");
+}
+
 /* Returns whether the requester uses adaptive retransmission: it chooses the wait before a
  * retransmission itself, not by the local ACK timeout. */
 static bool is_adaptive(const struct direction *w)
 {
-    return w->mine->adaptive && is_late(w);
+    return w->mine->adaptive && (is_late(w) || is_spurious(w));
 }
 
 static void say_adaptive(struct strbuf *t, const struct direction *w)
@@ -409,7 +441,7 @@ static void look_congested(struct strbuf *t, const struct direction *w)
 static bool is_unexplained(const struct direction *w)
 {
     return go_back_cnt(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) &&
-           !is_lost(w) && !is_late(w) && !is_unready(w) && !is_paged(w);
+           !is_lost(w) && !is_late(w) && !is_spurious(w) && !is_unready(w) && !is_paged(w);
 }
 
 static void say_unexplained(struct strbuf *t, const struct direction *w)
@@ -446,6 +478,7 @@ static const struct {
     {is_paged,            say_paged,            look_paged,       "roce.analysis.rnr_nak"},
     {is_congested,        say_congested,        look_congested,   "roce.analysis.cnp || roce.analysis.ce"},
     {is_late,             say_late,             look_late,        "roce.analysis.timeout_retransmission"},
+    {is_spurious,         say_spurious,         look_spurious,    "roce.analysis.spurious_retransmission"},
     {is_adaptive,         say_adaptive,         look_adaptive,    "roce.analysis.timeout_retransmission"},
     {is_unexplained,      say_unexplained,      look_unexplained, "roce.analysis.retransmission && roce.analysis.cause == 6"},
 };
@@ -458,7 +491,8 @@ static bool is_slow(const struct direction *w)
 {
     const struct roce_endpoint_summary *s = w->mine;
     uint64_t bad = retransmitted_cnt(s) + s->bad_icrc + s->repeated_responses;
-    uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns;
+    uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns +
+                      s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns;
 
     return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
            (waited && waited * 100 >= w->ns * TIME_PERCENT) || is_congested(w);
@@ -482,6 +516,7 @@ static const struct {
     const char *id, *what, *label;
 } waits[SLOW_WAITS] = {
     {ROCE_CAUSE_TIMEOUT, "timeout", "retransmission timeouts", "retransmission timeouts"},
+    {ROCE_CAUSE_SPURIOUS, "spurious_timeout", "late responses", "late responses"},
     {ROCE_CAUSE_READ_GAP, "read_gap", "READ data", "lost READ data"},
     {ROCE_CAUSE_RNR_NAK, "rnr_nak", "receive WQEs (RNR NAK)", "receiver not ready (RNR NAK)"},
     {ROCE_CAUSE_SEQ_NAK, "sequence_nak", "sequence NAKs", "lost packets (sequence NAK)"},
@@ -680,6 +715,13 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
                              : "a packet or its answer was lost, and ");
         add_addr(t, w.mine);
         strbuf_addf(t, " noticed the loss only when its timer expired");
+        return;
+    case ROCE_CAUSE_SPURIOUS:
+        strbuf_addf(t, "nothing was lost, but ");
+        add_addr(t, w.its);
+        strbuf_addf(t, " or the path answered later than the timer of ");
+        add_addr(t, w.mine);
+        strbuf_addf(t, " expired");
         return;
     default:
         add_addr(t, w.mine);

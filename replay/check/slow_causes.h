@@ -29,7 +29,7 @@ struct slow_wait {
     uint64_t ns;
 };
 
-#define SLOW_WAITS 5u
+#define SLOW_WAITS 6u
 
 /* Fills `wait` with the waits of the side that waited longer in total, longest first. Sets *side to
  * the number of that side. Returns the number of waits; 0 if no side waited. */

@@ -90,6 +90,7 @@ static void put_analysis(struct json_line *line, const struct events *e,
         json_line_number(line, "missing_psns", r->gap);
     if (r->cause != ROCE_CAUSE_NONE)
         json_line_text(line, "cause", export_cause(r->cause));
+    put_frame(line, "go_back_frame", r->go_back_frame);
     put_frame(line, "repeats_frame", r->repeats_frame);
     put_frame(line, "trigger_frame", r->trigger_frame);
     put_frame(line, "ce_frame", r->ce_frame);
@@ -167,6 +168,7 @@ static void on_finding(void *user, const struct roce_finding *finding)
     json_line_text(&line, "rule", roce_rule_info(finding->rule)->id);
     json_line_text(&line, "severity", export_severity(finding->severity));
     json_line_text(&line, "known", finding->known);
+    put_frame(&line, "other_frame", finding->other_frame);
     json_line_text(&line, "text", roce_finding_text(finding, buf, sizeof(buf)));
     end_event(&line, e);
 }

@@ -27,8 +27,9 @@ enum roce_oper export_oper_of(enum roce_kind kind)
 
 const char *export_cause(enum roce_cause cause)
 {
-    static const char *const names[ROCE_CAUSE_CNT] = {
-        "none", "sequence_nak", "rnr_nak", "timeout", "implied_nak", "read_gap", "unknown"};
+    static const char *const names[ROCE_CAUSE_CNT] = {"none",    "sequence_nak",    "rnr_nak",
+                                                      "timeout", "implied_nak",     "read_gap",
+                                                      "unknown", "spurious_timeout"};
 
     return names[cause];
 }

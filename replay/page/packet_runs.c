@@ -132,6 +132,7 @@ struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce
 
     if (run.class == RUN_REPEATED_REQUEST) {
         run.cause = (uint8_t)r->cause;
+        run.go_back = r->go_back_frame;
         run.wait = known_ns(r->rto);
     }
     if (run.class == RUN_RNR_NAK)
@@ -162,8 +163,8 @@ static bool can_merge(const struct packet_run *a, const struct packet_run *b,
     case MERGE_PLAIN:
         return a->sport == b->sport && a->cause == b->cause && is_plain(a) && is_plain(b);
     case MERGE_EQUAL_MARKS:
-        return a->sport == b->sport && a->cause == b->cause && a->marks == b->marks &&
-               a->syndrome == b->syndrome;
+        return a->sport == b->sport && a->cause == b->cause && a->go_back == b->go_back &&
+               a->marks == b->marks && a->syndrome == b->syndrome;
     default: return true;
     }
 }

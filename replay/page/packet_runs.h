@@ -56,6 +56,7 @@ struct packet_run {
     uint32_t psn, span; /* lowest PSN, and number of PSNs from the lowest to the highest */
     uint32_t gap;       /* number of PSNs missing before the first packet */
     uint32_t ce;        /* packets with a CE mark */
+    uint32_t go_back;   /* first frame of the go-back of a retransmission */
     uint16_t sport;     /* UDP source port */
     uint8_t side;       /* side of the sender */
     uint8_t class;      /* enum run_class */

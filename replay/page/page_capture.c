@@ -38,6 +38,7 @@ void page_capture_del(struct page_capture *capture)
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
         free(capture->findings[i].finding);
     free(capture->conn);
+    free(capture->spurious);
     free(capture);
 }
 
@@ -117,11 +118,29 @@ static void add_done(void *user, const struct roce_flow_done *done)
 /* ---- findings and connections ------------------------------------------------------------------
  */
 
+static void add_spurious(struct page_capture *capture, uint32_t frame)
+{
+    if (capture->spurious_cnt == capture->spurious_cap) {
+        uint32_t cap = capture->spurious_cap ? capture->spurious_cap * 2 : 16;
+        uint32_t *more = realloc(capture->spurious, cap * sizeof(*more));
+
+        if (!more) {
+            capture->no_memory = true;
+            return;
+        }
+        capture->spurious = more;
+        capture->spurious_cap = cap;
+    }
+    capture->spurious[capture->spurious_cnt++] = frame;
+}
+
 static void add_finding(void *user, const struct roce_finding *finding)
 {
     struct page_capture *capture = user;
     struct page_findings *findings = &capture->findings[finding->severity];
 
+    if (finding->rule == ROCE_RULE_SPURIOUS_TIMEOUT)
+        add_spurious(capture, finding->other_frame);
     if (findings->cnt >= PAGE_FINDINGS) {
         findings->left_out++;
         return;
@@ -171,6 +190,26 @@ static void add_conn(void *user, const struct roce_conn_summary *sum)
         capture->no_memory = true;
 }
 
+static int compare_frames(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sets the cause of the retransmissions that a later response showed to be spurious. */
+static void mark_spurious(struct page_capture *capture, struct packet_runs *runs)
+{
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        struct packet_run *run = &runs->run[i];
+
+        if (run->cause == ROCE_CAUSE_TIMEOUT &&
+            bsearch(&run->go_back, capture->spurious, capture->spurious_cnt, sizeof(uint32_t),
+                    compare_frames))
+            run->cause = ROCE_CAUSE_SPURIOUS;
+    }
+}
+
 /* At the end of the capture, sets the final connection and side of the packets and findings.
  * Necessary because rnic/flow numbers directions while it reads, and pairs two directions to one
  * connection later. */
@@ -180,6 +219,11 @@ static void find_owners(void *user, const struct roce_flow *flow)
 
     page_queue_end(&capture->queue);
     capture->no_memory |= capture->queue.no_memory;
+    if (capture->spurious_cnt)
+        qsort(capture->spurious, capture->spurious_cnt, sizeof(uint32_t), compare_frames);
+    for (uint32_t i = 0; i < capture->stream_end && capture->spurious_cnt; i++)
+        if (capture->stream[i])
+            mark_spurious(capture, &capture->stream[i]->runs);
     for (uint32_t i = 0; i < capture->stream_end; i++)
         for (uint8_t side = 0; side < 2 && capture->stream[i]; side++)
             capture->stream[i]->owner[side] = roce_flow_owner(flow, i, side);

@@ -59,6 +59,8 @@ struct page_capture {
     uint32_t conn_cnt, conn_cap;
     uint64_t conns_left_out;
     struct page_findings findings[ROCE_SEV_CNT];
+    uint32_t *spurious; /* first frames of the go-backs after a spurious timeout */
+    uint32_t spurious_cnt, spurious_cap;
     const char *name; /* name of the capture */
     /* Times of the work requests of the same run (--timeline), or NULL. */
     const struct work_times *timeline;

@@ -199,7 +199,7 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
 {
     struct legend at = {LEFT, g->top + 62};
     unsigned marks = 0;
-    bool missing = false, waited = false;
+    bool missing = false, waited = false, spurious = false;
     char title[256] = "";
     struct strbuf t = strbuf_of(title, sizeof(title));
 
@@ -230,6 +230,7 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
     for (uint32_t i = 0; i < g->cnt; i++) {
         marks |= run_is_in(g, &g->run[i]) ? g->run[i].marks : 0;
         waited |= run_is_in(g, &g->run[i]) && g->run[i].cause == ROCE_CAUSE_TIMEOUT;
+        spurious |= run_is_in(g, &g->run[i]) && g->run[i].cause == ROCE_CAUSE_SPURIOUS;
         missing |= run_is_in(g, &g->run[i]) && g->run[i].gap;
     }
     if (marks & RUN_MARK_IMPLIED_NAK)
@@ -239,6 +240,10 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
     if (waited)
         write_legend_entry(g, &at, "timeout band",
                            "band: first transmission to retransmission after a timeout");
+    if (spurious)
+        write_legend_entry(g, &at, "spurious band",
+                           "band: first transmission to retransmission after a spurious timeout "
+                           "(the response came later)");
 }
 
 /* ---- packets -----------------------------------------------------------------------------------
@@ -324,9 +329,10 @@ static void write_packets(const struct psn_graph *g)
         if (!run_is_in(g, run))
             continue;
         psn = relative_psn(g, run, &last);
-        if (run->cause == ROCE_CAUSE_TIMEOUT && run->first_time - run->wait >= waited_to) {
+        if ((run->cause == ROCE_CAUSE_TIMEOUT || run->cause == ROCE_CAUSE_SPURIOUS) &&
+            run->first_time - run->wait >= waited_to) {
             write_band(g, run->first_time - run->wait, run->first_time, y_of(g, (double)psn),
-                       "timeout");
+                       run->cause == ROCE_CAUSE_TIMEOUT ? "timeout" : "spurious");
             waited_to = run->first_time;
         }
         if (run->class == RUN_RNR_NAK)
@@ -357,7 +363,7 @@ static void write_style(FILE *out, double height)
         ".first{fill:#1f5fbf;stroke:#1f5fbf}.again{fill:#d1480f;stroke:#d1480f}"
         ".response{fill:#17805a;stroke:#17805a}.response-again{fill:#a86f00;stroke:#a86f00}"
         ".ack{fill:#6b7480;stroke:#6b7480}.nak,.damaged{fill:#c4122f}.rnr{fill:#8a2be2}.timeout{"
-        "fill:#00707a}"
+        "fill:#00707a}.spurious{fill:#7a5c00}"
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
         ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",

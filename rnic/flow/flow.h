@@ -215,7 +215,10 @@ struct roce_flow_result {
                         * number of its responses */
     uint32_t gap;      /* number of missing PSNs before this request or READ response */
 
-    enum roce_cause cause;  /* cause of the retransmission */
+    enum roce_cause cause; /* cause of the retransmission. If a later frame shows that a timeout was
+                            * spurious (ROCE_CAUSE_SPURIOUS), the finding SPURIOUS_TIMEOUT has
+                            * go_back_frame as its other_frame */
+    uint32_t go_back_frame; /* retransmission: first frame of its go-back */
     uint32_t repeats_frame; /* frame of the request's first transmission */
     uint64_t rto;     /* retransmission: time since the previous transmission of the PSN, ns */
     uint64_t timeout; /* negotiated local ACK timeout of the sender, ns */

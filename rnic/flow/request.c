@@ -12,6 +12,7 @@
 #include "flow/checks/check_order.h"
 #include "flow/retransmit/retransmission.h"
 #include "flow/retransmit/sent_packet.h"
+#include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 #include "flow/table/pair.h"
@@ -301,6 +302,10 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         (ctx->sender->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
         (ctx->conn->facts.svc == ROCE_SVC_UC ||
          roce_request_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
+        if (req->watched)
+            roce_spurious_request(ctx, now->psn_cnt, false); /* the network may have copied the
+                                                              * packet: then the responder answers
+                                                              * the copy */
         roce_report_copy(ctx, e->last_frame); /* on UC, an equal packet is a copy, because UC never
                                                * retransmits */
         return;

@@ -17,6 +17,7 @@
 #include "flow/request.h"
 #include "flow/retransmit/implied_nak.h"
 #include "flow/retransmit/sent_packet.h"
+#include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 #include "flow/table/pair.h"
@@ -250,6 +251,8 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
     uint32_t next = (ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK;
 
     ctx->sender->counts.acks++;
+    if (req->watched)
+        roce_spurious_response(ctx, req);
     if (e && roce_diff(next, req->una) > 0)
         measure_rtt(ctx, e);
     if (e)
@@ -371,6 +374,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 
     if (e)
         roce_read_psn_count_confirm(ctx, req, e);
+    if (req->watched)
+        roce_spurious_response(ctx, req);
     if (e && (roce_opcode(e->op)->kind == ROCE_KIND_ATOMIC_WRITE ||
               roce_opcode(e->op)->kind == ROCE_KIND_FLUSH)) {
         on_small_resp(ctx, req, e); /* the response to FLUSH and ATOMIC WRITE has the form of an
@@ -450,6 +455,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     struct roce_sent_packet *e = roce_window_get(&req->win, psn);
 
     roce_check_msn(ctx, req);
+    if (req->watched)
+        roce_spurious_response(ctx, req);
     if (e && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && e->psn != psn)
         e = NULL; /* the READ may have fewer PSNs than guessed; this PSN then belongs to an atomic
                    * that was not captured */

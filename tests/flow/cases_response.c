@@ -315,6 +315,25 @@ CASE(PAIR_UNKNOWN)
     }
 }
 
+/* Both transmissions of a SEND are answered. With `wrong`, the requester did not wait for the first
+ * response. */
+CASE(SPURIOUS_TIMEOUT)
+{
+    struct roce_pkt p;
+
+    flowgen_send(g, 0, 64);
+    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_wait(g, 70000000);
+    if (wrong)
+        flowgen_put(g, 0, &p);
+    flowgen_wait(g, 30000000);
+    flowgen_ack_all(g, 1);
+    if (!wrong)
+        return;
+    flowgen_wait(g, 70000000);
+    flowgen_ack_all(g, 1);
+}
+
 const struct rule_case cases_response[] = {
     ROW(READ_RESP_START),
     ROW(READ_RESP_ORDER),
@@ -344,5 +363,6 @@ const struct rule_case cases_response[] = {
     ROW(ACK_DUPLICATE),
     ROW(ONE_SIDED),
     ROW(PAIR_UNKNOWN),
+    ROW(SPURIOUS_TIMEOUT),
 };
 const unsigned cases_response_cnt = sizeof(cases_response) / sizeof(cases_response[0]);

@@ -20,7 +20,7 @@ ROW = re.compile(r"^\| [^|]+ \| `([^`]+)` \|(?: `([^`]+)` \|)?$")
 
 def count(tshark, capture, filters, plugin):
     """Returns the number of frames that each filter matches."""
-    out = tshark.out(["-r", capture, "-q", "-z", "io,stat,0," + ",".join(filters)], plugin)
+    out = tshark.out(["-2", "-r", capture, "-q", "-z", "io,stat,0," + ",".join(filters)], plugin)
     row = [line for line in out.splitlines() if "<>" in line]
     if len(row) != 1:
         raise SystemExit(f"tshark -z io,stat printed {out}")

@@ -22,14 +22,15 @@ from tshark import Tshark, arguments
 KINDS = ["roce.cm.rej.reason ==", "roce.mad.attr_id ==", "frame.number in", "roce.analysis.out_of_order",
          "roce.icrc.bad", "roce.analysis.duplicate_response", "roce.analysis.psn_gap || roce.analysis.nak)", "roce.analysis.rnr_nak",
          "roce.analysis.psn_gap || roce.analysis.nak_retransmission", "roce.analysis.timeout_retransmission",
+         "roce.analysis.spurious_retransmission",
          "roce.analysis.retransmission && roce.analysis.cause == 6", "roce.analysis.ce"]
 REASONS = re.compile(r"^(?:failures|stuck connections|slow connections|lost messages|congestion without notification):$")
 # No capture of rxe has a CM message without an answer, so the test makes one.
 REQUEST = connect(20049)[:1]
 UNANSWERED = pcap(REQUEST * 3, seconds=[0, 4, 8])
 FILTER = re.compile(r"^ +Wireshark: (.*)$")
-CAUSE = re.compile(r"roce\.stream == (\d+) && roce\.analysis\.(timeout_retransmission|retransmission && roce\.analysis\.cause == 6)$")
-COUNTED = re.compile(r"the requester retransmitted (\d+) packets?(?:$|, and)")
+CAUSE = re.compile(r"roce\.stream == (\d+) && roce\.analysis\.(timeout_retransmission|spurious_retransmission|retransmission && roce\.analysis\.cause == 6)$")
+COUNTED = re.compile(r"the requester retransmitted (\d+) packets?(?:$|, and| without need)")
 
 
 def filters_of(rocedrill, capture):
@@ -47,7 +48,7 @@ def filters_of(rocedrill, capture):
 def retransmitted(rocedrill, capture, text):
     """Returns the packets that --json counts in each direction for the filter `text`."""
     stream, field = CAUSE.search(text).groups()
-    cause = "timeout" if field == "timeout_retransmission" else "unknown"
+    cause = {"timeout_retransmission": "timeout", "spurious_retransmission": "spurious_timeout"}.get(field, "unknown")
     report = subprocess.run([rocedrill, "check", "-q", "--json", "-", capture], capture_output=True, text=True, check=False)
     for line in map(json.loads, report.stdout.splitlines()):
         if line["type"] == "connection" and line["connection"] == int(stream):

@@ -23,6 +23,7 @@ REPORTS = ["conn", "oper", "opcodes", "retx", "nak", "mem", "cong", "rules"]
 OPER = {"SEND": "send", "WRITE": "write", "READ": "read", "compare and swap": "atomic",
         "fetch and add": "atomic"}
 CAUSE = {"sequence NAK": "sequence_nak", "RNR NAK": "rnr_nak", "timeout": "timeout",
+         "spurious timeout": "spurious_timeout",
          "implied NAK": "implied_nak", "READ response missing": "read_gap", "READ data again": "read_data"}
 SRT = r"^ +\d+ +(\w[\w ]*?) +(\d+) +[\d.]+ +([\d.]+) +([\d.]+) +[\d.]+ *$"
 EXPERT = r"^ +(\d+) +\w+ +RoCE +([A-Z]+-[A-Z]+-\d+): .*$"

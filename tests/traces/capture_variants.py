@@ -52,7 +52,7 @@ REUSE = ("ALL-OBS-308", "RC-REQ-149", "RC-REQ-150", "RC-REQ-152", "RC-REQ-153", 
 # Findings that depend on the IPv4 identification: copies (ALL-OBS-301), and findings that copies cause without it.
 COPIES = ("ALL-OBS-301", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313", "RC-REQ-144",
           "RC-REQ-149", "RC-REQ-152", "RC-REQ-161", "RC-RSP-112", "RC-RSP-099", "RC-REQ-150",
-          "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "ALL-OBS-308", "RC-REQ-157")
+          "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "RC-OBS-322", "ALL-OBS-308", "RC-REQ-157")
 
 
 class Frame:

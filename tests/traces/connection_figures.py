@@ -154,12 +154,15 @@ def flat(side, name):
 
 
 def actual_of(side, name):
-    """Returns the figure of check; retransmission causes known from responses are added up."""
+    """Returns the figure of check; retransmission causes known from responses are added up. A spurious timeout is
+    a timeout, too."""
     if name == "repetitions":
         return side["out_of_order"] + sum(r["packets"] for r in side["retransmissions"].values())
     if name.startswith("retransmissions.response."):
         return sum(side["retransmissions"].get(c, {}).get(name.split(".")[-1], 0)
                    for c in ("implied_nak", "read_gap", "unknown"))
+    if name.startswith("retransmissions.timeout."):
+        return sum(side["retransmissions"].get(c, {}).get(name.split(".")[-1], 0) for c in ("timeout", "spurious_timeout"))
     value = flat(side, name)
     return 0 if value is None and name.startswith(("retransmissions", "operations")) else value
 

@@ -6,12 +6,12 @@
 manifest_columns=$'file\tpeer\tshows\tkernel\tcommand\tuserland\tframes\treplay'
 
 # manifest_set FILE PEER SHOWS KERNEL COMMAND USERLAND FRAMES: replaces the row of FILE. An
-# existing row keeps the expected result of its replay (`rocedrill replay FOLDER`); a new row gets "holds".
+# existing row keeps the expected result of its replay (`rocedrill replay FOLDER`); a new row gets "PASS".
 manifest_set() {
     local manifest=$out/../manifest.tsv row replay
     [ "$out" = "$here/captures" ] || manifest=$out/manifest.tsv
     replay=$(awk -F '\t' -v file="$1" '$1 == file { print $8 }' "$manifest" 2>/dev/null)
-    row=$(printf '%s\t' "$@" "${replay:-holds}")
+    row=$(printf '%s\t' "$@" "${replay:-PASS}")
     [ -e "$manifest" ] || echo "$manifest_columns" >"$manifest"
     {
         echo "$manifest_columns"

@@ -117,7 +117,7 @@
       ctx.globalAlpha = 1;
       for (let i = 0; c.runs && i < c.runs.length; i++) {
         const s = c.runs.style[i];
-        const color = s.class === "nak" ? "nak" : s.class === "rnr nak" ? "rnr" : s.class === "cnp" ? "cnp" : s.cause === "timeout" ? "timeout" : null;
+        const color = s.class === "nak" ? "nak" : s.class === "rnr nak" ? "rnr" : s.class === "cnp" ? "cnp" : s.cause === "timeout" ? "timeout" : s.cause === "spurious timeout" ? "spurious" : null;
         if (!color) continue;
         const x = c.runs.time[i] / seconds * width;
         ctx.fillStyle = G.color("text");
@@ -204,7 +204,8 @@
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
       if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
       if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: first transmission to retransmission after a timeout"]);
-      if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
+      if (used((s) => s.direction === d && s.cause === "spurious timeout")) legend.push(["spurious", "band: first transmission to retransmission after a spurious timeout (the response came later)"]);
+      if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
         legend.push(["nak", "band: from the first transmission to the next, not after a timeout"]);
       addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });

@@ -145,6 +145,7 @@ struct roce_req {
     bool una_known;
     bool shifted : 1; /* the requester retransmitted an empty Only packet with the PSN of another
                        * request (D41), so later requests may have other PSNs than at first */
+    bool watched : 1; /* go-backs are watched: see roce_cold_counters.watches */
     bool moved : 1;   /* a retransmission was compared with its first transmission after `shifted`
                        * was set: later findings about requests and responses are at most WARN */
 };
@@ -209,6 +210,39 @@ struct roce_read_gap {
                         * implied NAK */
 };
 
+/* A retransmitted request whose responses show whether a timeout was spurious. */
+struct roce_watch_point {
+    uint32_t psn;
+    uint32_t frame;     /* frame of the first transmission of the request that contains `psn` */
+    bool own_response;  /* the request is a READ or atomic; otherwise, an ACK answers it */
+    bool too_soon;      /* the first response came too soon to answer the retransmission */
+    uint8_t syndrome;   /* syndrome of the first ACK */
+    uint32_t requests;  /* transmissions since the go-back began that this PSN may answer */
+    uint32_t responses; /* responses with this PSN since the go-back began */
+    uint32_t groups;    /* groups of responses that are at least half the requester's wait apart */
+    uint64_t sent;      /* time of the latest transmission before the go-back, ns */
+    uint64_t first, latest; /* time of the first and the latest response, ns */
+};
+
+#define ROCE_WATCHES 8u /* a requester retransmits a request at most seven times */
+
+/* A go-back after a timeout, until a response shows that the timeout was spurious. */
+struct roce_timeout_watch {
+    uint32_t frame;      /* first frame of the go-back */
+    uint64_t time;       /* time of this frame, ns */
+    uint32_t go_backs;   /* go-backs of the requester since then, including this one */
+    uint32_t packet_cnt; /* packets of both endpoints before the go-back */
+    bool restart;        /* the go-back is counted in roce_read_restarts.missing */
+    uint8_t point_cnt;
+    struct roce_watch_point point[2];
+    uint64_t packets, bytes, stalled_ns, waited_ns; /* share in roce_retx_summary */
+};
+
+struct roce_watches {
+    uint8_t used; /* bit set of the elements of `of` in use */
+    struct roce_timeout_watch of[ROCE_WATCHES];
+};
+
 /* ERROR findings that are deferred until a possible QP reuse is decided. */
 struct roce_deferred_findings {
     uint32_t cnt;
@@ -257,6 +291,8 @@ struct roce_cold_counters {
     uint64_t early_timeouts;
     uint64_t nak_reaction_max_ns; /* longest time from a sequence NAK to the retransmission that it
                                    * caused, ns */
+    uint64_t late_response_ns;
+    struct roce_watches *watches; /* NULL before the first timeout; valid if roce_req.watched */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits; /* number of consecutive waits for one PSN of which each was longer
                            * than the previous one */

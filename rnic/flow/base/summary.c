@@ -7,7 +7,7 @@ const char *roce_cause_name(enum roce_cause cause)
 {
     static const char *const names[ROCE_CAUSE_CNT] = {
         "none",        "sequence NAK",          "RNR NAK", "timeout",
-        "implied NAK", "READ response missing", "unknown"};
+        "implied NAK", "READ response missing", "unknown", "spurious timeout"};
 
     assert(cause < ROCE_CAUSE_CNT);
     return names[cause];

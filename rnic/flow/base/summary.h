@@ -29,6 +29,7 @@ enum roce_cause {
                              * NAK) */
     ROCE_CAUSE_READ_GAP,    /* a READ response is missing, although later ones were captured */
     ROCE_CAUSE_UNKNOWN,     /* unknown: too early for a timeout, and no NAK in the capture */
+    ROCE_CAUSE_SPURIOUS,    /* a timeout, but the response to the first transmission came later */
     ROCE_CAUSE_CNT
 };
 
@@ -228,6 +229,8 @@ struct roce_endpoint_summary {
     uint64_t timeout_min_ns,
         timeout_max_ns; /* shortest and longest retransmission timeout measured, ns; 0 if none */
     uint64_t early_timeouts; /* retransmissions by timeout sooner than 3/4 of the agreed timeout */
+    uint64_t late_response_ns; /* longest time from a request to its response that came after a
+                                * spurious timeout, ns; 0 if none */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;

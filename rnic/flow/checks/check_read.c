@@ -48,7 +48,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         /* The READ was restarted at this PSN, so the response should begin with First or Only. But
          * it may be a late response to the earlier request. That is impossible if a timeout caused
          * the restart, or if the earlier request was completely answered. */
-        bool silent = req->retx.cause == ROCE_CAUSE_TIMEOUT && e->last_frame >= req->retx.frame;
+        bool silent =
+            (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
+            e->last_frame >= req->retx.frame;
         bool ended = e->tries == 2 && e->resp_high == e->psn_cnt;
 
         if (again && k > 0 && k == e->restart && (silent || ended) && e->last_frame != e->frame &&

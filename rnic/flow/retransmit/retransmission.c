@@ -5,6 +5,7 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
 #include "flow/retransmit/read_stream.h"
+#include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
@@ -317,8 +318,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     if (before.cause != ROCE_CAUSE_NONE && before.time > wait_from)
         wait_from = before.time; /* the previous go-back counted the time before it */
     sum->retx[cause].waited_ns += roce_since(wait_from, ctx->time);
-    if (cause == ROCE_CAUSE_TIMEOUT)
+    if (cause == ROCE_CAUSE_TIMEOUT) {
         note_wait(ctx, sum, psn, idle);
+        roce_spurious_watch(ctx, e, psn, stalled, roce_since(wait_from, ctx->time));
+    }
     if (req->retry_psn != psn) {
         req->retry_psn = psn;
         req->timeouts = req->rnrs = req->naks = 0;
@@ -378,8 +381,13 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
     sum->retx[req->retx.cause].packets++;
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
+    if (e && e->op != ctx->pkt->op->value)
+        req->watched = false; /* another request with this PSN: probably the QP was reused */
+    if (req->watched)
+        roce_spurious_request(ctx, psn_cnt, true);
     ctx->result->flags |= ROCE_AN_RETRANSMISSION;
     ctx->result->cause = req->retx.cause;
+    ctx->result->go_back_frame = req->retx.frame;
     ctx->result->timeout = roce_timeout_of(ctx->sender);
     ctx->result->trigger_frame = req->retx.trigger;
     return begins;

@@ -249,6 +249,8 @@ static void free_counts(struct roce_flow *flow, struct roce_endpoint *side)
 {
     roce_mem_put(&flow->mem, side->meter, sizeof(*side->meter));
     roce_reuse_free(flow, side);
+    if (side->counts.cold)
+        roce_mem_put(&flow->mem, side->counts.cold->watches, sizeof(*side->counts.cold->watches));
     roce_mem_put(&flow->mem, side->counts.cold, sizeof(*side->counts.cold));
     roce_mem_put(&flow->mem, side->counts.oper, ROCE_OPER_CNT * sizeof(*side->counts.oper));
 }

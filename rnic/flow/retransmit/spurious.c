@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "flow/retransmit/spurious.h"
+
+#include "flow/base/counters.h"
+#include "flow/base/report.h"
+
+/* Two equal responses closer than this may be one response that was captured twice, if the sender
+ * does not use the IPv4 identification, ns. */
+#define COPY_NS UINT64_C(50000)
+/* A round trip is compared only if the capture shows at least this many, and all of them are at
+ * least this long, ns: two capture points may exchange packets that are close together. */
+#define RTT_MIN    8u
+#define RTT_MIN_NS UINT64_C(1000000)
+/* A go-back is watched for at most this number of packets, because PSNs repeat. */
+#define PACKETS_MAX 65536u
+
+static uint32_t packets_of(const struct roce_endpoint *side)
+{
+    return side->counts.packets + roce_peer(side)->counts.packets;
+}
+
+static void add_point(struct roce_timeout_watch *watch, const struct roce_sent_packet *e,
+                      uint32_t psn)
+{
+    watch->point[watch->point_cnt++] =
+        (struct roce_watch_point){.psn = psn,
+                                  .frame = e->frame,
+                                  .own_response = roce_opcode_is_answered(roce_opcode(e->op)),
+                                  .sent = e->time};
+}
+
+/* Returns the place of a new watch: a free one, or that of the oldest go-back. Returns NULL if
+ * memory is exhausted. */
+static struct roce_timeout_watch *new_watch(struct roce_ctx *ctx)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_watches *watches;
+    unsigned at = 0;
+
+    if (cold != ctx->sender->counts.cold)
+        return NULL;
+    if (!cold->watches)
+        cold->watches = roce_mem_need(&ctx->flow->mem, sizeof(*cold->watches));
+    watches = cold->watches;
+    if (!watches)
+        return NULL;
+    if (!req->watched)
+        watches->used = 0;
+    req->watched = true;
+    for (unsigned i = 0; i < ROCE_WATCHES; i++)
+        if (!(watches->used & 1u << i) ||
+            (watches->used & 1u << at && watches->of[i].frame < watches->of[at].frame))
+            at = i;
+    watches->used |= (uint8_t)(1u << at);
+    watches->of[at] = (struct roce_timeout_watch){.frame = ctx->frame, .time = ctx->time};
+    return &watches->of[at];
+}
+
+void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
+                         uint64_t stalled, uint64_t waited)
+{
+    struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    const struct roce_sent_packet *last = roce_window_tail(&req->win);
+    uint32_t last_psn = (req->nxt - 1) & ROCE_PSN_MASK;
+    bool own = e && roce_opcode_is_answered(roce_opcode(e->op));
+    struct roce_timeout_watch *watch;
+
+    /* A NAK was captured, or the request was answered before: then the requester did not receive
+     * the response, or ignored it. */
+    if (!e || !ctx->conn->paired || rsp->nak || rsp->rnr || rsp->fatal ||
+        (req->una_known && roce_diff(req->una, psn) > 0) ||
+        (own && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||
+                 (roce_opcode(e->op)->kind == ROCE_KIND_READ &&
+                  roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK)))))
+        return;
+    if (!last || roce_sent_end(last) != req->nxt || (last->flags & ROCE_SENT_PSN_CNT_GUESS))
+        return;
+    /* The last request was sent shortly before the timeout. The ACK of the first one may be lost,
+     * and that of the last one not late. */
+    if (!own && roce_since(last->time, ctx->time) < roce_since(e->time, ctx->time) / 2)
+        return;
+    watch = new_watch(ctx);
+    if (!watch)
+        return;
+    if (own)
+        add_point(watch, e, psn);
+    if (!own || last_psn != psn)
+        add_point(watch, last, last_psn);
+    watch->restart = own && roce_opcode(e->op)->kind == ROCE_KIND_READ && e->psn != psn &&
+                     !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
+    watch->stalled_ns = stalled;
+    watch->waited_ns = waited;
+    watch->packet_cnt = packets_of(ctx->sender);
+}
+
+void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
+{
+    struct roce_req *req = &ctx->sender->req;
+    uint32_t psn = ctx->pkt->bth.psn;
+    struct roce_watches *watches = ctx->sender->counts.cold->watches;
+    bool own = roce_opcode_is_answered(ctx->pkt->op);
+
+    for (unsigned i = 0; i < ROCE_WATCHES; i++) {
+        struct roce_timeout_watch *watch = &watches->of[i];
+
+        if (!(watches->used & 1u << i))
+            continue;
+        if (counted && req->retx.frame == ctx->frame)
+            watch->go_backs++;
+        if (counted && req->retx.frame == watch->frame) {
+            watch->packets++;
+            watch->bytes += ctx->pkt->payload_len;
+        }
+        for (unsigned k = 0; k < watch->point_cnt; k++) {
+            struct roce_watch_point *point = &watch->point[k];
+
+            if (point->own_response ? own && ((point->psn - psn) & ROCE_PSN_MASK) < psn_cnt
+                                    : !own && roce_diff(point->psn, psn) >= 0)
+                point->requests++;
+        }
+    }
+}
+
+/* Returns whether the current response comes too soon after the go-back to answer it. */
+static bool is_too_soon(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch)
+{
+    struct roce_hist room;
+    const struct roce_hist *rtt =
+        roce_times_hist(&roce_peer(ctx->sender)->times, ROCE_OPER_CNT, &room);
+
+    return rtt && rtt->total >= RTT_MIN && rtt->min >= RTT_MIN_NS && ctx->time >= watch->time &&
+           ctx->time - watch->time < rtt->min / 2;
+}
+
+/* Counts the current response, if it answers the request of `point`. */
+static void count_response(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch,
+                           struct roce_watch_point *point)
+{
+    bool ack = ctx->pkt->op->kind == ROCE_KIND_ACK;
+    uint8_t syndrome = ack ? ctx->pkt->aeth.syndrome : 0;
+
+    if (ctx->pkt->bth.psn != point->psn || ack == point->own_response)
+        return;
+    if (point->responses &&
+        (syndrome != point->syndrome ||
+         (!ctx->sender->saw_id && roce_since(point->latest, ctx->time) < COPY_NS)))
+        return; /* an ACK that grants other credits was not necessarily caused by a request */
+    if (point->responses == 0) {
+        point->first = ctx->time;
+        point->syndrome = syndrome;
+        point->too_soon = is_too_soon(ctx, watch);
+    }
+    if (point->responses == 0 ||
+        roce_since(point->latest, ctx->time) >= roce_since(point->sent, watch->time) / 2)
+        point->groups++;
+    point->responses++;
+    point->latest = ctx->time;
+}
+
+/* Returns whether each watched request was answered for a transmission before the go-back. */
+static bool is_spurious(const struct roce_timeout_watch *watch)
+{
+    for (unsigned k = 0; k < watch->point_cnt; k++) {
+        const struct roce_watch_point *point = &watch->point[k];
+
+        if (!point->too_soon && (point->requests == 0 || point->responses <= point->requests) &&
+            (point->own_response || point->groups <= watch->go_backs))
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether packets of the requester are missing in the capture. A missing retransmission
+ * would explain one more response. */
+static bool lacks_requests(const struct roce_endpoint *requester)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(requester);
+
+    return cold->missing_psns || cold->missing_repeats || cold->unseen_acked;
+}
+
+/* Moves the counts of a go-back from the timeouts to the spurious timeouts. */
+static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester,
+                           const struct roce_timeout_watch *watch)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, requester);
+    struct roce_retx_summary *from = &cold->retx[ROCE_CAUSE_TIMEOUT],
+                             *to = &cold->retx[ROCE_CAUSE_SPURIOUS];
+    struct roce_read_restarts *restarts = &cold->read_restarts;
+    uint64_t late = roce_since(watch->point[0].sent, watch->point[0].first);
+
+    from->go_backs--;
+    from->packets -= watch->packets;
+    from->bytes -= watch->bytes;
+    from->stalled_ns -= watch->stalled_ns;
+    from->waited_ns -= watch->waited_ns;
+    to->go_backs++;
+    to->packets += watch->packets;
+    to->bytes += watch->bytes;
+    to->stalled_ns += watch->stalled_ns;
+    to->waited_ns += watch->waited_ns;
+    restarts->missing -= watch->restart;
+    if (restarts->captured + restarts->missing == 0)
+        restarts->frame = 0;
+    if (late > cold->late_response_ns)
+        cold->late_response_ns = late;
+    if (requester->req.retx.frame == watch->frame)
+        requester->req.retx.cause = ROCE_CAUSE_SPURIOUS;
+}
+
+/* Returns whether PSN `psn` of a watched go-back belongs to another request by now. `e` is the
+ * window entry of the PSN, or NULL. */
+static bool is_outdated(const struct roce_endpoint *requester,
+                        const struct roce_timeout_watch *watch, uint32_t psn,
+                        const struct roce_sent_packet *e)
+{
+    for (unsigned k = 0; k < watch->point_cnt; k++)
+        if (watch->point[k].psn == psn && e && watch->point[k].frame != e->frame)
+            return true;
+    return packets_of(requester) - watch->packet_cnt > PACKETS_MAX;
+}
+
+void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req)
+{
+    struct roce_endpoint *requester = roce_peer(ctx->sender);
+    struct roce_watches *watches = requester->counts.cold->watches;
+    const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+
+    for (unsigned i = 0; i < ROCE_WATCHES; i++) {
+        struct roce_timeout_watch *watch = &watches->of[i];
+        const struct roce_watch_point *point = &watch->point[0];
+
+        if (!(watches->used & 1u << i))
+            continue;
+        if (is_outdated(requester, watch, ctx->pkt->bth.psn, e)) {
+            watches->used &= (uint8_t) ~(1u << i);
+            continue;
+        }
+        for (unsigned k = 0; k < watch->point_cnt; k++)
+            count_response(ctx, watch, &watch->point[k]);
+        if (!is_spurious(watch) || lacks_requests(requester))
+            continue;
+        watches->used &= (uint8_t) ~(1u << i);
+        count_spurious(ctx, requester, watch);
+        REPORT(ctx, SPURIOUS_TIMEOUT, "time since the request",
+               roce_since(point->sent, watch->time), roce_since(point->sent, point->first),
+               watch->frame, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
+    }
+    req->watched = watches->used != 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Spurious timeouts: retransmissions by timeout that were not needed, because the responder had
+ * received the first transmission and only its response came late. TCP names this a spurious
+ * retransmission timeout (RFC 5682).
+ *
+ * A retransmission is first counted as a timeout. It is watched until the capture shows that an
+ * earlier transmission was answered after it:
+ *
+ *   1. A responder sends at most one response for each transmission. So if more responses than
+ *      retransmissions are captured since the go-back began, one of them answers an earlier
+ *      transmission.
+ *   2. A go-back of SENDs and WRITEs gets one group of equal ACKs, however many packets it has. A
+ *      second group that comes later than half the requester's wait shows the same.
+ *   3. A response that comes sooner after the go-back than half the shortest round trip cannot
+ *      answer it.
+ *
+ * The first and the last retransmitted request are watched: the response to the last one shows that
+ * the responder had received all of them. If a request, or a response before the capture point, was
+ * lost, responses are missing and none of this is true. Private to flow/.
+ */
+#ifndef FLOW_RETRANSMIT_SPURIOUS_H
+#define FLOW_RETRANSMIT_SPURIOUS_H
+
+#include "flow/base/state.h"
+
+/* Watches the go-back that began with the current packet because of a timeout. `e` is the window
+ * entry of its first PSN `psn`, as before the go-back. `waited`: time counted in
+ * roce_retx_summary.waited_ns; `stalled`: in stalled_ns, ns. */
+void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
+                         uint64_t stalled, uint64_t waited);
+
+/* Counts the current request, a retransmission or a copy of `psn_cnt` PSNs, which the responder may
+ * answer. `counted`: it is counted in the go-back that is in progress. */
+void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted);
+
+/* Compares the current response with the watched go-backs of requester `req`. Reports each go-back
+ * that the response shows to be spurious, and counts it as such. */
+void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req);
+
+#endif

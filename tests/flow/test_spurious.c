@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Spurious timeouts: retransmissions whose first transmission was answered late, and those that
+ * look similar but followed a loss.
+ */
+#include "judge.h"
+#include "support/suite.h"
+
+#define MS UINT64_C(1000000)
+/* The requester waits 67 ms; the responses come after 100 ms. */
+#define TIMEOUT (67 * MS)
+#define LATE    (33 * MS)
+
+static struct verdict v;
+
+static const struct roce_retx_summary *retx(enum roce_cause cause)
+{
+    return &v.conn[0].side[0].retx[cause];
+}
+
+/* Ends the conversation; expects the numbers of spurious go-backs and of other timeouts. */
+static void expect(struct flowgen *g, unsigned spurious, unsigned timeouts)
+{
+    judge_end(g, &v);
+    EXPECT_EQ(judge_errors(&v, "spurious"), 0);
+    EXPECT_EQ(v.conn_cnt, 1);
+    EXPECT_EQ(retx(ROCE_CAUSE_SPURIOUS)->go_backs, spurious);
+    EXPECT_EQ(retx(ROCE_CAUSE_TIMEOUT)->go_backs, timeouts);
+    CU_ASSERT(judge_found(&v, ROCE_RULE_SPURIOUS_TIMEOUT) == (spurious > 0));
+}
+
+static void begin(struct flowgen *g)
+{
+    flowgen_begin(g);
+    flowgen_write(g, 0, 3000); /* shows the path MTU */
+}
+
+static struct roce_pkt ask(struct flowgen *g, uint8_t opcode, uint32_t len)
+{
+    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
+
+    flowgen_put(g, 0, &p);
+    return p;
+}
+
+static void repeat(struct flowgen *g, const struct roce_pkt *p)
+{
+    flowgen_wait(g, TIMEOUT);
+    flowgen_put(g, 0, p);
+}
+
+static void ack(struct flowgen *g, uint64_t wait, uint32_t psn)
+{
+    flowgen_wait(g, wait);
+    flowgen_ack(g, 1, psn, 0x1F);
+}
+
+/* ---- spurious ---------------------------------------------------------------------------------*/
+
+static void late_ack_of_a_send_is_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    ack(&g, LATE, p.bth.psn);
+    ack(&g, TIMEOUT, p.bth.psn);
+    expect(&g, 1, 0);
+    EXPECT_EQ(retx(ROCE_CAUSE_SPURIOUS)->packets, 1);
+    EXPECT_EQ(retx(ROCE_CAUSE_SPURIOUS)->bytes, 64);
+    EXPECT_EQ(retx(ROCE_CAUSE_TIMEOUT)->packets, 0);
+    EXPECT_EQ(retx(ROCE_CAUSE_TIMEOUT)->bytes, 0);
+    EXPECT_EQ(retx(ROCE_CAUSE_TIMEOUT)->waited_ns, 0);
+    EXPECT_EQ(v.conn[0].side[0].late_response_ns, TIMEOUT + LATE + 20000);
+}
+
+static void late_read_responses_are_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 3000);
+    repeat(&g, &p);
+    for (int i = 0; i < 2; i++) {
+        flowgen_wait(&g, i ? TIMEOUT : LATE);
+        flowgen_read_resp(&g, 1, p.bth.psn, 3000, 0, 2);
+    }
+    expect(&g, 1, 0);
+}
+
+static void late_atomic_response_is_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_FETCH_ADD, 0);
+    repeat(&g, &p);
+    for (int i = 0; i < 2; i++) {
+        struct roce_pkt r = flowgen_resp(&g, 1, ROCE_OP_RC_ATOMIC_ACK, p.bth.psn, 0);
+
+        flowgen_wait(&g, i ? TIMEOUT : LATE);
+        flowgen_put(&g, 1, &r);
+    }
+    expect(&g, 1, 0);
+}
+
+/* The responder stops for 300 ms, then answers all transmissions at once. */
+static void each_timeout_of_a_stalled_responder_is_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 100);
+    for (int i = 0; i < 4; i++)
+        repeat(&g, &p);
+    flowgen_wait(&g, LATE);
+    for (int i = 0; i < 5; i++)
+        flowgen_read_resp(&g, 1, p.bth.psn, 100, 0, 0);
+    expect(&g, 4, 0);
+}
+
+/* A go-back of several WRITE packets. Soft-RoCE acknowledges each duplicate, other responders all
+ * of them once. */
+static void late_ack_of_a_long_write_is_spurious(void)
+{
+    for (int each = 0; each < 2; each++) {
+        struct flowgen g;
+        size_t from, cnt;
+        uint32_t psn;
+
+        begin(&g);
+        from = g.frame_cnt;
+        psn = flowgen_message(&g, 0, ROCE_KIND_WRITE, 4096);
+        cnt = g.frame_cnt - from;
+        flowgen_wait(&g, TIMEOUT);
+        g.conn.psn[0] = psn;
+        (void)flowgen_message(&g, 0, ROCE_KIND_WRITE, 4096);
+        psn += (uint32_t)cnt - 1;
+        ack(&g, LATE, psn);
+        flowgen_wait(&g, TIMEOUT);
+        for (size_t i = 0; i < (each ? cnt : 1); i++)
+            flowgen_ack(&g, 1, psn, 0x1F);
+        expect(&g, 1, 0);
+        EXPECT_EQ(retx(ROCE_CAUSE_SPURIOUS)->packets, cnt);
+        EXPECT_EQ(retx(ROCE_CAUSE_TIMEOUT)->packets, 0);
+    }
+}
+
+/* The round trip is always 80 ms or longer. A response 20 ms after the retransmission answers the
+ * first transmission; the capture ends before the second response. */
+static void response_sooner_than_any_round_trip_is_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    g.frame_cnt = 0;
+    for (int i = 0; i < 10; i++) {
+        p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        ack(&g, 80 * MS, p.bth.psn);
+    }
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_wait(&g, 90 * MS);
+    flowgen_put(&g, 0, &p);
+    ack(&g, 20 * MS, p.bth.psn);
+    expect(&g, 1, 0);
+}
+
+/* ---- losses -----------------------------------------------------------------------------------
+ */
+
+static void lost_request_is_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    ack(&g, 0, p.bth.psn);
+    expect(&g, 0, 1);
+}
+
+/* The ACK is lost before the capture point. The responder acknowledges the duplicate. */
+static void lost_ack_is_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    ack(&g, LATE, p.bth.psn);
+    flowgen_send(&g, 0, 64);
+    expect(&g, 0, 1);
+}
+
+/* The ACK is lost behind the capture point, once or twice. */
+static void ack_lost_behind_the_capture_point_is_not_spurious(void)
+{
+    for (unsigned lost = 1; lost < 3; lost++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        begin(&g);
+        p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        for (unsigned i = 0; i < lost; i++) {
+            ack(&g, 0, p.bth.psn);
+            repeat(&g, &p);
+        }
+        ack(&g, 0, p.bth.psn);
+        expect(&g, 0, lost);
+    }
+}
+
+/* The first transmission is lost. The responder answers the second late, and the third. */
+static void lost_request_before_a_late_response_is_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    repeat(&g, &p);
+    ack(&g, LATE, p.bth.psn);
+    ack(&g, TIMEOUT, p.bth.psn);
+    expect(&g, 1, 1);
+}
+
+/* Only the last packet of a WRITE is lost. The responder acknowledges each duplicate with the PSN
+ * before it. */
+static void lost_last_packet_is_not_spurious(void)
+{
+    struct flowgen g;
+    uint32_t psn;
+
+    begin(&g);
+    psn = flowgen_message(&g, 0, ROCE_KIND_WRITE, 4096);
+    flowgen_wait(&g, TIMEOUT);
+    g.conn.psn[0] = psn;
+    (void)flowgen_message(&g, 0, ROCE_KIND_WRITE, 4096);
+    for (int i = 0; i < 3; i++)
+        flowgen_ack(&g, 1, psn + 2, 0x1F);
+    flowgen_ack(&g, 1, psn + 3, 0x1F);
+    expect(&g, 0, 1);
+}
+
+static void lost_read_responses_are_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 3000);
+    repeat(&g, &p);
+    flowgen_wait(&g, LATE);
+    flowgen_read_resp(&g, 1, p.bth.psn, 3000, 0, 2);
+    expect(&g, 0, 1);
+}
+
+/* The network copies the retransmission: the responder answers it twice. */
+static void copied_retransmission_is_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    flowgen_copy(&g);
+    ack(&g, 0, p.bth.psn);
+    ack(&g, 0, p.bth.psn);
+    expect(&g, 0, 1);
+}
+
+/* Without IPv4 identification, a response that is captured twice looks like two responses. */
+static void response_captured_twice_is_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_begin(&g);
+    g.encap = ROCE_ENCAP_V2_IP6;
+    flowgen_send(&g, 0, 64);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    ack(&g, LATE, p.bth.psn);
+    flowgen_copy(&g);
+    expect(&g, 0, 1);
+}
+
+static void response_soon_after_few_round_trips_is_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    g.frame_cnt = 0;
+    for (int i = 0; i < 3; i++) {
+        p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        ack(&g, 80 * MS, p.bth.psn);
+    }
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_wait(&g, 90 * MS);
+    flowgen_put(&g, 0, &p);
+    ack(&g, 20 * MS, p.bth.psn);
+    expect(&g, 0, 1);
+}
+
+/* The receiver is not ready: both transmissions get an RNR NAK. */
+static void late_rnr_naks_are_not_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    begin(&g);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    g.conn.msn[0]--;
+    for (int i = 0; i < 2; i++) {
+        flowgen_wait(&g, i ? TIMEOUT : LATE);
+        flowgen_ack(&g, 1, p.bth.psn, 0x2E);
+    }
+    g.conn.msn[0]++;
+    flowgen_wait(&g, 2 * MS);
+    flowgen_put(&g, 0, &p);
+    ack(&g, 0, p.bth.psn);
+    expect(&g, 0, 1);
+}
+
+SUITE("flow.spurious", TEST(late_ack_of_a_send_is_spurious), TEST(late_read_responses_are_spurious),
+      TEST(late_atomic_response_is_spurious), TEST(each_timeout_of_a_stalled_responder_is_spurious),
+      TEST(late_ack_of_a_long_write_is_spurious),
+      TEST(response_sooner_than_any_round_trip_is_spurious), TEST(lost_request_is_not_spurious),
+      TEST(lost_ack_is_not_spurious), TEST(ack_lost_behind_the_capture_point_is_not_spurious),
+      TEST(lost_request_before_a_late_response_is_not_spurious),
+      TEST(lost_last_packet_is_not_spurious), TEST(lost_read_responses_are_not_spurious),
+      TEST(copied_retransmission_is_not_spurious), TEST(response_captured_twice_is_not_spurious),
+      TEST(response_soon_after_few_round_trips_is_not_spurious),
+      TEST(late_rnr_naks_are_not_spurious))

@@ -5,6 +5,7 @@
 #
 # $here is the top of the source tree. ROCEDRILL_MATRIX names the folder for all releases.
 root=${ROCEDRILL_MATRIX:-/var/tmp/rocedrill-matrix}
+minimal=$root/minimal
 mirror=${ROCEDRILL_MIRROR:-http://deb.debian.org/debian}
 
 need_root_and_debootstrap() {
@@ -12,16 +13,23 @@ need_root_and_debootstrap() {
     command -v debootstrap >/dev/null || { echo "$0: needs debootstrap (tests/deps matrix)" >&2; exit 2; }
 }
 
-# make_release RELEASE FOLDER [MIRROR [SCRIPT [OPTION...]]]: a minimal system. debootstrap handles a release that it
-# does not know like unstable.
+# make_release RELEASE FOLDER [MIRROR [SCRIPT [OPTION...]]]: a minimal system, a copy of $minimal/RELEASE, which is
+# created the first time. debootstrap handles a release that it does not know like unstable.
 make_release() {
-    local release=$1 dir=$2 from=${3:-$mirror} script=${4:-}
+    local release=$1 dir=$2 from=${3:-$mirror} script=${4:-} first=$minimal/$1
     [ -n "$script" ] || [ -e "/usr/share/debootstrap/scripts/$release" ] || script=/usr/share/debootstrap/scripts/sid
-    rm -rf "$dir"
-    debootstrap --variant=minbase "${@:5}" "$release" "$dir" "$from" $script &&
-        echo "127.0.0.1 localhost" >"$dir/etc/hosts" &&
-        # A mirror may be some days behind. apt still verifies the signature.
-        echo 'Acquire::Check-Valid-Until "false";' >"$dir/etc/apt/apt.conf.d/90matrix"
+    if [ ! -d "$first" ]; then
+        mkdir -p "$minimal"
+        rm -rf "$first.part"
+        debootstrap --variant=minbase "${@:5}" "$release" "$first.part" "$from" $script &&
+            echo "127.0.0.1 localhost" >"$first.part/etc/hosts" &&
+            # A mirror may be some days behind. apt still verifies the signature.
+            echo 'Acquire::Check-Valid-Until "false";' >"$first.part/etc/apt/apt.conf.d/90matrix" &&
+            # The folders are created again after a crash, so dpkg need not wait for the disk.
+            echo force-unsafe-io >"$first.part/etc/dpkg/dpkg.cfg.d/matrix" &&
+            mv "$first.part" "$first" || return 1
+    fi
+    rm -rf "$dir" && cp -a "$first" "$dir"
 }
 
 # inside FOLDER COMMAND...: runs the command with FOLDER as the root directory, in a separate mount namespace. In a

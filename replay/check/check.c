@@ -666,7 +666,8 @@ int check_capture(const char *path, const struct check_options *options,
                            report->name);
         else if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
             rc = error_set(
-                error, "%s: no RoCE packet in %u frames; %s", report->name, report->frames,
+                error, "%s: no RoCE packet in %u frame%s; %s", report->name, report->frames,
+                report->frames == 1 ? "" : "s",
                 check.of_rnic
                     ? "rnic-run recorded this file, and its programs sent no packet: read their "
                       "error messages"

@@ -39,6 +39,9 @@ COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--js"], 
 PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]
 # The version contains the commit if the sources are a git checkout.
 VERSION = r"[a-z-]+ \d+\.\d+\.\d+( \([0-9a-f]{7,}\))?\nCRC-32: [a-z ]+\nlibpcap(:| version) .+\n(libseccomp: .+\n)?"
+# A capture with one frame, which is not RoCE.
+NO_ROCE = (b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(9) + b"\0\x04\0\x01\0\0\0" + bytes(8) + b"\x0e\0\0\0" * 2 + b"\xff" * 12 +
+           b"\x08\x06")
 PROGRAMS = ["rocedrill", "rocedrill-agent", "rnic-run", "rnic-info"]
 
 
@@ -107,6 +110,10 @@ def use_data(place, prefix):
         wrong.append(f"the installed captures: {replayed}")
     if not os.path.isfile(prefix + "/share/wireshark/profiles/RoCE/preferences"):
         wrong.append("the profile RoCE is not installed")
+    named = subprocess.run([rocedrill, "check", "-"], input=NO_ROCE, capture_output=True).stderr.decode()
+    page = re.search(r"\((\S+\.md)\)", named)
+    if not page or not os.path.isfile(f"{prefix}/share/doc/rocedrill/{page[1]}"):
+        wrong.append(f"the document that a message names is not installed: {named}")
     vscode = prefix + "/share/rocedrill/vscode"
     with open(vscode + "/package.json", encoding="utf-8") as file:
         adds = json.load(file)["contributes"]

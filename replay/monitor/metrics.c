@@ -10,9 +10,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "util/strbuf.h"
 
-#define CLIENT_MS   2000 /* time limit for an HTTP request, ms */
+/* Time limits of a client for its HTTP request, and for reading the answer, ns. */
+#define REQUEST_NS  UINT64_C(2000000000)
+#define ANSWER_NS   UINT64_C(10000000000)
 #define REQUEST_LEN 4096u
 
 struct metrics {
@@ -138,19 +141,31 @@ void metrics_print(FILE *out, struct monitor *monitor)
 /* ---- HTTP --------------------------------------------------------------------------------------
  */
 
-/* Reads an HTTP request up to its empty line. Returns true, or false if the client is silent too
- * long or sends too much. */
-static bool read_request(int fd, char request[REQUEST_LEN])
+/* Waits until the client can be read from or written to. Returns false at the time limit `until`, or
+ * if the program ends before. */
+static bool client_is_ready(const struct metrics *metrics, int fd, short events, uint64_t until)
 {
+    struct pollfd wanted[] = {{.fd = fd, .events = events},
+                              {.fd = metrics->wake[0], .events = POLLIN}};
+    uint64_t now = rnic_clock_ns(CLOCK_MONOTONIC);
+
+    return now < until && poll(wanted, 2, (int)((until - now) / 1000000) + 1) > 0 &&
+           wanted[0].revents;
+}
+
+/* Reads an HTTP request up to its empty line. Returns true, or false if the client is too slow or
+ * sends too much. */
+static bool read_request(const struct metrics *metrics, int fd, char request[REQUEST_LEN])
+{
+    uint64_t until = rnic_clock_ns(CLOCK_MONOTONIC) + REQUEST_NS;
     size_t len = 0;
 
     for (;;) {
-        struct pollfd wanted = {.fd = fd, .events = POLLIN};
         ssize_t got;
 
-        if (len + 1 >= REQUEST_LEN || poll(&wanted, 1, CLIENT_MS) <= 0)
+        if (len + 1 >= REQUEST_LEN || !client_is_ready(metrics, fd, POLLIN, until))
             return false;
-        got = recv(fd, request + len, REQUEST_LEN - 1 - len, 0);
+        got = recv(fd, request + len, REQUEST_LEN - 1 - len, MSG_DONTWAIT);
         if (got <= 0)
             return false;
         len += (size_t)got;
@@ -160,13 +175,15 @@ static bool read_request(int fd, char request[REQUEST_LEN])
     }
 }
 
-static void send_all(int fd, const char *bytes, size_t len)
+/* Sends bytes until the time limit `until`, or until the client closes the connection. */
+static void send_all(const struct metrics *metrics, int fd, const char *bytes, size_t len,
+                     uint64_t until)
 {
-    while (len) {
-        ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
+    while (len && client_is_ready(metrics, fd, POLLOUT, until)) {
+        ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (sent <= 0)
-            return; /* the client closed the connection, or did not read for two seconds */
+            return;
         bytes += sent;
         len -= (size_t)sent;
     }
@@ -174,14 +191,13 @@ static void send_all(int fd, const char *bytes, size_t len)
 
 static void answer_client(struct metrics *metrics, int fd)
 {
-    const struct timeval limit = {.tv_sec = CLIENT_MS / 1000};
     char request[REQUEST_LEN], head[160], *body = NULL;
     size_t len = 0;
+    uint64_t until;
     bool found;
     FILE *out;
 
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    if (!read_request(fd, request) || !(out = open_memstream(&body, &len)))
+    if (!read_request(metrics, fd, request) || !(out = open_memstream(&body, &len)))
         return;
     found = strncmp(request, "GET /metrics ", 13) == 0 || strncmp(request, "GET / ", 6) == 0;
     if (found)
@@ -193,8 +209,9 @@ static void answer_client(struct metrics *metrics, int fd)
                  "HTTP/1.0 %s\r\nContent-Type: text/plain; version=0.0.4\r\n"
                  "Content-Length: %zu\r\nConnection: close\r\n\r\n",
                  found ? "200 OK" : "404 Not Found", len);
-        send_all(fd, head, strlen(head));
-        send_all(fd, body, len);
+        until = rnic_clock_ns(CLOCK_MONOTONIC) + ANSWER_NS;
+        send_all(metrics, fd, head, strlen(head), until);
+        send_all(metrics, fd, body, len, until);
     }
     free(body);
 }

@@ -6,6 +6,7 @@ monitor.py --rocedrill PROGRAM --gen-capture PROGRAM CAPTURE...
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -71,6 +73,14 @@ def get(where, path="/metrics"):
         return answer.headers.get_content_type(), answer.read().decode()
 
 
+def send_slowly(client):
+    """Sends a request byte by byte, until the server closes the connection."""
+    with contextlib.suppress(OSError):
+        while True:
+            client.sendall(b"x")
+            time.sleep(0.1)
+
+
 def wait_for(fail, where, metric, wanted):
     """Polls the metrics until the sum of one metric has the wanted value. Returns the sums of all metrics."""
     until = time.monotonic() + DEADLINE
@@ -111,6 +121,11 @@ def check_metrics(fail, program, capture, folder):
     host, port = where.split(":")
     with socket.create_connection((host, int(port))):  # a silent client only delays the other clients
         fail.expect("with a silent client", "rocedrill_connections" in get(where)[1], True)
+    with socket.create_connection((host, int(port))) as client:
+        slow = threading.Thread(target=send_slowly, args=(client,), daemon=True)
+        slow.start()
+        time.sleep(0.2)
+        fail.expect("with a slow client", "rocedrill_connections" in get(where)[1], True)
     busy = subprocess.run([program, "check", "--prometheus", where, capture], capture_output=True, text=True)
     fail.expect("used port", (busy.returncode, f"{where}: Address already in use" in busy.stderr), (2, True))
     child.stdin.close()

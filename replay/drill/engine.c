@@ -180,7 +180,7 @@ static bool run_expectation(struct drill_engine *e, const struct script_step *st
     }
     memcpy(e->problem, problem, sizeof(problem));
     e->diff = diff;
-    if (e->endless)
+    if (timeline_failed(e))
         note_endless(e);
     timeline_text(e, main->line, "%s", e->problem);
     stop_at(e, step, main, e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
@@ -335,7 +335,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
         break;
     default: break;
     }
-    if (done && !e->endless)
+    if (!timeline_failed(e) && done)
         return true;
     if (e->endless)
         note_endless(e);
@@ -413,7 +413,10 @@ static bool check_rest(struct drill_engine *e)
         timeline_step(e, e->now);
     row = match_pending_frame(e, 0, true);
     e->diff.field[0] = '\0';
-    if (row) {
+    if (timeline_failed(e)) {
+        at = e->result->log_cnt;
+        note_endless(e);
+    } else if (row) {
         at = (size_t)(row - e->result->log);
         row->mark = DRILL_MARK_DIFF;
         match_fail(e, "no line expects this packet of the device: %s", row->text);
@@ -433,7 +436,7 @@ static bool check_rest(struct drill_engine *e)
     } else {
         return true;
     }
-    stop_at(e, NULL, event_before(e, at), DRILL_FAIL);
+    stop_at(e, NULL, event_before(e, at), e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
 }
 

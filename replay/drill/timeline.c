@@ -188,13 +188,13 @@ static void comp_text(struct drill_engine *e, const struct drill_comp *comp)
                   words_name(words_status, comp->status), text);
 }
 
-/* Ends the drill if its device has failed. */
-static void note_failure(struct drill_engine *e)
+bool timeline_failed(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
 
     e->endless |= failure != NULL;
     e->gone |= failure && !device_is_unsupported(failure);
+    return e->endless;
 }
 
 void timeline_drain(struct drill_engine *e)
@@ -206,7 +206,7 @@ void timeline_drain(struct drill_engine *e)
     size_t len;
     int cq;
 
-    note_failure(e);
+    timeline_failed(e);
     while ((len = e->ops->output(e->ctx.dev, buf, sizeof(buf), e->now)) != 0) {
         if (e->result->log_cnt > FRAMES_MAX) {
             e->endless = true;

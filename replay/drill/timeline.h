@@ -20,6 +20,9 @@ void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
 void timeline_sent(struct drill_engine *e, const struct script_event *event, const uint8_t *bytes,
                    size_t len);
 
+/* Returns whether the drill must end because its device has failed or never stops sending. */
+bool timeline_failed(struct drill_engine *e);
+
 /* Fetches all frames, completions and events that the device has ready at this time. */
 void timeline_drain(struct drill_engine *e);
 

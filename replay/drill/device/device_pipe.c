@@ -8,6 +8,7 @@
 #include <string.h>
 #include "device/rnic.h"
 #include "drill/device/pipe_program.h"
+#include "drill/device/pipe_reply.h"
 #include "drill/words.h"
 #include "util/hex.h"
 #include "util/json_util.h"
@@ -18,7 +19,7 @@ struct drill_device {
     const struct script *script;
     const struct device_pipe_config *config;
     struct pipe_program program;
-    bool broken;       /* the program ended, sent no JSON, or did not answer in time */
+    bool broken;       /* the program ended, sent a wrong reply, or did not answer in time */
     char failure[440]; /* reason of the failure, or "" */
     struct {
         uint64_t address;
@@ -62,16 +63,17 @@ static void set_failure(struct drill_device *dev, const char *problem)
                  problem);
 }
 
-/* Sends a request and frees it. Returns the reply, or NULL if the program does not answer. Stores
- * the frames, completions, events and the deadline of the reply in `dev`. */
+/* Sends a request and frees it. Returns the reply, or NULL if the program does not answer, or not
+ * as docs/drill.md requires. Stores the frames, completions, events and the deadline of the reply
+ * in `dev`. */
 static json_t *call(struct drill_device *dev, json_t *request)
 {
     char *text = dev->broken ? NULL : json_dumps(request, JSON_COMPACT);
     const char *line = NULL;
     json_t *reply = NULL;
+    char problem[300];
     size_t len = 0;
 
-    json_decref(request);
     if (text) {
         size_t end = strlen(text);
 
@@ -81,14 +83,17 @@ static json_t *call(struct drill_device *dev, json_t *request)
         if (!line)
             set_failure(dev, dev->program.problem);
     }
-    if (!line)
-        return NULL;
-    reply = json_loadb(line, len, 0, NULL);
-    if (!json_is_object(reply)) {
-        json_decref(reply);
-        set_failure(dev, "a reply that is not a JSON object");
-        return NULL;
+    if (line) {
+        reply = json_loadb(line, len, 0, NULL);
+        if (!pipe_reply_check(dev->script, request, reply, problem, sizeof(problem))) {
+            set_failure(dev, problem);
+            json_decref(reply);
+            reply = NULL;
+        }
     }
+    json_decref(request);
+    if (!reply)
+        return NULL;
     take_list(reply, "frames", dev->frames);
     take_list(reply, "comps", dev->comps);
     take_list(reply, "events", dev->events);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* rocedrill drill: options, reports, recording, exit status. */
 #include <stdio.h>
+#include <string.h>
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
@@ -165,8 +166,22 @@ static void recording_has_the_line_at_each_frame(void)
     CHECKRUN_EXPECT("$R drill --record /dev/null/x $T/d", 2, "", "/dev/null/x");
 }
 
+/* Writes the program $T/opens, which reads the request "open" of a drill of make_drills() and
+ * replies to it. */
+static void make_program(void)
+{
+    struct checkrun r = checkrun_shell("printf '#!/bin/sh\nread x\necho %%s\n' "
+                                       "\\''{\"ok\":true,\"objects\":{\"Q\":{\"number\":5},\"M\":{"
+                                       "\"address\":4096,\"key\":7}}}'\\' "
+                                       ">$T/opens; chmod +x $T/opens");
+
+    CU_ASSERT_EQUAL(r.status, 0);
+    checkrun_free(&r);
+}
+
 static void program_behind_a_pipe_that_does_not_answer_fails(void)
 {
+    make_program();
     CHECKRUN_EXPECT("$R drill --pipe false $T/d/g/1-pass.drill", 1,
                     "--pipe false: the program ended with status 1", "");
     CHECKRUN_EXPECT("$R drill --pipe 'kill -9 $$' $T/d/g/1-pass.drill", 1,
@@ -174,18 +189,17 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
     CHECKRUN_EXPECT("$R drill --pipe 'exec >&- <&-; sleep 600' $T/d/g/1-pass.drill", 1,
                     "the program closed its output", "");
     CHECKRUN_EXPECT("$R drill --pipe 'read x; echo nonsense' $T/d/g/1-pass.drill", 1,
-                    "read x; echo nonsense: a reply that is not a JSON object", "");
+                    "read x; echo nonsense: reply to open: not a JSON object", "");
     CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"unsupported\\\":\\\"rc\\\"}'\" $T/d/g", 0,
                     "the device has no rc", "");
     /* The program opens the drill, but refuses the operation of the first packet. */
-    CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'; read x; "
+    CHECKRUN_EXPECT("$R drill --pipe \"$T/opens; read x; "
                     "echo '{\\\"unsupported\\\":\\\"WRITE\\\"}'\" $T/d/g/1-pass.drill",
                     0, "the device has no WRITE", "");
     /* The program opens the drill and ends at the first packet. */
-    CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'\" $T/d/g/1-pass.drill", 1,
-                    "the program ended", "");
+    CHECKRUN_EXPECT("$R drill --pipe $T/opens $T/d/g/1-pass.drill", 1, "the program ended", "");
     /* The program opens the drill, then reads without replying. It also ignores SIGTERM. */
-    CHECKRUN_EXPECT("$R drill --timeout 1 --pipe \"trap '' TERM; read x; echo '{\\\"ok\\\":true}'; "
+    CHECKRUN_EXPECT("$R drill --timeout 1 --pipe \"trap '' TERM; $T/opens; "
                     "sleep 600\" $T/d/g/1-pass.drill",
                     1, "no reply within 1 s", "");
     /* The shell cannot start the program. Its message is part of the error, and there is only one
@@ -198,7 +212,7 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
     /* Other messages of the program are printed, before and after its first reply. */
     CHECKRUN_EXPECT("$R drill --pipe 'echo one >&2; false' $T/d/g/2-fail.drill", 1,
                     "the program ended with status 1", "one");
-    CHECKRUN_EXPECT("$R drill --pipe \"read x; echo '{\\\"ok\\\":true}'; read x; echo two >&2\" "
+    CHECKRUN_EXPECT("$R drill --pipe \"$T/opens; read x; echo two >&2\" "
                     "$T/d/g/2-fail.drill",
                     1, "the program ended with status 0", "two");
     /* The program never reads, so a long request does not fit into its standard input. */
@@ -207,6 +221,77 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
                     1, "no reply within 1 s", "");
     CHECKRUN_EXPECT("$R drill --timeout 0 --pipe false $T/d", 2, "", "--timeout 0");
     CHECKRUN_EXPECT("$R drill --timeout 5 $T/d", 2, "", "--timeout requires --pipe");
+}
+
+/* A drill that expects nothing would pass on a device whose replies are not understood. */
+static void malformed_reply_of_a_program_fails_the_drill(void)
+{
+    static const struct {
+        const char *op, *reply, *problem;
+    } rows[] = {
+        {"open", "{}", "member ok is missing"},
+        {"open", "{\"ok\":1}", "member ok is not true or false"},
+        {"open", "{\"unsupported\":7}", "member unsupported is not the name of a feature"},
+        {"open", "{\"ok\":true}", "member objects is missing"},
+        {"open", "{\"ok\":true,\"objects\":{}}", "member objects.M.address is missing"},
+        {"open", "{\"ok\":true,\"objects\":{\"M\":{\"address\":1,\"key\":-1}}}",
+         "member objects.M.key is -1: outside of 0 to 4294967295"},
+        {"open",
+         "{\"ok\":true,\"objects\":{\"M\":{\"address\":1,\"key\":1},\"Q\":{\"number\":16777216}}}",
+         "member objects.Q.number is 16777216: outside of 0 to 16777215"},
+        {"frame", "{}", "member ok is missing"},
+        {"frame", "{\"ok\":false,\"error\":\"invalid\"}", "member ok is false"},
+        {"frame", "{\"ok\":true,\"frames\":5}", "member frames is not an array"},
+        {"frame", "{\"ok\":true,\"frames\":[\"00\",5]}", "member frames[1] is not a string"},
+        {"frame", "{\"ok\":true,\"frames\":[\"zz\"]}",
+         "member frames[0] is not a number of bytes in hexadecimal"},
+        {"frame", "{\"ok\":true,\"frames\":[\"\"]}",
+         "member frames[0] is not a number of bytes in hexadecimal"},
+        {"frame", "{\"ok\":true,\"deadline\":\"soon\"}", "member deadline is not an integer"},
+        {"frame", "{\"ok\":true,\"comps\":[5]}", "member comps[0] is not an object"},
+        {"frame", "{\"ok\":true,\"comps\":[{\"qp\":\"X\"}]}",
+         "member comps[0].qp is 'X': not the name of a QP"},
+        {"frame", "{\"ok\":true,\"comps\":[{\"qp\":\"Q\",\"id\":1,\"status\":\"good\"}]}",
+         "member comps[0].status is 'good': not a status of a completion"},
+        {"frame",
+         "{\"ok\":true,\"comps\":[{\"qp\":\"Q\",\"id\":1,\"status\":\"success\",\"imm\":\"x\"}]}",
+         "member comps[0].imm is not an integer"},
+        {"frame", "{\"ok\":true,\"events\":[{}]}", "member events[0].object is missing"},
+        {"verb", "{\"ok\":false,\"error\":\"nonsense\"}",
+         "member error is 'nonsense': not an error of a verb"},
+        {"state", "{\"ok\":true,\"state\":\"BUSY\"}",
+         "member state is 'BUSY': not a state of a QP"},
+        {"read", "{\"ok\":true,\"bytes\":\"00\"}", "member bytes has not 8 bytes"},
+    };
+    static const struct {
+        const char *op, *line;
+    } lines[] = {{"open", "< WRITE Only PSN +0 va M+0 payload 8\n+0~+1ms > nothing"},
+                 {"frame", "< WRITE Only PSN +0 va M+0 payload 8\n+0~+1ms > nothing"},
+                 {"verb", "recv Q id 1 len 8\n+0~+1ms > nothing"},
+                 {"state", "qp Q is RTS"},
+                 {"read", "check M+0 len 8 is zero"}};
+    struct checkrun r;
+
+    make_program();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (size_t k = 0; k < sizeof(lines) / sizeof(lines[0]); k++) {
+            char problem[200];
+
+            if (strcmp(rows[i].op, lines[k].op) != 0)
+                continue;
+            r = checkrun_shell(
+                "sed '/^+0/,$d' $T/d/g/2-fail.drill >$T/reply.drill; echo '+0 %s' "
+                ">>$T/reply.drill; "
+                "echo '%s' >$T/reply; $R drill --timeout 20 --pipe \"%s; cat $T/reply; sleep 30\" "
+                "$T/reply.drill",
+                lines[k].line, rows[i].reply, k == 0 ? "true" : "$T/opens; read x");
+            snprintf(problem, sizeof(problem), "reply to %s: %s", rows[i].op, rows[i].problem);
+            CU_ASSERT_EQUAL(r.status, 1);
+            CU_ASSERT_PTR_NOT_NULL(strstr(r.out, problem));
+            if (!strstr(r.out, problem))
+                fprintf(stderr, "%s: no '%s' in\n%s%s", rows[i].reply, problem, r.out, r.err);
+            checkrun_free(&r);
+        }
 }
 
 /* Makes a drill from a capture, changes it by the sed script `sed`, and plays it. The software RNIC
@@ -303,5 +388,6 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
       TEST(recording_has_the_line_at_each_frame),
-      TEST(program_behind_a_pipe_that_does_not_answer_fails), TEST(matrix_has_a_column_a_device),
+      TEST(program_behind_a_pipe_that_does_not_answer_fails),
+      TEST(malformed_reply_of_a_program_fails_the_drill), TEST(matrix_has_a_column_a_device),
       TEST(report_without_a_name_names_the_command_of_the_device))

@@ -132,7 +132,8 @@ static bool check_comp(const struct reply_check *check, const json_t *comp, cons
 
 static bool check_event(const struct reply_check *check, const json_t *event, const char *where)
 {
-    return check_object(check, event, where, "object", false);
+    return check_word(check, event, where, "event", words_event, "an event") &&
+           check_object(check, event, where, "object", false);
 }
 
 /* Checks each element of an array, which may be absent. `objects`: the elements are objects. */

@@ -21,6 +21,7 @@
 #include "util/colour.h"
 #include "util/outfile.h"
 #include "util/shard.h"
+#include "util/strbuf.h"
 
 #define PIPE_TIMEOUT 10 /* default of --timeout, s */
 
@@ -142,6 +143,7 @@ struct drill_args {
     struct rnic_api api; /* functions of `library` */
     struct drill_suite_options options;
     struct drill_live_args live;
+    char *device_options; /* the options that select the device, as a shell reads them */
 };
 
 static void print_usage(FILE *out)
@@ -324,6 +326,32 @@ static int read_from_option(int key, const char *value, struct drill_args *args)
     return -1;
 }
 
+/* Appends an option that selects the device to args->device_options. Ignores other options. */
+static void keep_device_option(struct drill_args *args, int key, const char *value)
+{
+    static const int keys[] = {KEY_PIPE,    KEY_TIMEOUT, KEY_SO,       KEY_LIVE,        KEY_TARGET,
+                               KEY_ADDRESS, KEY_AGENT,   KEY_PATIENCE, KEY_ACK_TIMEOUT, KEY_REALLY};
+    char *before = args->device_options, *text = NULL;
+    size_t row = 0, at = 0, len;
+    FILE *out;
+
+    while (at < sizeof(keys) / sizeof(keys[0]) && keys[at] != key)
+        at++;
+    if (at == sizeof(keys) / sizeof(keys[0]) || !(out = open_memstream(&text, &len)))
+        return;
+    while (rows[row].key != key)
+        row++;
+    fprintf(out, "%s--%s ", before ? before : "", rows[row].name);
+    if (rows[row].arg) {
+        put_shell_word(out, value);
+        fputc(' ', out);
+    }
+    fclose(out);
+    free(before);
+    args->device_options = text;
+    args->options.device_options = text;
+}
+
 /* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct drill_args *args)
 {
@@ -332,6 +360,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
 
     cli_begin(&table, argv);
     while ((c = cli_next(&table, argc, argv)) != -1) {
+        keep_device_option(args, c, optarg);
         switch (c) {
         case KEY_GRAMMAR:
             printf("%s\n", script_grammar);
@@ -519,24 +548,13 @@ static int write_matrix(const char *path, char **reports, unsigned cnt)
     return outfile_close(out, path) != 0 ? EXIT_UNUSABLE : status;
 }
 
-int cmd_drill(int argc, char **argv)
+/* Plays the drills that the operands name, and writes the reports. Returns the exit status. */
+static int play_drills(struct drill_args *args, int argc, char **argv)
 {
-    struct drill_args args = {.options = {.ops = &device_rnic_ops},
-                              .from_options = {.connection = DRILL_FROM_NONE,
-                                               .stream = DRILL_FROM_NONE,
-                                               .exchange = DRILL_FROM_NONE}};
-#ifdef HAVE_LIVE
-    args.live.config.patience_ns = DEVICE_LIVE_PATIENCE;
-    args.live.config.timeout = DEVICE_LIVE_TIMEOUT;
-#endif
     struct drill_suite suite = {0};
     struct error error = {""};
-    int status = read_options(argc, argv, &args);
+    int status;
 
-    if (status >= 0)
-        return status;
-    if (args.matrix_path)
-        return write_matrix(args.matrix_path, argv + optind, (unsigned)(argc - optind));
     for (int i = optind; i < argc; i++) {
         char found[4096];
 
@@ -547,20 +565,40 @@ int cmd_drill(int argc, char **argv)
             return cli_error("drill: %s", error.text);
         }
     }
-    if (drill_suite_shard(&suite, &args.shard, &error) != 0)
+    if (drill_suite_shard(&suite, &args->shard, &error) != 0)
         status = cli_error("drill: %s", error.text);
-    else if (begin_live(&args, suite.path_cnt, &error) != 0 ||
-             drill_suite_run(&suite, &args.options, &error) != 0)
+    else if (begin_live(args, suite.path_cnt, &error) != 0 ||
+             drill_suite_run(&suite, &args->options, &error) != 0)
         status = cli_error("drill: %s", error.text);
-    else if (args.options.check_only)
+    else if (args->options.check_only)
         status = report_check(&suite);
-    else if ((status = write_reports(&suite, &args)) == 0)
-        status = drill_suite_status(&suite, args.strict);
+    else if ((status = write_reports(&suite, args)) == 0)
+        status = drill_suite_status(&suite, args->strict);
     if (suite.left && suite.cnt == 0)
         cli_error("drill: %s", suite.stopped.text);
     else if (suite.left)
         cli_error("drill: the run stopped: %s; %zu of %zu cases were not played",
                   suite.stopped.text, suite.left, suite.cnt + suite.left);
     drill_suite_free(&suite);
+    return status;
+}
+
+int cmd_drill(int argc, char **argv)
+{
+    struct drill_args args = {.options = {.ops = &device_rnic_ops},
+                              .from_options = {.connection = DRILL_FROM_NONE,
+                                               .stream = DRILL_FROM_NONE,
+                                               .exchange = DRILL_FROM_NONE}};
+#ifdef HAVE_LIVE
+    args.live.config.patience_ns = DEVICE_LIVE_PATIENCE;
+    args.live.config.timeout = DEVICE_LIVE_TIMEOUT;
+#endif
+    int status = read_options(argc, argv, &args);
+
+    if (status < 0)
+        status = args.matrix_path
+                     ? write_matrix(args.matrix_path, argv + optind, (unsigned)(argc - optind))
+                     : play_drills(&args, argc, argv);
+    free(args.device_options);
     return status;
 }

@@ -133,7 +133,7 @@ static void print_ladder(FILE *out, const struct drill_case *c, size_t max)
 
 void drill_repeat_command(FILE *out, const struct drill_case *c)
 {
-    fputs("rocedrill drill ", out);
+    fprintf(out, "rocedrill drill %s", c->device_options ? c->device_options : "");
     if (*c->variant)
         fprintf(out, "--only '%s' ", c->variant);
     put_shell_word(out, c->path);

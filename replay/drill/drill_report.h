@@ -20,7 +20,7 @@ int drill_suite_status(const struct drill_suite *suite, bool strict);
 /* Returns the verdict as text; "unusable" for a drill that cannot be parsed. */
 const char *drill_case_verdict(const struct drill_case *c);
 
-/* Writes the command that repeats a case on the default device. */
+/* Writes the command that repeats a case on the same device. */
 void drill_repeat_command(FILE *out, const struct drill_case *c);
 
 enum drill_detail {

@@ -319,6 +319,7 @@ static void run_case(struct suite_runner *runner, struct drill_case *c)
     struct error error;
 
     c->played = true;
+    c->device_options = options->device_options;
     if (c->unusable)
         return;
     if (script_read(&c->script, c->path, c->combination, &c->error) != 0) {

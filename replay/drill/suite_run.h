@@ -28,8 +28,9 @@ struct drill_case {
     struct error error;   /* reason why the file cannot be parsed */
     struct script script; /* parsed drill; all zero if the drill cannot be parsed */
     struct drill_result result;
-    char *recorded;  /* path of the recording, or NULL */
-    size_t position; /* number of the drill among those of all shards, from 0 */
+    char *recorded;             /* path of the recording, or NULL */
+    const char *device_options; /* drill_suite_options.device_options */
+    size_t position;            /* number of the drill among those of all shards, from 0 */
     /* Case that was played by another process (rocedrill merge); all NULL otherwise. */
     json_t *json;        /* this case in the JSON report, without its member `merge` */
     json_t *merge;       /* texts of this case for the other reports */
@@ -50,9 +51,11 @@ struct drill_suite {
 
 struct drill_suite_options {
     const struct drill_device_ops *ops;
-    const void *config;     /* argument of open(), for example struct device_pipe_config */
-    const char *lacking;    /* capabilities that the engine treats as missing (drill_run()); NULL:
-                             * none */
+    const void *config;  /* argument of open(), for example struct device_pipe_config */
+    const char *lacking; /* capabilities that the engine treats as missing (drill_run()); NULL:
+                          * none */
+    const char *device_options; /* options of the command that select the device, as a shell reads
+                                 * them, each followed by a blank; NULL: none */
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
     const char *only;       /* play only combinations with these variants, such as "mtu=1024"; NULL:
                              * play all combinations */

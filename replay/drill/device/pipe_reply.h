@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include "drill/script.h"
 
-/* Returns whether `reply` is a correct reply to `request`. Otherwise writes a text to `problem` that
- * names the operation and the wrong member. */
+/* Returns whether `reply` is a correct reply to `request`. Otherwise writes a text to `problem`
+ * that names the operation and the wrong member. */
 bool pipe_reply_check(const struct script *script, const json_t *request, const json_t *reply,
                       char *problem, size_t cap);
 

@@ -297,6 +297,13 @@ static void malformed_reply_of_a_program_fails_the_drill(void)
         }
 }
 
+static void command_that_repeats_a_drill_names_the_device(void)
+{
+    CHECKRUN_EXPECT("$R drill --pipe \"kill \\$\\$\" --timeout 7 --quiet --only ip=6 $T/d/g | "
+                    "sed -n 's/.*to repeat: //p' >$T/again; grep -o '.*--only' $T/again",
+                    0, "rocedrill drill --pipe 'kill $$' --timeout '7' --only\n", "");
+}
+
 /* Makes a drill from a capture, changes it by the sed script `sed`, and plays it. The software RNIC
  * must fail the changed drill. */
 static void expect_changed(const char *capture, const char *role, const char *sed, const char *says)
@@ -392,5 +399,6 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
       TEST(recording_has_the_line_at_each_frame),
       TEST(program_behind_a_pipe_that_does_not_answer_fails),
+      TEST(command_that_repeats_a_drill_names_the_device),
       TEST(malformed_reply_of_a_program_fails_the_drill), TEST(matrix_has_a_column_a_device),
       TEST(report_without_a_name_names_the_command_of_the_device))

@@ -165,6 +165,7 @@ static void restart_shows_the_missing_response(void)
         {"a response is lost before the capture point", 1, 4, 1, ROCE_CAUSE_READ_GAP, 0, 1},
         {"the first response is lost", 0, 4, 0, ROCE_CAUSE_READ_GAP, 0, 1},
         {"a response is lost behind the capture point", 4, 4, 2, ROCE_CAUSE_READ_GAP, 1, 0},
+        {"the first response is lost behind the capture point", 4, 4, 0, ROCE_CAUSE_READ_GAP, 1, 0},
         {"the last responses are lost", 4, 2, 2, ROCE_CAUSE_IMPLIED_NAK, 0, 1},
         {"all responses are lost", 4, 0, 0, ROCE_CAUSE_IMPLIED_NAK, 0, 1},
     };
@@ -199,6 +200,43 @@ static void restart_shows_the_missing_response(void)
     }
 }
 
+/* The response to a READ of one packet, or to an atomic, is lost behind the capture point. The
+ * requester repeats the request after the response to the next request. The cause must be an
+ * implied NAK, not a lost ACK. */
+static void captured_response_that_is_lost_is_an_implied_nak(void)
+{
+    static const uint8_t ops[] = {ROCE_OP_RC_READ_REQUEST, ROCE_OP_RC_FETCH_ADD};
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+        struct roce_pkt p[2];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+        for (unsigned tries = 0; tries < 2; tries++) {
+            for (unsigned k = 0; k < 2; k++) {
+                if (tries == 0)
+                    p[k] = flowgen_req(&g, 0, ops[i], 8);
+                flowgen_put(&g, 0, &p[k]);
+            }
+            for (unsigned k = 0; k < 2; k++) {
+                struct roce_pkt r =
+                    flowgen_resp(&g, 1, i == 0 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ATOMIC_ACK,
+                                 p[k].bth.psn, i == 0 ? 8 : 0);
+
+                r.aeth.msn = tries ? 3 : 2 + k;
+                flowgen_put(&g, 1, &r);
+            }
+        }
+        judge_end(&g, &v);
+        EXPECT_EQ(a->retx[ROCE_CAUSE_IMPLIED_NAK].go_backs, 1);
+        EXPECT_EQ(a->retx[ROCE_CAUSE_UNKNOWN].go_backs, 0);
+        EXPECT_EQ(a->read_gap_restarts.captured, i == 0);
+        CU_ASSERT(!judge_found(&v, ROCE_RULE_RETRY_ACKED));
+    }
+}
+
 /* The directions are paired only after some READs and atomics were answered. The operations that
  * were answered before must be counted as completed, also the last one. */
 static void operations_answered_before_the_pairing_are_counted(void)
@@ -228,4 +266,5 @@ static void operations_answered_before_the_pairing_are_counted(void)
 SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
       TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
       TEST(restart_shows_the_missing_response),
+      TEST(captured_response_that_is_lost_is_an_implied_nak),
       TEST(operations_answered_before_the_pairing_are_counted))

@@ -106,6 +106,29 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
                                                        * cannot have sent a sequence NAK */
 }
 
+/* Returns the cause of a go-back to READ or atomic `e`, or into the middle of READ `e`, if the
+ * requester lacks the response with PSN `psn` and has received a later one. A captured response was
+ * then lost behind the capture point. Returns ROCE_CAUSE_UNKNOWN if no later response was captured.
+ */
+static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
+                                           const struct roce_sent_packet *e, uint32_t psn)
+{
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    bool read = e && roce_opcode(e->op)->kind == ROCE_KIND_READ;
+    bool captured;
+
+    if (!e || !roce_opcode_is_answered(roce_opcode(e->op)) || !ctx->conn->paired ||
+        (e->flags & ROCE_SENT_PSN_CNT_GUESS))
+        return ROCE_CAUSE_UNKNOWN;
+    if (read && e->psn != psn) /* only a missing response causes such a go-back */
+        return ROCE_CAUSE_READ_GAP;
+    captured = read ? roce_sent_has_response(e, 0)
+                    : (e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED);
+    if (!captured || roce_diff(rsp->last_psn, psn) <= 0)
+        return ROCE_CAUSE_UNKNOWN;
+    return e->psn_cnt > 1 ? ROCE_CAUSE_READ_GAP : ROCE_CAUSE_IMPLIED_NAK;
+}
+
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                 uint32_t psn, uint64_t idle, uint32_t *trigger)
 {
@@ -160,11 +183,7 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
                                     * sets that cause */
     if (is_early_timeout(ctx, e, psn, idle))
         return ROCE_CAUSE_TIMEOUT;
-    /* A requester goes back into the middle of a READ only if a response is missing. */
-    if (e && e->psn != psn && roce_opcode(e->op)->kind == ROCE_KIND_READ &&
-        !(e->flags & ROCE_SENT_PSN_CNT_GUESS) && ctx->conn->paired)
-        return ROCE_CAUSE_READ_GAP;
-    return ROCE_CAUSE_UNKNOWN;
+    return lost_response_cause(ctx, e, psn);
 }
 
 static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,

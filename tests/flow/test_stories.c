@@ -300,9 +300,12 @@ static void cause_of_a_go_back(void)
         {"new requests follow the lost NAK", "01234 !1 567 . 1234567", 0, 1, 0, 0, 1, false},
         {"the retransmission is lost too", "0234 !1 234 , 1234", 1, 1, 0, 1, 0, false},
         {"a packet is overtaken", "02341", 0, 0, 1, 0, 0, false},
+        {"a packet is lost, and the NAK for it", "0234 , 1234", 0, 1, 0, 0, 0, false},
+        {"a packet is lost, the timeout is short", "0234 ; 1234", 0, 1, 0, 0, 0, false},
         {"adaptive: the retransmission is lost too", "01234 !1 1234 , 1234", 1, 1, 0, 0, 0, true},
         {"adaptive: the same before the capture point", "01234 !1 234 , 1234", 1, 1, 0, 1, 0, true},
         {"adaptive: the NAK is lost", "01234 !1 , 1234", 0, 1, 0, 0, 1, true},
+        {"adaptive: a packet is lost", "0234 , 1234", 0, 1, 0, 0, 0, true},
         {"adaptive: the ACK is lost", "0123 ^3 , 0123", 0, 1, 0, 0, 0, true},
         {"the ACK is lost, the timeout is short", "0123 ^3 ; 0123", 0, 1, 0, 0, 0, false},
     };

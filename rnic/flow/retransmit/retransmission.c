@@ -20,27 +20,6 @@
  * guest retransmits for a NAK after up to 32 round trips. */
 #define FAR_ABOVE 64u
 
-bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
-{
-    const struct roce_req *req = &ctx->sender->req;
-    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
-    uint64_t timeout = roce_timeout_of(ctx->sender);
-    uint64_t limit = timeout != ROCE_NEVER_NS && timeout / 2 < LATE_NS ? timeout / 2 : LATE_NS;
-
-    if (ctx->conn->facts.svc == ROCE_SVC_UC)
-        return true;
-    if (req->retx.active && req->retx.next == psn)
-        return false;
-    /* The requester already went back to fill the gap, and then was silent. So the retransmission
-     * was lost, and the current packet is another one. */
-    if (req->retx.cause != ROCE_CAUSE_NONE && req->retx.time >= req->gap_time &&
-        roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
-        return false;
-    if ((rsp->nak && rsp->nak_psn == psn) || (rsp->rnr && rsp->rnr_psn == psn))
-        return false;
-    return roce_since(req->gap_time, ctx->time) < limit;
-}
-
 /* Returns for how long no packet of the requester and none of its responder was captured, ns. `e`
  * is the request that the current packet retransmits, or NULL; the latest transmission of `e` also
  * ends the silence. */
@@ -410,4 +389,26 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     ctx->result->timeout = roce_timeout_of(ctx->sender);
     ctx->result->trigger_frame = req->retx.trigger;
     return begins;
+}
+
+bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    uint64_t timeout = roce_timeout_of(ctx->sender);
+    uint64_t limit = timeout != ROCE_NEVER_NS && timeout / 2 < LATE_NS ? timeout / 2 : LATE_NS;
+
+    if (ctx->conn->facts.svc == ROCE_SVC_UC)
+        return true;
+    if (req->retx.active && req->retx.next == psn)
+        return false;
+    /* The requester already went back to fill the gap, and then was silent. So the retransmission
+     * was lost, and the current packet is another one. */
+    if (req->retx.cause != ROCE_CAUSE_NONE && req->retx.time >= req->gap_time &&
+        roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
+        return false;
+    if ((rsp->nak && rsp->nak_psn == psn) || (rsp->rnr && rsp->rnr_psn == psn))
+        return false;
+    return roce_since(req->gap_time, ctx->time) < limit &&
+           !is_far_above_rtt(ctx, silence(ctx, NULL));
 }

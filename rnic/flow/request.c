@@ -437,8 +437,10 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         roce_cold(ctx->flow, ctx->sender)->out_of_order++;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
-    } else
+    } else {
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
+        now->marks |= roce_opcode_starts(ctx->pkt->op) ? ROCE_MARK_UNTIMED : 0;
+    }
     if (now->psn_cnt > 1)
         now->flags |= ROCE_SENT_RESTARTED; /* the request may be the restarted tail of a READ that
                                             * was not captured */

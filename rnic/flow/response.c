@@ -39,6 +39,7 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
     struct roce_oper_count *sum = roce_oper_cnt(ctx->flow, roce_peer(ctx->sender), oper);
     uint64_t ns = roce_since(e->msg_time, ctx->time);
 
+    timed = timed && !(e->marks & ROCE_MARK_UNTIMED);
     sum->completed++;
     sum->bytes += bytes;
     ctx->result->done_bytes += bytes;
@@ -356,7 +357,8 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     if (!(e->flags & ROCE_SENT_DONE)) {
         e->flags |= ROCE_SENT_DONE;
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
-        ctx->result->response_time = roce_since(e->msg_time, ctx->time);
+        if (!(e->marks & ROCE_MARK_UNTIMED))
+            ctx->result->response_time = roce_since(e->msg_time, ctx->time);
         measure_rtt(ctx, e);
         roce_report_link(ctx, ROCE_LINK_FIRST_RESPONSE, e->frame);
         roce_report_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
@@ -442,7 +444,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         note_accepted_read(ctx, e);
     e->flags |= ROCE_SENT_DONE;
     e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
-    ctx->result->response_time = roce_since(e->msg_time, ctx->time);
+    if (!(e->marks & ROCE_MARK_UNTIMED))
+        ctx->result->response_time = roce_since(e->msg_time, ctx->time);
     ctx->result->flags |= ROCE_AN_MSG_END;
     roce_report_link(ctx, ROCE_LINK_LAST_RESPONSE, e->frame);
     complete_message(ctx, e, e->dma_len, true);

@@ -66,6 +66,49 @@ static void read_is_timed_and_counted(void)
     EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].bytes, 3000);
 }
 
+/* One packet is lost before the capture point, and retransmitted 30 ms later. If it is the first
+ * packet of the message, the capture does not show when the message began. */
+static void message_whose_first_packet_was_not_captured_is_not_timed(void)
+{
+    static const struct {
+        uint8_t ops[3];
+        unsigned lost;
+        bool timed;
+    } rows[] = {
+        {{ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_MIDDLE, ROCE_OP_RC_WRITE_LAST}, 0, false},
+        {{ROCE_OP_RC_WRITE_FIRST, ROCE_OP_RC_WRITE_MIDDLE, ROCE_OP_RC_WRITE_LAST}, 1, true},
+        {{ROCE_OP_RC_READ_REQUEST, ROCE_OP_RC_SEND_ONLY, ROCE_OP_RC_SEND_ONLY}, 0, false},
+        {{ROCE_OP_RC_READ_REQUEST, ROCE_OP_RC_READ_REQUEST, ROCE_OP_RC_SEND_ONLY}, 0, true},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bool read = rows[i].ops[0] == ROCE_OP_RC_READ_REQUEST;
+        struct roce_pkt p[3];
+        struct flowgen g;
+
+        flowgen_init(&g);
+        flowgen_write(&g, 0, 3000); /* shows the path MTU */
+        for (unsigned k = 0; k < 3; k++) {
+            p[k] = flowgen_req(&g, 0, rows[i].ops[k], 1024);
+            if (k != rows[i].lost)
+                flowgen_put(&g, 0, &p[k]);
+        }
+        flowgen_wait(&g, 30000000);
+        for (unsigned k = rows[i].lost; k < 3; k++)
+            flowgen_put(&g, 0, &p[k]);
+        for (unsigned k = 0; k < 2; k++)
+            if (rows[i].ops[k] == ROCE_OP_RC_READ_REQUEST) {
+                g.conn.msn[0] = 2 + k;
+                flowgen_read_resp(&g, 1, p[k].bth.psn, 1024, 0, 0);
+            }
+        if (!read)
+            flowgen_ack_all(&g, 1);
+        run(&g);
+        EXPECT_EQ(v.last.message_time != ROCE_NEVER_NS, rows[i].timed);
+        EXPECT_EQ(v.last.response_time != ROCE_NEVER_NS, read && rows[i].timed);
+    }
+}
+
 static void go_back_names_its_cause(void)
 {
     struct flowgen g;
@@ -328,8 +371,9 @@ static void joined_direction_changes_its_number_once(void)
 }
 
 SUITE("flow.result", TEST(write_of_three_packets_is_one_message), TEST(read_is_timed_and_counted),
-      TEST(go_back_names_its_cause), TEST(out_of_order_packet_gets_its_message_number),
-      TEST(overtaken_packet_has_the_first_psn), TEST(incomplete_message_counts_captured_bytes),
-      TEST(unanswered_read_stays_in_the_window), TEST(summary_names_why_a_qp_failed),
-      TEST(unanswered_request_ends_the_connection), TEST(seventh_rnr_retry_means_no_limit),
-      TEST(cnp_is_linked_to_its_marked_packet), TEST(joined_direction_changes_its_number_once))
+      TEST(message_whose_first_packet_was_not_captured_is_not_timed), TEST(go_back_names_its_cause),
+      TEST(out_of_order_packet_gets_its_message_number), TEST(overtaken_packet_has_the_first_psn),
+      TEST(incomplete_message_counts_captured_bytes), TEST(unanswered_read_stays_in_the_window),
+      TEST(summary_names_why_a_qp_failed), TEST(unanswered_request_ends_the_connection),
+      TEST(seventh_rnr_retry_means_no_limit), TEST(cnp_is_linked_to_its_marked_packet),
+      TEST(joined_direction_changes_its_number_once))

@@ -72,6 +72,7 @@ class Sent:
         self.got, self.answered = set(), False     # captured responses; whether any response was captured
         self.next, self.again = 0, False           # next response in order; whether the READ was repeated
         self.gap = False                           # whether a response was missing since the latest transmission
+        self.untimed = False                       # whether its first transmission was not captured
         self.message, self.passed = None, False    # message of the request; whether a later request was answered first
 
 
@@ -152,6 +153,7 @@ class Requester:
                     span = e.span - diff(p.psn, e.first.psn)
             else:
                 self.add(p, span)
+                self.sent[p.psn].untimed = not (self.numbered and diff16(p.ip_id, self.ip_id) < 0)
                 if not self.agreed and diff(p.psn, self.first_psn) < 0:
                     self.first_psn = p.psn       # the first PSN was lost or reordered
             if self.going is not None:
@@ -324,7 +326,7 @@ class Requester:
                 count[1] += 1
                 parts, whole = self.parts(m)
                 count[2] += m.length if m.kind in (READ, ATOMIC) else sum(s.payload for s in parts)
-                if timed and whole and p:
+                if timed and whole and p and not self.sent[parts[-1].psn].untimed:
                     count[3].append(p.time - parts[-1].time)
             else:
                 left.append(m)
@@ -374,7 +376,7 @@ def connection_figures(sides, cm):
             yield who, f"operations.{kind}.messages", "Last and Only packets, without retransmissions", sent
             yield who, f"operations.{kind}.completed", "acknowledged, or completely answered", done
             yield who, f"operations.{kind}.bytes", "of those", size
-            yield who, f"operations.{kind}.latency_ns", "first packet to completion", times
+            yield who, f"operations.{kind}.latency_ns", "first transmission of the first packet to completion", times
         yield who, "goodput_bytes", "of all operations", sum(r.messages[k][2] for k in KINDS)
         yield who, "ack_rtt_ns", "from a request that was sent once to its first response", r.rtt
         # With reordering, IPv4 identifications distinguish retransmissions; the model does not.

@@ -40,6 +40,8 @@ enum {
                                       * captured since */
     ROCE_MARK_OVER_CREDIT = 1u << 5, /* when the packet was captured, no response had granted a
                                       * credit for it */
+    ROCE_MARK_UNTIMED = 1u << 6,     /* the first transmission of the message's First packet was not
+                                      * captured, so the latency of the message is unknown */
 };
 
 /* value of dma_len if the capture cuts the packet before the end of the RETH */

@@ -34,6 +34,7 @@ static inline void roce_sent_continue_message(const struct roce_sent_packet *pre
     e->dma_len = prev->dma_len;
     e->off = prev->off + prev->len;
     e->flags |= prev->flags & ROCE_SENT_OFF_KNOWN;
+    e->marks |= prev->marks & ROCE_MARK_UNTIMED;
 }
 
 /* Returns whether the PSNs of `e` directly follow those of `prev`. False if the PSN count of `prev`

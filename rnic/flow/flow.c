@@ -254,6 +254,20 @@ static void analyze_packet(struct roce_ctx *ctx)
 
 static const struct roce_flow_result result_none = ROCE_FLOW_RESULT_NONE;
 
+/* Sets all members to unknown. gcc copies the whole struct with one string instruction, which takes
+ * as long as a tenth of the analysis of a packet; it copies parts with moves. */
+static void set_unknown(struct roce_flow_result *result)
+{
+    const size_t part = 96;
+    char *to = (char *)result;
+    const char *from = (const char *)&result_none;
+
+    _Static_assert(sizeof(*result) > 192 && sizeof(*result) <= 288, "three parts");
+    memcpy(to, from, part);
+    memcpy(to + part, from + part, part);
+    memcpy(to + 2 * part, from + 2 * part, sizeof(*result) - 2 * part);
+}
+
 /* Infers the resolution of the capture clock. The clocks of some capture points tick only once a
  * millisecond or once a second. */
 static void learn_grain(struct roce_common *common, uint64_t time)
@@ -342,7 +356,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.result = result;
     ctx.want_result = result != NULL;
     if (result) {
-        *result = result_none;
+        set_unknown(result);
     } else { /* the caller passed no result: clear only the members of `scratch` that are added to
               * or read later */
         scratch.flags = scratch.findings = scratch.acked_packets = scratch.ce_frame = 0;

@@ -482,6 +482,7 @@ static bool has_export(const struct export_paths *paths)
 /* Opens the outputs. Returns 0, or the exit status after an error. */
 static int open_check_outputs(struct check_args *args)
 {
+    static char page_buffer[1 << 18]; /* a page may have 10 MB: writes it with fewer calls */
     struct error error;
     int rc;
 
@@ -489,6 +490,8 @@ static int open_check_outputs(struct check_args *args)
         (rc = outfile_open(args->junit_path, &args->junit)) != 0 ||
         (rc = outfile_open(args->html_path, &args->html)) != 0)
         return rc;
+    if (args->html && args->html != stdout)
+        setvbuf(args->html, page_buffer, _IOFBF, sizeof(page_buffer));
     if (has_export(&args->paths) && !(args->export = export_open(&args->paths, &error)))
         return cli_error("%s", error.text);
     return 0;

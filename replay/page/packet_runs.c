@@ -59,16 +59,6 @@ uint32_t packet_run_span(const struct roce_pkt *pkt, const struct roce_flow_resu
     return 1;
 }
 
-/* Flags that have no effect on a run, except on its class. */
-#define PLAIN_FLAGS                                                                                \
-    ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
-                ROCE_AN_MSG_END | ROCE_AN_REGION))
-
-bool packet_run_is_plain(const struct roce_flow_result *r)
-{
-    return !(r->flags & ~PLAIN_FLAGS) && !r->findings;
-}
-
 static uint8_t marks_of(const struct roce_opcode *op, const struct roce_flow_result *r)
 {
     static const struct {
@@ -86,7 +76,7 @@ static uint8_t marks_of(const struct roce_opcode *op, const struct roce_flow_res
 
     if (r->flags & (ROCE_AN_DROPPED | ROCE_AN_COPY) && roce_opcode_is_response(op))
         marks |= RUN_MARK_OF_RESPONSE;
-    if (r->flags & ~PLAIN_FLAGS)
+    if (r->flags & ~RUN_PLAIN_FLAGS)
         for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
             marks |= r->flags & table[i].flag ? table[i].mark : 0;
     return marks;
@@ -176,15 +166,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static void merge_into(struct packet_run *a, const struct packet_run *b)
 {
-    int32_t to = roce_psn_diff(roce_psn_of(b->psn), roce_psn_of(a->psn));
-    int64_t end = (int64_t)to + b->span;
-
-    if (to < 0) {
-        a->span += (uint32_t)-to;
-        a->psn = b->psn;
-    } else if (end > a->span) {
-        a->span = (uint32_t)end;
-    }
+    packet_run_add_psns(a, b->psn, b->span);
     a->last_time = larger(a->last_time, b->last_time);
     a->last_frame = b->last_frame;
     a->payload += b->payload;
@@ -242,6 +224,18 @@ void packet_runs_limit(struct packet_runs *runs, uint32_t max)
                 runs->length = runs->length ? runs->length * 2 : 2;
         } while (runs->cnt > max && runs->cnt < before - before / 4);
     }
+}
+
+struct packet_run *packet_runs_open(struct packet_runs *runs, unsigned side, enum run_class class,
+                                    uint16_t sport)
+{
+    uint32_t last = runs->last[side & 1][class];
+    struct packet_run *run = last ? &runs->run[last - 1] : NULL;
+
+    if (!run || run->cnt >= runs->length || run->sport != sport || run->cause ||
+        run->span >= SPAN_MAX || !is_plain(run))
+        return NULL;
+    return run;
 }
 
 bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max)

@@ -86,13 +86,40 @@ enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_fl
 uint32_t packet_run_span(const struct roce_pkt *pkt, const struct roce_flow_result *result,
                          enum run_class class);
 
+/* Flags that have no effect on a run, except on its class. */
+#define RUN_PLAIN_FLAGS                                                                            \
+    ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
+                ROCE_AN_MSG_END | ROCE_AN_REGION))
+
 /* Returns whether the run of a packet has the value 0 in its members wait, gap, ce, cause, marks
  * and syndrome. */
-bool packet_run_is_plain(const struct roce_flow_result *result);
+static inline bool packet_run_is_plain(const struct roce_flow_result *result)
+{
+    return !(result->flags & ~RUN_PLAIN_FLAGS) && !result->findings;
+}
 
 /* Makes a run of one packet from the packet and its analysis. */
 struct packet_run packet_run_of(const struct roce_flow_in *in,
                                 const struct roce_flow_result *result);
+
+/* Returns the latest run of a side and class if a plain packet with this UDP source port belongs to
+ * it because runs have several packets. Otherwise returns NULL. */
+struct packet_run *packet_runs_open(struct packet_runs *runs, unsigned side, enum run_class class,
+                                    uint16_t sport);
+
+/* Adds PSNs to the range of a run. */
+static inline void packet_run_add_psns(struct packet_run *run, uint32_t psn, uint32_t span)
+{
+    int32_t to = roce_psn_diff(roce_psn_of(psn), roce_psn_of(run->psn));
+    int64_t end = (int64_t)to + span;
+
+    if (to < 0) {
+        run->span += (uint32_t)-to;
+        run->psn = psn;
+    } else if (end > run->span) {
+        run->span = (uint32_t)end;
+    }
+}
 
 /* Adds a run. `max` is the current maximum number of runs of the stream, at least PACKET_RUNS_MIN.
  * Returns false if out of memory. */

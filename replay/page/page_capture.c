@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "page/page_capture.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include "page/page_conn.h"
 #include "wire/codes.h"
@@ -14,11 +15,11 @@ struct page_capture *page_capture_new(const char *name)
 
     if (!capture)
         return NULL;
+    /* In an arena of its own, the thread of the queue would change the protection of each page that
+     * it allocates. */
+    mallopt(M_ARENA_MAX, 1);
     capture->name = name;
-    if (page_queue_init(&capture->queue, consume, capture) != 0) {
-        page_capture_del(capture);
-        return NULL;
-    }
+    page_queue_init(&capture->queue, consume, capture);
     return capture;
 }
 
@@ -68,14 +69,19 @@ static uint32_t share_of(uint32_t all, uint32_t stream_cnt)
     return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
 }
 
+static void note_message(struct page_stream *stream, unsigned side, uint64_t time, bool starts,
+                         bool ends)
+{
+    if (starts || ends)
+        message_times_packet(&stream->messages, side, time, starts, ends);
+}
+
 static bool add_entry(struct page_stream *stream, const struct page_entry *entry, uint32_t run_max,
                       uint32_t message_max)
 {
     if (entry->is_done)
         return message_times_add(&stream->messages, &entry->done, message_max);
-    if (entry->starts || entry->ends)
-        message_times_packet(&stream->messages, entry->run.side & 1, entry->run.first_time,
-                             entry->starts, entry->ends);
+    note_message(stream, entry->run.side & 1, entry->run.first_time, entry->starts, entry->ends);
     return packet_runs_add(&stream->runs, &entry->run, run_max);
 }
 
@@ -89,6 +95,11 @@ static bool consume(void *user, uint32_t index, const struct page_record *record
     struct page_entry entry = {0};
 
     for (uint32_t i = 0; stream && i < cnt;) {
+        if (page_record_join(&record[i], &stream->runs)) {
+            note_message(stream, record[i].side, record[i].time, record[i].starts, record[i].ends);
+            i++;
+            continue;
+        }
         i += page_records_read(&record[i], &entry);
         if (!add_entry(stream, &entry, run_max, message_max))
             stream = NULL;

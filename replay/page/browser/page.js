@@ -211,15 +211,17 @@
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
     if (v.runs.flight.some((f) => f)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", both);
+    const early = used((s) => s.class === "repeated response" || s.marks & D.MARK.ackedBefore)
+      ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
     if (v.messages.length || v.runs.rtt.some((x) => x)) {
-      addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." +
+      addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." + early +
         (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), both.concat([["ack", "round trip of an acknowledgement"]]));
       showHistograms(conn);
     }
     if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
       addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]]));
     const timed = v.messages.some((m) => m.steps);
-    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark while the request was being sent, light until it was acknowledged or answered." +
+    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark while the request was being sent, light until it was acknowledged or answered." + early +
       (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),
       both.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
     if (v.lanes.length > 2) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat([["again", "sent again"]]));

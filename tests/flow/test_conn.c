@@ -414,6 +414,23 @@ static void go_back_with_a_hole_counts_once(void)
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].go_backs, 0);
 }
 
+/* The responses precede the requests in time, because the clock stepped back between them. */
+static void pairing_keeps_the_latest_time(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_wait(&g, 1000000000);
+    for (int i = 0; i < 4; i++)
+        (void)flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+    g.now -= 500000000;
+    for (int i = 0; i < 4; i++)
+        flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0x1F);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn_cnt, 1);
+    CU_ASSERT(v.conn[0].facts.last_time >= v.conn[0].facts.first_time);
+}
+
 /* A few packets without CM messages, matching source ports or random PSNs. The observer must pair
  * the directions by the MSN, because the two hosts have no other connection. */
 static void short_connection_is_paired_by_msn(void)
@@ -597,6 +614,8 @@ static void services_are_named(void)
 }
 
 SUITE("flow.conn", TEST(nak_before_pairing_explains_the_go_back),
+      TEST(pairing_keeps_the_latest_time),
+
       TEST(go_back_with_a_hole_counts_once), TEST(directions_are_paired_without_cm),
       TEST(many_connections_with_random_psns), TEST(every_packet_has_a_final_owner),
       TEST(equal_psns_are_paired_by_source_port), TEST(equal_psns_without_evidence_stay_unpaired),

@@ -320,10 +320,10 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->facts.first_frame = from->facts.first_frame;
         to->facts.first_time = from->facts.first_time;
     }
-    if (from->facts.last_frame > to->facts.last_frame) {
+    if (from->facts.last_frame > to->facts.last_frame)
         to->facts.last_frame = from->facts.last_frame;
+    if (from->facts.last_time > to->facts.last_time)
         to->facts.last_time = from->facts.last_time;
-    }
     for (int i = 0; i < ROCE_SEV_CNT; i++)
         to->facts.findings[i] += from->facts.findings[i];
     to->facts.known_errors += from->facts.known_errors;

@@ -414,6 +414,40 @@ static void go_back_with_a_hole_counts_once(void)
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].go_backs, 0);
 }
 
+static uint64_t all_waited(void)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < ROCE_CAUSE_CNT; i++)
+        sum += v.conn[0].side[0].retx[i].waited_ns;
+    return sum;
+}
+
+/* The clock of the capture steps back, once by 700 ms, then again and again by 60 ms: the waits are
+ * never longer than the connection. */
+static void clock_that_steps_back_does_not_lengthen_waits(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    flowgen_wait(&g, 1000000000);
+    flowgen_send(&g, 0, 64);
+    g.now -= 700000000;
+    for (int i = 0; i < 80; i++) {
+        struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 70000000);
+        flowgen_put(&g, 0, &p);
+        g.now -= 60000000;
+        flowgen_ack_all(&g, 1);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn_cnt, 1);
+    CU_ASSERT(all_waited() > 0);
+    CU_ASSERT(all_waited() <= v.conn[0].facts.last_time - v.conn[0].facts.first_time);
+}
+
 /* The responses precede the requests in time, because the clock stepped back between them. */
 static void pairing_keeps_the_latest_time(void)
 {
@@ -429,6 +463,54 @@ static void pairing_keeps_the_latest_time(void)
     judge_end(&g, &v);
     EXPECT_EQ(v.conn_cnt, 1);
     CU_ASSERT(v.conn[0].facts.last_time >= v.conn[0].facts.first_time);
+}
+
+/* A packet is lost, and the requester sends later ones for 5 ms. Only the time from the last of
+ * them to the retransmission is a wait. */
+static void requester_that_sends_does_not_wait(void)
+{
+    struct roce_pkt p[5];
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 64);
+    for (unsigned k = 0; k < 5; k++) {
+        p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p[k]);
+        flowgen_wait(&g, k < 4 ? 1000000 : 200000);
+    }
+    flowgen_ack(&g, 1, p[0].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    for (unsigned k = 0; k < 5; k++)
+        flowgen_put(&g, 0, &p[k]);
+    flowgen_ack_all(&g, 1);
+    run(&g);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].waited_ns, 220000);
+}
+
+/* The data of a READ arrives for 5 ms; one response is missing. */
+static void requester_that_receives_read_data_does_not_wait(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_begin(&g);
+    flowgen_write(&g, 0, 3000);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 5 * g.mtu);
+    flowgen_put(&g, 0, &p);
+    for (unsigned k = 0; k < 5; k++) {
+        flowgen_wait(&g, 1000000);
+        if (k != 3)
+            flowgen_read_resp(&g, 1, p.bth.psn, 5 * g.mtu, k, k);
+    }
+    g.conn.psn[0] = p.bth.psn + 3;
+    p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2 * g.mtu);
+    p.reth.va += 3 * g.mtu;
+    flowgen_put(&g, 0, &p);
+    flowgen_read_resp(&g, 1, p.bth.psn, 2 * g.mtu, 0, 1);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_READ_GAP].go_backs, 1);
+    CU_ASSERT(all_waited() < 100000);
 }
 
 /* A few packets without CM messages, matching source ports or random PSNs. The observer must pair
@@ -614,16 +696,17 @@ static void services_are_named(void)
 }
 
 SUITE("flow.conn", TEST(nak_before_pairing_explains_the_go_back),
-      TEST(pairing_keeps_the_latest_time),
-
-      TEST(go_back_with_a_hole_counts_once), TEST(directions_are_paired_without_cm),
-      TEST(many_connections_with_random_psns), TEST(every_packet_has_a_final_owner),
-      TEST(equal_psns_are_paired_by_source_port), TEST(equal_psns_without_evidence_stay_unpaired),
-      TEST(cm_names_both_sides), TEST(cm_names_an_xrc_target),
-      TEST(cm_connection_without_packets_is_reported), TEST(rejected_connection_is_reported_once),
-      TEST(reuse_announced_by_cm_is_a_second_use), TEST(reuse_after_a_dreq_is_detected),
-      TEST(datagrams_are_paired_by_qpns), TEST(vlans_separate_connections),
-      TEST(two_qps_of_one_address_are_paired), TEST(short_connection_is_paired_by_msn),
-      TEST(short_connection_with_two_ports_is_paired), TEST(naks_without_requests_are_reported),
-      TEST(packets_before_pairing_are_not_missing), TEST(lone_uc_directions_are_paired),
-      TEST(summary_names_the_evidence_of_a_pair), TEST(services_are_named))
+      TEST(clock_that_steps_back_does_not_lengthen_waits), TEST(pairing_keeps_the_latest_time),
+      TEST(requester_that_sends_does_not_wait),
+      TEST(requester_that_receives_read_data_does_not_wait), TEST(go_back_with_a_hole_counts_once),
+      TEST(directions_are_paired_without_cm), TEST(many_connections_with_random_psns),
+      TEST(every_packet_has_a_final_owner), TEST(equal_psns_are_paired_by_source_port),
+      TEST(equal_psns_without_evidence_stay_unpaired), TEST(cm_names_both_sides),
+      TEST(cm_names_an_xrc_target), TEST(cm_connection_without_packets_is_reported),
+      TEST(rejected_connection_is_reported_once), TEST(reuse_announced_by_cm_is_a_second_use),
+      TEST(reuse_after_a_dreq_is_detected), TEST(datagrams_are_paired_by_qpns),
+      TEST(vlans_separate_connections), TEST(two_qps_of_one_address_are_paired),
+      TEST(short_connection_is_paired_by_msn), TEST(short_connection_with_two_ports_is_paired),
+      TEST(naks_without_requests_are_reported), TEST(packets_before_pairing_are_not_missing),
+      TEST(lone_uc_directions_are_paired), TEST(summary_names_the_evidence_of_a_pair),
+      TEST(services_are_named))

@@ -107,8 +107,8 @@ struct roce_retx_summary {
     uint64_t packets, bytes;
     uint64_t stalled_ns; /* times from the previous transmission of a PSN to its retransmission,
                           * summed over all go-backs, ns */
-    uint64_t waited_ns;  /* sum as stalled_ns, except that time before the previous go-back is not
-                          * counted again, ns */
+    uint64_t waited_ns;  /* times before go-backs in which the requester sent nothing and, before
+                          * those without a NAK as their cause, received nothing, summed, ns */
 };
 
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and

@@ -285,6 +285,23 @@ static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum
     sum->adaptive |= sum->early_timeouts || sum->longer_waits >= 2;
 }
 
+/* Returns how long the requester waited before the go-back that begins now, ns: it sent no request
+ * and, if the go-back has no NAK as its cause, received no response. The waits of a requester are
+ * at most as long as the connection, even if the capture's clock steps back. */
+static uint64_t waited_before(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                              enum roce_cause cause, uint64_t idle)
+{
+    const struct roce_conn_facts *facts = &ctx->conn->facts;
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
+    bool nak = cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK;
+    uint64_t waited = nak ? idle : silence(ctx, e);
+    uint64_t left = roce_since(facts->first_time, facts->last_time);
+
+    for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++)
+        left -= sum->retx[i].waited_ns < left ? sum->retx[i].waited_ns : left;
+    return waited < left ? waited : left;
+}
+
 static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -292,8 +309,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
     struct roce_retransmission before = req->retx;
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
-    uint64_t idle = roce_since(last, ctx->time), waited = 0;
-    uint64_t wait_from;
+    uint64_t idle = roce_since(last, ctx->time), waited = 0, silent;
     uint64_t stalled = roce_since(e ? e->time : req->last_time, ctx->time);
     uint32_t trigger;
     enum roce_cause cause;
@@ -312,13 +328,11 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
                                              .time = ctx->time};
     sum->retx[cause].go_backs++;
     sum->retx[cause].stalled_ns += stalled;
-    wait_from = e ? e->time : req->last_time;
-    if (before.cause != ROCE_CAUSE_NONE && before.time > wait_from)
-        wait_from = before.time; /* the previous go-back counted the time before it */
-    sum->retx[cause].waited_ns += roce_since(wait_from, ctx->time);
+    silent = waited_before(ctx, e, cause, idle);
+    sum->retx[cause].waited_ns += silent;
     if (cause == ROCE_CAUSE_TIMEOUT) {
         note_wait(ctx, sum, psn, idle);
-        roce_spurious_watch(ctx, e, psn, stalled, roce_since(wait_from, ctx->time));
+        roce_spurious_watch(ctx, e, psn, stalled, silent);
     }
     if (req->retry_psn != psn) {
         req->retry_psn = psn;

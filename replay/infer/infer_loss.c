@@ -115,6 +115,18 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
     return EVENT_NONE;
 }
 
+bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
+{
+    uint64_t time = event_packet(s, event)->time;
+
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= REORDER_MAX_PACKETS &&
+                                 event_packet(s, i)->time - time <= REORDER_MAX_NS;
+         i++)
+        if (!s->event[i].response && s->event[i].rel == e->rel)
+            return true;
+    return false;
+}
+
 /* Sets no_recv_wqe of each request that found no receive WQE: the request that an RNR NAK names,
  * and all its earlier copies. Counts the RNR NAKs and finds their timer code. Returns false if out
  * of memory. */
@@ -124,6 +136,7 @@ static bool find_rnr(struct inferred_setup *s)
     struct keymap refused;
     uint32_t spared = EVENT_NONE; /* index into setup.event of a copy that the RNR NAK after it does
                                    * not refuse */
+    const struct request_pkt *e;
     bool ok = true;
 
     keymap_init(&refused, sizeof(int64_t));
@@ -136,8 +149,12 @@ static bool find_rnr(struct inferred_setup *s)
             codes[roce_syndrome_code(event_packet(s, i)->syndrome)]++;
             s->rnr_naks++;
             spared = executed_behind(s, i);
-            if (request_table_msn_fits(s, i))
-                ok = keymap_add(&refused, &event->rel) != KEYMAP_NONE;
+            if (!request_table_msn_fits(s, i))
+                continue;
+            ok = keymap_add(&refused, &event->rel) != KEYMAP_NONE;
+            e = request_at(s, event->rel);
+            if (e && e->event > i && infer_loss_raced(s, e, i))
+                s->event[e->event].no_recv_wqe = true;
         }
     }
     keymap_free(&refused);
@@ -498,8 +515,7 @@ static bool find_lost(struct inferred_setup *s)
          * network only delayed the request, so that a later request overtook it. An ACK before the
          * next copy proves such a delay, even if the ACK is faster than all other responses. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
-            infer_loss_is_shown(s, i, copy[i], e->rel,
-                                (size_t)(e - s->req) != asked))
+            infer_loss_is_shown(s, i, copy[i], e->rel, (size_t)(e - s->req) != asked))
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
@@ -515,20 +531,6 @@ static bool find_lost(struct inferred_setup *s)
     free(executed);
     free(copy);
     return true;
-}
-
-/* Returns whether a copy of request packet `e` was captured so soon after the event that the
- * capture point may have reversed their order. */
-static bool raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
-{
-    uint64_t time = event_packet(s, event)->time;
-
-    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= REORDER_MAX_PACKETS &&
-                                 event_packet(s, i)->time - time <= REORDER_MAX_NS;
-         i++)
-        if (!s->event[i].response && s->event[i].rel == e->rel)
-            return true;
-    return false;
 }
 
 /* Returns whether the capture has so many copies of an ACK that no single altered packet explains
@@ -606,7 +608,7 @@ static bool find_ahead(struct inferred_setup *s)
             !is_proof(s, i, high, s->req[next].rel))
             continue;
         while (next < s->req_cnt && s->req[next].rel <= event_executed_to(s, i) &&
-               !s->req[next].invalid && !raced(s, &s->req[next], i)) {
+               !s->req[next].invalid && !infer_loss_raced(s, &s->req[next], i)) {
             if (!VEC_GROW(s->executed_unseen, s->executed_unseen_cnt, s->executed_unseen_cap))
                 return false;
             s->executed_unseen[s->executed_unseen_cnt++] =

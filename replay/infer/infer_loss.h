@@ -23,6 +23,10 @@
  * out of memory. */
 bool infer_loss(struct inferred_setup *setup);
 
+/* Returns whether a copy of request packet `e` was captured so soon after the event that the
+ * capture point may have reversed their order. */
+bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event);
+
 /* Returns whether a response after event `from` shows that request `rel` was executed before the
  * requester retransmitted it at event `to`. Normally, the response must precede `to`. Unless
  * `before` is set, a response after `to` also counts if it comes too soon after `to` to be an

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "infer/infer_loss.h"
 #include "infer/request_table.h"
 
 /* Maximum number of copies of a request that are searched for the one that a response answers. */
@@ -177,6 +178,8 @@ static bool link_requests(struct inferred_setup *s, struct links *l)
         if (kind != ROCE_KIND_READ_RESP || event_is_nak(s, i))
             continue;
         req = asked_by(s, l, e, i);
+        if (req == EVENT_NONE && e->event > i && infer_loss_raced(s, e, i))
+            req = e->event;
         if (req != EVENT_NONE && !take_place(s, l, i, next_unanswered(s, l, e, i, req)))
             return false;
     }

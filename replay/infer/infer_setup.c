@@ -405,6 +405,13 @@ static int grant_access(struct inferred_setup *s, const struct request_pkt *e,
     return 0;
 }
 
+/* Makes the receive WQEs long enough for request packet `e`, if it is a packet of a SEND. */
+static void lengthen_recv(struct inferred_setup *s, const struct request_pkt *e)
+{
+    if (event_opcode(s, e->event)->kind == ROCE_KIND_SEND && e->off + e->len > s->max_recv)
+        s->max_recv = e->off + e->len;
+}
+
 static void count_request(struct inferred_setup *s, const struct request_pkt *e)
 {
     const struct roce_opcode *op = event_opcode(s, e->event);
@@ -417,8 +424,7 @@ static void count_request(struct inferred_setup *s, const struct request_pkt *e)
         s->bytes_out += e->len;
     else
         s->bytes_in += event_packet(s, e->event)->payload_len;
-    if (op->kind == ROCE_KIND_SEND && e->off + e->len > s->max_recv)
-        s->max_recv = e->off + e->len;
+    lengthen_recv(s, e);
 }
 
 /* Sets the receive WQE of each copy of a refused SEND to a length that ends before request packet
@@ -436,7 +442,7 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
 {
     const struct request_pkt *bad =
         s->fatal_nak == EVENT_NONE ? NULL : request_at(s, s->event[s->fatal_nak].rel);
-    enum roce_kind kind;
+    unsigned access;
 
     for (size_t i = 0; i < s->req_cnt; i++) {
         const struct request_pkt *e = &s->req[i];
@@ -449,24 +455,21 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
     }
     if (!bad || bad->invalid)
         return 0;
-    kind = event_opcode(s, bad->event)->kind;
-    if (kind == ROCE_KIND_SEND && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
-                                    roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
+    access = access_of(s, bad);
+    if (!access && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
+                     roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
         /* The SEND was too long for its receive WQE (R082), which Linux rxe refuses with NAK 0x63.
-         * A responder with another local fault sends the same NAK; the capture does not show the
-         * cause, so assume a short receive WQE. */
+         * A responder with another local fault sends the same NAK (R090). The capture does not show
+         * the cause, so assume a short receive WQE. */
         shorten_recv(s, bad);
-        return 0;
-    }
-    if (event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS)) {
-        s->access |= access_of(s, bad);
+    } else if (!event_is_nak_code(s, s->fatal_nak, ROCE_NAK_INVALID_REQ) || s->access & access) {
+        /* The cause is the R_Key, a local fault of the responder, or a change of the QP by its
+         * program. Our RNIC refuses the request because of the R_Key. */
+        lengthen_recv(s, bad);
+        s->access |= access;
         for (uint32_t i = 0; i < s->event_cnt; i++)
             if (!s->event[i].response && s->event[i].rel == bad->rel)
                 s->event[i].rkey_invalid = true;
-    } else if (s->access & access_of(s, bad)) {
-        /* The responder refused an operation (NAK 0x61) that it executed before, so no setup
-         * explains the NAK. Grant the permission; the comparison then reports the NAK. */
-        return grant_access(s, bad, memory);
     }
     return 0;
 }

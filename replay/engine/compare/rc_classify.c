@@ -68,8 +68,23 @@ static bool host_has_gap(const struct response_cmp *cmp)
     return false;
 }
 
+/* Returns whether the packets do not show why the responder refused a request, and our RNIC refuses
+ * the same request with another NAK. A local fault of the responder causes NAK 0x63 (R090). Its
+ * program may change the rights or the resources of the QP, which causes NAK 0x61. NAK 0x62 may
+ * refuse an XRC SRQ number (R180). */
+static bool refuses_for_own_reason(const struct inferred_setup *s, uint32_t event,
+                                   const struct field_diffs *d)
+{
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+
+    return event == s->fatal_nak && e && !e->invalid && d->cnt == 1 &&
+           field_diff_find(d, "aeth.syndrome") &&
+           (!event_is_nak_code(s, event, ROCE_NAK_REMOTE_ACCESS) ||
+            inferred_setup_svc(s) == ROCE_SVC_XRC);
+}
+
 /* Reports a recorded response that differs. Adds one difference for each differing field and
- * marks the frame. Returns 0, or -1 if out of memory. */
+ * marks the frame. Returns 0, 1 if the difference is allowed, or -1 if out of memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                                 const struct tx_response *ours, const struct field_diffs *d,
                                 const char *reason)
@@ -103,10 +118,13 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     };
     bool lacks = false;
     const struct peer_quirk *known = peer_quirk_of_response(profile, &c);
-    const char *why = known || never_inconclusive(&c, d) ? NULL
-                      : is_doubted(cmp, &c)              ? cmp->inconclusive
-                                                         : inconclusive_reason(&c, &lacks);
+    const bool own = !known && refuses_for_own_reason(s, event, d);
+    const char *why = known || own || never_inconclusive(&c, d) ? NULL
+                      : is_doubted(cmp, &c)                     ? cmp->inconclusive
+                                                                : inconclusive_reason(&c, &lacks);
 
+    if (own)
+        return 1;
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;
         cmp->res->lacks |= lacks;
@@ -166,10 +184,13 @@ static const char *damage_reason(const struct response_cmp *cmp, uint32_t event,
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
                   struct field_diffs *d, const char *reason)
 {
+    int rc;
+
     if (!event_packet(&cmp->dir->setup, event)->malformed)
         add_icrc(cmp, event, d);
-    if (d->cnt > 0)
-        return report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason));
+    if (d->cnt > 0 &&
+        (rc = report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason))) <= 0)
+        return rc;
     cmp->res->mark[event] = MARK_OK;
     if (ours && !ours->matched) {
         cmp->latest = ours->event;

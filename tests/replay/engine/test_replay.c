@@ -485,17 +485,21 @@ static void second_sequence_nak_of_a_gap_differs(void)
     }
 }
 
+/* D4: Linux begins the response to the tail of a READ with Middle or Last. */
 static void a_known_deviation_does_not_fail(void)
 {
     struct talk t;
     struct replay r;
 
     talk_init(&t);
-    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 6, 10, 1);
-    talk_ack(&t, 6, ACK, 1);
-    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 100, 1);
-    talk_ack(&t, 7, 0x63, 1);
-    talk_expect_diff(&t, NULL, 4, "aeth.syndrome");
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 10, 1);
+    talk_ack(&t, 0, ACK, 1);
+    talk_read(&t, 1, VA, RKEY, 2048);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 1, 2, 1024, 1);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 2, 1024, 2);
+    talk_read(&t, 2, VA + 1024, RKEY, 1024);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 2, 1024, 2);
+    talk_expect_diff(&t, NULL, 7, "bth.opcode");
     if (talk_replay(&t, &r, "linux-rxe-6.1") == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
         EXPECT_EQ(r.responses.result[0].known_frames, 1);

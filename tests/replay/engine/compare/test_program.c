@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Replay of conversations in which the responder's program or a local fault decides what the
+ * responder does. They pass, and similar ones differ. */
+#include "support/suite.h"
+#include "replay/talk.h"
+#include "report/verdict.h"
+
+#define VA        UINT64_C(0x7f0000001000)
+#define RKEY      TALK_RKEY
+#define ACK       0x1F
+#define NAK(code) (uint8_t)(0x60 | (code))
+
+static void expect_holds(struct talk *t)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        for (size_t i = 0; i < r.session.dir_cnt; i++)
+            EXPECT_EQ(r.responses.result[i].inconclusive, 0);
+        if (report_verdict(&r) != VERDICT_PASS)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+enum request { SEND, SEND_INVALIDATE, WRITE, WRITE_IMM, READ, ATOMIC, UNALIGNED };
+
+static void add_request(struct talk *t, enum request request, uint32_t psn)
+{
+    switch (request) {
+    case SEND: talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 64, 1); break;
+    case SEND_INVALIDATE: talk_send(t, ROCE_OP_RC_SEND_ONLY_INV, psn, 64, 1); break;
+    case WRITE: talk_write(t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 64, 64, 1); break;
+    case WRITE_IMM: talk_write(t, ROCE_OP_RC_WRITE_ONLY_IMM, psn, VA, RKEY, 64, 64, 1); break;
+    case READ: talk_read(t, psn, VA, RKEY, 64); break;
+    case ATOMIC: talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn, VA, RKEY, 1, 0); break;
+    case UNALIGNED: talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn, VA + 4, RKEY, 1, 0); break;
+    }
+}
+
+/* Builds a conversation that executes a WRITE, a READ and an atomic. The responder then refuses
+ * `request`. Returns the frame of the NAK. */
+static uint32_t refuse(struct talk *t, enum request request, uint8_t syndrome)
+{
+    talk_init(t);
+    add_request(t, WRITE, 0);
+    talk_ack(t, 0, ACK, 1);
+    add_request(t, READ, 1);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 64, 1);
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, 2, VA + 64, RKEY, 1, 0);
+    talk_atomic_ack(t, 2, 3, 5);
+    add_request(t, request, 3);
+    return talk_ack(t, 3, syndrome, 3);
+}
+
+static void refusals_for_local_reasons_hold(void)
+{
+    static const struct {
+        enum request request;
+        uint8_t code;
+    } rows[] = {{SEND, 3},   {SEND_INVALIDATE, 3}, {WRITE, 3}, {WRITE_IMM, 3},
+                {READ, 3},   {ATOMIC, 3},          {WRITE, 1}, {READ, 1},
+                {ATOMIC, 1}, {SEND_INVALIDATE, 2}};
+    struct talk t;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        refuse(&t, rows[i].request, NAK(rows[i].code));
+        expect_holds(&t);
+    }
+}
+
+static void refusals_that_no_local_reason_explains_differ(void)
+{
+    static const struct {
+        enum request request;
+        uint8_t code;
+    } rows[] = {{SEND, 2}, {UNALIGNED, 2}, {UNALIGNED, 3}};
+    struct talk t;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t frame = refuse(&t, rows[i].request, NAK(rows[i].code));
+
+        talk_expect_diff(&t, NULL, frame, "aeth.syndrome");
+        talk_free(&t);
+    }
+}
+
+SUITE("replay.program", TEST(refusals_for_local_reasons_hold),
+      TEST(refusals_that_no_local_reason_explains_differ))

@@ -321,24 +321,43 @@ static void sort_turns(struct shared_memory *sh)
         qsort(sh->turn, sh->turn_cnt, sizeof(*sh->turn), turn_cmp);
 }
 
+/* Returns whether a direction has a READ and later a WRITE or atomic. */
+static bool has_write_after_read(const struct inferred_setup *s)
+{
+    bool read = false;
+
+    for (size_t i = 0; i < s->req_cnt; i++) {
+        const struct roce_opcode *op = event_opcode(s, s->req[i].event);
+
+        if (read && (op->kind == ROCE_KIND_WRITE || op->kind == ROCE_KIND_ATOMIC_WRITE ||
+                     roce_opcode_is_atomic(op)))
+            return true;
+        read |= op->kind == ROCE_KIND_READ;
+    }
+    return false;
+}
+
 int shared_memory_find(struct shared_memory *sh, const struct session *session, uint32_t host)
 {
     struct atomic_word *words = NULL;
     uint32_t first = session->host[host].first_dir;
     size_t runs = 0, word_cnt = 0;
+    bool overtakes = false; /* a WRITE or atomic may overtake a READ of the first direction */
     bool ok;
 
     *sh = (struct shared_memory){.session = session};
     for (uint32_t i = first; i != KEYMAP_NONE; i = session->dir[i].next_of_host)
-        runs += !session->dir[i].setup.skip;
-    if (runs < 2)
+        if (!session->dir[i].setup.skip && runs++ == 0)
+            overtakes = has_write_after_read(&session->dir[i].setup);
+    if (runs < 2 && !overtakes)
         return 0;
+    sh->single = runs < 2;
     for (uint32_t i = first; i != KEYMAP_NONE; i = session->dir[i].next_of_host)
         if (!session->dir[i].setup.skip && !add_direction_writes(sh, i))
             return -1;
     if (sh->write_cnt)
         qsort(sh->write, sh->write_cnt, sizeof(*sh->write), write_cmp);
-    ok = order_each(sh, &words, &word_cnt);
+    ok = sh->single || order_each(sh, &words, &word_cnt);
     sort_turns(sh);
     if (ok && sh->word_cnt > 1 && !orders_agree(sh)) {
         ok = order_jointly(sh, words, word_cnt);
@@ -421,6 +440,34 @@ static bool was_before(const struct shared_read *read, const struct shared_write
     return w->dir == read->dir ? w->req < read->req : w->until < read->from;
 }
 
+/* Returns whether a later request of the same connection stored `value` at `va`, and may have been
+ * executed before the READ read its last bytes: without a fence, a responder may do so (R131).
+ * The value must not be that of the latest write before the READ, which every responder returns
+ * unless a later request stores another value. */
+static bool is_overtaken(struct shared_memory *sh, const struct shared_read *read, uint64_t va,
+                         uint8_t value)
+{
+    const struct shared_write *before = NULL;
+    bool later = false;
+
+    for (size_t i = first_at(sh, read->rkey, va);
+         i < sh->write_cnt && sh->write[i].rkey == read->rkey && sh->write[i].va <= va; i++) {
+        const struct shared_write *w = &sh->write[i];
+
+        sh->effort++;
+        if (w->dir != read->dir || va - w->va >= w->len)
+            continue;
+        if (w->req < read->req) {
+            before = before && before->req > w->req ? before : w;
+        } else if (w->from <= read->until) {
+            int byte = byte_of(w, va);
+
+            later |= byte < 0 || byte == value;
+        }
+    }
+    return later && !(before && byte_of(before, va) == value);
+}
+
 bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value)
 {
     const struct shared_read *read = ctx;
@@ -428,6 +475,8 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value)
     size_t from = first_at(sh, read->rkey, va), to = from;
     bool any = false; /* true if a write to the byte was executed before the READ */
 
+    if (sh->single)
+        return is_overtaken(sh, read, va, value);
     for (; to < sh->write_cnt && sh->write[to].rkey == read->rkey && sh->write[to].va <= va; to++)
         any |= va - sh->write[to].va < sh->write[to].len && was_before(read, &sh->write[to]);
     sh->effort += to - from;

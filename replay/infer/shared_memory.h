@@ -43,6 +43,7 @@ struct atomic_turn {
 
 struct shared_memory {
     const struct session *session;
+    bool single;                /* the host has only one direction */
     struct shared_write *write; /* all writes, sorted by R_Key, address, direction and request
                                  * packet */
     size_t write_cnt;
@@ -73,8 +74,8 @@ bool shared_memory_atomic(const struct inferred_setup *s, const struct request_p
                           uint64_t *found, uint64_t *left);
 
 /* Finds the memory that several directions of a host share, and the order of the atomics on it.
- * Finds nothing if the host has only one direction. Returns 0, or -1 if out of memory. Call
- * shared_memory_free() in both cases. */
+ * If the host has only one direction, finds only its writes, and only if one of them follows a
+ * READ. Returns 0, or -1 if out of memory. Call shared_memory_free() in both cases. */
 int shared_memory_find(struct shared_memory *sharing, const struct session *session, uint32_t host);
 void shared_memory_free(struct shared_memory *sharing);
 

@@ -144,32 +144,66 @@ bool reuse_is_shift(const struct trace *trace, uint32_t idx)
     return is_other_request(&pkt, &before) && is_same_request(&next, &before);
 }
 
+/* Returns the nearest request of the same QP before packet `idx` that has a PSN and equals `like`,
+ * or that is an empty Only packet if `like` is NULL. Returns NULL if there is none. Adds the number
+ * of packets searched to *effort. */
+static const struct trace_packet *find_like(const struct trace *trace, uint32_t idx, roce_psn psn,
+                                            const struct roce_pkt *like, uint64_t *effort)
+{
+    const struct trace_packet *p = &trace->pkt[idx];
+    size_t searched = 0;
+
+    while (searched < SHIFT_WINDOW &&
+           (p = find_request(trace, (uint32_t)(p - trace->pkt), -1, psn.v))) {
+        struct roce_pkt pkt;
+
+        searched = (size_t)(&trace->pkt[idx] - p);
+        trace_parse(p, &pkt);
+        if (like ? is_same_request(&pkt, like) : is_empty_only(&pkt)) {
+            *effort += searched;
+            return p;
+        }
+    }
+    *effort += SHIFT_WINDOW;
+    return NULL;
+}
+
 /* Returns the number of PSNs by which request `idx` of the trace moved back because it does not
- * follow the empty Only packets sent after RESET, or 0. Sets *reset to the first of these empty
- * packets in the trace. Adds the number of packets searched to *effort. */
+ * follow the empty Only packets sent after RESET, or 0. Sets *reset to the first packet of the use
+ * after RESET. The network may have reordered all these packets. Adds the number of packets
+ * searched to *effort. */
 static int32_t shift_back(const struct trace *trace, uint32_t idx, uint32_t *reset,
                           uint64_t *effort)
 {
     roce_psn psn = roce_psn_of(trace->pkt[idx].psn);
-    struct roce_pkt pkt, before;
+    const struct trace_packet *e, *again = &trace->pkt[idx];
+    int32_t cnt[2] = {0, 0}; /* number of empty Only packets before PSN `psn`, and from it on */
+    struct roce_pkt pkt;
 
     *reset = idx;
-    trace_parse(&trace->pkt[idx], &pkt);
-    for (int32_t n = 0; n <= (int32_t)EMPTY_MAX && *effort <= EFFORT_MAX; n++) {
-        const struct trace_packet *e = find_request(trace, idx, -1, roce_psn_add(psn, n).v);
-
-        *effort += e ? (uint64_t)(&trace->pkt[idx] - e) : SHIFT_WINDOW;
-        if (!e)
-            return 0;
-        trace_parse(e, &before);
-        if (n > 0 && is_same_request(&pkt, &before))
-            return n;
-        if (!is_empty_only(&before))
-            return 0;
-        if (e < &trace->pkt[*reset])
-            *reset = (uint32_t)(e - trace->pkt);
-    }
-    return 0;
+    for (int up = 1; up >= 0; up--)
+        for (; cnt[0] + cnt[1] <= (int32_t)EMPTY_MAX && *effort <= EFFORT_MAX; cnt[up]++) {
+            e = find_like(trace, idx, roce_psn_add(psn, up ? cnt[1] : -1 - cnt[0]), NULL, effort);
+            if (!e)
+                break;
+            if (e < &trace->pkt[*reset])
+                *reset = (uint32_t)(e - trace->pkt);
+        }
+    if (cnt[1] == 0)
+        return 0;
+    /* The first request behind the empty packets was retransmitted with the PSN of the first empty
+     * packet. */
+    if (cnt[0] > 0)
+        again = find_request(trace, idx, 1, roce_psn_add(psn, -cnt[0]).v);
+    if (!again)
+        return 0;
+    trace_parse(again, &pkt);
+    e = find_like(trace, idx, roce_psn_add(psn, cnt[1]), &pkt, effort);
+    if (!e)
+        return 0;
+    if (e < &trace->pkt[*reset])
+        *reset = (uint32_t)(e - trace->pkt);
+    return cnt[0] + cnt[1];
 }
 
 /* Returns whether a request that differs from the first one with its PSN is a retransmission whose

@@ -254,7 +254,55 @@ static void earlier_read_explains_the_go_back(void)
     }
 }
 
-SUITE("flow.capture_points", TEST(read_that_counts_late_is_no_error),
-      TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
-      TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),
-      TEST(lost_read_response_explains_the_go_back), TEST(earlier_read_explains_the_go_back))
+/* The capture begins with two packets that the mirror swapped: messages of one packet, or a long
+ * WRITE. If the older PSN comes 70 ms later, or after the NAK for it, it is a retransmission. */
+static void swapped_first_packets_are_out_of_order(void)
+{
+    static const struct {
+        bool whole, nak;
+        uint64_t wait;
+        unsigned retransmissions;
+    } rows[] = {
+        {true, false, 0, 0},
+        {false, false, 0, 0},
+        {true, false, 70000000, 1},
+        {true, true, 0, 1},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct roce_pkt p[3];
+        struct flowgen g;
+        uint64_t packets = 0;
+
+        flowgen_begin(&g);
+        for (unsigned k = 0; k < 3; k++)
+            p[k] = flowgen_req(&g, 0,
+                               (uint8_t)(rows[i].whole ? ROCE_OP_RC_SEND_ONLY
+                                         : k == 0      ? ROCE_OP_RC_WRITE_FIRST
+                                         : k == 1      ? ROCE_OP_RC_WRITE_MIDDLE
+                                                       : ROCE_OP_RC_WRITE_LAST),
+                               rows[i].whole ? 64 : 1024);
+        p[0].reth.dma_len = 3 * 1024;
+        flowgen_put(&g, 0, &p[1]);
+        if (rows[i].nak)
+            flowgen_ack(&g, 1, p[0].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+        flowgen_wait(&g, rows[i].wait);
+        flowgen_put(&g, 0, &p[0]);
+        flowgen_put(&g, 0, &p[2]);
+        flowgen_ack_all(&g, 1);
+        flowgen_send(&g, 0, 64);
+        judge_end(&g, &v);
+        for (int c = 0; c < ROCE_CAUSE_CNT; c++)
+            packets += v.conn[0].side[0].retx[c].packets;
+        EXPECT_EQ(packets, rows[i].retransmissions);
+        EXPECT_EQ(v.conn[0].side[0].out_of_order, !rows[i].retransmissions);
+        EXPECT_EQ(v.conn[0].side[0].missing_psns, 0);
+        EXPECT_EQ(v.conn[0].side[0].first_psn, p[0].bth.psn);
+    }
+}
+
+SUITE("flow.capture_points", TEST(swapped_first_packets_are_out_of_order),
+      TEST(read_that_counts_late_is_no_error), TEST(nak_captured_twice_is_a_copy),
+      TEST(nak_captured_late_is_a_copy), TEST(second_nak_is_an_error_despite_copies),
+      TEST(rnr_wait_of_two_clocks_is_no_error), TEST(lost_read_response_explains_the_go_back),
+      TEST(earlier_read_explains_the_go_back))

@@ -405,6 +405,18 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     return begins;
 }
 
+/* Returns the time since which PSN `psn` is missing, ns. If the capture begins with one packet and
+ * `psn` is older, that is the time of this packet: the capture point exchanged the two. */
+static uint64_t missing_since(const struct roce_req *req, uint32_t psn)
+{
+    const struct roce_sent_packet *only = req->win.cnt == 1 ? roce_window_at(&req->win, 0) : NULL;
+
+    if (only && only->psn == req->base && only->tries == 1 && !req->base_sure && !req->una_known &&
+        roce_diff(psn, req->base) < 0)
+        return only->time;
+    return req->gap_time;
+}
+
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -423,6 +435,6 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
         return false;
     if ((rsp->nak && rsp->nak_psn == psn) || (rsp->rnr && rsp->rnr_psn == psn))
         return false;
-    return roce_since(req->gap_time, ctx->time) < limit &&
+    return roce_since(missing_since(req, psn), ctx->time) < limit &&
            !is_far_above_rtt(ctx, silence(ctx, NULL));
 }

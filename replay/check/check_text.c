@@ -359,8 +359,8 @@ static void print_marked(struct page *page, const struct roce_conn_summary *sum)
             continue;
         check_conn_title(&t, sum);
         fprintf(page->out, "  #%u %s:\n     %s %" PRIu64 " packet%s marked (ECN CE), but ",
-                sum->facts.conn_index, buf, check_text_arrow(i), sum->side[i].ce_marked,
-                sum->side[i].ce_marked == 1 ? " was" : "s were");
+                sum->facts.conn_index, buf, check_text_arrow(i), sum->side[i].ce_unanswered,
+                sum->side[i].ce_unanswered == 1 ? " was" : "s were");
         t = strbuf_of(buf, sizeof(buf));
         strbuf_add_addr(&t, sum->side[!i].addr);
         fprintf(page->out,

@@ -31,8 +31,7 @@ bool check_side_marked(const struct roce_conn_summary *sum, unsigned side)
 {
     bool acknowledged = sum->facts.svc == ROCE_SVC_RC || sum->facts.svc == ROCE_SVC_XRC;
 
-    return acknowledged && sum->facts.paired && sum->side[side].ce_marked &&
-           sum->side[!side].cnps == 0;
+    return acknowledged && sum->side[side].ce_unanswered;
 }
 
 bool check_side_notified(const struct roce_conn_summary *sum, unsigned side)

@@ -96,8 +96,10 @@ CASE(CE_NO_CNP)
     struct roce_pkt p = cnp(g);
 
     marked(g, 3);
+    marked(g, 3);
     if (!wrong)
         flowgen_put(g, 1, &p);
+    flowgen_silence(g, 1000000);
 }
 
 /* ---- CM -------------------------------------------------------------------------------------- */

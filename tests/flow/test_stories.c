@@ -454,7 +454,54 @@ static void message_acknowledged_before_the_pairing_is_completed(void)
     EXPECT_EQ(v.conn[0].side[1].oper[ROCE_OPER_SEND].completed, 11);
 }
 
+/* A CNP is expected only for marked packets with payload, and not at once: devices limit the rate
+ * of CNPs. A capture that ends early, or that has no packet of the receiver, shows no missing CNP.
+ */
+static void cnp_is_expected_for_marked_payload_and_not_at_once(void)
+{
+    static const struct {
+        const char *name;
+        uint32_t len;
+        unsigned cnt;
+        int side;
+        bool reads;
+        uint64_t silence;
+        uint64_t unanswered;
+    } rows[] = {{"requests", 64, 4, 0, false, 2000000, 4},
+                {"the capture ends", 64, 4, 0, false, 0, 0},
+                {"one request", 64, 1, 0, false, 2000000, 0},
+                {"empty requests", 0, 4, 0, false, 2000000, 0},
+                {"acknowledgements", 0, 4, 1, false, 2000000, 0},
+                {"READ responses", 64, 4, 1, true, 2000000, 4}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt req, resp;
+
+        flowgen_begin(&g);
+        for (unsigned k = 0; k < rows[i].cnt; k++) {
+            req = flowgen_req(&g, 0, rows[i].reads ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY,
+                              rows[i].len);
+            g.conn.msn[0] = k + 1;
+            resp = flowgen_resp(&g, 1, rows[i].reads ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_ACK,
+                                req.bth.psn, rows[i].reads ? rows[i].len : 0);
+            *(rows[i].side ? &resp.ip4.ecn : &req.ip4.ecn) = 3;
+            flowgen_put(&g, 0, &req);
+            flowgen_put(&g, 1, &resp);
+        }
+        if (rows[i].silence)
+            flowgen_silence(&g, rows[i].silence);
+        judge_end(&g, &v);
+        if (v.conn[0].side[rows[i].side].ce_unanswered != rows[i].unanswered ||
+            judge_found(&v, ROCE_RULE_CE_NO_CNP) != (rows[i].unanswered > 0))
+            suite_fail(__FILE__, __LINE__, "%s: %llu unanswered", rows[i].name,
+                       (unsigned long long)v.conn[0].side[rows[i].side].ce_unanswered);
+        EXPECT_EQ(v.conn[0].side[rows[i].side].ce_marked, rows[i].cnt);
+    }
+}
+
 SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
+      TEST(cnp_is_expected_for_marked_payload_and_not_at_once),
       TEST(requester_gave_up_only_if_the_capture_shows_it),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),

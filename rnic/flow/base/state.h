@@ -303,6 +303,9 @@ struct roce_cold_counters {
                                   * congestion episode that has not ended */
     struct roce_slowdown slow;
     uint64_t becn, fecn;
+    uint64_t ce_unanswered;         /* see roce_endpoint_summary.ce_unanswered */
+    uint64_t ce_data, ce_data_time; /* CE-marked packets with payload, each of which calls for a
+                                     * CNP, and time of the first, ns */
     uint64_t ce_time;
     uint64_t cnp_time; /* time of the latest CNP that the endpoint sent, ns */
     uint32_t ce_frame; /* frame of the latest CE-marked packet that no CNP has answered */

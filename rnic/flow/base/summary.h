@@ -236,6 +236,8 @@ struct roce_endpoint_summary {
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint64_t max_bytes_in_flight;
     uint64_t ce_marked;      /* CE-marked packets that the endpoint sent */
+    uint64_t ce_unanswered;  /* CE-marked packets with payload that the endpoint sent, if their
+                              * receiver should have sent a CNP and sent none; otherwise 0 */
     uint64_t cnps;           /* CNPs that the endpoint sent */
     uint64_t cnps_unasked;   /* CNPs of a paired endpoint for which no CE-marked packet was captured
                               * since the endpoint's previous CNP */

@@ -32,6 +32,24 @@ static void check_form(struct roce_ctx *ctx)
         }
 }
 
+/* Devices limit the rate of CNPs. They may share the limit among the QPs of a port, so that a QP
+ * waits for many intervals of 50 us (R219). */
+#define CE_MIN    2u
+#define CE_MIN_NS UINT64_C(1000000)
+
+void roce_check_cnp_end(struct roce_ctx *ctx)
+{
+    const struct roce_endpoint *side = ctx->sender, *peer = roce_peer(side);
+    struct roce_cold_counters *sum = side->counts.cold;
+
+    if (!sum || sum->ce_data < CE_MIN || ctx->conn->ud || !ctx->conn->paired ||
+        peer->counts.packets == 0 || roce_cold_of(peer)->cnps ||
+        roce_since(sum->ce_data_time, ctx->flow->last_time) < CE_MIN_NS)
+        return;
+    sum->ce_unanswered = sum->ce_data;
+    REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_data, .value = ROCE_VALUE_NONE);
+}
+
 void roce_check_cnp(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *sum;
@@ -73,6 +91,8 @@ void roce_check_cnp(struct roce_ctx *ctx)
     if (ctx->digest->ecn != ECN_CE)
         return;
     sum->ce_marked++;
+    if (ctx->pkt->payload_len && sum->ce_data++ == 0)
+        sum->ce_data_time = ctx->time;
     ctx->result->flags |= ROCE_AN_CE;
     sum->ce_frame = ctx->frame;
     sum->ce_time = ctx->time;

@@ -10,4 +10,8 @@
 /* Counts CE marks and CNPs, and checks the format of a CNP. */
 void roce_check_cnp(struct roce_ctx *ctx);
 
+/* Reports the CE-marked packets of ctx->sender if their receiver should have sent a CNP and sent
+ * none. A CNP is expected for packets with payload only (R220), and not at once. */
+void roce_check_cnp_end(struct roce_ctx *ctx);
+
 #endif

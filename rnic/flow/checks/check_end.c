@@ -5,6 +5,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
+#include "flow/checks/check_cnp.h"
 #include "flow/checks/check_format.h"
 #include "flow/retransmit/implied_nak.h"
 #include "flow/table/conn.h"
@@ -160,9 +161,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     roce_check_migreq_end(ctx);
     roce_check_ports_end(ctx);
     roce_rate_end(ctx, side);
-    if (sum->ce_marked && roce_cold_of(peer)->cnps == 0 && !ctx->conn->ud)
-        REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_marked,
-               .value = ROCE_VALUE_NONE);
+    roce_check_cnp_end(ctx);
     if (ctx->conn->ud || ctx->conn->facts.svc == ROCE_SVC_UC || end_damaged(ctx, side) ||
         !req->started)
         return;

@@ -148,6 +148,10 @@ void script_print_words(FILE *out)
     print_table(out, "errors of verbs", words_error);
     print_table(out, "NAK reasons", words_nak);
     print_table(out, "FLUSH levels", words_level);
+    line = begin_line(out, "known deviations");
+    for (unsigned i = 0; words_known[i]; i++)
+        add_word(&line, words_known[i]);
+    fputc('\n', out);
     line = begin_line(out, "counters");
     for (unsigned i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
         add_word(&line, counters[i]);

@@ -525,10 +525,18 @@ bool parse_event(struct parser *p)
 /* Reads "known ID" or "inconclusive" at the end of an alternative. */
 static bool parse_outcome(struct parser *p, struct script_event *event)
 {
+    struct lex_token start;
+
     event->inconclusive = lexer_word(&p->lexer, "inconclusive");
     if (event->inconclusive || !lexer_word(&p->lexer, "known"))
         return !p->lexer.failed;
-    return parse_name(p, "the id of a known deviation", event->known);
+    start = p->lexer.token;
+    if (!parse_name(p, "the id of a known deviation", event->known))
+        return false;
+    if (words_has(words_known, event->known))
+        return true;
+    p->lexer.token = start;
+    return lexer_fail(&p->lexer, "no known deviation has the id %s", event->known);
 }
 
 bool parse_alternative(struct parser *p)

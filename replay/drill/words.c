@@ -99,19 +99,30 @@ const struct word_number words_cm_event[] = {
     {NULL, 0},
 };
 
+const char *const words_known[] = {
+    "D1",  "D2",  "D3",  "D4",  "D5",  "D6",  "D7",  "D8",  "D9",  "D10", "D11", "D12", "D13",
+    "D14", "D15", "D16", "D17", "D18", "D19", "D41", "D42", "D43", "D44", "D45", "D46", "D47",
+    "D48", "D49", "D50", "D51", "D52", "D53", "D54", "D55", "D56", "D57", "D58", "S1",  "S2",
+    "S3",  "S4",  "S5",  "S6",  "S7",  "S8",  "S9",  "S10", "S11", "S12", "S13", "S14", "S15",
+    "S16", "S17", "S18", "S19", "S20", "S21", "S22", "S23", "S24", "S25", "S26", NULL,
+};
+
 const char *const words_needs[] = {
     "uc",         "ud",           "xrc",     "srq",        "mw",     "mw-2a",     "mw-2b",
     "flush",      "atomic-write", "cnp",     "cm",         "atomic", "multicast", "counters",
     "invalidate", "zero-based",   "credits", "exact-time", NULL,
 };
 
+bool words_has(const char *const *list, const char *word)
+{
+    while (*list && strcmp(*list, word) != 0)
+        list++;
+    return *list != NULL;
+}
+
 bool words_is_need(const char *word)
 {
-    const char *const *need = words_needs;
-
-    while (*need && strcmp(*need, word) != 0)
-        need++;
-    return *need != NULL;
+    return words_has(words_needs, word);
 }
 
 bool words_list_has(const char *list, const char *word, size_t len)

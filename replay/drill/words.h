@@ -21,8 +21,13 @@ extern const struct word_number words_event[];    /* for enum rnic_event_type */
 extern const struct word_number words_error[];    /* for enum rnic_error, with negated numbers */
 extern const struct word_number words_nak[];      /* for enum roce_nak */
 extern const struct word_number words_cm_event[]; /* for enum rnic_cm_event_type */
-extern const char *const words_needs[];           /* capabilities of devices that a script can need;
-                                                   * NULL ends the list */
+extern const char *const words_known[]; /* ids of the deviations of traces/linux-rxe.md; NULL ends
+                                         * the list */
+extern const char *const words_needs[]; /* capabilities of devices that a script can need;
+                                         * NULL ends the list */
+
+/* Returns whether a list that ends with NULL has `word`. */
+bool words_has(const char *const *list, const char *word);
 
 /* Returns whether `word` is in words_needs. */
 bool words_is_need(const char *word);

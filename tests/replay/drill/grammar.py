@@ -7,6 +7,7 @@ Reads the grammar that `rocedrill drill --grammar` prints, and recognizes each l
 accept what the parser accepts. Each alternative and each optional part of the grammar must occur in a drill of
 tests/conformance or in grammar.drill. Then, for each of these parts, inserts into a drill a character that no drill can
 have. The error of the parser must name the file, line and column of this character, and what was expected.
+The known deviations of --words are those of traces/linux-rxe.md.
 """
 import collections
 import itertools
@@ -184,7 +185,9 @@ def published():
     split = {name: [a or b for a, b in found] for name, found in split.items()}
     split |= {"STATUS": rows["completion statuses"], "STATE": rows["states of a QP"], "REASON": rows["NAK reasons"],
               "ERROR": rows["errors of verbs"], "EVENT": rows["events"] + rows["CM events"], "OPT": sorted(flags - {"fill", "data", "u64"})}
-    return Grammar(grammar, {name: [[t.text for t in tokens(phrase)] for phrase in phrases] for name, phrases in split.items()})
+    found = Grammar(grammar, {name: [[t.text for t in tokens(phrase)] for phrase in phrases] for name, phrases in split.items()})
+    found.known = rows["known deviations"]
+    return found
 
 
 def statements(text):
@@ -222,6 +225,9 @@ def main():
     problems += [f"no drill has {part} of {production}" for one, (production, part) in grammar.names.items()
                  if one not in places and production != "file"]
     problems += broken(places)
+    rows = re.findall(r"(?m)^\| ([DS]\d+) \|", (top / "traces/linux-rxe.md").read_text())
+    if grammar.known != rows:
+        problems.append(f"not both in --words and linux-rxe.md: {sorted(set(grammar.known) ^ set(rows))}")
     print("\n".join(problems[:40] + [f"grammar: {len(places)} parts of {len(grammar.rules)} productions, {len(paths)} drills, "
                                      f"{len(problems)} problems"]))
     played = subprocess.run([program, "drill", "--strict", "--quiet", paths[-1]])

@@ -378,6 +378,8 @@ static void alternatives_follow_what_the_device_must_do(void)
     expect_refused(EVENTS "+0 no comp\nor recv Q id 1 len 5\n", "12:21",
                    "must be something that the device does");
     expect_refused(EVENTS "+0 no comp\nelse known 5\n", "12:12", "the id of a known deviation");
+    expect_refused(EVENTS "+0 no comp\nelse known Z99\n", "12:12",
+                   "no known deviation has the id Z99");
 }
 
 static void limits_are_errors(void)

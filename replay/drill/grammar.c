@@ -14,7 +14,7 @@
 const char script_grammar[] =
     "A drill is a text file. One line is one statement; # begins a comment; indentation is free.\n"
     "\n"
-    "file    = { head } { object } { event }\n"
+    "file    = { head } { object } { event }       purpose, rules, role and an event are required\n"
     "head    = \"purpose\" TEXT                      lines that begin with a blank continue it\n"
     "        | \"rules\" ID... | \"coverage\" ID... | \"needs\" WORD...\n"
     "        | \"role\" (\"responder\" | \"requester\" | \"both\")\n"
@@ -29,7 +29,7 @@ const char script_grammar[] =
     "                                              another behaviour that the line above accepts\n"
     "action  = \"<\" PACKET                          the drill sends this packet\n"
     "        | (\">\" | \">?\") PACKET                 the device must (>) or may (>?) send this packet\n"
-    "        | \">\" [QP [\":\"]] (\"acks through PSN\" PSN [\"MSN\" N] | \"nothing\")\n"
+    "        | \">\" [QP \":\"] (\"acks through PSN\" PSN [\"MSN\" N] | \"nothing\")\n"
     "        | VERB [\"fails\" ERROR]                the device's program calls this verb\n"
     "        | \"comp\" [\"recv\"] QP \"id\" N STATUS { OPTION } | \"no comp\" [QP]\n"
     "        | \"event\" EVENT [OBJECT] | \"no event\" | \"notified\" CQ | \"no notification\"\n"

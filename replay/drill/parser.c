@@ -242,6 +242,8 @@ static bool parse_head_or_object(struct parser *p)
     for (unsigned i = 0; i < OBJECT_KINDS; i++)
         kinds[i] = parse_object_kind_name(object_rows[i].kind);
     at = lexer_phrase(l, kinds, OBJECT_KINDS);
+    if (at >= 0 && !p->heads_end)
+        p->heads_end = l->line;
     if (at >= 0)
         return parse_declaration(p, (unsigned)at);
     switch (lexer_phrase(l, heads, 9)) {
@@ -277,6 +279,8 @@ static bool parse_line(struct parser *p, unsigned line, bool *in_purpose)
         return parse_purpose(p);
     *in_purpose = lexer_is_word(l, "purpose");
     if (l->token.kind == LEX_MARK && (*l->token.text == '+' || *l->token.text == '*')) {
+        if (!p->heads_end)
+            p->heads_end = line + 1;
         if (!parse_event(p))
             return false;
     } else {
@@ -311,13 +315,19 @@ static bool split_lines(struct script *s, size_t len)
 
 static bool check_whole(struct parser *p)
 {
+    unsigned end = p->lexer.line;
+
     p->lexer.token = (struct lex_token){.column = 1};
+    if (p->heads_end)
+        p->lexer.line = p->heads_end;
     if (!p->script->purpose)
-        return lexer_fail(&p->lexer, "the drill has no purpose");
+        return lexer_fail(&p->lexer, "the drill has no purpose: expected 'purpose TEXT' above");
     if (p->script->rule_cnt == 0)
-        return lexer_fail(&p->lexer, "the drill names no rules");
+        return lexer_fail(&p->lexer, "the drill names no rules: expected 'rules ID...' above");
     if (p->script->role == SCRIPT_ROLE_NONE)
-        return lexer_fail(&p->lexer, "the drill names no role");
+        return lexer_fail(&p->lexer, "the drill names no role: expected 'role responder', 'role "
+                                     "requester' or 'role both' above");
+    p->lexer.line = end;
     if (p->script->step_cnt == 0)
         return lexer_fail(&p->lexer, "the drill has no event");
     return true;

@@ -80,6 +80,10 @@ static void head_needs_purpose_rules_role_and_event(void)
     expect_refused("", "1:1", "no purpose");
     expect_refused("purpose p\n", "2:1", "names no rules");
     expect_refused("purpose p\nrules R\n", "3:1", "names no role");
+    /* after the last line of the head */
+    expect_refused("rules R\nrole both\n\nqp Q rc\n+0 qp Q is RTS\n", "4:1", "no purpose");
+    expect_refused("purpose p\nrole both\nqp Q rc\n+0 qp Q is RTS\n", "3:1", "names no rules");
+    expect_refused("purpose p\nrules R\n+0 no event\n", "3:1", "names no role");
     expect_refused(HEAD, "4:1", "no event");
     expect_refused("purpose\n", "1:8", "expected a text, found the end of the line");
     expect_refused("purpose p\nrules 7\n", "2:7", "expected the id of a rule, found '7'");

@@ -126,11 +126,6 @@ static void print_fields(FILE *out, const char *title, const struct roce_hdr_inf
 
 void script_print_words(FILE *out)
 {
-    static const char *const counters[] = {
-#define X(name, text) #name,
-        RNIC_COUNTERS(X)
-#undef X
-    };
     struct word_line line;
 
     fprintf(out, "Verbs and comp with their options; those in brackets may be absent:\n");
@@ -153,8 +148,8 @@ void script_print_words(FILE *out)
         add_word(&line, words_known[i]);
     fputc('\n', out);
     line = begin_line(out, "counters");
-    for (unsigned i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-        add_word(&line, counters[i]);
+    for (unsigned i = 0; words_counter[i]; i++)
+        add_word(&line, words_counter[i]);
     fprintf(out, "\n\nOpcodes of each service (without quotes):\n");
     print_opcodes(out);
     fprintf(out, "\nFields of headers (HEADER.FIELD):\n");

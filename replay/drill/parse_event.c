@@ -295,9 +295,17 @@ static bool parse_state(struct parser *p, struct script_event *event)
 
 static bool parse_counter(struct parser *p, struct script_event *event)
 {
+    struct lex_token start = p->lexer.token;
+
     event->kind = SCRIPT_COUNTER;
     if (!parse_name(p, "the name of a counter", event->word))
         return false;
+    if (!words_has(words_counter, event->word)) {
+        p->lexer.token = start;
+        return lexer_fail(&p->lexer,
+                          "no counter has the name %s; rocedrill drill --words prints the names",
+                          event->word);
+    }
     if (!lexer_word(&p->lexer, "is"))
         return lexer_expected(&p->lexer, "is");
     return parse_number(p, "the value of the counter", UINT64_MAX, &event->number);

@@ -424,6 +424,17 @@ bool parse_table(struct parser *p, const struct word_number *table, uint64_t *ou
     return !p->lexer.failed;
 }
 
+/* Returns the largest value of an option. No device can create a QP with the larger values that a
+ * `modify` line can try. */
+static uint64_t option_max(const struct parser *p, enum script_opt opt)
+{
+    if (p->declares && (opt == SCRIPT_OPT_TIMEOUT || opt == SCRIPT_OPT_RNR_TIMER))
+        return 31;
+    if (p->declares && (opt == SCRIPT_OPT_RETRY || opt == SCRIPT_OPT_RNR_RETRY))
+        return 7;
+    return option_rows[opt].max;
+}
+
 static bool parse_option_value(struct parser *p, enum script_opt opt, struct script_options *out)
 {
     struct script_value *value = &out->value[opt];
@@ -432,7 +443,7 @@ static bool parse_option_value(struct parser *p, enum script_opt opt, struct scr
     *value = (struct script_value){.object = SCRIPT_NO_OBJECT};
     snprintf(what, sizeof(what), "%s", option_rows[opt].word);
     switch (option_rows[opt].type) {
-    case TYPE_NUMBER: return parse_number(p, what, option_rows[opt].max, &value->num);
+    case TYPE_NUMBER: return parse_number(p, what, option_max(p, opt), &value->num);
     case TYPE_KEY: return parse_place(p, "the name of an mr or mw, or a key", false, value);
     case TYPE_ACCESS: return parse_access(p, &value->num);
     case TYPE_STATE: return parse_table(p, words_state, &value->num);

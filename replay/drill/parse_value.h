@@ -22,6 +22,7 @@ struct parser {
         uint64_t value;
     } let[PARSE_LETS_MAX];
     unsigned let_cnt;
+    bool declares;      /* the line declares an object */
     unsigned heads_end; /* number of the first line with an object or event; 0: none yet */
     size_t purpose_len, purpose_cap; /* length and allocated size of script->purpose, bytes */
 };

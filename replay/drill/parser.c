@@ -208,6 +208,7 @@ static bool parse_declaration(struct parser *p, unsigned row)
 {
     struct script *s = p->script;
     struct script_object *object = &s->object[s->object_cnt];
+    bool parsed;
 
     if (s->step_cnt)
         return lexer_fail(&p->lexer, "an object must come before the first event; an event begins "
@@ -222,7 +223,10 @@ static bool parse_declaration(struct parser *p, unsigned row)
     s->object_cnt++;
     if (object->kind == SCRIPT_QP && !parse_service(p, object))
         return false;
-    return parse_options(p, object_rows[row].allowed, &object->options) &&
+    p->declares = true;
+    parsed = parse_options(p, object_rows[row].allowed, &object->options);
+    p->declares = false;
+    return parsed &&
            parse_required(p, &object->options, object_rows[row].required,
                           parse_object_kind_name(object->kind)) &&
            check_values(p, object);

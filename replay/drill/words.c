@@ -99,6 +99,13 @@ const struct word_number words_cm_event[] = {
     {NULL, 0},
 };
 
+const char *const words_counter[] = {
+#define X(name, text) #name,
+    RNIC_COUNTERS(X)
+#undef X
+        NULL,
+};
+
 const char *const words_known[] = {
     "D1",  "D2",  "D3",  "D4",  "D5",  "D6",  "D7",  "D8",  "D9",  "D10", "D11", "D12", "D13",
     "D14", "D15", "D16", "D17", "D18", "D19", "D41", "D42", "D43", "D44", "D45", "D46", "D47",

@@ -21,6 +21,7 @@ extern const struct word_number words_event[];    /* for enum rnic_event_type */
 extern const struct word_number words_error[];    /* for enum rnic_error, with negated numbers */
 extern const struct word_number words_nak[];      /* for enum roce_nak */
 extern const struct word_number words_cm_event[]; /* for enum rnic_cm_event_type */
+extern const char *const words_counter[];         /* names of the counters; NULL ends the list */
 extern const char *const words_known[]; /* ids of the deviations of traces/linux-rxe.md; NULL ends
                                          * the list */
 extern const char *const words_needs[]; /* capabilities of devices that a script can need;

@@ -182,6 +182,11 @@ static void objects_are_declared_once_and_with_what_they_need(void)
     expect_bad_line("+0 < Q: WRITE Only PSN +0 va W+8 payload 8", 30, "name of an mr or peer");
     expect_refused(HEAD "mr M access none\n", "4:17", "mr needs len");
     expect_refused(HEAD "mr M len 5 access none len 6\n", "4:24", "'len' twice");
+    expect_refused(HEAD "qp Q rc timeout 32\n", "4:17", "32 is above the maximum of 31");
+    expect_refused(HEAD "qp Q rc rnr-timer 99\n", "4:19", "(expected: rnr-timer)");
+    expect_refused(HEAD "qp Q rc retry 8\n", "4:15", "8 is above the maximum of 7");
+    expect_refused(HEAD "qp Q rc rnr-retry 8\n", "4:19", "8 is above the maximum of 7");
+    expect_line("+0 modify Q retry 8 fails invalid"); /* the device refuses the value */
     expect_refused(HEAD "mr M len 5 access none\nmr M len 5 access none\n", "5:4",
                    "the name 'M' is already used");
     expect_refused(HEAD "let M = 1us\nmr M len 5 access none\n", "5:4",
@@ -319,6 +324,7 @@ static void what_the_device_does(void)
     expect_bad_line("+0 qp Q RTS", 9, "is");
     expect_bad_line("+0 qp Q is UP", 12, "RESET, INIT");
     expect_bad_line("+0 counter 5 is 5", 12, "the name of a counter");
+    expect_bad_line("+0 counter foo is 0", 12, "no counter has the name foo");
     expect_bad_line("+0 cm-event party", 13, "request, response");
     expect_bad_line("+0 gone", 8, "'gone' is allowed only in an alternative");
     expect_bad_line("+0 comp Q id 1 success [5]", 25, "the id of a rule, or ']'");

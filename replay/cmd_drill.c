@@ -373,7 +373,11 @@ static int read_options(int argc, char **argv, struct drill_args *args)
         case KEY_HTML: args->html_path = optarg; break;
         case KEY_RECORD: args->options.record_dir = optarg; break;
         case KEY_LACKS: args->options.lacking = optarg; break;
-        case KEY_ONLY: args->options.only = optarg; break;
+        case KEY_ONLY:
+            if (args->options.only)
+                return cli_error("drill: --only twice; use one, for example --only 'mtu=256 ip=6'");
+            args->options.only = optarg;
+            break;
         case KEY_RESUME: args->options.resume = optarg; break;
         case KEY_DEVICE: args->device = optarg; break;
         case KEY_STRICT: args->strict = true; break;

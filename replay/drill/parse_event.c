@@ -405,8 +405,12 @@ static bool parse_verb(struct parser *p, unsigned row, struct script_event *even
         p->script->object[event->object].kind != SCRIPT_SRQ &&
         p->script->object[event->object].kind != SCRIPT_CQ)
         return lexer_fail(&p->lexer, "modify needs a qp, srq or cq");
-    return parse_options(p, verbs[row].allowed, &event->options) &&
-           parse_required(p, &event->options, verbs[row].required, verbs[row].words) &&
+    if (!parse_options(p, verbs[row].allowed, &event->options))
+        return false;
+    if (event->verb == SCRIPT_VERB_SEND && script_given(&event->options, SCRIPT_OPT_IMM) &&
+        script_given(&event->options, SCRIPT_OPT_INVALIDATE))
+        return lexer_fail(&p->lexer, "a SEND cannot have both 'imm' and 'invalidate'");
+    return parse_required(p, &event->options, verbs[row].required, verbs[row].words) &&
            check_id(p, event) && parse_fails(p, event);
 }
 

@@ -80,6 +80,8 @@ struct packet_parser {
     bool expected;
     bool altered; /* the network alters the next field, after the ICRC was computed */
     const struct roce_opcode *op;
+    uint64_t
+        given; /* items of the line that set no field of a header: set of bits, by their kind */
 };
 
 bool parse_packet_qp(struct parser *p, int *qp)
@@ -478,6 +480,22 @@ static int find_item(struct packet_parser *s)
     return lexer_phrase(&s->p->lexer, words, ITEM_CNT);
 }
 
+/* Notes an item that sets no field of a header. Returns false and sets an error if the line already
+ * has it, or if it has other contents of the payload. */
+static bool note_item(struct packet_parser *s, unsigned item)
+{
+    const uint64_t contents =
+        UINT64_C(1) << ITEM_FILL | UINT64_C(1) << ITEM_DATA | UINT64_C(1) << ITEM_U64;
+    uint64_t bit = UINT64_C(1) << items[item].kind;
+
+    if (s->given & bit & ~contents)
+        return lexer_fail(&s->p->lexer, "'%s' twice in one line", items[item].word);
+    if (bit & contents && s->given & contents)
+        return lexer_fail(&s->p->lexer, "the contents are set twice");
+    s->given |= bit;
+    return true;
+}
+
 static bool parse_item(struct packet_parser *s, unsigned item)
 {
     struct parser *p = s->p;
@@ -485,6 +503,8 @@ static bool parse_item(struct packet_parser *s, unsigned item)
     struct script_field *f = NULL;
     uint64_t number;
 
+    if (!items[item].field && !note_item(s, item))
+        return false;
     if (items[item].field) {
         f = add_field(s, items[item].hdr,
                       roce_field_find(roce_hdr_info(items[item].hdr), items[item].field));
@@ -572,6 +592,9 @@ static bool complete_packet(struct packet_parser *s)
     struct script_packet *out = s->out;
     struct lexer *l = &s->p->lexer;
 
+    if (out->has_payload && out->fill.kind == SCRIPT_FILL_DATA && out->fill.len != out->payload)
+        return lexer_fail(l, "a payload of %u bytes, but data of %u bytes", (unsigned)out->payload,
+                          (unsigned)out->fill.len);
     for (unsigned i = 0; i < out->field_cnt; i++)
         if (out->field[i].kind == SCRIPT_FIELD_ADDRESS &&
             !add_key_of_address(s, out->field[i].hdr, out->field[i].value.object))

@@ -470,6 +470,7 @@ static bool parse_option_value(struct parser *p, enum script_opt opt, struct scr
 
 bool parse_options(struct parser *p, uint64_t allowed, struct script_options *out)
 {
+    const uint64_t contents = SCRIPT_BIT(FILL) | SCRIPT_BIT(DATA) | SCRIPT_BIT(U64);
     const char *words[SCRIPT_OPT_CNT];
 
     for (unsigned i = 0; i < SCRIPT_OPT_CNT; i++)
@@ -483,6 +484,10 @@ bool parse_options(struct parser *p, uint64_t allowed, struct script_options *ou
         if (out->given >> opt & 1) {
             p->lexer.token = start;
             return lexer_fail(&p->lexer, "'%s' twice in one line", option_rows[opt].word);
+        }
+        if (out->given & contents && contents >> opt & 1) {
+            p->lexer.token = start;
+            return lexer_fail(&p->lexer, "the contents are set twice");
         }
         out->given |= UINT64_C(1) << opt;
         if (!parse_option_value(p, (enum script_opt)opt, out))

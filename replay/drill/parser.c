@@ -251,11 +251,17 @@ static bool parse_head_or_object(struct parser *p)
     if (at >= 0)
         return parse_declaration(p, (unsigned)at);
     switch (lexer_phrase(l, heads, 9)) {
-    case 0: return parse_purpose(p);
+    case 0:
+        if (s->purpose)
+            return lexer_fail(l, "the drill has two purposes");
+        return parse_purpose(p);
     case 1: return parse_ids(p, "the id of a rule", s->rule, &s->rule_cnt);
     case 2: return parse_ids(p, "the number of a test or rule", s->coverage, &s->coverage_cnt);
     case 3: return parse_ids(p, "the name of a capability", s->need, &s->need_cnt);
-    case 4: return parse_role(p);
+    case 4:
+        if (s->role != SCRIPT_ROLE_NONE)
+            return lexer_fail(l, "the drill has two roles");
+        return parse_role(p);
     case 5: return parse_ids(p, "the id of a rule", s->allow, &s->allow_cnt);
     case 6: return parse_let(p);
     case 7:

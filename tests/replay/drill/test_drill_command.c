@@ -30,6 +30,7 @@ static void wrong_use_is_one_line(void)
     make_drills();
     CHECKRUN_EXPECT("$R drill", 2, "", "no drill given");
     CHECKRUN_EXPECT("$R drill --bogus x", 2, "", "--bogus");
+    CHECKRUN_EXPECT("$R drill --only ip=4 --only ip=6 $T/d", 2, "", "--only twice");
     CHECKRUN_EXPECT("$R drill --jobs 0 $T/d", 2, "", "not a number from 1 to 256");
     CHECKRUN_EXPECT("$R drill $T/none.drill", 2, "", "none.drill: No such file");
     CHECKRUN_EXPECT("mkdir -p $T/void; $R drill $T/void", 2, "", "no file *.drill");

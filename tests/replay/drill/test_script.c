@@ -90,6 +90,8 @@ static void head_needs_purpose_rules_role_and_event(void)
     expect_refused("purpose p\nrules R\nrole judge\n", "3:6", "responder, requester or both");
     expect_refused("porpose p\n", "1:1", "purpose, rules, coverage");
     expect_refused("purpose p\n@\n", "2:1", "found '@'");
+    expect_refused("purpose p\npurpose q\n", "2:9", "two purposes");
+    expect_refused("role both\nrole both\n", "2:6", "two roles");
 }
 
 static void purpose_goes_on_in_lines_that_begin_with_a_blank(void)
@@ -264,6 +266,12 @@ static void packet_errors(void)
     expect_bad_line("+0 < Q: SEND Only PSN", 22, "a PSN, as +1");
     expect_bad_line("+0 < Q: SEND Only PSN +16777216", 24, "(expected: a PSN)");
     expect_bad_line("+0 < Q: SEND Only PSN +0 PSN +1", 30, "bth.psn is set twice");
+    expect_bad_line("+0 < Q: SEND Only PSN +0 cut 4 cut 4", 36, "'cut' twice in one line");
+    expect_bad_line("+0 < Q: SEND Only PSN +0 fill 1 data 00", 38, "the contents are set twice");
+    expect_bad_line("+0 < Q: SEND Only PSN +0 payload 8 data 00", 43,
+                    "a payload of 8 bytes, but data of 1 bytes");
+    expect_bad_line("+0 store M+0 fill 1 data 00", 21, "the contents are set twice");
+    expect_bad_line("+0 post send Q id 1 imm 3 invalidate 5", 39, "both 'imm' and 'invalidate'");
     expect_bad_line("+0 < Q: SEND Only PSN +0 va M", 26, "the end of the line");
     expect_bad_line("+0 < Q: WRITE First PSN +0 va M", 32, "'len' and the length of the message");
     expect_bad_line("+0 < Q: WRITE Only PSN +0 va X", 30, "Virtual address");

@@ -360,16 +360,27 @@ void drill_tap(FILE *out, const struct drill_suite *suite)
 
 /* ---- JUnit ----------------------------------------------------------------------------------- */
 
-static void print_junit_case(FILE *out, const struct drill_case *c)
+/* Prints the start of a test case. Its class is the file, as in the JUnit of rocedrill replay: two
+ * drills of different folders can have the same name. */
+static void print_testcase(FILE *out, const struct drill_case *c)
 {
-    char problem[1400], name[400];
+    char name[400];
 
     snprintf(name, sizeof(name), "%.*s%s%s", (int)c->name_len, c->name, *c->variant ? " " : "",
              c->variant);
-    case_problem(c, problem, sizeof(problem));
-    fprintf(out, "    <testcase classname=\"drill\" name=\"");
+    fputs("    <testcase classname=\"", out);
+    xml_escape_name(out, c->path);
+    fputs("\" name=\"", out);
     xml_escape_name(out, name);
     fputc('"', out);
+}
+
+static void print_junit_case(FILE *out, const struct drill_case *c)
+{
+    char problem[1400];
+
+    case_problem(c, problem, sizeof(problem));
+    print_testcase(out, c);
     if (!c->unusable && c->result.verdict == DRILL_PASS) {
         fputs("/>\n", out);
         return;
@@ -393,14 +404,8 @@ static void print_junit_left(FILE *out, const struct drill_suite *suite)
     fprintf(out, "  <testsuite name=\"not run\" tests=\"%zu\" failures=\"0\" errors=\"%zu\">\n",
             suite->left, suite->left);
     for (size_t i = suite->cnt; i < suite->cnt + suite->left; i++) {
-        const struct drill_case *c = &suite->at[i];
-        char name[400];
-
-        snprintf(name, sizeof(name), "%.*s%s%s", (int)c->name_len, c->name, *c->variant ? " " : "",
-                 c->variant);
-        fprintf(out, "    <testcase classname=\"drill\" name=\"");
-        xml_escape_name(out, name);
-        fputs("\"><error message=\"not run: ", out);
+        print_testcase(out, &suite->at[i]);
+        fputs("><error message=\"not run: ", out);
         xml_escape_name(out, suite->stopped.text);
         fputs("\"/></testcase>\n", out);
     }

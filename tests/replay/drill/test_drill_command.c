@@ -147,8 +147,8 @@ static void junit_has_a_suite_a_group(void)
     CHECKRUN_EXPECT("$R drill --junit - $T/d", 1,
                     "<testsuite name=\"g\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"0\">",
                     "");
-    CHECKRUN_EXPECT("$R drill --junit - $T/d", 1,
-                    "<testcase classname=\"drill\" name=\"g/1-pass ip=4\"/>", "");
+    CHECKRUN_EXPECT("$R drill --junit - $T/d", 1, "/d/g/1-pass.drill\" name=\"g/1-pass ip=4\"/>",
+                    "");
     CHECKRUN_EXPECT("$R drill --junit - $T/d", 1,
                     "<failure message=\"line 7: aeth.msn: expected 7, ", "");
     CHECKRUN_EXPECT("$R drill --junit - $T/d", 1, " (RC-RSP-102)\"/>", "");

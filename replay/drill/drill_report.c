@@ -255,6 +255,7 @@ static size_t failed_cases(const struct drill_case *c, size_t cnt)
 struct group_row {
     const char *name;
     unsigned len;
+    unsigned left;                       /* number of cases that were not played */
     unsigned cnt[DRILL_VERDICT_CNT + 1]; /* number of drills with each verdict; the last element
                                           * counts unusable drills */
 };
@@ -280,18 +281,23 @@ static struct group_row *find_group(struct group_row *row, unsigned *cnt,
     return &row[(*cnt)++];
 }
 
-static void print_table(FILE *out, const struct group_row *row, unsigned cnt)
+/* Prints the number of drills with each verdict. `left`: cases were not played. */
+static void print_table(FILE *out, const struct group_row *row, unsigned cnt, bool left)
 {
     struct group_row sum = {.name = "all", .len = 3};
 
-    fprintf(out, "%-20s %6s %6s %6s %13s %12s %9s\n", "group", "pass", "known", "fail",
-            "inconclusive", "unsupported", "unusable");
+    fprintf(out, "%-20s %6s %6s %6s %13s %12s %9s%s\n", "group", "pass", "known", "fail",
+            "inconclusive", "unsupported", "unusable", left ? "  not run" : "");
     for (unsigned i = 0; i <= cnt; i++) {
         const struct group_row *r = i < cnt ? &row[i] : &sum;
 
-        fprintf(out, "%-20.*s %6u %6u %6u %13u %12u %9u\n", (int)(r->len ? r->len : 1),
+        fprintf(out, "%-20.*s %6u %6u %6u %13u %12u %9u", (int)(r->len ? r->len : 1),
                 r->len ? r->name : ".", r->cnt[DRILL_PASS], r->cnt[DRILL_KNOWN], r->cnt[DRILL_FAIL],
                 r->cnt[DRILL_INCONCLUSIVE], r->cnt[DRILL_UNSUPPORTED], r->cnt[DRILL_VERDICT_CNT]);
+        if (left)
+            fprintf(out, " %8u", r->left);
+        fputc('\n', out);
+        sum.left += i < cnt ? r->left : 0;
         for (unsigned k = 0; i < cnt && k <= DRILL_VERDICT_CNT; k++)
             sum.cnt[k] += r->cnt[k];
     }
@@ -325,11 +331,13 @@ void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail de
             print_problem(out, c);
         i += cnt;
     }
-    for (size_t i = suite->cnt; i < suite->cnt + suite->left && suite->cnt; i++)
+    for (size_t i = suite->cnt; i < suite->cnt + suite->left && suite->cnt; i++) {
         fprintf(out, "not run      %.*s%s%s\n", (int)suite->at[i].name_len, suite->at[i].name,
                 *suite->at[i].variant ? " " : "", suite->at[i].variant);
+        find_group(group, &group_cnt, &suite->at[i])->left++;
+    }
     if (group_cnt)
-        print_table(out, group, group_cnt);
+        print_table(out, group, group_cnt, suite->left > 0);
 }
 
 /* ---- KTAP ------------------------------------------------------------------------------------ */

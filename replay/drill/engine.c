@@ -318,7 +318,7 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
         e->late += e->now - at;
     set_base(e, event, at > e->now ? at : e->now);
     e->diff.field[0] = '\0';
-    switch (event->kind) {
+    switch (timeline_failed(e) ? SCRIPT_GONE : event->kind) { /* a lost device gets no packet */
     case SCRIPT_SEND:
         send_packet(e, event);
         timeline_drain(e);

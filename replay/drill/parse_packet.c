@@ -235,8 +235,14 @@ static uint64_t field_max(const struct roce_field *field)
 static bool parse_object_field(struct packet_parser *s, enum script_field_kind kind,
                                struct script_field *f)
 {
-    if (parse_find_object(s->p) == SCRIPT_NO_OBJECT)
+    const struct lexer *l = &s->p->lexer;
+
+    if (parse_find_object(s->p) == SCRIPT_NO_OBJECT) {
+        if (l->token.kind == LEX_WORD && l->at[strspn(l->at, " \t")] == '+')
+            return lexer_fail(&s->p->lexer, "no object has the name '%.*s'", (int)l->token.len,
+                              l->token.text);
         return parse_number(s->p, f->field->label, field_max(f->field), &f->value.num);
+    }
     f->kind = kind;
     if (kind == SCRIPT_FIELD_SRQN)
         return parse_object(s->p, SCRIPT_SRQ, &f->value.object);

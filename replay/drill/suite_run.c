@@ -261,15 +261,32 @@ static int make_cases(struct drill_suite *suite, const struct wanted_cases *want
     return 0;
 }
 
-/* Sets an error that names the line of the script which first contains `name`. Returns -1. */
+/* Returns the first occurrence of a name in a line, or NULL. */
+static const char *find_name(const char *line, const char *name)
+{
+    const char *at = line;
+
+    while ((at = strstr(at, name)) != NULL) {
+        size_t len = strcspn(at, " \t,]#");
+
+        if (len == strlen(name) && (at == line || strchr(" \t,[", at[-1])))
+            return at;
+        at += strlen(name);
+    }
+    return NULL;
+}
+
+/* Sets an error that names the line and column of the script where `name` is first. Returns -1. */
 static int refuse_name(const struct script *script, const char *what, const char *name,
                        struct error *error)
 {
+    const char *at = NULL;
     unsigned line = 0;
 
-    while (line < script->line_cnt && !strstr(script->line[line], name))
+    while (line < script->line_cnt && !(at = find_name(script->line[line], name)))
         line++;
-    return error_set(error, "%s:%u: no %s %s", script->path, line + 1, what, name);
+    return error_set(error, "%s:%u:%u: no %s %s", script->path, line + 1,
+                     at ? (unsigned)(at - script->line[line]) + 1 : 1, what, name);
 }
 
 static int check_rule(const struct script *script, const char *id, struct error *error)

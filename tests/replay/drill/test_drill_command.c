@@ -54,20 +54,20 @@ static void grammar_and_check(void)
      * `allow`. */
     CHECKRUN_EXPECT("sed 's/^rules.*/rules RC-RSP-999/' $T/d/g/1-pass.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill",
-                    2, "", "rule.drill:3: no rule has the id RC-RSP-999");
+                    2, "", "rule.drill:3:7: no rule has the id RC-RSP-999");
     CHECKRUN_EXPECT("sed 's/RC-RSP-102/RC-RSP-998/' $T/d/g/2-fail.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill $T/d/g",
                     2, "2 drills with 3 variants: fine\n",
-                    "rule.drill:7: no rule has the id RC-RSP-998");
+                    "rule.drill:7:36: no rule has the id RC-RSP-998");
     CHECKRUN_EXPECT("sed 's/^role/allow ALL-FMT-997\\nrole/' $T/d/g/2-fail.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill",
-                    2, "", "rule.drill:3: no rule has the id ALL-FMT-997");
-    CHECKRUN_EXPECT("$R drill $T/rule.drill", 2, "rule.drill:3: no rule has the id ALL-FMT-997",
+                    2, "", "rule.drill:3:7: no rule has the id ALL-FMT-997");
+    CHECKRUN_EXPECT("$R drill $T/rule.drill", 2, "rule.drill:3:7: no rule has the id ALL-FMT-997",
                     "");
     /* A misspelt capability would make the drill unsupported on every device, so it is an error. */
     CHECKRUN_EXPECT("sed 's/^role/needs atomics\\nrole/' $T/d/g/1-pass.drill >$T/need.drill; "
                     "$R drill --check $T/need.drill",
-                    2, "", "need.drill:4: no feature has the name atomics");
+                    2, "", "need.drill:4:7: no feature has the name atomics");
     CHECKRUN_EXPECT("echo nonsense >$T/bad.drill; $R drill --check $T/bad.drill", 2, "",
                     "bad.drill:1:1: expected");
     CHECKRUN_EXPECT("$R drill $T/bad.drill", 2, "unusable     ", "");

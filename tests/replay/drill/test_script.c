@@ -265,6 +265,7 @@ static void packet_errors(void)
     expect_bad_line("+0 < Q: SEND Only", 18, "PSN and its number");
     expect_bad_line("+0 < Q: SEND Only PSN", 22, "a PSN, as +1");
     expect_bad_line("+0 < Q: SEND Only PSN +16777216", 24, "(expected: a PSN)");
+    expect_bad_line("+0 < Q: WRITE Only PSN +0 va N+0", 30, "no object has the name 'N'");
     expect_bad_line("+0 < Q: SEND Only PSN +0 PSN +1", 30, "bth.psn is set twice");
     expect_bad_line("+0 < Q: SEND Only PSN +0 cut 4 cut 4", 36, "'cut' twice in one line");
     expect_bad_line("+0 < Q: SEND Only PSN +0 fill 1 data 00", 38, "the contents are set twice");

@@ -174,7 +174,7 @@ void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt)
 
 void packet_text_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel)
 {
-    strbuf_addf(t, "%s PSN +%" PRId64, packet_text_opcode(pkt->bth.opcode), rel);
+    strbuf_addf(t, "%s PSN %+" PRId64, packet_text_opcode(pkt->bth.opcode), rel);
     add_headers(t, pkt);
 }
 

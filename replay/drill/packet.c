@@ -638,9 +638,9 @@ static bool compare_field(const struct drill_context *ctx, const struct script_f
     if (same)
         return true;
     if (f->kind == SCRIPT_FIELD_PSN) {
-        snprintf(diff->expected, sizeof(diff->expected), "+%d",
+        snprintf(diff->expected, sizeof(diff->expected), "%+d",
                  psn_distance((uint32_t)want, first));
-        snprintf(diff->actual, sizeof(diff->actual), "+%d", psn_distance(pkt->bth.psn, first));
+        snprintf(diff->actual, sizeof(diff->actual), "%+d", psn_distance(pkt->bth.psn, first));
         return false;
     }
     if (f->kind_only)
@@ -668,6 +668,8 @@ static bool compare_form(const struct drill_context *ctx, const struct script_pa
         return set_diff(diff, "form", "no defect", text + 2);
     if (memcmp(pkt->eth.src, ctx->net.dut_mac, 6) != 0)
         return set_diff(diff, "eth.src", "that of the device", "another");
+    if (!(pkt->eth.dst[0] & 1) && memcmp(pkt->eth.dst, ctx->net.own_mac, 6) != 0)
+        return set_diff(diff, "eth.dst", "that of the drill", "another");
     if (roce_opcode_is_response(op) && pkt->bth.ackreq)
         return number_diff(diff, "bth.ackreq", 0, 1);
     if (!script_packet_field(packet, ROCE_HDR_BTH, "se") && pkt->bth.se)

@@ -53,6 +53,33 @@ static void packet_as_expected_passes(void)
     expect(WRITE_ACKED "+0~+1ms > acks through PSN +0 MSN 1\n", DRILL_PASS, 0, "");
 }
 
+/* Sends the frames of the software RNIC to another MAC address. */
+static size_t send_to_another_mac(struct drill_device *dev, uint8_t *buf, size_t cap, uint64_t now)
+{
+    size_t len = device_rnic_ops.output(dev, buf, cap, now);
+
+    if (len)
+        buf[5] ^= 0x40;
+    return len;
+}
+
+static void packet_to_another_mac_fails(void)
+{
+    static const char text[] = HEAD WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 ACK\n";
+    struct drill_device_ops ops = device_rnic_ops;
+    struct drill_result result;
+    struct script script;
+    struct error error;
+
+    ops.output = send_to_another_mac;
+    EXPECT_EQ(script_parse(&script, "t.drill", text, strlen(text), 0, &error), 0);
+    drill_run(&script, &ops, NULL, NULL, &result);
+    EXPECT_EQ(result.verdict, DRILL_FAIL);
+    CU_ASSERT_STRING_EQUAL(result.diff.field, "eth.dst");
+    drill_result_free(&result);
+    script_free(&script);
+}
+
 static void packet_that_differs_fails_with_its_field(void)
 {
     struct drill_result r =
@@ -69,6 +96,8 @@ static void packet_that_differs_fails_with_its_field(void)
     drill_result_free(&r);
     expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN +1 ACK\n", DRILL_FAIL, 8,
            "expected +1, actual +0");
+    expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN -1 ACK\n", DRILL_FAIL, 8,
+           "expected -1, actual +0");
     expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN +0 NAK sequence\n", DRILL_FAIL, 8,
            "aeth.syndrome");
     expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
@@ -351,7 +380,7 @@ static void examples_of_the_documentation_pass(void)
     free(text);
 }
 
-SUITE("replay.drill_engine", TEST(packet_as_expected_passes),
+SUITE("replay.drill_engine", TEST(packet_as_expected_passes), TEST(packet_to_another_mac_fails),
       TEST(packet_that_differs_fails_with_its_field), TEST(packet_that_does_not_come_fails),
       TEST(packet_outside_its_time_fails), TEST(everything_unexpected_fails),
       TEST(completions_are_compared), TEST(states_memory_and_counters_are_compared),

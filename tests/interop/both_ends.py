@@ -40,6 +40,9 @@ def rows(path):
                 yield fields
 
 
+BUSY = 300 # seconds that a guest may need for a command while the host is busy
+
+
 class Tcpdump:
     def __init__(self, folder, name, options):
         self.path = os.path.join(folder, name + ".pcap")
@@ -114,9 +117,9 @@ class Run:
                 "/usr/bin/ip link set eth2 addrgenmode none && /usr/bin/ip link set eth2 mtu 9000 up && "
                 "/usr/bin/tc qdisc add dev eth0 clsact && /usr/bin/tc filter add dev eth0 egress matchall "
                 f"action mirred egress mirror dev eth2 && /usr/bin/ip neigh replace 198.51.100.{other} "
-                f"lladdr 02:52:6f:43:46:0{other} nud permanent dev eth1")
+                f"lladdr 02:52:6f:43:46:0{other} nud permanent dev eth1", BUSY)
             if status:
-                sys.exit(f"{side}: {text}")
+                sys.exit(f"{side}: the guest cannot be set up (status {status}): {text}")
         self.devinfo = {side: agent.run("ibv_devinfo -v")[1] for side, agent in self.agent.items()}
         self.mtu = None
 

@@ -202,6 +202,19 @@ static int byte_of(const struct shadow_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
+/* Returns whether a later write of the same connection through the same R_Key replaced the byte at
+ * `va` that write `at` stored. */
+static bool is_replaced(struct shadow_memory *memory, size_t at, uint64_t va)
+{
+    const struct shadow_write *w = &memory->write[at];
+
+    for (size_t i = at + 1; i < memory->write_cnt && ++memory->effort <= EFFORT_MAX; i++)
+        if (memory->write[i].rkey == w->rkey && memory->write[i].dir == w->dir &&
+            byte_of(&memory->write[i], va) >= 0)
+            return true;
+    return false;
+}
+
 /* Returns whether a remote write stored `value` at `va` through another R_Key, which then names the
  * same memory. */
 static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
@@ -212,7 +225,7 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
 
         if (++memory->effort > EFFORT_MAX)
             return false;
-        if (w->rkey != region->rkey && byte_of(w, va) == value)
+        if (w->rkey != region->rkey && byte_of(w, va) == value && !is_replaced(memory, i, va))
             return true;
     }
     return false;
@@ -283,7 +296,7 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
         return -1;
     stored = program_stored(memory, region, va, bytes, len, reader);
     for (uint32_t i = 0; i < len; i++) {
-        bool differs = image[i] != bytes[i];
+        bool differs = image[i] != bytes[i], other_key = false;
 
         if (reader->unseen_only && state[i] != UNKNOWN)
             continue;
@@ -296,18 +309,20 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
                     return -1;
                 continue;
             }
-            if (!stored && !written_by_other_key(memory, region, va + i, bytes[i]))
+            other_key = !stored && written_by_other_key(memory, region, va + i, bytes[i]);
+            if (!stored && !other_key)
                 continue;
         }
         if (state[i] == UNKNOWN)
             memory->initial++;
-        else if (differs)
+        else if (differs && !other_key)
             memory->host_stores++;
         if (reader->store && (state[i] == UNKNOWN || differs) &&
             reader->store(reader->ctx, region, va + i, bytes[i], state[i] == UNKNOWN) != 0)
             return -1;
         image[i] = bytes[i];
-        state[i] = OBSERVED;
+        if (!other_key)
+            state[i] = OBSERVED;
     }
     return 0;
 }

@@ -543,6 +543,60 @@ static void what_the_program_stored_is_no_difference(void)
     talk_free(&t);
 }
 
+#define OTHER_RKEY 0x5678u
+
+struct fetch {
+    uint32_t rkey;
+    uint64_t orig;
+};
+
+/* Builds FETCH_ADDs of 1 to one address through two R_Keys. Returns the frame of the last Atomic
+ * ACK. */
+static uint32_t add_through(struct talk *t, const struct fetch *fetch, uint32_t cnt)
+{
+    uint32_t frame = 0;
+
+    talk_init(t);
+    for (uint32_t i = 0; i < cnt; i++) {
+        talk_atomic(t, ROCE_OP_RC_FETCH_ADD, i, CTR, fetch[i].rkey, 1, 0);
+        frame = talk_atomic_ack(t, i, i + 1, fetch[i].orig);
+    }
+    return frame;
+}
+
+/* Two R_Keys may name the same memory, or other memory at the same address. */
+static void values_through_two_keys_of_one_memory_agree(void)
+{
+    static const struct fetch same[] = {
+        {RKEY, 254}, {RKEY, 255}, {OTHER_RKEY, 256}, {OTHER_RKEY, 257}, {RKEY, 258}};
+    static const struct fetch apart[] = {
+        {RKEY, 100}, {OTHER_RKEY, 100}, {RKEY, 101}, {OTHER_RKEY, 101}};
+    static const struct fetch stale[] = {
+        {RKEY, 100}, {OTHER_RKEY, 100}, {RKEY, 101}, {RKEY, 102}, {OTHER_RKEY, 102}};
+    struct talk t;
+    uint32_t frame;
+
+    add_through(&t, same, 5);
+    expect_verdict(&t, VERDICT_PASS, 1);
+    add_through(&t, apart, 4);
+    expect_verdict(&t, VERDICT_PASS, 1);
+    frame = add_through(&t, stale, 5);
+    talk_expect_diff(&t, NULL, frame, "atomicacketh.orig");
+    talk_free(&t);
+
+    /* A READ shows that both keys name the same memory. */
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, CTR, RKEY, 8, 8, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 1, CTR, OTHER_RKEY, 8, 8, 2);
+    talk_ack(&t, 1, ACK, 2);
+    talk_read(&t, 2, CTR, RKEY, 8);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 2, 3, 8, 2);
+    talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 3, CTR, RKEY, 1, 0);
+    frame = talk_atomic_ack(&t, 3, 4, 77);
+    talk_expect_diff(&t, NULL, frame, "atomicacketh.orig");
+    talk_free(&t);
+}
+
 /* Begins with a WRITE of 64 bytes of pattern 1. Returns the next PSN. */
 static uint32_t write_first(struct talk *t)
 {
@@ -988,10 +1042,10 @@ SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answ
       TEST(response_captured_just_before_its_request_holds), TEST(a_known_deviation_does_not_fail),
       TEST(a_capture_may_begin_in_the_middle), TEST(what_the_program_stored_is_no_difference),
       TEST(what_the_program_stored_over_a_write_is_no_difference),
-      TEST(a_byte_that_nothing_stored_differs), TEST(a_read_may_show_a_later_write_in_flight),
-      TEST(connections_are_told_apart), TEST(what_cannot_be_replayed_is_skipped),
-      TEST(packets_around_a_gap_are_compared), TEST(a_write_that_was_missed_is_no_difference),
-      TEST(later_copy_replaces_an_uncaptured_one),
+      TEST(values_through_two_keys_of_one_memory_agree), TEST(a_byte_that_nothing_stored_differs),
+      TEST(a_read_may_show_a_later_write_in_flight), TEST(connections_are_told_apart),
+      TEST(what_cannot_be_replayed_is_skipped), TEST(packets_around_a_gap_are_compared),
+      TEST(a_write_that_was_missed_is_no_difference), TEST(later_copy_replaces_an_uncaptured_one),
       TEST(response_to_an_uncaptured_request_is_no_difference),
       TEST(msn_of_a_response_may_count_later_requests), TEST(the_snap_length_hides_data_only),
       TEST(headers_rewritten_by_a_mirror_port_are_accepted), TEST(a_checksum_of_0_is_ignored),

@@ -22,6 +22,11 @@ bool check_conn_lossy(const struct roce_conn_summary *sum)
     return sum->side[0].lost_messages + sum->side[1].lost_messages > 0;
 }
 
+bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its)
+{
+    return !facts->paired && its->responses == 0;
+}
+
 uint64_t check_side_missing(const struct roce_endpoint_summary *side)
 {
     return side->missing_psns > side->out_of_order ? side->missing_psns - side->out_of_order : 0;

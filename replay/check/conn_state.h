@@ -19,6 +19,11 @@ bool check_conn_lossy(const struct roce_conn_summary *sum);
  * missing. */
 uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 
+/* Returns whether the capture has no response to the requests of a side, and its peer `its` is not
+ * known. A pause before a retransmission of the side then counts as a timeout, but may be the wait
+ * after an RNR NAK. */
+bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its);
+
 /* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
 bool check_conn_marked(const struct roce_conn_summary *sum);

@@ -133,7 +133,7 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
     put_line(out, i, "", buf);
 }
 
-static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsigned i)
+static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsigned i, bool alone)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -145,8 +145,9 @@ static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsi
         if (retx->go_backs == 0 && retx->packets == 0)
             continue;
         strbuf_addf(&t, "%s%s %" PRIu64 "×, %" PRIu64 " packet%s", sep,
-                    roce_cause_name((enum roce_cause)cause), retx->go_backs, retx->packets,
-                    retx->packets == 1 ? "" : "s");
+                    cause == ROCE_CAUSE_TIMEOUT && alone ? "after a pause"
+                                                         : roce_cause_name((enum roce_cause)cause),
+                    retx->go_backs, retx->packets, retx->packets == 1 ? "" : "s");
         if (retx->stalled_ns && retx->go_backs) {
             strbuf_addf(&t, ", ");
             strbuf_add_duration(&t, retx->stalled_ns / retx->go_backs);
@@ -158,7 +159,7 @@ static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsi
         put_line(out, i, "retransmissions: ", buf);
 }
 
-static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigned i)
+static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigned i, bool alone)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -190,7 +191,7 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
         sep = ", ";
     }
     if (s->timeout_max_ns) {
-        strbuf_addf(&t, "%stimeout ", sep);
+        strbuf_addf(&t, "%s%s ", sep, alone ? "pauses of" : "timeout");
         strbuf_add_duration(&t, s->timeout_min_ns);
         if (s->timeout_max_ns != s->timeout_min_ns) {
             strbuf_addf(&t, " to ");
@@ -291,8 +292,8 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
     fprintf(out, "%s\n", buf);
     for (unsigned i = 0; i < 2; i++) {
         print_operations(out, c, i);
-        print_repeats(out, &sum->side[i], i);
-        print_odds(out, &sum->side[i], i);
+        print_repeats(out, &sum->side[i], i, check_side_alone(&sum->facts, &sum->side[!i]));
+        print_odds(out, &sum->side[i], i, check_side_alone(&sum->facts, &sum->side[!i]));
         print_order(out, &sum->side[i], &sum->side[!i], i);
         print_congestion(out, &sum->side[i], i);
         if (verbose)

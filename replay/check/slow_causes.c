@@ -244,23 +244,37 @@ static void look_answer_lost(struct strbuf *t, const struct direction *w)
         add_addr(t, w->mine);
 }
 
+static bool is_one_sided(const struct direction *w)
+{
+    return check_side_alone(w->facts, w->its);
+}
+
 static bool is_late(const struct direction *w)
 {
     return go_back_cnt(w, ROCE_CAUSE_TIMEOUT) > 0;
+}
+
+static void add_timeouts(struct strbuf *t, const struct direction *w)
+{
+    strbuf_add_duration(t, w->mine->timeout_min_ns);
+    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
+        strbuf_addf(t, " to ");
+        strbuf_add_duration(t, w->mine->timeout_max_ns);
+    }
 }
 
 static void say_late(struct strbuf *t, const struct direction *w)
 {
     uint64_t packets = w->mine->retx[ROCE_CAUSE_TIMEOUT].packets;
 
-    strbuf_addf(t, "the %s expired %" PRIu64 "×, after ",
-                w->mine->adaptive ? "retransmission timer" : "ACK timeout",
-                go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
-    strbuf_add_duration(t, w->mine->timeout_min_ns);
-    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
-        strbuf_addf(t, " to ");
-        strbuf_add_duration(t, w->mine->timeout_max_ns);
-    }
+    if (is_one_sided(w))
+        strbuf_addf(t, "the requester paused %" PRIu64 "×, for ",
+                    go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
+    else
+        strbuf_addf(t, "the %s expired %" PRIu64 "×, after ",
+                    w->mine->adaptive ? "retransmission timer" : "ACK timeout",
+                    go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
+    add_timeouts(t, w);
     strbuf_addf(t, "; the requester retransmitted %" PRIu64 " packet%s", packets,
                 packets == 1 ? "" : "s");
 }
@@ -272,6 +286,13 @@ static void look_late(struct strbuf *t, const struct direction *w)
     uint64_t unheeded = w->mine->unheeded_naks;
     const char *sep = "";
 
+    if (is_one_sided(w)) {
+        strbuf_addf(t, "the capture lacks the responses of ");
+        add_addr(t, w->its);
+        strbuf_addf(t, ", which show whether the ACK timeout expired or the receiver was not ready "
+                       "(RNR NAK): capture both directions");
+        return;
+    }
     if (known) {
         add_missing_response(t, w, &w->mine->read_restarts, cnt);
         sep = "\n       ";
@@ -314,11 +335,7 @@ static void look_spurious(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, "the responses came up to ");
     strbuf_add_duration(t, w->mine->late_response_ns);
     strbuf_addf(t, " after the requests; the requester waited ");
-    strbuf_add_duration(t, w->mine->timeout_min_ns);
-    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
-        strbuf_addf(t, " to ");
-        strbuf_add_duration(t, w->mine->timeout_max_ns);
-    }
+    add_timeouts(t, w);
     strbuf_addf(t, "\n       look why ");
     add_addr(t, w->its);
     strbuf_addf(t, " or the path is slow, or set a longer ACK timeout (ibv_modify_qp, timeout)");
@@ -523,6 +540,14 @@ static const struct {
     {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture lacks", "unknown reason"},
 };
 
+#define UNKNOWN_WAIT (SLOW_WAITS - 1)
+
+/* Returns the index in `waits` of the words for wait `i` of a side. */
+static unsigned wait_words(const struct direction *w, unsigned i)
+{
+    return waits[i].cause == ROCE_CAUSE_TIMEOUT && is_one_sided(w) ? UNKNOWN_WAIT : i;
+}
+
 static uint64_t waited_ns(const struct roce_endpoint_summary *side, enum roce_cause cause)
 {
     return side->retx[cause].waited_ns +
@@ -560,7 +585,7 @@ static void print_waits(FILE *out, const struct direction *w, const char *arrow)
             continue;
         strbuf_addf(&t, "%s", sep);
         strbuf_add_duration(&t, ns);
-        strbuf_addf(&t, " for %s", waits[i].what);
+        strbuf_addf(&t, " for %s", waits[wait_words(w, i)].what);
         sep = ", ";
     }
     fprintf(out, "%s\n", buf);
@@ -639,9 +664,11 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
 unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait wait[SLOW_WAITS],
                            unsigned *side)
 {
+    struct direction w;
     unsigned cnt = 0;
 
     *side = all_waited_ns(&sum->side[1]) > all_waited_ns(&sum->side[0]);
+    w = direction_of(sum, *side);
     for (unsigned i = 0; i < SLOW_WAITS; i++) {
         uint64_t ns = waited_ns(&sum->side[*side], waits[i].cause);
         unsigned at = cnt;
@@ -650,7 +677,8 @@ unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait
             continue;
         for (; at > 0 && wait[at - 1].ns < ns; at--)
             wait[at] = wait[at - 1];
-        wait[at] = (struct slow_wait){waits[i].id, waits[i].label, waits[i].cause, ns};
+        wait[at] =
+            (struct slow_wait){waits[i].id, waits[wait_words(&w, i)].label, waits[i].cause, ns};
         cnt++;
     }
     return cnt;
@@ -711,6 +739,13 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
                     is_answer_overtaken(&w) ? "arrived out of order" : "did not arrive");
         return;
     case ROCE_CAUSE_TIMEOUT:
+        if (is_one_sided(&w)) {
+            add_addr(t, w.mine);
+            strbuf_addf(t, " retransmitted after pauses, and the capture lacks the answers of ");
+            add_addr(t, w.its);
+            strbuf_addf(t, " that show why");
+            return;
+        }
         strbuf_addf(t, reads ? "data of a READ was lost, and "
                              : "a packet or its answer was lost, and ");
         add_addr(t, w.mine);

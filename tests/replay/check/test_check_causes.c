@@ -736,7 +736,48 @@ static void peer_is_recognised_by_migreq_and_port(void)
     }
 }
 
-SUITE("replay.check_causes", TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
+/* The requester retransmits after pauses. In a capture of the requests alone, they are not called
+ * timeouts, because an RNR NAK may be their cause. */
+static void pauses_in_a_capture_of_one_direction_are_not_timeouts(void)
+{
+    for (int both = 0; both < 2; both++) {
+        struct checkrun r;
+        struct flowgen g;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        for (int i = 0; i < 3; i++) {
+            struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+
+            flowgen_put(&g, 0, &p);
+            flowgen_wait(&g, 20000000);
+            flowgen_put(&g, 0, &p);
+            if (both)
+                flowgen_ack_all(&g, 1);
+        }
+        if (!both)
+            for (size_t i = 0; i < g.frame_cnt; i++)
+                if (g.frame[i].side == 1)
+                    memmove(&g.frame[i], &g.frame[i + 1], (--g.frame_cnt - i) * sizeof(g.frame[0]));
+        keep(&g, "one-direction.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/one-direction.pcap");
+        EXPECT_EQ(strstr(r.out, "the requester paused 3×, for 20.01 ms") != NULL, !both);
+        EXPECT_EQ(strstr(r.out, "the capture lacks the responses of 192.0.2.2") != NULL, !both);
+        EXPECT_EQ(strstr(r.out, "waiting: 60.03 ms for a reason that the capture lacks") != NULL,
+                  !both);
+        EXPECT_EQ(strstr(r.out, "retransmissions: after a pause 3×") != NULL, !both);
+        EXPECT_EQ(strstr(r.out, "the ACK timeout expired 3×") != NULL, both);
+        checkrun_free(&r);
+        r = checkrun("check -q --json - $T/one-direction.pcap");
+        EXPECT_EQ(strstr(r.out, "the capture lacks the answers of 192.0.2.2") != NULL, !both);
+        EXPECT_EQ(strstr(r.out, "\"text\":\"unknown reason\"") != NULL, !both);
+        checkrun_free(&r);
+    }
+}
+
+SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
+      TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
       TEST(peer_is_recognised_by_migreq_and_port),
       TEST(altered_retransmission_is_the_cause_of_a_nak),
       TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),

@@ -17,6 +17,9 @@
  * between a response and one that follows a retransmission, by timer or because of a NAK. */
 #define TRAIN_NS 1000000u
 
+/* Number of packets before and after an RNR NAK that are searched for another one. */
+#define RNR_NEAR 1024u
+
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
 /* Returns whether a recorded response may answer an earlier copy of the request, to which our RNIC
@@ -70,6 +73,37 @@ static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
     d->cnt = 0;
 }
 
+/* Returns whether the RNR NAK before or after an RNR NAK has the same timer. */
+static bool keeps_rnr_timer(const struct inferred_setup *s, uint32_t event)
+{
+    uint8_t syndrome = event_packet(s, event)->syndrome;
+
+    for (int step = -1; step <= 1; step += 2) {
+        uint32_t i = event + (uint32_t)step, n = 0;
+
+        while (i < s->event_cnt && n++ < RNR_NEAR &&
+               !(s->event[i].usable && event_is_syndrome(s, i, ROCE_SYN_RNR)))
+            i += (uint32_t)step;
+        if (i < s->event_cnt && n < RNR_NEAR && event_packet(s, i)->syndrome == syndrome)
+            return true;
+    }
+    return false;
+}
+
+/* Removes the difference between an RNR NAK and ours, if they differ only in the timer. The
+ * program may have changed the timer of its QP meanwhile. Several RNR NAKs then have the new timer,
+ * and our RNIC must have sent the timer of its QP. */
+static void allow_other_rnr_timer(struct response_cmp *cmp, uint32_t event,
+                                  const struct tx_response *ours, struct field_diffs *d)
+{
+    const struct inferred_setup *s = &cmp->dir->setup;
+
+    if (d->cnt == 1 && field_diff_find(d, "aeth.syndrome") &&
+        event_is_syndrome(s, event, ROCE_SYN_RNR) &&
+        ours->syndrome == (ROCE_SYNDROME_RNR | s->rnr_code) && keeps_rnr_timer(s, event))
+        d->cnt = 0;
+}
+
 /* Compares a READ response, an Atomic ACK or a NAK. Our RNIC must have sent an equal response. */
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
@@ -105,8 +139,10 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     }
     if (!ours)
         ours = rc_match_at(cmp, event, true, true, &d);
-    if (ours && d.cnt > 0)
+    if (ours && d.cnt > 0) {
         allow_other_msn(cmp, event, ours, &d);
+        allow_other_rnr_timer(cmp, event, ours, &d);
+    }
     if (ours && d.cnt == 0) {
         const struct roce_opcode *op = roce_opcode(p->opcode);
 

@@ -9,6 +9,7 @@
 #define RKEY      TALK_RKEY
 #define ACK       0x1F
 #define NAK(code) (uint8_t)(0x60 | (code))
+#define RNR(code) (uint8_t)(0x20 | (code))
 
 static void expect_holds(struct talk *t)
 {
@@ -87,5 +88,40 @@ static void refusals_that_no_local_reason_explains_differ(void)
     }
 }
 
+/* Builds SENDs that find no receive WQE, with these timer codes in the RNR NAKs. Returns the frame
+ * of the RNR NAK at index `wanted`. */
+static uint32_t refuse_sends(struct talk *t, const uint8_t *code, uint32_t cnt, uint32_t wanted)
+{
+    uint32_t found = 0;
+
+    talk_init(t);
+    for (uint32_t i = 0; i < cnt; i++) {
+        uint32_t frame;
+
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, i, 64, 1);
+        frame = talk_ack(t, i, RNR(code[i]), i);
+        found = i == wanted ? frame : found;
+        t->time += UINT64_C(20000000);
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, i, 64, 1);
+        talk_ack(t, i, ACK, i + 1);
+    }
+    return found;
+}
+
+/* The program may change the timer of its QP. A single RNR NAK with another timer shows no change.
+ */
+static void another_timer_of_several_rnr_naks_holds(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    refuse_sends(&t, (const uint8_t[]){8, 8, 8, 12, 12}, 5, 0);
+    expect_holds(&t);
+    frame = refuse_sends(&t, (const uint8_t[]){8, 8, 12, 8, 8}, 5, 2);
+    talk_expect_diff(&t, NULL, frame, "aeth.syndrome");
+    talk_free(&t);
+}
+
 SUITE("replay.program", TEST(refusals_for_local_reasons_hold),
-      TEST(refusals_that_no_local_reason_explains_differ))
+      TEST(refusals_that_no_local_reason_explains_differ),
+      TEST(another_timer_of_several_rnr_naks_holds))

@@ -279,6 +279,46 @@ static void say_late(struct strbuf *t, const struct direction *w)
                 packets == 1 ? "" : "s");
 }
 
+/* Appends what the capture shows about the losses before timeouts, one line for each kind. Returns
+ * the number of timeouts that it shows something about. */
+static uint64_t add_timeout_losses(struct strbuf *t, const struct direction *w, const char **sep)
+{
+    const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
+
+    if (losses->missing) {
+        if (losses->missing == 1)
+            strbuf_addf(t, "%sthe packet with PSN %u", *sep, losses->missing_psn);
+        else
+            strbuf_addf(t, "%s%" PRIu64 "× a packet (first PSN %u)", *sep, losses->missing,
+                        losses->missing_psn);
+        strbuf_addf(t, " was lost from ");
+        add_addr(t, w->mine);
+        strbuf_addf(t, " to the capture point, and no sequence NAK for it reached ");
+        add_addr(t, w->mine);
+        *sep = "\n       ";
+    }
+    if (losses->relost) {
+        if (losses->relost == 1)
+            strbuf_addf(t, "%sthe retransmission of PSN %u", *sep, losses->relost_psn);
+        else
+            strbuf_addf(t, "%s%" PRIu64 "× a retransmission (first PSN %u)", *sep, losses->relost,
+                        losses->relost_psn);
+        strbuf_addf(t, ", or the response to it, was lost too: a responder sends one sequence NAK "
+                       "for a packet, so only the timeout detects this loss");
+        *sep = "\n       ";
+    }
+    if (losses->acked) {
+        strbuf_addf(t,
+                    "%s%" PRIu64 "× the response was captured before the timeout: it was lost from "
+                    "the capture point to ",
+                    *sep, losses->acked);
+        add_addr(t, w->mine);
+        strbuf_addf(t, ", or late");
+        *sep = "\n       ";
+    }
+    return losses->missing + losses->relost + losses->acked;
+}
+
 static void look_late(struct strbuf *t, const struct direction *w)
 {
     uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_TIMEOUT);
@@ -299,14 +339,15 @@ static void look_late(struct strbuf *t, const struct direction *w)
     }
     if (unheeded) {
         strbuf_addf(t,
-                    "%s%" PRIu64 "× a sequence NAK for this PSN was captured before the timeout: "
+                    "%s%" PRIu64 "× a sequence NAK was captured before the timeout: "
                     "the NAK was lost from the capture point to ",
                     sep, unheeded);
         add_addr(t, w->mine);
         strbuf_addf(t, ", or ignored");
         sep = "\n       ";
     }
-    if (known + unheeded < cnt)
+    known += unheeded + add_timeout_losses(t, w, &sep);
+    if (known < cnt)
         strbuf_addf(t,
                     "%s%sthe last packets before a pause, or their responses, were lost: only the "
                     "timeout of the requester detects such a loss",

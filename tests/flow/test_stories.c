@@ -297,6 +297,7 @@ static void cause_of_a_go_back(void)
         {"the first packet of a go-back is lost", "01234 !1 234", 1, 0, 0, 1, 0, false},
         {"nothing follows a NAK that was obeyed", "01234 !1 1234 . 1234", 1, 1, 0, 0, 0, false},
         {"the NAK is lost on its way", "01234 !1 . 1234", 0, 1, 0, 0, 1, false},
+        {"the lost NAK acknowledges requests", "01234 !1 . 01234", 0, 1, 0, 0, 1, false},
         {"new requests follow the lost NAK", "01234 !1 567 . 1234567", 0, 1, 0, 0, 1, false},
         {"the retransmission is lost too", "0234 !1 234 , 1234", 1, 1, 0, 1, 0, false},
         {"a packet is overtaken", "02341", 0, 0, 1, 0, 0, false},

@@ -233,6 +233,7 @@ struct roce_timeout_watch {
     uint32_t go_backs;   /* go-backs of the requester since then, including this one */
     uint32_t packet_cnt; /* packets of both endpoints before the go-back */
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
+    bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
     uint8_t point_cnt;
     struct roce_watch_point point[2];
     uint64_t packets, bytes, stalled_ns, waited_ns; /* share in roce_retx_summary */
@@ -286,6 +287,7 @@ struct roce_cold_counters {
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;
+    struct roce_timeout_losses timeout_losses;
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;

@@ -121,6 +121,16 @@ struct roce_read_restarts {
     uint32_t frame;    /* frame of the first such go-back; 0: none */
 };
 
+/* Timeouts of a requester, by what the capture shows about the loss before them. A timeout counts
+ * at most once, and not if it is counted in roce_read_restarts or `unheeded_naks`. */
+struct roce_timeout_losses {
+    uint64_t acked;       /* a response that acknowledges the PSN was captured */
+    uint64_t missing;     /* the first transmission of the PSN was not captured, but later PSNs */
+    uint64_t relost;      /* the PSN was retransmitted before, since a sequence NAK for it */
+    uint32_t missing_psn; /* PSN of the first timeout counted in `missing` */
+    uint32_t relost_psn;  /* PSN of the first timeout counted in `relost` */
+};
+
 /* Count, sum, minimum and maximum of values that are not stored individually. */
 struct roce_spread {
     uint64_t cnt, sum, min, max; /* min and max are valid if cnt > 0 */
@@ -198,10 +208,10 @@ struct roce_endpoint_summary {
     uint64_t altered_frame;   /* frame of the first retransmission that differs from the original
                                * packet; 0 if none, or if a later message was retransmitted
                                * unchanged */
-    uint64_t unheeded_naks;   /* timeouts of the endpoint although a sequence NAK of its peer was
-                               * captured before: the NAK was lost behind the capture point, or the
-                               * endpoint ignored the NAK */
-    uint64_t unseen_acked;    /* requests that the peer acknowledged but that were not captured */
+    uint64_t unheeded_naks; /* timeouts of the endpoint although a sequence NAK of its peer for the
+                             * retransmitted PSN or a later one was captured before: the NAK was
+                             * lost behind the capture point, or the endpoint ignored the NAK */
+    uint64_t unseen_acked;  /* requests that the peer acknowledged but that were not captured */
     uint64_t out_of_order, copies, duplicates;
     uint64_t accepted_early; /* requests of the endpoint that were captured before one with an
                               * earlier PSN, transmitted once, and acknowledged */
@@ -222,6 +232,7 @@ struct roce_endpoint_summary {
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts;     /* go-backs by timeout into the middle of a READ */
     struct roce_read_restarts read_gap_restarts; /* go-backs by a READ gap or an implied NAK */
+    struct roce_timeout_losses timeout_losses;
     const struct roce_hist
         *ack_rtt; /* times from the endpoint's requests to their acknowledgement; may be NULL */
     uint64_t rnr_advertised_ns, rnr_waited_ns; /* advertised and observed wait after RNR NAKs for

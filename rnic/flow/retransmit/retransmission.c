@@ -244,18 +244,19 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
 }
 
 /* Counts a go-back into READ `e`, because the response with PSN `psn` did not arrive. A timeout
- * counts only if the go-back starts in the middle of the READ: otherwise the READ request may be
- * lost. */
-static void count_read_restart(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
+ * counts only if the go-back starts in the middle of the READ, or if the response was captured:
+ * otherwise the READ request may be lost. Returns whether the go-back was counted. */
+static bool count_read_restart(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn,
                                enum roce_cause cause)
 {
     bool timeout = cause == ROCE_CAUSE_TIMEOUT;
     struct roce_read_restarts *r = timeout ? &sum->read_restarts : &sum->read_gap_restarts;
 
-    if (!e || (timeout && e->psn == psn) || roce_opcode(e->op)->kind != ROCE_KIND_READ ||
+    if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ ||
+        (timeout && e->psn == psn && !roce_sent_has_response(e, 0)) ||
         (e->flags & ROCE_SENT_PSN_CNT_GUESS) || !ctx->conn->paired)
-        return;
+        return false;
     if (roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK))
         r->captured++;
     else
@@ -263,6 +264,42 @@ static void count_read_restart(const struct roce_ctx *ctx, struct roce_cold_coun
     if (r->frame == 0) {
         r->psn = psn;
         r->frame = ctx->frame;
+    }
+    return true;
+}
+
+/* Returns whether the requester retransmitted `psn`, the oldest outstanding PSN, since a sequence
+ * NAK for it. */
+static bool is_relost(const struct roce_ctx *ctx, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+
+    return !rsp->nak && rsp->nak_frame && rsp->nak_psn == psn &&
+           (!req->una_known || req->una == psn);
+}
+
+/* Counts a timeout by what the capture shows about the loss before it. `relost`: see is_relost().
+ */
+static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
+                               const struct roce_sent_packet *e, uint32_t psn, bool relost)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+    struct roce_timeout_losses *losses = &sum->timeout_losses;
+    bool nak = rsp->nak && roce_diff(psn, rsp->nak_psn) <= 0;
+
+    sum->unheeded_naks += nak;
+    if (count_read_restart(ctx, sum, e, psn, ROCE_CAUSE_TIMEOUT) || nak)
+        return;
+    if (req->una_known && roce_diff(psn, req->una) < 0) {
+        losses->acked++;
+    } else if (relost) {
+        if (losses->relost++ == 0)
+            losses->relost_psn = psn;
+    } else if (!e && ctx->conn->paired) {
+        if (losses->missing++ == 0)
+            losses->missing_psn = psn;
     }
 }
 
@@ -311,6 +348,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     uint64_t last = e && e->time > req->last_time ? e->time : req->last_time;
     uint64_t idle = roce_since(last, ctx->time), waited = 0, silent;
     uint64_t stalled = roce_since(e ? e->time : req->last_time, ctx->time);
+    bool relost = is_relost(ctx, psn);
     uint32_t trigger;
     enum roce_cause cause;
 
@@ -332,7 +370,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     sum->retx[cause].waited_ns += silent;
     if (cause == ROCE_CAUSE_TIMEOUT) {
         note_wait(ctx, sum, psn, idle);
-        roce_spurious_watch(ctx, e, psn, stalled, silent);
+        roce_spurious_watch(ctx, e, psn, stalled, silent, relost);
     }
     if (req->retry_psn != psn) {
         req->retry_psn = psn;
@@ -342,11 +380,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         if (req->timeouts < 255)
             req->timeouts++;
         count_timeout_after_nak(ctx);
-        if (rsp->nak && rsp->nak_psn == psn) {
-            sum->unheeded_naks++;
-            req->naks += req->naks < 255;
-        }
-        count_read_restart(ctx, sum, e, psn, cause);
+        req->naks += rsp->nak && rsp->nak_psn == psn && req->naks < 255;
+        count_timeout_loss(ctx, sum, e, psn, relost);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
         if (idle > sum->timeout_max_ns)
@@ -365,7 +400,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         if (rsp->nak)
             count_missing_repeats(ctx, rsp->nak_psn, psn);
     } else if (cause == ROCE_CAUSE_READ_GAP || cause == ROCE_CAUSE_IMPLIED_NAK) {
-        count_read_restart(ctx, sum, e, psn, cause);
+        (void)count_read_restart(ctx, sum, e, psn, cause);
     }
     report_retransmission(ctx, e, psn, waited);
     /* If the response to a READ or atomic is lost behind the capture point, each response to a

@@ -58,7 +58,7 @@ static struct roce_timeout_watch *new_watch(struct roce_ctx *ctx)
 }
 
 void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
-                         uint64_t stalled, uint64_t waited)
+                         uint64_t stalled, uint64_t waited, bool relost)
 {
     struct roce_req *req = &ctx->sender->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
@@ -90,6 +90,7 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
         add_point(watch, last, last_psn);
     watch->restart = own && roce_opcode(e->op)->kind == ROCE_KIND_READ && e->psn != psn &&
                      !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
+    watch->relost = relost && !watch->restart;
     watch->stalled_ns = stalled;
     watch->waited_ns = waited;
     watch->packet_cnt = packets_of(ctx->sender);
@@ -201,6 +202,7 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
     to->bytes += watch->bytes;
     to->stalled_ns += watch->stalled_ns;
     to->waited_ns += watch->waited_ns;
+    cold->timeout_losses.relost -= watch->relost;
     restarts->missing -= watch->restart;
     if (restarts->captured + restarts->missing == 0)
         restarts->frame = 0;

@@ -26,9 +26,10 @@
 
 /* Watches the go-back that began with the current packet because of a timeout. `e` is the window
  * entry of its first PSN `psn`, as before the go-back. `waited`: time counted in
- * roce_retx_summary.waited_ns; `stalled`: in stalled_ns, ns. */
+ * roce_retx_summary.waited_ns; `stalled`: in stalled_ns, ns; `relost`: the go-back is counted in
+ * roce_timeout_losses.relost. */
 void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
-                         uint64_t stalled, uint64_t waited);
+                         uint64_t stalled, uint64_t waited, bool relost);
 
 /* Counts the current request, a retransmission or a copy of `psn_cnt` PSNs, which the responder may
  * answer. `counted`: it is counted in the go-back that is in progress. */

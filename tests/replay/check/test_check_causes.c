@@ -88,6 +88,77 @@ static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
     }
 }
 
+/* Sends the packets that `steps` describes: a digit is a WRITE with this PSN, '!' and a digit a
+ * sequence NAK, '^' and a digit an ACK, '.' a silence of 60 ms. */
+static void talk(struct flowgen *g, const char *steps)
+{
+    uint32_t base = g->conn.psn[0];
+
+    for (; *steps; steps++) {
+        if (*steps == '.') {
+            flowgen_wait(g, 60000000);
+        } else if (*steps == '!' || *steps == '^') {
+            bool nak = *steps++ == '!';
+
+            g->conn.msn[0] = (uint32_t)(*steps - '0') + 1 + !nak;
+            flowgen_ack(g, 1, base + (uint32_t)(*steps - '0'),
+                        nak ? ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ : ROCE_CREDIT_NONE);
+        } else if (*steps != ' ') {
+            struct roce_pkt p;
+
+            g->conn.psn[0] = base + (uint32_t)(*steps - '0');
+            p = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+            flowgen_put(g, 0, &p);
+        }
+    }
+}
+
+/* The requester retransmits after a timeout. The report must describe what the capture shows about
+ * the loss before it. */
+static void loss_before_a_timeout_is_described(void)
+{
+    static const char last[] = "the last packets before a pause, or their responses, were lost";
+    static const char missing[] =
+        "the packet with PSN 20482 was lost from 192.0.2.1 to the capture "
+        "point, and no sequence NAK for it reached 192.0.2.1\n";
+    static const char relost[] = "the retransmission of PSN 20482, or the response to it, was "
+                                 "lost too: ";
+    static const struct {
+        const char *steps, *words;
+        bool also_last;
+    } rows[] = {
+        {"0123 . 0123 ^3", last, true},
+        {"023 . 123 ^3", missing, false},
+        {"0123 !1 123 . 123 ^3", relost, false},
+        {"023 !1 23 . 123 ^3", relost, false},
+        {"0123 !1 123 . 123 . 123 ^3",
+         "2× a retransmission (first PSN 20482), or the response to it, was lost too: ", false},
+        {"0123 ^3 . 0123 ^3",
+         "1× the response was captured before the timeout: it was lost from the capture point to "
+         "192.0.2.1, or late\n",
+         false},
+        {"0123 !1 . 0123 ^3", "1× a sequence NAK was captured before the timeout: ", false},
+        {"023 . 123 ^3 56 . 456 ^6",
+         "2× a packet (first PSN 20482) was lost from 192.0.2.1 to the capture point", false},
+        {"023 . 123 ^3 45 . 45 ^5", missing, true},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct checkrun r;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        talk(&g, rows[i].steps);
+        keep(&g, "timeout.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/timeout.pcap");
+        if (!strstr(r.out, rows[i].words) || !strstr(r.out, last) == rows[i].also_last)
+            suite_fail(__FILE__, __LINE__, "row %u: no \"%s\" in: %s", i, rows[i].words, r.out);
+        checkrun_free(&r);
+    }
+}
+
 static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len, false);
@@ -278,7 +349,8 @@ static void cause_of_a_slow_flow_is_reported(void)
         {"rc-reordering", {"packets arrived out of order", "several links"}},
         {"rc-corruption", {"packets were damaged", "wrong ICRC", "check links"}},
         {"rc-rnr-then-success", {"had no receive WQE", "post receives"}},
-        {"rc-loss-acks", {"the ACK timeout expired", "only the timeout of the requester detects"}},
+        {"rc-loss-acks",
+         {"the ACK timeout expired", "the response was captured before the timeout: it was lost"}},
         {"rc-atomics", {NULL}},
         {"rc-retry-exhausted", {NULL}}, /* a failure, not a slow flow */
     };
@@ -781,10 +853,10 @@ SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_t
       TEST(peer_is_recognised_by_migreq_and_port),
       TEST(altered_retransmission_is_the_cause_of_a_nak),
       TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
-      TEST(end_of_a_failed_requester_is_reported), TEST(unanswered_cm_request_is_reported),
-      TEST(cause_of_a_slow_flow_is_reported), TEST(headline_names_the_worst_trouble),
-      TEST(rates_around_cnps_are_reported), TEST(cnps_without_a_slower_sender_are_reported),
-      TEST(missing_rtu_is_reported), TEST(requester_with_wrong_icrcs_only_is_reported),
-      TEST(shared_finding_is_printed_once), TEST(a_checksum_of_0_is_counted_once),
-      TEST(rejection_by_the_active_side_is_described), TEST(headlines_name_the_loss),
-      TEST(swapped_uc_packets_lose_their_message))
+      TEST(loss_before_a_timeout_is_described), TEST(end_of_a_failed_requester_is_reported),
+      TEST(unanswered_cm_request_is_reported), TEST(cause_of_a_slow_flow_is_reported),
+      TEST(headline_names_the_worst_trouble), TEST(rates_around_cnps_are_reported),
+      TEST(cnps_without_a_slower_sender_are_reported), TEST(missing_rtu_is_reported),
+      TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
+      TEST(a_checksum_of_0_is_counted_once), TEST(rejection_by_the_active_side_is_described),
+      TEST(headlines_name_the_loss), TEST(swapped_uc_packets_lose_their_message))

@@ -63,7 +63,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     report->marked += check_conn_marked(sum);
     report->notified += check_conn_notified(sum);
     for (unsigned i = 0; i < 2; i++) {
-        report->unseen += sum->side[i].unseen_acked;
+        report->unseen += sum->side[i].unseen_packets;
         report->copies += sum->side[i].copies;
     }
     report->violated += check_conn_errors(sum) != 0;

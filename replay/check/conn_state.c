@@ -29,7 +29,8 @@ bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_end
 
 uint64_t check_side_missing(const struct roce_endpoint_summary *side)
 {
-    return side->missing_psns > side->out_of_order ? side->missing_psns - side->out_of_order : 0;
+    return side->missing_packets > side->out_of_order ? side->missing_packets - side->out_of_order
+                                                      : 0;
 }
 
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side)

@@ -172,10 +172,10 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
     check_text_list(&t, &sep, s->copies, "copy", "copies");
     check_text_list(&t, &sep, s->out_of_order, "out of order", "out of order");
     check_text_list(&t, &sep, s->late_responses, "response out of order", "responses out of order");
-    check_text_list(&t, &sep, check_side_missing(s), "PSN missing", "PSNs missing");
+    check_text_list(&t, &sep, check_side_missing(s), "packet missing", "packets missing");
     check_text_list(&t, &sep, s->missing_repeats, "retransmission missing",
                     "retransmissions missing");
-    check_text_list(&t, &sep, s->unseen_acked, "acknowledged but not captured",
+    check_text_list(&t, &sep, s->unseen_packets, "acknowledged but not captured",
                     "acknowledged but not captured");
     check_text_list(&t, &sep, s->bad_icrc, "wrong ICRC", "wrong ICRCs");
     check_text_list(&t, &sep, s->malformed, "malformed", "malformed");

@@ -203,7 +203,7 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
             continue;
         losses->before += s->missing_responses + s->missing_repeats + check_side_missing(s);
         losses->behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;
-        losses->missed += s->unseen_acked;
+        losses->missed += s->unseen_packets;
     }
 }
 

@@ -64,14 +64,17 @@ static bool may_follow(const struct roce_sent_packet *prev, const struct roce_se
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
-/* Subtracts `psn_cnt` from the number of PSNs that were acknowledged but not captured, because
- * packets with these PSNs were now captured late. */
+/* Subtracts the `psn_cnt` PSNs of one packet from those that were acknowledged but not captured,
+ * because the packet was now captured late. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_cold_counters *sum = ctx->sender->counts.cold;
+    uint32_t more = psn_cnt - 1;
 
-    if (sum)
-        sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
+    if (!sum)
+        return;
+    sum->unseen_acked -= sum->unseen_acked < psn_cnt ? sum->unseen_acked : psn_cnt;
+    sum->unseen_read_psns -= sum->unseen_read_psns < more ? sum->unseen_read_psns : more;
 }
 
 /* Returns a value that is equal for two transmissions of one request packet. */
@@ -441,6 +444,10 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
         now->marks |= roce_opcode_starts(ctx->pkt->op) ? ROCE_MARK_UNTIMED : 0;
     }
+    if (roce_diff(now->psn, req->base) >= 0 &&
+        (!req->una_known ||
+         roce_diff(now->psn, req->una) >= 0)) /* otherwise, responses counted it */
+        roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)
         now->flags |= ROCE_SENT_RESTARTED; /* the request may be the restarted tail of a READ that
                                             * was not captured */

@@ -367,6 +367,21 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     ack_to(ctx, req, roce_sent_end(e));
 }
 
+/* Processes a response to a READ whose request was not captured. A Middle or Last response shows
+ * that its PSN and the one before belong to one request packet. */
+static void on_unseen_read_resp(struct roce_ctx *ctx, struct roce_req *req)
+{
+    struct roce_cold_counters *sum = roce_cold(ctx->flow, roce_peer(ctx->sender));
+    uint64_t before = sum->unseen_acked;
+    bool inside = ctx->pkt->op->pos == ROCE_POS_MIDDLE || ctx->pkt->op->pos == ROCE_POS_LAST;
+
+    ack_to(ctx, req, (ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK);
+    if (!inside || sum->unseen_acked == before)
+        return;
+    sum->unseen_read_psns++;
+    sum->missing_read_psns++;
+}
+
 static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn, k;
@@ -388,8 +403,10 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         if (e && roce_opcode(e->op)->kind != ROCE_KIND_READ)
             REPORT(ctx, READ_RESP_KIND, "bth.opcode", e->op, ctx->pkt->bth.opcode, e->last_frame,
                    ROCE_VALUE_OPCODE);
+        else if (e)
+            ack_to(ctx, req, e->psn);
         else
-            ack_to(ctx, req, e ? e->psn : (psn + 1) & ROCE_PSN_MASK);
+            on_unseen_read_resp(ctx, req);
         return;
     }
     k = (psn - e->psn) & ROCE_PSN_MASK;

@@ -346,6 +346,56 @@ static void cause_of_a_go_back(void)
     }
 }
 
+/* READ requests of four PSNs each are missing in the capture. Each must be counted as one packet,
+ * if it is captured later, or if its responses are captured. */
+static void missing_read_request_is_one_packet(void)
+{
+    static const struct {
+        const char *name;
+        bool nak, again, answered; /* the next request gets a sequence NAK, the READs are captured
+                                    * after it, and they are answered */
+        uint64_t missing_psns, missing_packets, unseen_acked, unseen_packets, out_of_order;
+    } rows[] = {
+        {"lost and retransmitted", true, true, true, 8, 2, 0, 0, 0},
+        {"out of order", false, true, true, 8, 2, 0, 0, 2},
+        {"not captured", false, false, true, 8, 2, 8, 2, 0},
+        {"not captured, without responses", false, false, false, 8, 8, 8, 8, 0},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+        struct flowgen g;
+        struct roce_pkt p[3];
+
+        flowgen_begin(&g);
+        flowgen_write(&g, 0, 3000); /* shows the path MTU */
+        for (unsigned k = 0; k < 3; k++)
+            p[k] = flowgen_req(&g, 0, k < 2 ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY,
+                               k < 2 ? 4096 : 64);
+        flowgen_put(&g, 0, &p[2]);
+        if (rows[i].nak)
+            flowgen_ack(&g, 1, p[0].bth.psn, NAK_SEQ);
+        for (unsigned k = 0; rows[i].again && k < 2; k++)
+            flowgen_put(&g, 0, &p[k]);
+        if (rows[i].nak)
+            flowgen_put(&g, 0, &p[2]);
+        for (unsigned k = 0; rows[i].answered && k < 2; k++)
+            flowgen_read_resp(&g, 1, p[k].bth.psn, 4096, 0, 3);
+        flowgen_ack_all(&g, 1);
+        judge_end(&g, &v);
+        if (a->missing_psns != rows[i].missing_psns ||
+            a->missing_packets != rows[i].missing_packets ||
+            a->unseen_acked != rows[i].unseen_acked ||
+            a->unseen_packets != rows[i].unseen_packets || a->out_of_order != rows[i].out_of_order)
+            suite_fail(__FILE__, __LINE__,
+                       "%s: %llu PSNs in %llu packets missing, %llu PSNs in %llu packets unseen, "
+                       "%llu out of order",
+                       rows[i].name, (unsigned long long)a->missing_psns,
+                       (unsigned long long)a->missing_packets, (unsigned long long)a->unseen_acked,
+                       (unsigned long long)a->unseen_packets, (unsigned long long)a->out_of_order);
+    }
+}
+
 /* UC does not retransmit. Each PSN gap must be counted as a loss of the message around it, or of
  * whole messages. */
 static void uc_gaps_are_lost_messages(void)
@@ -507,6 +557,7 @@ SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),
-      TEST(uc_gaps_are_lost_messages), TEST(acks_before_their_requests_are_one_connection),
+      TEST(missing_read_request_is_one_packet), TEST(uc_gaps_are_lost_messages),
+      TEST(acks_before_their_requests_are_one_connection),
       TEST(go_back_over_all_requests_is_no_new_use),
       TEST(message_acknowledged_before_the_pairing_is_completed))

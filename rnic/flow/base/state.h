@@ -262,6 +262,8 @@ struct roce_cold_counters {
     } recent_nak[ROCE_RECENT_NAKS];
     uint8_t recent_nak_next;
     uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
+    /* How many of missing_psns and of unseen_acked are not the first PSN of a READ request. */
+    uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
     uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;

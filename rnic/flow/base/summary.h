@@ -201,6 +201,8 @@ struct roce_endpoint_summary {
     uint64_t responses, acks; /* responses and ACKs that the endpoint sent */
     uint64_t missing_psns;    /* PSNs of requests missing in the capture: lost before the capture
                                * point, or not captured */
+    uint64_t missing_packets; /* missing_psns as packets: one READ request has several PSNs, and
+                               * counts once if its retransmission or its responses were captured */
     uint64_t missing_repeats; /* number of PSNs missing between the captured packets of go-backs:
                                * the retransmissions were lost before the capture point, or not
                                * captured. 0 if requests are out of order, because a missing
@@ -211,7 +213,10 @@ struct roce_endpoint_summary {
     uint64_t unheeded_naks; /* timeouts of the endpoint although a sequence NAK of its peer for the
                              * retransmitted PSN or a later one was captured before: the NAK was
                              * lost behind the capture point, or the endpoint ignored the NAK */
-    uint64_t unseen_acked;  /* requests that the peer acknowledged but that were not captured */
+    uint64_t
+        unseen_acked; /* PSNs of requests that the peer acknowledged but that were not captured */
+    uint64_t unseen_packets; /* unseen_acked as packets; a READ request with captured responses
+                              * counts once */
     uint64_t out_of_order, copies, duplicates;
     uint64_t accepted_early; /* requests of the endpoint that were captured before one with an
                               * earlier PSN, transmitted once, and acknowledged */

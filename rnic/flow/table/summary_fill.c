@@ -5,6 +5,12 @@
 #include "flow/base/counters.h"
 #include "flow/base/any_order.h"
 
+/* Returns a - b, or 0 if b is greater. */
+static uint64_t difference(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
                       struct roce_endpoint_summary *out)
 {
@@ -22,10 +28,12 @@ static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
         .responses = sum->responses,
         .acks = sum->acks,
         .missing_psns = cold->missing_psns,
+        .missing_packets = difference(cold->missing_psns, cold->missing_read_psns),
         .missing_repeats = cold->out_of_order ? 0 : cold->missing_repeats,
         .altered_frame = cold->altered_frame,
         .unheeded_naks = cold->unheeded_naks,
         .unseen_acked = cold->unseen_acked,
+        .unseen_packets = difference(cold->unseen_acked, cold->unseen_read_psns),
         .out_of_order = cold->out_of_order,
         .accepted_early = cold->accepted_early,
         .udp_sports = cold->port_cnt,

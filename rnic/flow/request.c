@@ -464,11 +464,38 @@ static bool loses_another_message(const struct roce_ctx *ctx)
     return !broken;
 }
 
-static void place_after_gap(struct roce_ctx *ctx, int32_t d, const struct roce_sent_packet *now)
+/* Returns the path MTU that READ `now` shows if it requests READ `e` again from the middle on. The
+ * difference of the addresses is then the difference of the PSNs times the path MTU. Returns 0 if
+ * not, or if `now` may be another READ, directly after `e`. */
+static uint32_t mtu_of_restart(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
+{
+    uint32_t psns = (now->psn - e->psn) & ROCE_PSN_MASK;
+    uint64_t skip = now->va - e->va;
+    uint32_t mtu;
+
+    if (now->op != e->op || roce_opcode(e->op)->kind != ROCE_KIND_READ || now->rkey != e->rkey ||
+        e->dma_len > DMA_MAX || skip == 0 || skip + now->dma_len != e->dma_len || skip % psns != 0)
+        return 0;
+    mtu = (uint32_t)(skip / psns);
+    for (uint32_t other = 256; other <= 4096; other *= 2)
+        if (roce_psn_cnt(e->dma_len, other) == psns)
+            return 0;
+    return roce_mtu_code(mtu) ? mtu : 0;
+}
+
+static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *tail = roce_window_tail(&req->win);
 
+    if (req->psn_cnt_guess && tail && mtu_of_restart(tail, now)) {
+        tail->psn_cnt = roce_psn_cnt(tail->dma_len, mtu_of_restart(tail, now));
+        tail->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
+        req->psn_cnt_guess = false;
+        req->nxt = roce_sent_end(tail);
+        place_repeated(ctx, req->win.cnt - 1, now);
+        return;
+    }
     if (req->psn_cnt_guess && tail) {
         uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
         uint32_t most = roce_psn_cnt(len, 256) - tail->psn_cnt;

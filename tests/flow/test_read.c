@@ -237,6 +237,45 @@ static void captured_response_that_is_lost_is_an_implied_nak(void)
     }
 }
 
+/* Requests the rest of a READ of 16 packets, from packet `from` on, and sends the responses except
+ * number `lost`. The directions have different source ports, so their pairing takes some packets.
+ */
+static void read_rest(struct flowgen *g, struct roce_pkt p, uint32_t from, uint32_t lost)
+{
+    p.bth.psn += from;
+    p.reth.va += from * g->mtu;
+    p.reth.dma_len -= from * g->mtu;
+    p.udp.sport = 0xC123;
+    flowgen_put(g, 0, &p);
+    for (uint32_t k = 0; from + k < 16; k++)
+        if (from + k != lost)
+            flowgen_read_resp(g, 1, p.bth.psn, p.reth.dma_len, k, k);
+}
+
+/* The capture begins with a READ, so the path MTU is unknown and the directions are not paired. The
+ * requester requests the READ again from its packet `from` on. That must not be counted as another
+ * READ. From packet 8 on, it may be one, directly after a READ with a path MTU of 2048. */
+static void restart_of_the_first_read_is_not_another_read(void)
+{
+    for (uint32_t from = 8; from < 10; from++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_init(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 16 * 1024);
+        read_rest(&g, p, 0, from);
+        read_rest(&g, p, from, 16);
+        for (unsigned k = 0; k < 9; k++)
+            read_rest(&g, flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 16 * 1024), 0, 16);
+        judge_end(&g, &v);
+        EXPECT_EQ(v.conn[0].facts.paired, true);
+        EXPECT_EQ(a->oper[ROCE_OPER_READ].messages, from == 9 ? 10 : 11);
+        EXPECT_EQ(a->retx[ROCE_CAUSE_READ_GAP].go_backs, from == 9);
+        EXPECT_EQ(a->oper[ROCE_OPER_READ].bytes, (10 * 16 + (from == 9 ? 0 : 8)) * 1024);
+    }
+}
+
 /* The directions are paired only after some READs and atomics were answered. The operations that
  * were answered before must be counted as completed, also the last one. */
 static void operations_answered_before_the_pairing_are_counted(void)
@@ -267,4 +306,5 @@ SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
       TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
       TEST(restart_shows_the_missing_response),
       TEST(captured_response_that_is_lost_is_an_implied_nak),
+      TEST(restart_of_the_first_read_is_not_another_read),
       TEST(operations_answered_before_the_pairing_are_counted))

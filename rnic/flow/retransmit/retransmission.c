@@ -96,11 +96,12 @@ static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
     bool read = e && roce_opcode(e->op)->kind == ROCE_KIND_READ;
     bool captured;
 
-    if (!e || !roce_opcode_is_answered(roce_opcode(e->op)) || !ctx->conn->paired ||
-        (e->flags & ROCE_SENT_PSN_CNT_GUESS))
+    if (!e || !roce_opcode_is_answered(roce_opcode(e->op)) || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return ROCE_CAUSE_UNKNOWN;
     if (read && e->psn != psn) /* only a missing response causes such a go-back */
         return ROCE_CAUSE_READ_GAP;
+    if (!ctx->conn->paired)
+        return ROCE_CAUSE_UNKNOWN;
     captured = read ? roce_sent_has_response(e, 0)
                     : (e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED);
     if (!captured || roce_diff(rsp->last_psn, psn) <= 0)

@@ -91,6 +91,39 @@ static void late_read_responses_are_spurious(void)
     expect(&g, 1, 0);
 }
 
+/* The responder stops in the middle of a READ. The requester restarts the READ there; then the rest
+ * of the first responses arrives, which have not the opcodes of a restart. */
+static void late_rest_of_a_read_is_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p, rest;
+
+    begin(&g);
+    for (int i = 0; i < 10; i++)
+        flowgen_send(&g, 0, 64);
+    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 5 * g.mtu);
+    flowgen_read_resp(&g, 1, p.bth.psn, 5 * g.mtu, 0, 1);
+    g.conn.psn[0] = p.bth.psn + 2;
+    rest = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3 * g.mtu);
+    rest.reth.va = p.reth.va + 2 * g.mtu;
+    rest.reth.rkey = p.reth.rkey;
+    g.conn.msn[0]--;
+    repeat(&g, &rest);
+    flowgen_wait(&g, LATE);
+    for (uint32_t k = 2; k < 5; k++) {
+        struct roce_pkt r =
+            flowgen_resp(&g, 1, k < 4 ? ROCE_OP_RC_READ_RESP_MIDDLE : ROCE_OP_RC_READ_RESP_LAST,
+                         p.bth.psn + k, g.mtu);
+
+        flowgen_put(&g, 1, &r);
+    }
+    flowgen_wait(&g, TIMEOUT);
+    flowgen_read_resp(&g, 1, rest.bth.psn, 3 * g.mtu, 0, 2);
+    expect(&g, 1, 0);
+    EXPECT_EQ(judge_worst(&v, ROCE_RULE_READ_RESTART), ROCE_SEV_WARN); /* may have another cause */
+    EXPECT_EQ(v.conn[0].side[0].read_restarts.missing, 0);
+}
+
 static void late_atomic_response_is_spurious(void)
 {
     struct flowgen g;
@@ -335,7 +368,8 @@ static void late_rnr_naks_are_not_spurious(void)
 }
 
 SUITE("flow.spurious", TEST(late_ack_of_a_send_is_spurious), TEST(late_read_responses_are_spurious),
-      TEST(late_atomic_response_is_spurious), TEST(each_timeout_of_a_stalled_responder_is_spurious),
+      TEST(late_rest_of_a_read_is_spurious), TEST(late_atomic_response_is_spurious),
+      TEST(each_timeout_of_a_stalled_responder_is_spurious),
       TEST(late_ack_of_a_long_write_is_spurious),
       TEST(response_sooner_than_any_round_trip_is_spurious), TEST(lost_request_is_not_spurious),
       TEST(lost_ack_is_not_spurious), TEST(ack_lost_behind_the_capture_point_is_not_spurious),

@@ -46,8 +46,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     want |= base;
     if (op->value == want) { /* the opcode fits the READ as first requested */
         /* The READ was restarted at this PSN, so the response should begin with First or Only. But
-         * it may be a late response to the earlier request. That is impossible if a timeout caused
-         * the restart, or if the earlier request was completely answered. */
+         * it may be a late response to the earlier request. That is impossible if the earlier
+         * request was completely answered. It is rare if a timeout caused the restart, so that a
+         * WARN is reported. */
         bool silent =
             (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
             e->last_frame >= req->retx.frame;

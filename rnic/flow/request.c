@@ -264,19 +264,18 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
             (now->va != e->va || now->rkey != e->rkey || now->dma_len != e->dma_len));
 }
 
-/* Detects that the requester sends an empty Only packet with the PSN of another request (known
+/* Returns whether the requester sends an empty Only packet with the PSN of another request (known
  * deviation D41). Its later requests then have other PSNs than before, so their findings are
  * doubtful. Ignores the first request of a QP use, which may belong to a reused QP. */
-static void note_shift(struct roce_ctx *ctx, const struct roce_sent_packet *e,
-                       const struct roce_sent_packet *now)
+static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                     const struct roce_sent_packet *now)
 {
     const struct roce_opcode *op = ctx->pkt->op;
-    struct roce_req *req = &ctx->sender->req;
 
-    req->shifted |= ctx->conn->facts.svc != ROCE_SVC_UC && now->psn != req->base &&
-                    (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
-                    op->pos == ROCE_POS_ONLY && now->len == 0 && now->dma_len == 0 &&
-                    (now->op != e->op || e->len > 0);
+    return ctx->conn->facts.svc != ROCE_SVC_UC && now->psn != ctx->sender->req.base &&
+           (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
+           op->pos == ROCE_POS_ONLY && now->len == 0 && now->dma_len == 0 &&
+           (now->op != e->op || e->len > 0);
 }
 
 /* Processes a request whose PSN belongs to the window entry at `at`: a copy, a QP reuse or a
@@ -286,9 +285,10 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *e = roce_window_at(&req->win, at);
     bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
+    bool shift = is_shift(ctx, e, now);
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
-    note_shift(ctx, e, now);
+    req->shifted |= shift;
     if (skip && !(read && is_read_tail(e, now, skip))) {
         if (req->maybe_reused && !req->shifted && roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);
@@ -319,7 +319,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         append_request_copy(ctx, now);
         return;
     }
-    if (skip == 0 && ctx->conn->facts.svc != ROCE_SVC_UC &&
+    if (skip == 0 && !shift && ctx->conn->facts.svc != ROCE_SVC_UC &&
         roce_request_shows_reuse(ctx, e, now, acked)) {
         if (roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);

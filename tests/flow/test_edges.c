@@ -403,6 +403,33 @@ static void empty_only_that_shifts_psns_is_a_known_deviation(void)
     }
 }
 
+/* Such an empty Only packet may have the PSN of an acknowledged request, after a long ACK timeout.
+ * The responder may still answer the acknowledged request. */
+static void empty_only_after_an_idle_time_is_no_qp_reuse(void)
+{
+    const struct roce_flow_opts opts = {.profile = ROCE_PROFILE_LINUX_RXE_6_12};
+    struct roce_pkt atomic, ack, empty;
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 64);
+    atomic = flowgen_req(&g, 0, ROCE_OP_RC_FETCH_ADD, 0);
+    flowgen_put(&g, 0, &atomic);
+    ack = flowgen_resp(&g, 1, ROCE_OP_RC_ATOMIC_ACK, atomic.bth.psn, 0);
+    flowgen_put(&g, 1, &ack);
+    flowgen_silence(&g, UINT64_C(2000000000));
+    empty = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 0);
+    empty.bth.psn = atomic.bth.psn;
+    flowgen_put(&g, 0, &empty);
+    flowgen_put(&g, 1, &ack);
+    judge(&g, &opts, NULL, &v);
+    flowgen_free(&g);
+    for (uint32_t k = 0; k < v.finding_cnt; k++)
+        CU_ASSERT(v.finding[k].rule != ROCE_RULE_QP_REUSED &&
+                  v.finding[k].rule != ROCE_RULE_ATOMIC_ACK_KIND);
+    CU_ASSERT_STRING_EQUAL(finding_of(ROCE_RULE_RETRY_DIFFERS)->known, "D41");
+}
+
 /* After such an empty Only packet, findings about this direction are doubtful. Findings about the
  * opposite direction, which has its own PSNs, must still be ERRORs. */
 static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
@@ -675,6 +702,7 @@ SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_a
       TEST(second_sequence_nak_is_reported), TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
       TEST(rnr_nak_beyond_a_read_is_a_known_deviation),
       TEST(empty_only_that_shifts_psns_is_a_known_deviation),
+      TEST(empty_only_after_an_idle_time_is_no_qp_reuse),
       TEST(after_an_empty_only_findings_on_the_other_direction_are_errors),
       TEST(empty_last_read_response_is_a_known_deviation),
       TEST(msn_of_a_first_read_shows_the_start), TEST(msn_above_the_messages_sent_is_reported),

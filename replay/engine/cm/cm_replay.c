@@ -169,7 +169,7 @@ static const char *cm_replay_dev_open(struct cm_replay_dev *dev)
     memcpy(dev->addr.local, dev->x->addr[dev->role], 16);
     memcpy(dev->addr.remote, dev->x->addr[!dev->role], 16);
     dev->cm = rnic_cm_new(&attr);
-    dev->sent = calloc(SENT_MAX, sizeof(*dev->sent));
+    dev->sent = malloc(SENT_MAX * sizeof(*dev->sent));
     dev->lost = calloc(dev->x->cnt + 1, 1);
     dev->after = calloc(dev->x->cnt + 1, sizeof(*dev->after));
     if (!dev->cm || !dev->sent || !dev->lost || !dev->after)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Searches captures that cost much more for each packet than ordinary traffic, and prints the worst of each
-command with its cost relative to ordinary traffic. Also counts the cost of hostile drills, requests of the agent and reports of shards
-for each byte, relative to ordinary ones (texts.py), and that of frames that a
-live port receives (live.py).
+"""Searches captures that cost much more than ordinary traffic with as many packets and connections, and prints the
+worst of each command with its cost relative to that traffic. Also counts the cost of hostile drills and requests of the
+agent for each byte, relative to ordinary ones (texts.py), and that of frames that a live port receives, relative to
+WRITEs (live.py).
 
 cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO] [--packets N] [--seconds S] [--most N]
 
@@ -13,11 +13,12 @@ The search of each command begins with all shapes (shapes.py). For the given tim
 so far, and keeps each change that costs more. It measures CPU time and the largest memory. Instructions decide
 (valgrind), for the N worst captures: they do not depend on the load of the machine. tshark with the plugin starts too
 slowly in valgrind; its CPU time decides. The rows of a command are printed as soon as they are known.
-If a command prints a line for each connection, the cost of each byte of its output counts too (class Report).
-Memory is that for each byte of the capture, relative to a capture of short ordinary connections.
+The cost of ordinary traffic is that of each packet of a long connection, plus that of each connection or connection
+request, measured with short connections. Memory is the largest resident memory, in the same way.
 Exit status 1: a capture costs more than RATIO times ordinary traffic, in time or memory."""
 import argparse
 import contextlib
+import json
 import os
 import random
 import re
@@ -37,11 +38,11 @@ from seed import add_seed_option  # noqa: E402
 
 ENGINES = {
     "check": ["check", "-q"],
-    "check --json": ["check", "-q", "--json", "{out}"],
+    "check --json": ["check", "-q", "--json", "/dev/null"],
     "check --html": ["check", "-q", "--html", "/dev/null"],
-    "check exports": ["check", "-q", "--events", "/dev/null", "--perfetto", "/dev/null"],
+    "check exports": ["check", "-q", "--events", "/dev/null", "--perfetto", "{out}"],
     "check -v": ["check", "-v", "--junit", "/dev/null"],
-    "other end": ["check", "--other-end", "{in}"],
+    "other end": ["check", "--other-end", "{in}", "{in}"],
     "decode": ["decode", "-q"],
     "decode --json": ["decode", "-q", "--json", "/dev/null"],
     "replay": ["replay", "-q"],
@@ -63,19 +64,20 @@ LIVE = {  # command of each receiver, and its frames
     "shm ring": (["port_input", "shm"], live.SHM_SHAPES),
 }
 LATE = 60  # longest run, s
-CONNECTIONS = 8000  # packets of the capture whose memory is ordinary
 RSS_NOISE = 1 << 20  # difference of two equal runs, bytes
 SUSPECT = 0.7  # part of the limit from which instructions are counted
-EMPTY = 2  # packets of the capture whose cost is that of starting the program
+MAD, CM_QPN, CM_REQ = 62, b"\0\0\1", b"\0\x10"  # offset of a MAD in a frame over IPv4, and fields of a REQ
+EMPTY = 4  # packets of the capture whose cost is that of starting the program
 
 
 class Engine:
-    """One command, and the cost of ordinary traffic."""
+    """One command, and the cost of ordinary input."""
 
-    def __init__(self, command, name, folder):
+    def __init__(self, command, name, folder, bin_dir):
         self.command, self.name, self.folder = command, name, folder
-        self.start, self.each = {}, {}
-        self.rss = self.start_rss = self.each_rss = 0
+        self.rocedrill, self.peak = (os.path.join(bin_dir, program) for program in ("rocedrill", "peak"))
+        self.costs = {}  # of each method that measures: cost of an empty input, of each unit and of each connection
+        self.rss = 0
 
     def sure(self):
         """Returns the method whose count decides: CPU seconds for tshark, instructions for all others."""
@@ -85,36 +87,46 @@ class Engine:
         """Returns the number of units of ordinary input."""
         return shapes.write(path, shapes.ordinary(cnt))
 
+    def ordinary(self, cnt):
+        """Returns a path of ordinary input, and the number of its units."""
+        path = os.path.join(self.folder, f"ordinary{cnt}")
+        number = self.write_ordinary(path, cnt)
+        done = bounded.run(self.words(path), LATE)
+        assert done.status in (0, 1) or cnt == EMPTY, done
+        return path, number
+
+    def connections(self, path):
+        """Returns the number of connections and connection requests in a capture."""
+        done = subprocess.run([self.rocedrill, "check", "-q", "--json", "-", path], stdout=subprocess.PIPE, text=True,
+                              check=False)
+        summary = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('{"type":"summary"')))
+        return summary["connections"] + sum(frame[MAD - 20:][5:8] == CM_QPN and frame[MAD + 16:MAD + 18] == CM_REQ
+                                            for frame in captures.frames_of(path))
+
     def words(self, path):
-        """Returns the command for a capture."""
-        words = [path if word == "{in}" else word for word in self.command]
+        """Returns the command for an input."""
+        words = [word.format(out=os.path.join(self.folder, "out"), **{"in": path}) for word in self.command]
         return words if "{in}" in self.command else [*words, path]
 
     def quick(self, path):
-        done = bounded.run(self.words(path), LATE)
-        self.rss = done.rss
+        """Returns the CPU time, and stores the memory."""
+        measured = os.path.join(self.folder, "peak")
+        done = bounded.run([self.peak, measured, *self.words(path)], LATE)
+        with open(measured, encoding="ascii") as file:
+            self.rss = int(file.read()) << 10
         return done.cpu
-
-    def memory(self, path):
-        """Returns the memory of the last run of quick(), of the capture `path`, for each byte, relative to a capture
-        of short connections."""
-        rss = self.rss << 10
-        if not self.start_rss:
-            small, short = os.path.join(self.folder, "small.pcap"), os.path.join(self.folder, "connections.pcap")
-            self.write_ordinary(small, EMPTY)
-            shapes.write(short, shapes.ordinary_connections(CONNECTIONS))
-            self.quick(small)
-            self.start_rss = self.rss << 10
-            self.quick(short)
-            self.each_rss = max((self.rss << 10) - self.start_rss, RSS_NOISE) / os.path.getsize(short)
-        return max(rss - self.start_rss - RSS_NOISE, 0) / os.path.getsize(path) / self.each_rss
 
     def seconds(self, path):
         return min(self.quick(path) for _ in range(2))
 
-    def exact(self, count):
-        """Returns the method that measures ordinary traffic for `count`."""
-        return self.seconds if count == self.quick else count
+    def memory(self, path):
+        """Returns the memory that exceeds the noise."""
+        self.quick(path)
+        return self.rss - RSS_NOISE
+
+    def last_memory(self, _):
+        """Returns the memory of the last run."""
+        return self.rss - RSS_NOISE
 
     def instructions(self, path):
         # cachegrind without its caches is faster than callgrind, and counts the same instructions
@@ -125,43 +137,33 @@ class Engine:
         assert found and done.returncode in (0, 1, 2), done.stderr[-2000:]
         return int(found[1].replace(",", ""))
 
-    def ratio(self, path, cnt, count):
-        """Returns the cost of each packet relative to ordinary traffic. `count` is a method above."""
-        base = self.exact(count)
-        if base not in self.each:
-            small, ordinary = os.path.join(self.folder, "small.pcap"), os.path.join(self.folder, "ordinary.pcap")
-            self.write_ordinary(small, EMPTY)
-            number = self.write_ordinary(ordinary, cnt)
-            self.start[base] = base(small)
-            self.each[base] = max((base(ordinary) - self.start[base]) / number, 1e-9)
-        return (count(path) - self.start[base]) / cnt / self.each[base]
-
-
-class Report(Engine):
-    """A command that writes a line for each connection and each finding. The ordinary cost is that of the
-    packets plus that of each byte of output, both measured with a capture of many ordinary connections."""
-
-    def __init__(self, command, name, folder):
-        self.out, self.byte = os.path.join(folder, "out"), {}
-        super().__init__([word.format(out=self.out) for word in command], name, folder)
-
-    def ratio(self, path, cnt, count):
-        base = self.exact(count)
-        if base not in self.byte:
-            short = os.path.join(self.folder, "short.pcap")
+    def learn(self, count, cnt):
+        """Measures ordinary input with the method `count`."""
+        least = RSS_NOISE / cnt if count == self.memory else 1e-9
+        start = count(self.ordinary(EMPTY)[0])
+        ordinary, number = self.ordinary(cnt)
+        each, connection = max((count(ordinary) - start) / number, least), 0
+        if not isinstance(self, (Live, Parser)):
+            short = os.path.join(self.folder, "short")
             number = shapes.write(short, shapes.ordinary_connections(cnt))
-            super().ratio(short, number, base)  # sets start and each
-            rest = base(short) - self.start[base] - number * self.each[base]
-            self.byte[base] = max(rest / os.path.getsize(self.out), 1e-12)
-        cost = count(path) - self.start[base]
-        return cost / (cnt * self.each[base] + os.path.getsize(self.out) * self.byte[base])
+            connection = max(count(short) - start - number * each, 0) / self.connections(short)
+        self.costs[count] = (start, each, connection)
+
+    def ratio(self, path, cnt, count):
+        """Returns the cost of an input of `cnt` units relative to ordinary input. `count` is a method above."""
+        cost = count(path)
+        exact = {self.quick: self.seconds, self.last_memory: self.memory}.get(count, count)
+        if exact not in self.costs:
+            self.learn(exact, cnt)
+        start, each, connection = self.costs[exact]
+        return (cost - start) / (cnt * each + (connection and connection * self.connections(path)))
 
 
 class Live(Engine):
     """A command that receives the frames of a file as a live device does."""
 
-    def __init__(self, command, name, folder, shapes_of):
-        super().__init__(command, name, folder)
+    def __init__(self, command, name, folder, bin_dir, shapes_of):
+        super().__init__(command, name, folder, bin_dir)
         self.shapes = shapes_of
 
     def write_ordinary(self, path, cnt):
@@ -171,8 +173,8 @@ class Live(Engine):
 class Parser(Engine):
     """A command that reads text. Its cost is that of each byte."""
 
-    def __init__(self, command, name, folder, shapes_of):
-        super().__init__(command, name, folder)
+    def __init__(self, command, name, folder, bin_dir, shapes_of):
+        super().__init__(command, name, folder, bin_dir)
         self.shapes = shapes_of
 
     def write(self, path, shape, room):
@@ -215,7 +217,7 @@ class Worst:
     def run(self, name, path, cnt):
         """Adds a capture if it is one of the most expensive."""
         ratio = self.engine.ratio(path, cnt, self.engine.quick)
-        memory = self.engine.memory(path)
+        memory = self.engine.ratio(path, cnt, self.engine.last_memory)
         self.memory = max(self.memory, (memory, name, cnt))
         if len(self.found) < 8 or ratio > self.found[-1][0]:
             self.add(ratio, name, captures.frames_of(path))
@@ -245,8 +247,7 @@ def judge(worst, args, folder):
         sure = engine.ratio(path, cnt, engine.sure())
         good = put_row(engine.name, name, cnt, f"{ratio:8.1f}x {sure:12.1f}x", sure <= args.limit) and good
     memory, name, cnt = worst.memory
-    good = put_row(engine.name, name, cnt, f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
-    return judge_output(engine) and good
+    return put_row(engine.name, name, cnt, f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
 
 
 def put_row(engine, name, cnt, text, good):
@@ -262,27 +263,15 @@ def judge_shapes(engines, args, folder):
             if re.search(args.only, f"{engine.name}: {name}$"):
                 cnt = shapes.write(path, shape(args.packets))
                 good = judged(engine, name, path, cnt, args.limit) and good
-        good = judge_output(engine) and good
     return good
-
-
-OUTPUT_LIMIT = 15  # cost of 1 KiB of a report relative to an ordinary packet; measured: 9.7 to 9.9
-
-
-def judge_output(engine):
-    """Prints the cost of 1 KiB of a report relative to an ordinary packet. Returns whether it is within the limit."""
-    ratio = max((1024 * engine.byte[count] / engine.each[count] for count in getattr(engine, "byte", {})
-                 if count == engine.sure()), default=0)  # 0: no row of this engine was counted
-    if ratio:
-        put_row(engine.name, "1 KiB of output", "", f"{'':9} {ratio:12.1f}x", ratio <= OUTPUT_LIMIT)
-    return ratio <= OUTPUT_LIMIT
 
 
 def judged(engine, name, path, cnt, limit):
     """Prints the cost of one input. Returns whether it is within the limit."""
     ratio = engine.ratio(path, cnt, engine.sure())
+    memory = engine.ratio(path, cnt, engine.memory)
     judged.rows += 1
-    return put_row(engine.name, name, cnt, f"{'':9} {ratio:12.1f}x", ratio <= limit)
+    return put_row(engine.name, name, cnt, f"{'':9} {ratio:12.1f}x {memory:6.1f}x", max(ratio, memory) <= limit)
 
 
 judged.rows = 0
@@ -294,7 +283,7 @@ def judge_live(args, folder):
     for receiver, (words, shapes_of) in LIVE.items():
         if not re.search(args.engines, receiver):
             continue
-        engine = Live([os.path.join(args.bin, words[0]), *words[1:]], receiver, folder, shapes_of)
+        engine = Live([os.path.join(args.bin, words[0]), *words[1:]], receiver, folder, args.bin, shapes_of)
         for name, shape in shapes_of.items():
             if re.search(args.only or "", f"{receiver}: {name}$"):
                 good = judged(engine, name, path, shapes.write(path, shape(args.packets)), args.limit) and good
@@ -307,7 +296,7 @@ def judge_texts(args, folder):
     for parser, (words, shapes_of, room) in TEXTS.items():
         if not re.search(args.engines, parser):
             continue
-        engine = Parser([os.path.join(args.bin, words[0]), *words[1:]], parser, folder, shapes_of)
+        engine = Parser([os.path.join(args.bin, words[0]), *words[1:]], parser, folder, args.bin, shapes_of)
         for name in shapes_of:
             if re.search(args.only or "", f"{parser}: {name}$"):
                 good = judged(engine, name, path, engine.write(path, name, room), args.limit) and good
@@ -328,13 +317,13 @@ def main():
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:
         rocedrill = os.path.join(args.bin, "rocedrill")
-        engines = [(Report if "{out}" in words else Engine)([rocedrill, *words], name, folder)
+        engines = [Engine([rocedrill, *words], name, folder, args.bin)
                    for name, words in ENGINES.items() if re.search(args.engines, name)]
         plugins = os.path.join(os.path.dirname(os.path.abspath(args.bin)), "lib", "wireshark", "plugins")
         if os.path.isdir(plugins) and re.search(args.engines, PLUGIN) and any(re.search(args.only or "", f"{PLUGIN}: {name}") for name in shapes.SHAPES):
             os.chmod(folder, 0o755)  # tshark does not run as root
             shark = stack.enter_context(captures.Tshark(plugins))
-            engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder))
+            engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder, args.bin))
         print(f"{'command':14} {'input':34} {'packets':>8} {'CPU time':>9} {'instructions':>13} {'memory':>7}", flush=True)
         good = all([judge_texts(args, folder), judge_live(args, folder)])
         if args.only:

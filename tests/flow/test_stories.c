@@ -551,8 +551,61 @@ static void cnp_is_expected_for_marked_payload_and_not_at_once(void)
     }
 }
 
+static uint32_t frame_of(enum roce_rule rule, uint8_t side)
+{
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == rule && v.finding[i].side == side)
+            return v.finding[i].frame;
+    return 0;
+}
+
+/* Some findings are decided later than their packet was captured. They must name the frame of this
+ * packet, not the latest frame. */
+static void late_finding_has_the_frame_of_its_packet(void)
+{
+    const struct roce_flow_opts opts = {.profile = ROCE_PROFILE_AUTO};
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    g.conn.sport = 0xC123;
+    for (unsigned i = 0; i < 4; i++) { /* frames 1 to 8; MigReq is 0 in frames 3 and 4, and later */
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        p.bth.migreq = i != 1 && i != 3;
+        p.ip4.ecn = i < 2 ? 3 : 0;
+        flowgen_put(&g, 0, &p);
+        g.conn.msn[0] = i + 1;
+        p = flowgen_resp(&g, 1, ROCE_OP_RC_ACK, p.bth.psn, 0);
+        p.bth.migreq = i != 1 && i != 3;
+        flowgen_put(&g, 1, &p);
+    }
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    for (unsigned i = 0; i < 4; i++) { /* frames 9 to 12 */
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 80000000);
+    }
+    flowgen_send(&g, 1, 64); /* frames 13 and 14 */
+    flowgen_silence(&g, 400000000);
+    judge(&g, &opts, NULL, &v);
+    flowgen_free(&g);
+    EXPECT_EQ(frame_of(ROCE_RULE_MIGREQ, 0), 3);
+    EXPECT_EQ(frame_of(ROCE_RULE_MIGREQ, 1), 4);
+    EXPECT_EQ(frame_of(ROCE_RULE_CE_NO_CNP, 0), 1);
+    EXPECT_EQ(frame_of(ROCE_RULE_RETRY_EXHAUSTED, 0), 12);
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 64);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p); /* frame 3 */
+    flowgen_send(&g, 1, 64);
+    flowgen_silence(&g, 2000000000);
+    judge_end(&g, &v);
+    EXPECT_EQ(frame_of(ROCE_RULE_ACK_MISSING, 0), 3);
+}
+
 SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(cnp_is_expected_for_marked_payload_and_not_at_once),
+      TEST(late_finding_has_the_frame_of_its_packet),
       TEST(requester_gave_up_only_if_the_capture_shows_it),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),

@@ -2,6 +2,7 @@
 #include "flow/base/peer.h"
 
 #include <string.h>
+#include "flow/base/counters.h"
 #include "flow/base/state.h"
 
 #define PKEY_DEFAULT 0xFFFF
@@ -60,6 +61,8 @@ void roce_peer_note_migreq(struct roce_ctx *ctx)
     if (side->migreq_0)
         return;
     side->migreq_0 = true;
+    roce_cold(ctx->flow, side)->migreq_frame = ctx->frame;
+    roce_cold(ctx->flow, side)->migreq_time = ctx->time;
     if (qpn != ROCE_QPN_UNKNOWN && roce_pkt_has(ctx->pkt, ROCE_HDR_UDP) &&
         ctx->pkt->udp.sport == roce_rxe_ud_sport(qpn))
         remember_host(ctx->flow, ctx->src);

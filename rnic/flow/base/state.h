@@ -285,6 +285,8 @@ struct roce_cold_counters {
     /* Requests with a wrong ICRC, since the latest correct request: times of the first and last,
      * PSN, first and last frame, number. */
     uint64_t bad_time, bad_last_time;
+    uint32_t migreq_frame;  /* frame and time of the packet that set roce_endpoint.migreq_0 */
+    uint64_t migreq_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
@@ -310,6 +312,7 @@ struct roce_cold_counters {
     uint64_t ce_unanswered;         /* see roce_endpoint_summary.ce_unanswered */
     uint64_t ce_data, ce_data_time; /* CE-marked packets with payload, each of which calls for a
                                      * CNP, and time of the first, ns */
+    uint32_t ce_data_frame;         /* frame of the first */
     uint64_t ce_time;
     uint64_t cnp_time; /* time of the latest CNP that the endpoint sent, ns */
     uint32_t ce_frame; /* frame of the latest CE-marked packet that no CNP has answered */

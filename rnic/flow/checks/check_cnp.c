@@ -41,13 +41,16 @@ void roce_check_cnp_end(struct roce_ctx *ctx)
 {
     const struct roce_endpoint *side = ctx->sender, *peer = roce_peer(side);
     struct roce_cold_counters *sum = side->counts.cold;
+    struct roce_ctx then = *ctx;
 
     if (!sum || sum->ce_data < CE_MIN || ctx->conn->ud || !ctx->conn->paired ||
         peer->counts.packets == 0 || roce_cold_of(peer)->cnps ||
         roce_since(sum->ce_data_time, ctx->flow->last_time) < CE_MIN_NS)
         return;
     sum->ce_unanswered = sum->ce_data;
-    REPORT(ctx, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_data, .value = ROCE_VALUE_NONE);
+    then.frame = sum->ce_data_frame;
+    then.time = sum->ce_data_time;
+    REPORT(&then, CE_NO_CNP, "CE-marked packets", .actual = sum->ce_data, .value = ROCE_VALUE_NONE);
 }
 
 void roce_check_cnp(struct roce_ctx *ctx)
@@ -91,8 +94,10 @@ void roce_check_cnp(struct roce_ctx *ctx)
     if (ctx->digest->ecn != ECN_CE)
         return;
     sum->ce_marked++;
-    if (ctx->pkt->payload_len && sum->ce_data++ == 0)
+    if (ctx->pkt->payload_len && sum->ce_data++ == 0) {
         sum->ce_data_time = ctx->time;
+        sum->ce_data_frame = ctx->frame;
+    }
     ctx->result->flags |= ROCE_AN_CE;
     sum->ce_frame = ctx->frame;
     sum->ce_time = ctx->time;

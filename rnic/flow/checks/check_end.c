@@ -38,19 +38,24 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     return true;
 }
 
-/* Records and reports that requester `side` gave up at the request with `psn`. `frame` is the frame
- * of its last retransmission or RNR NAK; `of` is the frame of its first transmission or of an RNR
- * NAK. */
+/* Records and reports that requester `side` gave up at the request with `psn`. `frame` and `time`
+ * are those of its last retransmission or RNR NAK; `of` is the frame of its first transmission or
+ * of an RNR NAK. */
 static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
-                    uint32_t psn, uint32_t frame, uint32_t of)
+                    uint32_t psn, uint32_t frame, uint64_t time, uint32_t of)
 {
+    struct roce_ctx then = *ctx;
+
+    then.frame = frame ? frame : ctx->frame;
+    then.time = frame ? time : ctx->time;
     if (!end_at(ctx, side, end, psn, frame) || end == ROCE_END_UNANSWERED ||
         end == ROCE_END_RNR_WAITING)
         return;
     if (end == ROCE_END_RNR_EXHAUSTED)
-        REPORT(ctx, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE, .other = of);
+        REPORT(&then, RNR_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
+               .other = of);
     else
-        REPORT(ctx, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
+        REPORT(&then, RETRY_EXHAUSTED, "bth.psn", .actual = psn, .value = ROCE_VALUE_NONE,
                .other = of);
 }
 
@@ -131,7 +136,7 @@ static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
         roce_peer(side)->rsp.last_frame > cold->bad_first || sum->end != ROCE_END_OPEN)
         return false;
     gave_up(ctx, side, stopped ? ROCE_END_RETRY_EXHAUSTED : ROCE_END_UNANSWERED, cold->bad_psn,
-            cold->bad_last, cold->bad_first);
+            cold->bad_last, cold->bad_last_time, cold->bad_first);
     sum->end_request_frame = cold->bad_last;
     sum->end_tries = (uint16_t)(cold->bad_tries < UINT8_MAX ? cold->bad_tries : UINT8_MAX);
     sum->end_repeats = (uint8_t)(sum->end_tries - 1);
@@ -156,8 +161,10 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     const struct roce_cold_counters *sum = roce_cold_of(side);
     const struct roce_sent_packet *e;
     uint64_t last = req->last_time > rsp->nak_time ? req->last_time : rsp->nak_time;
+    struct roce_ctx then;
 
     ctx->sender = side;
+    then = *ctx;
     roce_check_migreq_end(ctx);
     roce_check_ports_end(ctx);
     roce_rate_end(ctx, side);
@@ -174,9 +181,11 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
         return;
     e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;
     if (rsp->rnr && is_rnr_exhausted(ctx, rsp))
-        gave_up(ctx, side, ROCE_END_RNR_EXHAUSTED, rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
+        gave_up(ctx, side, ROCE_END_RNR_EXHAUSTED, rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_time,
+                rsp->rnr_frame);
     else if (rsp->rnr && req->rnrs >= 1)
-        gave_up(ctx, side, ROCE_END_RNR_WAITING, rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_frame);
+        gave_up(ctx, side, ROCE_END_RNR_WAITING, rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_time,
+                rsp->rnr_frame);
     else if (is_answer_reserved(req, rsp)) {
         if (end_at(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->last_psn, rsp->last_frame))
             ctx->conn->facts.end_syndrome =
@@ -186,13 +195,16 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
                 is_retry_exhausted(ctx, req->timeouts + req->naks, last, sum->timeout_max_ns)
                     ? ROCE_END_RETRY_EXHAUSTED
                     : ROCE_END_UNANSWERED,
-                req->retry_psn, e ? e->last_frame : 0, e ? e->frame : 0);
+                req->retry_psn, e ? e->last_frame : 0, e ? e->time : 0, e ? e->frame : 0);
     if (ctx->conn->facts.end == ROCE_END_OPEN || ctx->conn->facts.end == ROCE_END_UNANSWERED ||
         ctx->conn->facts.end == ROCE_END_RNR_WAITING) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&
-            roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS)
-            REPORT(ctx, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
+            roce_since(e->time, ctx->flow->last_time) > UNANSWERED_NS) {
+            then.frame = e->last_frame;
+            then.time = e->time;
+            REPORT(&then, ACK_MISSING, "bth.psn", .actual = e->psn, .value = ROCE_VALUE_NONE,
                    .other = e->frame);
+        }
         REPORT(ctx, END_PENDING, "PSNs outstanding", 0, (uint64_t)roce_diff(req->nxt, req->una),
                e ? e->frame : 0);
     }

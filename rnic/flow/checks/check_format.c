@@ -109,6 +109,17 @@ static bool is_peer_sought(const struct roce_ctx *ctx)
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;
 }
 
+/* Reports that the first packets of ctx->sender had MigReq 0. */
+static void report_first_migreq(struct roce_ctx *ctx)
+{
+    struct roce_ctx then = *ctx;
+
+    then.frame = roce_cold_of(ctx->sender)->migreq_frame;
+    then.time = roce_cold_of(ctx->sender)->migreq_time;
+    then.result = NULL; /* of another frame */
+    REPORT_ONCE(&then, MIGREQ, "bth.migreq", 1, 0);
+}
+
 /* Reports MigReq 0, which is a known deviation of rxe. If the sender may still be recognised as
  * rxe, defers the report until the connection is paired or ends: the evidence needs both QP
  * numbers. */
@@ -116,7 +127,10 @@ static void check_migreq(struct roce_ctx *ctx)
 {
     if (is_peer_sought(ctx) && !ctx->conn->paired && !roce_peer_is_rxe(ctx->flow, ctx->sender))
         return;
-    REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+    if (ctx->sender && ctx->sender->migreq_0)
+        report_first_migreq(ctx);
+    else
+        REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
 }
 
 void roce_check_migreq_end(struct roce_ctx *ctx)
@@ -124,7 +138,7 @@ void roce_check_migreq_end(struct roce_ctx *ctx)
     if (!ctx->sender->migreq_0)
         return;
     ctx->flow->totals.rxe_sides += roce_peer_is_rxe(ctx->flow, ctx->sender);
-    REPORT_ONCE(ctx, MIGREQ, "bth.migreq", 1, 0);
+    report_first_migreq(ctx);
 }
 
 /* Reports the first change of the UDP source port, unless the sender uses several paths on

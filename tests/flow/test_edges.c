@@ -48,6 +48,30 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
+/* A NAK or RNR NAK is an Acknowledge packet. A READ response or Atomic ACK with such a syndrome
+ * must be reported. */
+static void nak_syndromes_of_data_responses_are_reported(void)
+{
+    static const uint8_t syndromes[] = {ACK_31, NAK_SEQ, NAK_ACC, RNR_1MS};
+
+    for (unsigned i = 0; i < sizeof(syndromes); i++)
+        for (unsigned atomic = 0; atomic < 2; atomic++) {
+            struct flowgen g;
+            struct roce_pkt p;
+            uint32_t psn;
+
+            flowgen_begin(&g);
+            flowgen_send(&g, 0, 64);
+            psn = put(&g, atomic ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_READ_REQUEST, 64);
+            p = flowgen_resp(&g, 1, atomic ? ROCE_OP_RC_ATOMIC_ACK : ROCE_OP_RC_READ_RESP_ONLY, psn,
+                             atomic ? 0 : 64);
+            p.aeth.syndrome = syndromes[i];
+            flowgen_put(&g, 1, &p);
+            end(&g);
+            EXPECT_EQ(judge_found(&v, ROCE_RULE_SYNDROME_RESERVED), i > 0);
+        }
+}
+
 /* An ACK with more credits than the one before must be a credit update, at any MSN. The first ACK
  * with credits, and an ACK with fewer credits, must not be one. */
 static void rising_credits_are_an_update(void)
@@ -695,7 +719,8 @@ static void unaligned_atomic_write_that_is_executed_is_reported(void)
     }
 }
 
-SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(rising_credits_are_an_update),
+SUITE("flow.edges", TEST(reserved_syndromes_are_reported),
+      TEST(nak_syndromes_of_data_responses_are_reported), TEST(rising_credits_are_an_update),
       TEST(credits_wrap_with_the_msn), TEST(credits_in_flight_are_not_used),
       TEST(first_psn_needs_the_first_packet), TEST(sequence_nak_after_an_rnr_nak_is_reported),
       TEST(rnr_nak_inside_a_message_is_reported), TEST(nak_of_an_uncaptured_request_is_accepted),

@@ -34,7 +34,9 @@ void roce_check_aeth(struct roce_ctx *ctx)
     ctx->lsn_before = rsp->lsn;
     if (!roce_pkt_has(pkt, ROCE_HDR_AETH))
         return;
+    /* a READ response or Atomic ACK is positive: a NAK or RNR NAK is an Acknowledge packet */
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||
+        (roce_syndrome_kind(syndrome) != ROCE_SYN_ACK && pkt->op->kind != ROCE_KIND_ACK) ||
         (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK && code == ROCE_NAK_INVALID_RD_REQ)) {
         REPORT(ctx, SYNDROME_RESERVED, "aeth.syndrome", ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE,
                syndrome, .value = ROCE_VALUE_SYNDROME);

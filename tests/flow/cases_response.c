@@ -102,6 +102,8 @@ CASE(RESP_ORDER)
     if (wrong) {
         flowgen_ack_all(g, 1);
         flowgen_read_resp(g, 1, p.bth.psn, 4096, 0, 3);
+        flowgen_put(g, 0, &p);
+        flowgen_read_resp(g, 1, p.bth.psn, 4096, 0, 3);
     } else {
         flowgen_read_resp(g, 1, p.bth.psn, 4096, 0, 3);
         flowgen_ack_all(g, 1);

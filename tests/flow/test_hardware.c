@@ -431,6 +431,7 @@ static void reads_in_any_order_complete(void)
     EXPECT_EQ(b->any_order, true);
     EXPECT_EQ(b->repeated_responses, 0);
     EXPECT_EQ(count(&v, ROCE_RULE_RESP_DUPLICATE), 0);
+    EXPECT_EQ(count(&v, ROCE_RULE_RESP_ORDER), 0); /* the requester accepts this order */
     EXPECT_EQ(v.totals.findings[ROCE_SEV_ERROR], 0);
 }
 

@@ -288,6 +288,12 @@ struct roce_cold_counters {
     uint32_t migreq_frame;  /* frame and time of the packet that set roce_endpoint.migreq_0 */
     uint64_t migreq_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
+    /* First READ response after the response to a later request: frame and time, its PSN, the PSN
+     * expected then, frame of the response to the later request. Frame 0: none */
+    struct roce_late_read {
+        uint64_t time;
+        uint32_t frame, psn, una, after;
+    } late_read;
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;

@@ -7,6 +7,7 @@
 #include "flow/base/report.h"
 #include "flow/checks/check_cnp.h"
 #include "flow/checks/check_format.h"
+#include "flow/checks/check_read.h"
 #include "flow/retransmit/implied_nak.h"
 #include "flow/table/conn.h"
 
@@ -169,6 +170,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
     roce_check_ports_end(ctx);
     roce_rate_end(ctx, side);
     roce_check_cnp_end(ctx);
+    roce_check_reads_end(ctx);
     if (ctx->conn->ud || ctx->conn->facts.svc == ROCE_SVC_UC || end_damaged(ctx, side) ||
         !req->started)
         return;

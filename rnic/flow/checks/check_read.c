@@ -74,6 +74,32 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
                                                             : NULL);
 }
 
+/* Records that the current READ response came after the response to a later request. If the
+ * requester accepts such responses, they are no violation: roce_check_reads_end() decides that. */
+static void note_late_read(struct roce_ctx *ctx, const struct roce_req *req)
+{
+    struct roce_late_read *late = &roce_cold(ctx->flow, ctx->sender)->late_read;
+
+    if (late->frame == 0)
+        *late = (struct roce_late_read){.time = ctx->time,
+                                        .frame = ctx->frame,
+                                        .psn = ctx->pkt->bth.psn,
+                                        .una = req->una,
+                                        .after = ctx->sender->rsp.last_frame};
+}
+
+void roce_check_reads_end(struct roce_ctx *ctx)
+{
+    const struct roce_late_read *late = &roce_cold_of(ctx->sender)->late_read;
+    struct roce_ctx then = *ctx;
+
+    then.frame = late->frame;
+    then.time = late->time;
+    if (late->frame && !roce_responses_in_any_order(ctx->flow, ctx->sender))
+        REPORT(&then, RESP_ORDER, "bth.psn", late->una, late->psn, late->after,
+               .rel = ROCE_REL_AT_LEAST);
+}
+
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e,
                           const struct roce_read_step *step)
 {
@@ -86,9 +112,8 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);
     if ((e->flags & ROCE_SENT_IMPLIED) && !(e->flags & ROCE_SENT_RESTARTED) &&
-        !roce_conn_has_copies(ctx) && !roce_responses_in_any_order(ctx->flow, ctx->sender))
-        REPORT(ctx, RESP_ORDER, "bth.psn", req->una, psn, ctx->sender->rsp.last_frame,
-               .rel = ROCE_REL_AT_LEAST);
+        !roce_conn_has_copies(ctx))
+        note_late_read(ctx, req);
     if (step->repeated)
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
     if (step->missing) {

@@ -185,8 +185,7 @@ CASE(PAD)
 {
     struct roce_pkt p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 63);
 
-    p.bth.padcnt = 1;
-    p.pad[0] = wrong ? 0xAA : 0;
+    p.bth.padcnt = !wrong;
     flowgen_put_as(g, 0, &p, ROCE_BUILD_KEEP_PAD);
 }
 

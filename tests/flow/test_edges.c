@@ -48,6 +48,26 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
+/* Receivers ignore the value of the pad bytes. So it must be a warning, and only one for each
+ * direction. */
+static void pad_bytes_are_one_warning(void)
+{
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    for (unsigned i = 0; i < 4; i++) {
+        struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 63);
+
+        p.bth.padcnt = 1;
+        p.pad[0] = 0xAA;
+        flowgen_put_as(&g, 0, &p, ROCE_BUILD_KEEP_PAD);
+        flowgen_ack_all(&g, 1);
+    }
+    end(&g);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_PAD], 1);
+    EXPECT_EQ(judge_worst(&v, ROCE_RULE_PAD), ROCE_SEV_WARN);
+}
+
 /* A NAK or RNR NAK is an Acknowledge packet. A READ response or Atomic ACK with such a syndrome
  * must be reported. */
 static void nak_syndromes_of_data_responses_are_reported(void)
@@ -719,7 +739,7 @@ static void unaligned_atomic_write_that_is_executed_is_reported(void)
     }
 }
 
-SUITE("flow.edges", TEST(reserved_syndromes_are_reported),
+SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(pad_bytes_are_one_warning),
       TEST(nak_syndromes_of_data_responses_are_reported), TEST(rising_credits_are_an_update),
       TEST(credits_wrap_with_the_msn), TEST(credits_in_flight_are_not_used),
       TEST(first_psn_needs_the_first_packet), TEST(sequence_nak_after_an_rnr_nak_is_reported),

@@ -174,8 +174,9 @@ static void check_bth(struct roce_ctx *ctx)
         REPORT(ctx, RESERVED_BITS, "bth.resv7", 0, bth->resv7, .value = ROCE_VALUE_HEX);
     if (bth->padcnt && pkt->payload_cap_len == pkt->payload_len &&
         (pkt->pad[0] | pkt->pad[1] | pkt->pad[2]))
-        REPORT(ctx, PAD, "pad bytes", 0, pkt->pad[0] | pkt->pad[1] | pkt->pad[2],
-               .value = ROCE_VALUE_HEX);
+        REPORT_ONCE(ctx, PAD, "pad bytes", 0, pkt->pad[0] | pkt->pad[1] | pkt->pad[2],
+                    .value = ROCE_VALUE_HEX, .weak = true); /* only implementations show the
+                                                             * value (R027) */
     if (bth->dest_qp == 0 && !native)
         REPORT(ctx, DEST_QP0, "bth.dest_qp", .rel = ROCE_REL_NE);
     if ((bth->dest_qp == ROCE_QP_MULTICAST) != roce_gid_is_multicast(ctx->dst) &&

@@ -17,6 +17,7 @@
 #include "flow/response.h"
 #include "flow/table/cm_exchange.h"
 #include "flow/table/conn.h"
+#include "flow/table/copy.h"
 #include "flow/table/pair.h"
 #include "flow/table/summary_fill.h"
 #include "wire/dc.h"
@@ -240,6 +241,8 @@ static void analyze_packet(struct roce_ctx *ctx)
             roce_response(ctx);
         break;
     case ROCE_SVC_UD:
+        if (roce_datagram_is_copy(ctx))
+            break;
         roce_check_ud(ctx);
         if (ctx->pkt->bth.dest_qp == ROCE_QP_GSI)
             roce_cm_track(ctx);

@@ -530,7 +530,7 @@ static void note_response(struct roce_ctx *ctx)
     rsp->last_frame = ctx->frame;
     rsp->last_us = roce_us(ctx->time);
     if (roce_pkt_is_nak(pkt))
-        roce_copy_note_nak(ctx);
+        roce_copy_note(ctx);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         rsp->last_msn = pkt->aeth.msn;
         rsp->last_syndrome = pkt->aeth.syndrome;

@@ -301,8 +301,66 @@ static void swapped_first_packets_are_out_of_order(void)
     }
 }
 
-SUITE("flow.capture_points", TEST(swapped_first_packets_are_out_of_order),
-      TEST(read_that_counts_late_is_no_error), TEST(nak_captured_twice_is_a_copy),
-      TEST(nak_captured_late_is_a_copy), TEST(second_nak_is_an_error_despite_copies),
-      TEST(rnr_wait_of_two_clocks_is_no_error), TEST(lost_read_response_explains_the_go_back),
-      TEST(earlier_read_explains_the_go_back))
+/* Two mirror ports capture each packet, some microseconds apart, also in bursts. Datagrams, UC
+ * packets and CM messages must be counted once, as RC packets, and no CM message is a
+ * retransmission. A device without IPv4 identifications sends the same packets. */
+static void mirrored_datagrams_are_counted_once(void)
+{
+    for (unsigned no_id = 0; no_id < 2; no_id++)
+        for (unsigned uc = 0; uc < 2; uc++) {
+            struct flowgen g;
+            uint64_t sends = 0, copies = 0;
+
+            flowgen_begin(&g);
+            g.svc = uc ? ROCE_SVC_UC : ROCE_SVC_UD;
+            for (unsigned i = 0; i < 8; i++) {
+                struct roce_pkt p[2];
+
+                for (unsigned k = 0; k < 2; k++)
+                    p[k] = flowgen_req(&g, 0, uc ? ROCE_OP_RC_SEND_ONLY : ROCE_OP_UD_SEND_ONLY, 64);
+                g.step = 2000;
+                for (unsigned k = 0; k < 4; k++) { /* both packets, then both copies */
+                    if (k == 2)
+                        g.ip_id[0] = (uint16_t)(g.ip_id[0] - 2);
+                    if (no_id)
+                        g.ip_id[0] = 0;
+                    flowgen_put(&g, 0, &p[k % 2]);
+                }
+                flowgen_wait(&g, 1000000);
+            }
+            judge_end(&g, &v);
+            for (uint32_t c = 0; c < v.conn_cnt; c++)
+                for (int s = 0; s < 2; s++) {
+                    sends += v.conn[c].side[s].oper[ROCE_OPER_SEND].messages;
+                    copies += v.conn[c].side[s].copies;
+                }
+            EXPECT_EQ(sends, 16);
+            EXPECT_EQ(copies, 16);
+        }
+}
+
+static void mirrored_cm_messages_are_no_retransmissions(void)
+{
+    struct flowgen g;
+    struct roce_cm_msg req, rep;
+
+    flowgen_begin(&g);
+    req = flowgen_cm_req(&g);
+    rep = flowgen_cm_rep(&g);
+    flowgen_cm(&g, 0, &req);
+    flowgen_copy(&g);
+    flowgen_cm(&g, 1, &rep);
+    flowgen_copy(&g);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.cm_msgs, 2);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_CM_REQ_AGAIN), false);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_CM_REP_AGAIN), false);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_COPY), true);
+}
+
+SUITE("flow.capture_points", TEST(mirrored_datagrams_are_counted_once),
+      TEST(mirrored_cm_messages_are_no_retransmissions),
+      TEST(swapped_first_packets_are_out_of_order), TEST(read_that_counts_late_is_no_error),
+      TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
+      TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),
+      TEST(lost_read_response_explains_the_go_back), TEST(earlier_read_explains_the_go_back))

@@ -192,7 +192,7 @@ struct roce_rsp {
     uint64_t fatal_time;
 };
 
-#define ROCE_RECENT_NAKS  8u /* number of recent NAKs kept to detect their copies */
+#define ROCE_RECENT_CNT   8u /* number of recent NAKs or datagrams kept to detect their copies */
 #define ROCE_DEFERRED_MAX 8u
 /* number of gaps in READ responses that are remembered until the missing responses are captured */
 #define ROCE_READ_GAPS 16u
@@ -255,12 +255,14 @@ struct roce_deferred_findings {
 /* Rarely used counters of an endpoint, allocated at first use. The names and meanings are those of
  * struct roce_endpoint_summary, except where a comment describes them. */
 struct roce_cold_counters {
-    /* One of the latest NAKs or RNR NAKs; frame 0: unused entry. */
-    struct roce_recent_nak {
+    /* One of the latest NAKs or RNR NAKs, or of the latest datagrams of a UD QP; frame 0: unused
+     * entry. */
+    struct roce_recent_packet {
         uint32_t frame, icrc;
         uint16_t id;
-    } recent_nak[ROCE_RECENT_NAKS];
-    uint8_t recent_nak_next;
+        uint64_t time;
+    } recent[ROCE_RECENT_CNT];
+    uint8_t recent_next;
     uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
     /* How many of missing_psns and of unseen_acked are not the first PSN of a READ request. */
     uint64_t missing_read_psns, unseen_read_psns;
@@ -285,7 +287,7 @@ struct roce_cold_counters {
     /* Requests with a wrong ICRC, since the latest correct request: times of the first and last,
      * PSN, first and last frame, number. */
     uint64_t bad_time, bad_last_time;
-    uint32_t migreq_frame;  /* frame and time of the packet that set roce_endpoint.migreq_0 */
+    uint32_t migreq_frame; /* frame and time of the packet that set roce_endpoint.migreq_0 */
     uint64_t migreq_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
     /* First READ response after the response to a later request: frame and time, its PSN, the PSN

@@ -41,10 +41,9 @@ bool roce_response_is_copy(struct roce_ctx *ctx)
 
     if (!ctx->sender->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return false;
-    for (unsigned i = 0; i < ROCE_RECENT_NAKS && roce_pkt_is_nak(pkt); i++)
-        if (cold->recent_nak[i].frame && cold->recent_nak[i].id == id &&
-            cold->recent_nak[i].icrc == pkt->icrc)
-            of = cold->recent_nak[i].frame;
+    for (unsigned i = 0; i < ROCE_RECENT_CNT && roce_pkt_is_nak(pkt); i++)
+        if (cold->recent[i].frame && cold->recent[i].id == id && cold->recent[i].icrc == pkt->icrc)
+            of = cold->recent[i].frame;
     if (!of && rsp->started && rsp->last_op == pkt->bth.opcode && rsp->last_psn == pkt->bth.psn &&
         rsp->last_id == id && rsp->last_icrc == pkt->icrc)
         of = rsp->last_frame;
@@ -53,20 +52,40 @@ bool roce_response_is_copy(struct roce_ctx *ctx)
     return of != 0;
 }
 
-void roce_copy_note_nak(struct roce_ctx *ctx)
+bool roce_datagram_is_copy(struct roce_ctx *ctx)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
+    const struct roce_pkt *pkt = ctx->pkt;
+
+    if (pkt->cap_len < pkt->icrc_off + ROCE_ICRC_LEN)
+        return false;
+    for (unsigned i = 0; i < ROCE_RECENT_CNT; i++) {
+        const struct roce_recent_packet *was = &cold->recent[i];
+
+        if (was->frame && was->icrc == pkt->icrc && was->id == ctx->digest->ip_id &&
+            (ctx->sender->saw_id || roce_since(was->time, ctx->time) < COPY_NS)) {
+            roce_report_copy(ctx, was->frame);
+            return true;
+        }
+    }
+    roce_copy_note(ctx);
+    return false;
+}
+
+void roce_copy_note(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
 
-    cold->recent_nak[cold->recent_nak_next++ % ROCE_RECENT_NAKS] =
-        (struct roce_recent_nak){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id};
+    cold->recent[cold->recent_next++ % ROCE_RECENT_CNT] =
+        (struct roce_recent_packet){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id, ctx->time};
 }
 
 bool roce_copy_is_detectable(const struct roce_ctx *ctx, uint32_t frame)
 {
     const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
 
-    for (unsigned i = 0; i < ROCE_RECENT_NAKS && ctx->sender->saw_id; i++)
-        if (cold->recent_nak[i].frame == frame)
+    for (unsigned i = 0; i < ROCE_RECENT_CNT && ctx->sender->saw_id; i++)
+        if (cold->recent[i].frame == frame)
             return true;
     return false;
 }

@@ -21,8 +21,12 @@ bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id
  * be captured before the copy. */
 bool roce_response_is_copy(struct roce_ctx *ctx);
 
-/* Remembers the current NAK, so that roce_response_is_copy() detects a copy of it. */
-void roce_copy_note_nak(struct roce_ctx *ctx);
+/* Returns whether the current datagram is a copy of one of the latest datagrams of its sender, and
+ * reports the copy. Otherwise remembers the datagram. */
+bool roce_datagram_is_copy(struct roce_ctx *ctx);
+
+/* Remembers the current NAK or datagram, so that a copy of it is detected. */
+void roce_copy_note(struct roce_ctx *ctx);
 
 /* Returns whether a copy of the NAK in `frame` would be detected. */
 bool roce_copy_is_detectable(const struct roce_ctx *ctx, uint32_t frame);

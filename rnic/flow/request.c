@@ -248,11 +248,15 @@ static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e
 
 /* Returns whether READ `now` requests the rest of the earlier READ `e`: the responses from PSN
  * offset `skip` to the end. */
-static bool is_read_tail(const struct roce_sent_packet *e, const struct roce_sent_packet *now,
-                         uint32_t skip)
+static bool is_read_tail(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                         const struct roce_sent_packet *now, uint32_t skip)
 {
+    bool same_end = now->va + now->dma_len == e->va + e->dma_len;
+
     return roce_opcode(e->op)->kind == ROCE_KIND_READ &&
-           ((e->flags & ROCE_SENT_PSN_CNT_GUESS) || skip + now->psn_cnt == e->psn_cnt);
+           (roce_read_psn_count_is_agreed(ctx->conn) ? same_end
+            : e->flags & ROCE_SENT_PSN_CNT_GUESS     ? true
+                                                     : skip + now->psn_cnt == e->psn_cnt);
 }
 
 /* Returns whether the headers of the current packet `now` differ from those of `e`. */
@@ -289,7 +293,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
     req->shifted |= shift;
-    if (skip && !(read && is_read_tail(e, now, skip))) {
+    if (skip && !(read && is_read_tail(ctx, e, now, skip))) {
         if (req->maybe_reused && !req->shifted && roce_opcode_starts(ctx->pkt->op)) {
             roce_requester_restart(ctx, now->psn, true);
             append_request_copy(ctx, now);
@@ -530,17 +534,21 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
     append_request_copy(ctx, now);
 }
 
-/* Returns whether request `now` fits between READ `e` and the next window entry. Its PSN seems to
- * belong to `e` only because the PSN count of `e` was guessed too high. */
+/* Returns whether request `now` fits between READ `e` and the next window entry, or is the next new
+ * request. Its PSN seems to belong to `e` only because the PSN count of `e` was guessed too high.
+ */
 static bool fits_behind_guess(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now)
 {
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
+    bool agreed = roce_read_psn_count_is_agreed(ctx->conn);
+    bool newest = agreed && e == roce_window_tail(&ctx->sender->req.win);
 
-    return skip && (e->flags & ROCE_SENT_PSN_CNT_GUESS) && roce_opcode_starts(ctx->pkt->op) &&
-           e->dma_len <= DMA_MAX && skip + now->psn_cnt <= e->psn_cnt &&
+    return skip && (agreed || e->flags & ROCE_SENT_PSN_CNT_GUESS) &&
+           roce_opcode(e->op)->kind == ROCE_KIND_READ && roce_opcode_starts(ctx->pkt->op) &&
+           e->dma_len <= DMA_MAX && (newest || skip + now->psn_cnt <= e->psn_cnt) &&
            roce_psn_cnt(e->dma_len, 4096) <= skip &&
-           !(ctx->pkt->op->kind == ROCE_KIND_READ && is_read_tail(e, now, skip));
+           !(ctx->pkt->op->kind == ROCE_KIND_READ && is_read_tail(ctx, e, now, skip));
 }
 
 /* Processes a request whose PSN is `d` after (`d` < 0: before) the expected next PSN. */
@@ -557,8 +565,14 @@ static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, boo
     }
     at = roce_window_find(w, now.psn);
     e = at < w->cnt && roce_sent_has(roce_window_at(w, at), now.psn) ? roce_window_at(w, at) : NULL;
-    if (e && at + 1 < w->cnt && at + 1 >= w->acked && fits_behind_guess(ctx, e, &now)) {
+    if (e && (at + 1 < w->cnt || roce_read_psn_count_is_agreed(ctx->conn)) && at + 1 >= w->acked &&
+        fits_behind_guess(ctx, e, &now)) {
         e->psn_cnt = (now.psn - e->psn) & ROCE_PSN_MASK;
+        if (at + 1 == w->cnt) {
+            ctx->sender->req.nxt = now.psn;
+            append_request_copy(ctx, &now);
+            return;
+        }
         e = NULL;
         at++;
     }

@@ -291,7 +291,60 @@ static void timeout_of_the_active_side_comes_from_the_rep(void)
     }
 }
 
-SUITE("flow.cm", TEST(messages_of_an_exchange_are_linked),
+/* The CM messages name a path MTU, but the QPs use another one, smaller or larger. The packets
+ * decide how many PSNs each READ has: no packet is missing, and all READs are completed. */
+static void packets_decide_the_path_mtu(void)
+{
+    static const uint32_t lens[] = {3000, 8192, 700, 5000};
+
+    for (uint32_t agreed = 256; agreed <= 4096; agreed *= 2)
+        for (uint32_t used = 256; used <= 4096; used *= 2)
+            for (unsigned first = 0; first < 3; first++) { /* kind of the first packets */
+                struct flowgen g;
+                struct roce_cm_msg m;
+                uint32_t psn[4];
+
+                flowgen_begin(&g);
+                g.mtu = used;
+                m = flowgen_cm_req(&g);
+                m.req.mtu = roce_mtu_code(agreed);
+                flowgen_cm(&g, 0, &m);
+                m = flowgen_cm_rep(&g);
+                flowgen_cm(&g, 1, &m);
+                if (first == 1)
+                    flowgen_send(&g, 0, used);
+                if (first == 2)
+                    flowgen_write(&g, 0, 3 * used);
+                for (unsigned i = 0; i < 4; i++) {
+                    struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, lens[i]);
+
+                    psn[i] = p.bth.psn;
+                    flowgen_put(&g, 0, &p);
+                }
+                for (unsigned i = 0; i < 4; i++)
+                    flowgen_read_resp(&g, 1, psn[i], lens[i], 0, (lens[i] - 1) / used);
+                flowgen_send(&g, 0, 64);
+                end(&g);
+                for (uint32_t c = 0; c < v.conn_cnt; c++) {
+                    const struct roce_endpoint_summary *a = &v.conn[c].side[0];
+
+                    if (v.conn[c].facts.svc != ROCE_SVC_RC)
+                        continue;
+                    if (a->oper[ROCE_OPER_READ].completed != 4 || a->missing_psns ||
+                        a->unseen_acked || v.conn[c].side[1].missing_responses ||
+                        judge_found(&v, ROCE_RULE_READ_RESP_LEN) ||
+                        judge_found(&v, ROCE_RULE_READ_RESP_SIZE) ||
+                        judge_found(&v, ROCE_RULE_PMTU_SIZE) || judge_errors(&v, "path MTU"))
+                        suite_fail(__FILE__, __LINE__,
+                                   "CM %u, used %u, first %u: %llu completed, %llu missing", agreed,
+                                   used, first,
+                                   (unsigned long long)a->oper[ROCE_OPER_READ].completed,
+                                   (unsigned long long)a->missing_psns);
+                }
+            }
+}
+
+SUITE("flow.cm", TEST(packets_decide_the_path_mtu), TEST(messages_of_an_exchange_are_linked),
       TEST(rep_above_the_offered_depths_is_reported), TEST(wrong_rdma_ip_header_names_its_field),
       TEST(equal_ids_of_two_hosts_are_told_apart), TEST(qp_of_an_older_pair_gets_a_new_connection),
       TEST(rnr_retry_count_comes_from_the_peer),

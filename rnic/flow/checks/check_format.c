@@ -382,22 +382,30 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     }
     if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_cm_seen(conn)) {
         REPORT_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
-        conn->inconsistent = true; /* the PSN counts of earlier READs were computed with the wrong
-                                    * MTU */
+        conn->inconsistent = true; /* the CM messages do not describe these QPs */
     }
     conn->facts.mtu = len;
     conn->facts.mtu_sure = conn->mtu_seen = true;
-    roce_read_psn_count_update(conn);
+    roce_read_psn_count_update(conn, roce_conn_cm_seen(conn) != 0);
 }
 
 void roce_check_size(struct roce_ctx *ctx)
 {
     const struct roce_opcode *op = ctx->pkt->op;
     uint32_t len = ctx->pkt->payload_len, mtu = ctx->conn->facts.mtu;
-    bool known = ctx->conn->facts.mtu_sure, wrong = false;
+    bool known, wrong = false;
     enum roce_relation rel = ROCE_REL_AT_MOST;
-    uint32_t want = known ? mtu : 4096;
+    uint32_t want;
 
+    if (roce_read_psn_count_is_agreed(ctx->conn) && len > mtu && len <= 4096) {
+        REPORT_ONCE(ctx, CM_MTU, "payload length", mtu, len, ctx->conn->facts.cm.req_frame,
+                    .rel = ROCE_REL_AT_MOST);
+        ctx->conn->facts.mtu_sure = false; /* the program set another path MTU */
+        while (ctx->conn->facts.mtu < len)
+            ctx->conn->facts.mtu *= 2;
+    }
+    known = ctx->conn->facts.mtu_sure;
+    want = known ? mtu : 4096;
     switch (op->payload) {
     case ROCE_PAYLOAD_MTU:
         wrong = known && len != mtu;

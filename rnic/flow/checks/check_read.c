@@ -17,7 +17,7 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, ui
 {
     uint32_t mtu = ctx->conn->facts.mtu, want;
 
-    if (e->psn_cnt > 1 && !ctx->conn->facts.mtu_sure)
+    if (e->psn_cnt > 1 && (!ctx->conn->facts.mtu_sure || (uint64_t)k * mtu >= e->dma_len))
         return;
     want = k + 1 < e->psn_cnt ? mtu : e->dma_len - k * mtu;
     if (ctx->pkt->payload_len != want)

@@ -36,7 +36,16 @@ void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *re
         req->psn_cnt_guess = false;
 }
 
-void roce_read_psn_count_update(struct roce_conn *conn)
+/* Subtracts `cnt` PSNs of a READ that were counted as missing. */
+static void uncount_missing(struct roce_endpoint *side, uint32_t cnt)
+{
+    struct roce_cold_counters *cold = side->counts.cold;
+
+    if (cold)
+        cold->missing_psns -= cold->missing_psns < cnt ? cold->missing_psns : cnt;
+}
+
+void roce_read_psn_count_update(struct roce_conn *conn, bool all)
 {
     for (int s = 0; s < 2; s++) {
         struct roce_req *req = &conn->side[s].req;
@@ -45,13 +54,17 @@ void roce_read_psn_count_update(struct roce_conn *conn)
             struct roce_sent_packet *e = roce_window_at(&req->win, i);
             uint32_t psn_cnt;
 
-            if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) || e->dma_len == ROCE_LEN_UNKNOWN)
+            if (roce_opcode(e->op)->kind != ROCE_KIND_READ || e->dma_len == ROCE_LEN_UNKNOWN ||
+                !(all || e->flags & ROCE_SENT_PSN_CNT_GUESS))
                 continue;
             psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
                 continue; /* keep the guess: the next entry begins before the READ would end, so the
                            * computed count is too high */
+            if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) && psn_cnt > e->psn_cnt &&
+                i + 1 < req->win.cnt)
+                uncount_missing(&conn->side[s], psn_cnt - e->psn_cnt);
             e->psn_cnt = psn_cnt;
             e->flags &= (uint8_t)~ROCE_SENT_PSN_CNT_GUESS;
             if (i + 1 == req->win.cnt) {

@@ -18,7 +18,15 @@ uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess);
 void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *req,
                                  struct roce_sent_packet *e);
 
-/* Computes the guessed PSN counts of a connection again, when its path MTU has become known. */
-void roce_read_psn_count_update(struct roce_conn *conn);
+/* Returns whether PSN counts are computed with the path MTU in the CM messages, which no packet has
+ * confirmed yet: the QPs may use another one. */
+static inline bool roce_read_psn_count_is_agreed(const struct roce_conn *conn)
+{
+    return conn->facts.mtu_sure && !conn->mtu_seen && roce_conn_cm_seen(conn);
+}
+
+/* Computes the guessed PSN counts of a connection again, when its path MTU has become known. `all`:
+ * also the counts that were computed with another path MTU. */
+void roce_read_psn_count_update(struct roce_conn *conn, bool all);
 
 #endif

@@ -32,7 +32,8 @@ CAPTURES = {
 }
 # File names that end an element, an attribute, a string or a comment where a page does not escape them.
 HOSTILE = ["</script><img src=x onerror=hacked()>.pcap", "\"'><svg onload=hacked()>.pcap", "<!--<script>&lt;.pcap",
-           "</title><script>hacked()<\u2215script>\u2028.pcap"]
+           "</title><script>hacked()<\u2215script>\u2028.pcap", "${hacked()}`;hacked();`\\u003cscript>\t\n<plaintext>.pcap",
+           "\udcff\udcfe]]>--><img src=x onerror=hacked()>\udcc0\udcbc\u202e.pcap"]
 
 failures = 0
 
@@ -330,7 +331,7 @@ def check_replay(browser, rocedrill, folder, captures):
     page, report = (os.path.join(folder, n) for n in ("page.html", "report.json"))
     many = [os.path.join(folder, n) for n in HOSTILE]
     for name in many:
-        shutil.copy(f"{captures}/rc-recv-too-short.pcap", name)
+        shutil.copy(f"{captures}/rc-loss-both.pcap", name)
     for paths in [f"{captures}/rc-loss-both.pcap"], many + [f"{captures}/rc-atomics.pcap"]:
         name = f"replay of {len(paths)}"
         run = subprocess.run([rocedrill, "replay", "-q", "--quirks", "none", "--json", report, "--html", page, *paths], check=False)

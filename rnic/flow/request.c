@@ -491,6 +491,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *tail = roce_window_tail(&req->win);
+    uint32_t missing; /* PSNs without a packet, not even a damaged one */
 
     if (req->psn_cnt_guess && tail && mtu_of_restart(tail, now)) {
         tail->psn_cnt = roce_psn_cnt(tail->dma_len, mtu_of_restart(tail, now));
@@ -519,17 +520,21 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
         append_request_copy(ctx, now);
         return;
     }
+    missing = (uint32_t)d - roce_dropped_cnt(ctx->sender, req->nxt, (uint32_t)d);
     ctx->conn->inconsistent |=
         (roce_qp_was_idle(ctx) || (roce_qp_was_refused(ctx) && roce_reuse_is_unannounced(ctx))) &&
         !roce_conn_cm_seen(ctx->conn);
     if (ctx->conn->facts.svc == ROCE_SVC_UC) {
         REPORT(ctx, UC_PSN_GAP, "bth.psn", req->nxt, now->psn);
         roce_cold(ctx->flow, ctx->sender)->lost_messages += loses_another_message(ctx);
-    } else
+    } else if (missing) {
         REPORT(ctx, PSN_GAP, "bth.psn", req->nxt, now->psn);
-    ctx->result->flags |= ROCE_AN_PSN_GAP;
-    ctx->result->gap = (uint32_t)d;
-    roce_cold(ctx->flow, ctx->sender)->missing_psns += (uint32_t)d;
+    }
+    if (missing) {
+        ctx->result->flags |= ROCE_AN_PSN_GAP;
+        ctx->result->gap = missing;
+        roce_cold(ctx->flow, ctx->sender)->missing_psns += missing;
+    }
     req->gap_time = ctx->time;
     append_request_copy(ctx, now);
 }

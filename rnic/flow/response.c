@@ -99,6 +99,15 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
         req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
 }
 
+/* Returns how many PSNs from `from` to `to` - 1 the peer of ctx->sender sent in no captured packet,
+ * not even in a damaged one. */
+static uint32_t unseen_cnt(const struct roce_ctx *ctx, uint32_t from, uint32_t to)
+{
+    uint32_t cnt = (uint32_t)roce_diff(to, from);
+
+    return cnt - roce_dropped_cnt(roce_peer(ctx->sender), from, cnt);
+}
+
 /* Marks all requests of `req` with PSNs before `upto` as acknowledged. */
 static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
@@ -123,7 +132,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         if (roce_diff(roce_sent_end(e), upto) > 0)
             break;
         if (roce_diff(e->psn, pos) > 0)
-            unseen += (uint32_t)roce_diff(e->psn, pos);
+            unseen += unseen_cnt(ctx, pos, e->psn);
         pos = roce_sent_end(e);
         w->acked++;
         acknowledge_packet(ctx, req, e);
@@ -131,7 +140,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     if (w->acked < w->cnt && roce_diff(roce_window_at(w, w->acked)->psn, upto) < 0)
         pos = upto; /* the ACK is for a PSN inside a READ */
     if (roce_diff(upto, pos) > 0)
-        unseen += (uint32_t)roce_diff(upto, pos);
+        unseen += unseen_cnt(ctx, pos, upto);
     if (unseen && !ctx->conn->facts.truncated) {
         roce_cold(ctx->flow, roce_peer(ctx->sender))->unseen_acked += unseen;
         roce_rate_hole(roce_peer(ctx->sender));

@@ -48,6 +48,32 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
+/* A request is captured damaged or malformed, and is acknowledged without a retransmission. It must
+ * not count as missing or as not captured too. */
+static void damaged_request_is_not_missing(void)
+{
+    for (unsigned how = 0; how < 3; how++) { /* wrong ICRC; wrong version; not captured at all */
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        p.bth.tver = how == 1;
+        if (how < 2)
+            flowgen_put(&g, 0, &p);
+        if (how == 0)
+            g.bytes[g.frame[g.frame_cnt - 1].off + g.frame[g.frame_cnt - 1].len - 1] ^= 0x55;
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_ack_all(&g, 1);
+        end(&g);
+        EXPECT_EQ(v.conn[0].side[0].missing_psns, how == 2);
+        EXPECT_EQ(v.conn[0].side[0].unseen_acked, how == 2);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_PSN_GAP), how == 2);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_UNSEEN), how == 2);
+    }
+}
+
 /* Receivers ignore the value of the pad bytes. So it must be a warning, and only one for each
  * direction. */
 static void pad_bytes_are_one_warning(void)
@@ -739,12 +765,13 @@ static void unaligned_atomic_write_that_is_executed_is_reported(void)
     }
 }
 
-SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(pad_bytes_are_one_warning),
-      TEST(nak_syndromes_of_data_responses_are_reported), TEST(rising_credits_are_an_update),
-      TEST(credits_wrap_with_the_msn), TEST(credits_in_flight_are_not_used),
-      TEST(first_psn_needs_the_first_packet), TEST(sequence_nak_after_an_rnr_nak_is_reported),
-      TEST(rnr_nak_inside_a_message_is_reported), TEST(nak_of_an_uncaptured_request_is_accepted),
-      TEST(second_sequence_nak_is_reported), TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
+SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(damaged_request_is_not_missing),
+      TEST(pad_bytes_are_one_warning), TEST(nak_syndromes_of_data_responses_are_reported),
+      TEST(rising_credits_are_an_update), TEST(credits_wrap_with_the_msn),
+      TEST(credits_in_flight_are_not_used), TEST(first_psn_needs_the_first_packet),
+      TEST(sequence_nak_after_an_rnr_nak_is_reported), TEST(rnr_nak_inside_a_message_is_reported),
+      TEST(nak_of_an_uncaptured_request_is_accepted), TEST(second_sequence_nak_is_reported),
+      TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
       TEST(rnr_nak_beyond_a_read_is_a_known_deviation),
       TEST(empty_only_that_shifts_psns_is_a_known_deviation),
       TEST(empty_only_after_an_idle_time_is_no_qp_reuse),

@@ -86,7 +86,7 @@ class Message:
 class Requester:
     """Model of one requester: its requests and their completion."""
 
-    def __init__(self, mtu, base, timeout, numbered):
+    def __init__(self, mtu, base, timeout, numbered, damaged):
         self.mtu, self.nxt, self.slow = mtu, base, timeout * 3 // 4 if timeout else MS
         self.timeout, self.answer_time = timeout, None
         # READ responses: next PSN, PSNs requested, captured and missing; gaps, and those sent again (also in bytes).
@@ -97,6 +97,7 @@ class Requester:
         self.sent, self.order, self.open = {}, [], None
         self.names, self.numbered = {}, numbered    # latest time of each packet; whether the sender's IPv4 identifications differ
         self.missing = self.again = self.copies = 0
+        self.damaged = damaged                    # first frame of each PSN of a request with a wrong ICRC
         self.ip_id, self.late = None, False       # newest identification; whether an older one was captured later
         self.messages = {k: [0, 0, 0, []] for k in KINDS}     # sent, completed, bytes, times
         self.pending, self.rtt = [], []
@@ -134,7 +135,7 @@ class Requester:
         d = diff(p.psn, self.nxt)
         span = self.span(p)
         if d >= 0:
-            self.missing += d
+            self.missing += sum(self.damaged.get((self.nxt + k) % ORDER, p.frame) >= p.frame for k in range(d))
             self.add(p, span)
             self.nxt = (p.psn + span) % ORDER
             self.going = None
@@ -359,7 +360,9 @@ def connection_figures(sides, cm):
                   key=lambda x: x[1].frame)
     mtu = mtu_of([p for _, p in both], cm.get("mtu"))
     asks = {who: Requester(mtu, cm.get("psn", {}).get(who), cm.get("timeout", {}).get(who),
-                           len({p.ip_id for p in sides[who]}) > 1) for who in sides}
+                           len({p.ip_id for p in sides[who]}) > 1,
+                           {p.psn: p.frame for p in reversed(sides[who]) if p.good is False and p.request})
+            for who in sides}
     for who, p in both:
         other = "b" if who == "a" else "a"
         if p.request:
@@ -369,7 +372,7 @@ def connection_figures(sides, cm):
     for who, r in asks.items():
         r.complete(None)
         yield who, "first_psn", "starting PSN of CM, else the lowest PSN at the start", r.first_psn
-        yield who, "missing_psns", "PSNs that were skipped", r.missing
+        yield who, "missing_psns", "PSNs that were skipped, without those of damaged requests", r.missing
         yield who, "repetitions", "requests before the next PSN that are not copies", r.again
         for kind in KINDS:
             sent, done, size, times = r.messages[kind]

@@ -25,6 +25,30 @@ struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoi
     return side->counts.oper ? &side->counts.oper[oper] : &flow->lost_oper;
 }
 
+void roce_note_dropped(struct roce_ctx *ctx)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+
+    if (roce_opcode_is_request(ctx->pkt->op))
+        cold->dropped_psn[cold->dropped_cnt++ % ROCE_DROPPED_CNT] = ctx->pkt->bth.psn;
+}
+
+uint32_t roce_dropped_cnt(const struct roce_endpoint *side, uint32_t psn, uint32_t cnt)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(side);
+    uint32_t n = cold->dropped_cnt < ROCE_DROPPED_CNT ? cold->dropped_cnt : ROCE_DROPPED_CNT;
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = 0;
+
+        while (k < i && cold->dropped_psn[k] != cold->dropped_psn[i])
+            k++;
+        found += k == i && ((cold->dropped_psn[i] - psn) & ROCE_PSN_MASK) < cnt;
+    }
+    return found;
+}
+
 void roce_count_latency(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
                         uint64_t ns)
 {

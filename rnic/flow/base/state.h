@@ -192,6 +192,8 @@ struct roce_rsp {
     uint64_t fatal_time;
 };
 
+#define ROCE_DROPPED_CNT                                                                           \
+    16u /* number of recent malformed or damaged requests that are remembered */
 #define ROCE_RECENT_CNT   8u /* number of recent NAKs or datagrams kept to detect their copies */
 #define ROCE_DEFERRED_MAX 8u
 /* number of gaps in READ responses that are remembered until the missing responses are captured */
@@ -296,6 +298,8 @@ struct roce_cold_counters {
         uint64_t time;
         uint32_t frame, psn, una, after;
     } late_read;
+    uint32_t dropped_psn[ROCE_DROPPED_CNT]; /* PSNs of the latest requests that a receiver drops */
+    uint32_t dropped_cnt;                   /* number of such requests */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;

@@ -214,6 +214,7 @@ static void count_bad(struct roce_ctx *ctx)
     uint32_t psn = ctx->pkt->bth.psn;
 
     cold->bad_icrc++;
+    roce_note_dropped(ctx);
     if (!roce_opcode_is_request(ctx->pkt->op))
         return;
     if (cold->bad_tries == 0 || ctx->sender->req.last_time >= cold->bad_time) {
@@ -315,8 +316,10 @@ void roce_check_format(struct roce_ctx *ctx)
         return;
     check_defects(ctx);
     if (roce_pkt_dropped(ctx->pkt)) {
-        if (ctx->sender)
+        if (ctx->sender) {
             roce_cold(ctx->flow, ctx->sender)->malformed++;
+            roce_note_dropped(ctx);
+        }
         return;
     }
     if (ctx->icrc == ROCE_ICRC_BAD)

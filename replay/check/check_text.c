@@ -10,6 +10,7 @@
 #include "check/slow_causes.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
+#include "wire/gid.h"
 
 #define LINE_LEN 1024
 
@@ -155,22 +156,31 @@ static void print_head(FILE *out, const struct check_report *r)
 
 /* Wireshark's display filter for the packets of one connection. */
 struct scope {
-    char text[64];
+    char text[160];
 };
 
 /* Returns the display filter for a connection. Uses the plugin's connection number, which equals
- * ours only if the whole capture was checked. Otherwise uses frame numbers. */
+ * ours only if the whole capture was checked. Adds the frame numbers and the host that other
+ * options selected. */
 static struct scope scope_of(const struct page *page, const struct roce_conn_facts *facts)
 {
     const struct narrow *narrow = page->r->narrow;
+    bool numbered = !narrow || !narrow->any || narrow->has_connection;
+    bool cut = narrow && narrow->any &&
+               (!numbered || narrow->first || narrow->from || narrow->to != UINT64_MAX);
     struct scope scope;
+    struct strbuf t = strbuf_of(scope.text, sizeof(scope.text));
 
-    if (narrow && narrow->any && !narrow->has_connection)
-        snprintf(scope.text, sizeof(scope.text), "frame.number in {%u..%u}", facts->first_frame,
-                 facts->last_frame);
-    else
-        snprintf(scope.text, sizeof(scope.text), "roce.stream == %u",
-                 narrow && narrow->any ? narrow->connection : facts->conn_index);
+    if (numbered)
+        strbuf_addf(&t, "roce.stream == %u",
+                    narrow && narrow->any ? narrow->connection : facts->conn_index);
+    if (cut)
+        strbuf_addf(&t, "%sframe.number in {%u..%u}", numbered ? " && " : "", facts->first_frame,
+                    facts->last_frame);
+    if (!numbered && narrow->has_host) {
+        strbuf_addf(&t, " && %s == ", roce_gid_is_ip4(narrow->host) ? "ip.addr" : "ipv6.addr");
+        strbuf_add_addr(&t, narrow->host);
+    }
     return scope;
 }
 

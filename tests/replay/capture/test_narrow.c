@@ -98,7 +98,8 @@ static void connection_is_that_of_the_whole_capture(void)
 }
 
 /* The printed Wireshark filter has the number that the connection has in the whole capture, because
- * Wireshark numbers the connections of the whole capture. */
+ * Wireshark numbers the connections of the whole capture. The filter has the other selections, too.
+ */
 static void filters_for_wireshark_fit_the_whole_capture(void)
 {
     CHECKRUN_EXPECT("\"$R\" check --connection 1 $C/cm-lost-peer.pcap", 0,
@@ -106,6 +107,11 @@ static void filters_for_wireshark_fit_the_whole_capture(void)
     CHECKRUN_EXPECT("\"$R\" check --first 27 $C/rc-loss-read-responses.pcap", 0,
                     "Wireshark: frame.number in {1..27} && roce.analysis.timeout_retransmission",
                     "");
+    CHECKRUN_EXPECT("\"$R\" check --host 192.0.2.1 $C/rc-loss-read-responses.pcap", 0,
+                    "Wireshark: frame.number in {1..27} && ip.addr == 192.0.2.1 && roce.analysis.",
+                    "");
+    CHECKRUN_EXPECT("\"$R\" check --connection 0 --first 27 $C/rc-loss-read-responses.pcap", 0,
+                    "Wireshark: roce.stream == 0 && frame.number in {1..27} && roce.analysis.", "");
 }
 
 /* `plot` draws only the selected frames: its picture differs from that of the whole capture. */

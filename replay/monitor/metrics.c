@@ -141,8 +141,8 @@ void metrics_print(FILE *out, struct monitor *monitor)
 /* ---- HTTP --------------------------------------------------------------------------------------
  */
 
-/* Waits until the client can be read from or written to. Returns false at the time limit `until`, or
- * if the program ends before. */
+/* Waits until the client can be read from or written to. Returns false at the time limit `until`,
+ * or if the program ends before. */
 static bool client_is_ready(const struct metrics *metrics, int fd, short events, uint64_t until)
 {
     struct pollfd wanted[] = {{.fd = fd, .events = events},

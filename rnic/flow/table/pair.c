@@ -90,8 +90,8 @@ static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 }
 
 /* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture up
- * to `e`, which has the PSN of `pkt` (NULL: no request has it). The capture then contains the beginning of this connection, because the MSN counts from 0
- * (R102). */
+ * to `e`, which has the PSN of `pkt` (NULL: no request has it). The capture then contains the
+ * beginning of this connection, because the MSN counts from 0 (R102). */
 static bool msn_counts(const struct roce_endpoint *cand, const struct roce_pkt *pkt,
                        const struct roce_sent_packet *e)
 {

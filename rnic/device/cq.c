@@ -129,7 +129,8 @@ void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn)
     cq->cnt = kept;
 }
 
-size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt)
+/* Moves the oldest completions to `wc`. Returns their number. */
+static size_t take_completions(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt)
 {
     size_t got = 0;
 
@@ -137,6 +138,19 @@ size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt)
         wc[got++] = cq->wc[cq->head];
         cq->head = wrap(cq, cq->head + 1);
         cq->cnt--;
+    }
+    return got;
+}
+
+size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt)
+{
+    size_t got = take_completions(cq, wc, cnt);
+
+    for (size_t i = 0; i < got; i++) {
+        struct rnic_qp *qp = wc[i].wqe ? rnic_map_get(&cq->rnic->qpns, wc[i].qpn) : NULL;
+
+        if (qp)
+            rnic_sq_retrieved(&qp->req.sq, wc[i].wqe);
     }
     return got;
 }
@@ -156,7 +170,7 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth)
     wc = calloc(depth, sizeof(*wc));
     if (!wc)
         return RNIC_ERR_NOMEM;
-    rnic_cq_poll(cq, wc, cnt);
+    take_completions(cq, wc, cnt);
     free(cq->wc);
     cq->wc = wc;
     cq->depth = depth;

@@ -285,7 +285,9 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
  * Posts a send request. Allowed in RTS; in SQD, where it waits; in SQE and ERR, where it is
  * flushed immediately (R188, R189). Completions are in the order of posting. A signaled request
  * completes with success or an error, an unsignaled one only with an error (R198). The first
- * error moves the QP to SQE or ERR (R192). Returns RNIC_ERR_FULL if max_send_wr are posted.
+ * error moves the QP to SQE or ERR (R192). Returns RNIC_ERR_FULL if max_send_wr are outstanding: a
+ * request is outstanding until rnic_cq_poll() returns its completion, or that of a later request of
+ * the queue (10.8.5.1).
  * Returns RNIC_ERR_INVALID for an unknown opcode or flag, too many SGEs, more than 2^31 bytes or
  * than max_inline, an atomic without its 8 bytes in one SGE (R124), and a datagram without an
  * address handle of the QP's PD.

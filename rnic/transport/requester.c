@@ -106,14 +106,13 @@ void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status sta
         .status = status,
         .opcode = (enum rnic_wc_opcode)wc_opcodes[wqe->opcode],
         .byte_len = wqe->len,
+        .wqe = req->sq.head | RNIC_WQE_NUMBER,
     };
     bool report =
         status != RNIC_WC_SUCCESS || (wqe->flags & RNIC_SEND_SIGNALED) || RNIC_FAULT(SIGNAL_ALL);
 
-    if (req->watched) {
-        wc.wqe = req->sq.head | RNIC_WQE_NUMBER;
+    if (req->watched)
         req->ops->step(req->qp, wc.wqe, report ? RNIC_WR_STEP_COMPLETED : RNIC_WR_STEP_DONE, &wc);
-    }
     if (req->cur == req->sq.head)
         req->cur++;
     rnic_sq_pop(&req->sq);

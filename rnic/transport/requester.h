@@ -89,8 +89,6 @@ struct rnic_requester_attr {
     uint8_t rnr_retry;     /* RNR retry count, 0..7 (R157) */
 };
 
-#define RNIC_WQE_NUMBER 0x80000000u /* bit that is set in all WQE numbers passed to the device */
-
 struct rnic_requester {
     const struct rnic_transport_ops *ops;
     void *qp; /* context for the functions in ops */

@@ -80,6 +80,7 @@ void rnic_sq_free(struct rnic_sq *sq)
 void rnic_sq_clear(struct rnic_sq *sq)
 {
     sq->head = sq->tail;
+    sq->oldest = sq->tail;
     sq->pos = 0;
     sq->ssn = 0;
 }
@@ -184,7 +185,7 @@ enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr
 
     if (!wr_valid(sq, wr, &len))
         return RNIC_SQ_INVALID;
-    if (rnic_sq_cnt(sq) >= sq->max)
+    if (sq->tail - sq->oldest >= sq->max)
         return RNIC_SQ_FULL;
     wqe = rnic_sq_wqe(sq, sq->tail++);
     *wqe = (struct rnic_swqe){
@@ -231,6 +232,14 @@ void rnic_sq_pop(struct rnic_sq *sq)
 {
     assert(!rnic_sq_empty(sq)); /* the caller has a WQE to remove, so the queue is not empty */
     sq->head++;
+}
+
+void rnic_sq_retrieved(struct rnic_sq *sq, uint32_t number)
+{
+    uint32_t before = (number - sq->oldest) & ~RNIC_WQE_NUMBER; /* WQEs before this one */
+
+    if (before < sq->head - sq->oldest)
+        sq->oldest += before + 1;
 }
 
 /* Returns the SGE that contains byte *off of the message; sets *off to the offset in that SGE. */

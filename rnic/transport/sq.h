@@ -5,7 +5,8 @@
  * packets are retransmitted.
  *
  * WQE indices count up without end (modulo 2^32). The queue contains the indices from `head` up to,
- * but without, `tail`.
+ * but without, `tail`. The WQEs from `oldest` up to `head` are complete, but stay outstanding until
+ * the program retrieves the completion of one of them or of a later WQE (10.8.5.1).
  */
 #ifndef RNIC_SQ_H
 #define RNIC_SQ_H
@@ -15,7 +16,8 @@
 #include "transport/send.h"
 #include "wire/header_template.h"
 
-#define RNIC_SWQE_FIRST_ACKREQ 0x80u /* the first packet has AckReq, to get credits (R134) */
+#define RNIC_WQE_NUMBER        0x80000000u /* bit that is set in all WQE numbers passed to the device */
+#define RNIC_SWQE_FIRST_ACKREQ 0x80u       /* the first packet has AckReq, to get credits (R134) */
 
 struct rnic_swqe {
     uint64_t wr_id;
@@ -67,7 +69,8 @@ struct rnic_sq {
     uint32_t max;
     uint32_t max_sge;
     uint32_t max_inline;
-    uint32_t head; /* index of the oldest WQE that is not complete */
+    uint32_t oldest; /* index of the oldest outstanding WQE */
+    uint32_t head;   /* index of the oldest WQE that is not complete */
     uint32_t tail;
     rnic_pos pos;        /* position of the next posted WQE */
     uint32_t ssn;        /* SSN of the last message posted */
@@ -107,8 +110,13 @@ enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr
 /* Returns true if rnic_sq_post() would not return INVALID for *wr. The queue may be full. */
 bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
 
-/* Removes the oldest WQE from the queue. */
+/* Completes the oldest WQE of the queue. It stays outstanding. */
 void rnic_sq_pop(struct rnic_sq *sq);
+
+/* Notes that the program retrieved the completion of a WQE, which frees the WQE and all before it.
+ * `number` is the WQE's index, with the bit RNIC_WQE_NUMBER or without. Ignores an index that is
+ * not outstanding, for example of a queue that was cleared. */
+void rnic_sq_retrieved(struct rnic_sq *sq, uint32_t number);
 
 /* Finds `len` > 0 bytes of the message at offset `off`. *out points to them if they are contiguous
  * in memory, else to a copy in `scratch` (`len` bytes). Returns RNIC_MEM_OK, or the reason why the

@@ -164,6 +164,42 @@ static void errors_of_a_post(void)
     fixture_free(&fixture);
 }
 
+/* Acknowledges the first `cnt` packets that the device sent. */
+static void acknowledge(uint32_t cnt)
+{
+    struct roce_pkt pkt, ack;
+
+    while (fixture_out(&fixture, &pkt))
+        ;
+    fixture.gen.dest_qp = QPN;
+    ack = pktgen_pkt(&fixture.gen, ROCE_OP_RC_ACK, (fixture.attr.sq_psn + cnt - 1) & 0xFFFFFF);
+    ack.aeth.syndrome = 0x1F;
+    fixture_in(&fixture, &ack);
+}
+
+/* 10.8.5.1: a request is outstanding until its completion, or that of a later one, is retrieved. */
+static void request_is_outstanding_until_a_completion_is_polled(void)
+{
+    begin(16);
+    fixture_connect(&fixture, qp);
+    for (unsigned i = 0; i < 3; i++)
+        EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 3, 8, RNIC_SEND_SIGNALED), RNIC_OK);
+    acknowledge(4);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_ERR_FULL);
+    expect_send_wc(3, RNIC_WC_SUCCESS); /* frees all four */
+    for (unsigned i = 4; i < 8; i++)
+        EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
+    acknowledge(8);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 8, 8, 0), RNIC_ERR_FULL); /* no completion will free them */
+    fixture.attr.state = RNIC_QPS_RESET;
+    EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
+    fixture_connect(&fixture, qp);
+    for (unsigned i = 0; i < 4; i++)
+        EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
+    fixture_free(&fixture);
+}
+
 /* The packets of one request, its deadlines, and its failure (R150, R154). */
 static void one_request(void)
 {
@@ -438,5 +474,6 @@ static void nak_ends_the_wait_of_an_ack(void)
 SUITE("device.send", TEST(ack_waits_only_while_the_qp_is_idle), TEST(ack_hold_ends_at_its_deadline),
       TEST(nak_ends_the_wait_of_an_ack), TEST(acks_are_sent_before_requests),
       TEST(r188_post_before_rts_is_refused), TEST(r194_value_out_of_range_changes_nothing),
-      TEST(creation_limits), TEST(errors_of_a_post), TEST(one_request), TEST(deleted_while_waiting),
-      TEST(r200_send_cq_overrun))
+      TEST(creation_limits), TEST(errors_of_a_post),
+      TEST(request_is_outstanding_until_a_completion_is_polled), TEST(one_request),
+      TEST(deleted_while_waiting), TEST(r200_send_cq_overrun))

@@ -37,6 +37,7 @@ static void fake_sent(void *ctx, const struct rnic_wc *wc)
     struct requester_fixture *fake = ctx;
 
     fake->wc[fake->wc_cnt++ % REQUESTER_LOG] = *wc;
+    rnic_sq_retrieved(&fake->req.sq, wc->wqe); /* as a program that polls at once */
 }
 
 static void fake_failed(void *ctx)

@@ -5,7 +5,6 @@
 #include "wire/gid.h"
 
 #define LID_PERMISSIVE 0xFFFFu /* LID of a port without LIDs: the permissive LID (R227) */
-#define PKEY_DEFAULT   0xFFFFu
 
 void rnic_cm_path_defaults(struct rnic_cm_path *path)
 {
@@ -52,7 +51,7 @@ int rnic_cm_make_req(struct roce_cm_req *req, const struct rnic_cm_param *param,
         .starting_psn = param->starting_psn,
         .local_cm_timeout = path->cm_timeout,
         .retry_count = param->retry_count & 7u,
-        .pkey = PKEY_DEFAULT,
+        .pkey = RNIC_CM_PKEY,
         .mtu = path->mtu,
         .rnr_retry_count = param->rnr_retry_count & 7u,
         .max_cm_retries = path->max_cm_retries,
@@ -114,7 +113,7 @@ int rnic_cm_make_sidr_req(struct roce_cm_sidr_req *req, const struct rnic_cm_ip 
     if (len > RNIC_CM_SIDR_PRIVATE)
         return RNIC_ERR_INVALID;
     *req = (struct roce_cm_sidr_req){
-        .pkey = PKEY_DEFAULT,
+        .pkey = RNIC_CM_PKEY,
         .service_id = roce_cm_sid(ip->space, ip->dport),
     };
     roce_cm_rdmaip_build(&header, req->private_data);

@@ -14,6 +14,8 @@ struct rnic_cm_ip {
     uint8_t src[16], dst[16];
 };
 
+#define RNIC_CM_PKEY 0xFFFFu /* P_Key of all connections */
+
 /* Path and timeouts of a connection. */
 struct rnic_cm_path {
     uint8_t mtu;              /* path MTU code: 1..5 for 256..4096 bytes */

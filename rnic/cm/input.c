@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Input: processes received CM messages. */
 #include <string.h>
+#include "cm/conn.h"
 #include "cm/engine.h"
 #include "transport/fault.h"
 #include "wire/bytes.h"
@@ -106,6 +107,9 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
                                                * (R245) */
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
+    if ((req->pkey ^ RNIC_CM_PKEY) & 0x7FFF)
+        return ROCE_CM_REJ_INVALID_GID; /* the port does not have the P_Key; Linux uses this reason
+                                         */
     if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
         return ROCE_CM_REJ_CONSUMER; /* invalid RDMA-IP header (R243); Linux uses this reason */
     return (enum roce_cm_rej_reason)0;

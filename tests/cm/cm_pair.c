@@ -74,6 +74,7 @@ struct roce_cm_req cm_pair_request(uint32_t qpn)
                                 .max_cm_retries = 15,
                                 .retry_count = 6,
                                 .mtu = 3,
+                                .pkey = 0xFFFF,
                                 .primary_ack_timeout = 15,
                                 .private_data = {[1] = 0x40}};
 }

@@ -173,6 +173,26 @@ static void rejection_reaches_the_requester(void)
     cm_pair_stop(&w);
 }
 
+/* The port does not have the P_Key, so it would drop all packets of the connection. */
+static void req_with_another_pkey_is_rejected(void)
+{
+    static const uint16_t keys[] = {0xFFFF, 0x7FFF, 0x7FFE, 0};
+    struct roce_cm_req req = cm_pair_request(0x111);
+    struct cm_pair w;
+
+    for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        cm_pair_start(&w);
+        req.pkey = keys[i];
+        w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
+        EXPECT_EQ(rnic_cm_connect(w.end[A].id, &req, &cm_pair_addr[A], w.now), RNIC_OK);
+        cm_pair_carry(&w);
+        EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], i < 2 ? 0 : 1);
+        if (i >= 2)
+            EXPECT_EQ(w.end[A].last.msg.rej.reason, ROCE_CM_REJ_INVALID_GID);
+        cm_pair_stop(&w);
+    }
+}
+
 /* The program is slow to accept. If the REQ is repeated, its CM must send an MRA, and the peer must
  * then wait longer (R236). */
 static void mra_extends_the_wait(void)
@@ -369,7 +389,8 @@ static void deleted_id_informs_the_peer(void)
 SUITE("cm.engine", TEST(connect_and_disconnect), TEST(xrc_initiator_disconnects_target),
       TEST(deleted_xrc_target_sends_no_dreq), TEST(each_lost_message_is_retransmitted),
       TEST(loss_and_duplicates_are_survived), TEST(rejection_reaches_the_requester),
-      TEST(mra_extends_the_wait), TEST(reused_qpn_is_rejected_as_stale),
-      TEST(dreq_with_wrong_qpn_is_ignored), TEST(lap_is_answered_unsupported),
-      TEST(takes_more_than_offered), TEST(crossing_dreqs_end_both_sides),
-      TEST(sidr_resolves_ud_service), TEST(deleted_id_informs_the_peer))
+      TEST(req_with_another_pkey_is_rejected), TEST(mra_extends_the_wait),
+      TEST(reused_qpn_is_rejected_as_stale), TEST(dreq_with_wrong_qpn_is_ignored),
+      TEST(lap_is_answered_unsupported), TEST(takes_more_than_offered),
+      TEST(crossing_dreqs_end_both_sides), TEST(sidr_resolves_ud_service),
+      TEST(deleted_id_informs_the_peer))

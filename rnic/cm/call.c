@@ -135,7 +135,7 @@ int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now)
 {
     (void)now;
     if (id->state == RNIC_CM_CONNECTED)
-        return RNIC_OK;
+        return RNIC_ERR_EXISTS;
     if (id->state != RNIC_CM_REP_SENT && id->state != RNIC_CM_MRA_REP_RCVD)
         return RNIC_ERR_STATE;
     cm_enter(id, RNIC_CM_CONNECTED);

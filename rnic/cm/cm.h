@@ -214,7 +214,8 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
 int rnic_cm_disconnect(struct rnic_cm_id *id, const void *private_data, size_t len, rnic_time now);
 
 /* Treats the connection as established although the RTU has not arrived. The program calls this
- * when the first packet of the peer arrives before the RTU (R055). */
+ * when the first packet of the peer arrives before the RTU (R055). Returns RNIC_ERR_EXISTS if the
+ * connection is already established, and RNIC_ERR_STATE in other states. */
 int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now);
 
 /* Sends a SIDR_REQ to resolve a UD service. The engine sets its request_id. `timeout` is the code

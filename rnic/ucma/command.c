@@ -397,7 +397,7 @@ static int notify_id(const struct uc_call *call)
     int result =
         in->event == IBV_EVENT_COMM_EST ? rnic_cm_comm_est(id->cm, rnic_live_now()) : RNIC_OK;
     uc_deliver_cm_events(id->port);
-    return to_errno(result);
+    return result == RNIC_ERR_EXISTS ? -EISCONN : to_errno(result); /* as core/cm.c cm_establish */
 }
 
 /* ---- table of commands ----------------------------------------------------------------------- */

@@ -210,6 +210,7 @@ static void mra_extends_the_wait(void)
     EXPECT_EQ(rnic_cm_accept(w.end[B].id, &rep, w.now), RNIC_OK);
     cm_pair_carry(&w);
     cm_pair_expect_connected(&w);
+    EXPECT_EQ(rnic_cm_comm_est(w.end[B].id, w.now), RNIC_ERR_EXISTS); /* it is established */
     cm_pair_stop(&w);
 }
 

@@ -35,10 +35,11 @@ RPC = struct.pack(">IIII", 7, 1, 32, 0) + bytes(12) + struct.pack(">IIIIII", 7, 
 EMPTY = roce(bth(0x0A, 0x22, PSN[0] + 1, ackreq=1) + reth(0, 0, 0))
 AGAIN = [roce(bth(0x04, 0x22, 0x111111, ackreq=1) + b"some"), roce(bth(0x11, 0x11, 0x111111) + aeth(1), 1)]
 
-# Captures made here: rxe has no end-to-end credits and sends no CNPs.
+# Captures made here: rxe has no end-to-end credits and sends no CNPs, and traces/ has no capture with a hole.
 MADE = {
     "credits": pcap(START + [send(0), ack(0, 1, 2), send(1), ack(1, 2, 1), send(2), ack(2, 3, 3), send(3), ack(3, 4, 0)]),
     "congestion": pcap(START + [send(0, ecn=3), ack(0, 1), roce(bth(0x81, 0x11, 0, byte4=0x40) + bytes(16), 1)]),
+    "hole": pcap(START + [send(0), ack(0, 1), send(2), ack(2, 3)]),
     "idle": pcap(START + [send(0), ack(0, 1), EMPTY, ack(1, 2)], seconds=[0, 0.1, 0.2, 1, 1.1, 5, 5.1]),
     "reuse": pcap([send(0), ack(0, 1)] + AGAIN, seconds=[0, 0.001, 60, 60.001]),
     "overlays": pcap([vxlan(frame, src, vni) for vni in (7, 8) for src, frame in enumerate([send(0), ack(0, 1)])]),
@@ -78,7 +79,7 @@ FEATURES = [
     ("", "roce.analysis.copy", "rc-duplicate-responses"),
     ("analysis.out_of_order", "roce.analysis.out_of_order", "rc-reordering"),
     ("analysis.lost_segment", "roce.analysis.psn_gap roce.analysis.gap", "uc-loss"),
-    ("analysis.ack_lost_segment", "roce.analysis.ack_unseen_psn", "rc-flush-bad-rkey"),
+    ("analysis.ack_lost_segment", "roce.analysis.ack_unseen_psn", "hole"),
     ("analysis.duplicate_ack, _num, _frame",
      "roce.analysis.duplicate_ack roce.analysis.duplicate_ack_num roce.analysis.duplicate_ack_frame",
      "rc-rnr-exhausted"),

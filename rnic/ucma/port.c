@@ -474,7 +474,7 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
         return; /* drop the MAD as if it were lost on the network; the CM retransmits it */
     const struct rnic_send_wr wr = {
         .opcode = RNIC_WR_SEND,
-        .flags = RNIC_SEND_INLINE,
+        .flags = RNIC_SEND_INLINE | RNIC_SEND_SIGNALED,
         .sge = &sge,
         .sge_cnt = 1,
         .ah = vah_of(ah)->rnic,
@@ -482,7 +482,8 @@ void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm
         .remote_qkey = QP1_QKEY,
     };
     vctx_lock(port->context);
-    rnic_post_send(port->gsi, &wr); /* if the send queue is full, the MAD is dropped */
+    rnic_post_send(port->gsi, &wr); /* if the send queue is full, the MAD is dropped;
+                                     * uc_port_receive() polls the completion */
     vctx_unlock(port->context);
 }
 

@@ -67,14 +67,14 @@ struct rnic_sq {
         *dest; /* destinations of datagrams, one for each WQE; NULL for other services */
     uint32_t mask;
     uint32_t max;
-    uint32_t max_sge;
-    uint32_t max_inline;
-    uint32_t oldest; /* index of the oldest outstanding WQE */
-    uint32_t head;   /* index of the oldest WQE that is not complete */
-    uint32_t tail;
-    rnic_pos pos;        /* position of the next posted WQE */
-    uint32_t ssn;        /* SSN of the last message posted */
+    uint16_t max_inline;
+    uint8_t max_sge;
     bool external_block; /* the block belongs to the caller of rnic_sq_use_block() */
+    uint32_t oldest;     /* index of the oldest outstanding WQE */
+    uint32_t head;       /* index of the oldest WQE that is not complete */
+    uint32_t tail;
+    rnic_pos pos; /* position of the next posted WQE */
+    uint32_t ssn; /* SSN of the last message posted */
 };
 
 /* Allocates `max` (0..RNIC_WR_MAX) WQEs of up to `max_sge` (1..RNIC_SGE_MAX) SGEs and

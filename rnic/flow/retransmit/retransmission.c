@@ -59,11 +59,13 @@ static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle)
 }
 
 /* Returns whether the requester did not receive the sequence NAK that was captured, because it
- * would have retransmitted long before. */
+ * would have retransmitted long before. A busy software requester obeys a NAK some milliseconds
+ * late, so a shorter wait shows this only after the requester was seen to retransmit early. */
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
 {
-    return idle >= shown_timeout(ctx) ||
-           (idle >= ROCE_MIN_TIMEOUT_NS && is_far_above_rtt(ctx, idle));
+    uint64_t least = roce_cold_of(ctx->sender)->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS;
+
+    return idle >= shown_timeout(ctx) || (idle >= least && is_far_above_rtt(ctx, idle));
 }
 
 /* Returns whether a retransmission of `e` sooner than the agreed timeout was caused by the
@@ -143,7 +145,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         return ROCE_CAUSE_RNR_NAK;
     }
     if (nak &&
-        (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow || rsp->nak_psn == psn)) {
+        (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
+         roce_diff(psn, rsp->nak_psn) >= 0)) { /* after it: the first retransmission was lost */
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
@@ -462,7 +465,9 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return true;
-    if (req->retx.active && req->retx.next == psn)
+    /* The go-back for the gap has come to this PSN. */
+    if (req->retx.active && (req->retx.next == psn || (req->retx.time >= req->gap_time &&
+                                                       roce_diff(psn, req->retx.next) > 0)))
         return false;
     /* The requester already went back to fill the gap, and then was silent. So the retransmission
      * was lost, and the current packet is another one. */

@@ -253,13 +253,14 @@ static int run_edit(const char *in, const char *out, const struct edit_args *arg
     struct edit *edit = calloc(1, sizeof(*edit));
     struct capture_reader *reader = edit ? reader_open(in, &error) : NULL;
     FILE *file = NULL;
+    char *temp;
     int status;
 
     if (!reader) {
         free(edit);
         return cli_error("%s", error.text[0] ? error.text : "edit: no memory");
     }
-    status = outfile_open(out, &file);
+    status = outfile_open_temp(out, &file, &temp);
     if (status == 0) {
         impair_init(&edit->impair, &args->rules, args->seed);
         edit->out.file = file;
@@ -270,10 +271,7 @@ static int run_edit(const char *in, const char *out, const struct edit_args *arg
             status = report_rules(edit, args, args->quiet || file == stdout ? NULL : stdout,
                                   reader_name(reader));
         edit_free(edit);
-        if (status != EXIT_HOLDS)
-            outfile_discard(file, out);
-        else if (outfile_close(file, out) != 0)
-            status = EXIT_UNUSABLE;
+        status = outfile_close_temp(file, out, temp, status);
     }
     reader_close(reader);
     free(edit);

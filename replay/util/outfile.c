@@ -107,13 +107,50 @@ int outfile_close(FILE *file, const char *path)
     return failed ? cli_error("%s: cannot be written", path) : 0;
 }
 
-void outfile_discard(FILE *file, const char *path)
+/* Returns the name of a temporary file in the folder of `path`, or NULL. */
+static char *temp_name(const char *path)
+{
+    size_t size = strlen(path) + sizeof(".tmp-2147483647");
+    char *temp = malloc(size);
+
+    if (temp)
+        snprintf(temp, size, "%s.tmp-%d", path, (int)getpid());
+    return temp;
+}
+
+int outfile_open_temp(const char *path, FILE **out, char **temp)
 {
     struct stat st;
+    bool exists = lstat(path, &st) == 0;
 
-    if (!file || file == stdout)
-        return;
-    if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode))
-        (void)unlink(path);
-    (void)fclose(file);
+    *temp = NULL;
+    if (outfile_is_stdout(path) || (exists && !S_ISREG(st.st_mode)))
+        return outfile_open(path, out);
+    if (exists && access(path, W_OK) != 0)
+        return cli_error("%s: %s", path, strerror(errno));
+    *temp = temp_name(path);
+    *out = *temp ? fopen(*temp, "wbx") : NULL;
+    if (!*out) {
+        int status = cli_error("%s: %s", path, strerror(errno));
+
+        free(*temp);
+        return status;
+    }
+    if (exists)
+        (void)fchmod(fileno(*out), st.st_mode & 0777);
+    return 0;
+}
+
+int outfile_close_temp(FILE *file, const char *path, char *temp, int status)
+{
+    int closed = outfile_close(file, path);
+
+    if (status == 0)
+        status = closed;
+    if (temp && status == 0 && rename(temp, path) != 0)
+        status = cli_error("%s: %s", path, strerror(errno));
+    if (temp && status != 0)
+        (void)unlink(temp);
+    free(temp);
+    return status;
 }

@@ -38,8 +38,14 @@ bool outfile_failed(FILE *file);
  * an error and returns the exit status. */
 int outfile_close(FILE *file, const char *path);
 
-/* Closes the file after an error of the command, and removes it if it is a regular file. Does
- * nothing for standard output and NULL. */
-void outfile_discard(FILE *file, const char *path);
+/* Opens a temporary file in the folder of `path`, whose name becomes *temp. So a command that fails
+ * does not change an existing file. Opens `path` itself, and sets *temp to NULL, for standard
+ * output and for a pipe, device or symbolic link. Returns 0, or the exit status after an error. */
+int outfile_open_temp(const char *path, FILE **out, char **temp);
+
+/* Closes the file of outfile_open_temp(). Renames the temporary file to `path` if `status` is 0,
+ * and removes it otherwise. Frees `temp`. Returns `status`, or if it is 0 and a write failed,
+ * prints an error and returns the exit status. */
+int outfile_close_temp(FILE *file, const char *path, char *temp, int status);
 
 #endif

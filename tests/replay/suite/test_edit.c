@@ -102,6 +102,19 @@ static void wrong_use_is_one_error(void)
     CHECKRUN_EXPECT("$R edit --impair help", 0, "rocedrill edit only: number of the frame", "");
 }
 
+/* An edit that fails does not change the existing output, and leaves no temporary file. */
+static void failed_edit_leaves_its_output(void)
+{
+    CHECKRUN_EXPECT(
+        "mkdir $T/kept; echo old >$T/kept/e.pcapng; $R edit --impair drop@frame=99 " READS
+        " $T/kept/e.pcapng; s=$?; ls $T/kept; cat $T/kept/e.pcapng; exit $s",
+        2, "e.pcapng\nold\n", "changes none of the 27 frames");
+    CHECKRUN_EXPECT("chmod 640 $T/kept/e.pcapng; $R edit -q --impair drop@frame=1 " READS
+                    " $T/kept/e.pcapng; ls $T/kept; stat -c %a $T/kept/e.pcapng; "
+                    "$R edit --impair drop@frame=26 $T/kept/e.pcapng /dev/null",
+                    0, "e.pcapng\n640\n26 frames read, 25 written\n", "");
+}
+
 /* --impair help lists the header fields. set= accepts each name that decode -v prints. */
 static void names_of_fields_are_listed(void)
 {
@@ -118,4 +131,4 @@ static void names_of_fields_are_listed(void)
 SUITE("replay.edit", TEST(altered_field_is_compared_if_the_icrc_is_right),
       TEST(other_frames_do_not_change), TEST(frames_are_lost_copied_and_delayed),
       TEST(cooked_and_tunnelled_frames_are_altered), TEST(wrong_use_is_one_error),
-      TEST(names_of_fields_are_listed))
+      TEST(failed_edit_leaves_its_output), TEST(names_of_fields_are_listed))

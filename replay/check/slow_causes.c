@@ -793,11 +793,10 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         strbuf_addf(t, " noticed the loss only when its timer expired");
         return;
     case ROCE_CAUSE_SPURIOUS:
-        strbuf_addf(t, "nothing was lost, but ");
         add_addr(t, w.its);
-        strbuf_addf(t, " or the path answered later than the timer of ");
+        strbuf_addf(t, " or the path answered only after the timer of ");
         add_addr(t, w.mine);
-        strbuf_addf(t, " expired");
+        strbuf_addf(t, " had expired; nothing was lost");
         return;
     default:
         add_addr(t, w.mine);

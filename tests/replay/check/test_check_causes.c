@@ -397,6 +397,9 @@ static void headline_names_the_worst_trouble(void)
          "Connection #0 was slow: it spent 75 % of its 177.7 ms waiting, mostly because a packet "
          "or "
          "its answer was lost, and 192.0.2.1 noticed the loss only when its timer expired."},
+        {"rc-late-responses", "slow",
+         "Connection #0 was slow: it spent 25 % of its 969.5 ms waiting, because 192.0.2.2 or the "
+         "path answered only after the timer of 192.0.2.1 had expired; nothing was lost."},
         {"uc-loss", "data lost",
          "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
         {"rc-retry-exhausted", "stuck",

@@ -156,6 +156,8 @@ static void print_rules(FILE *out, const struct drill_case *c)
 
     if (!*ids && c->script.purpose)
         fprintf(out, "    purpose: %s\n", c->script.purpose);
+    if (!*ids && c->script.rule_cnt)
+        fprintf(out, "    rules of this drill:\n");
     for (unsigned i = 0; !*ids && i < c->script.rule_cnt; i++)
         print_rule(out, c->script.rule[i]);
     for (; *ids; ids += strcspn(ids, " "), ids += *ids == ' ') {

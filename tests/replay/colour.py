@@ -69,7 +69,7 @@ def main():
             ["replay", "--ladder", "--quirks", "auto"] + captures("rc-recv-too-short"),
             ["check", "-v", "--quirks", "none"] + captures("rc-bad-rkey-write", "rc-loss-both", "rc-peer-in-error"),
             ["check"] + captures("rc-loss-request-last", "rc-retry-exhausted"),
-            ["replay", "--ladder", "--quirks", "none"] + captures("rc-recv-too-short", "rc-atomics"),
+            ["replay", "--ladder", "--quirks", "none"] + captures("rc-loss-read-responses", "rc-atomics"),
             ["decode"] + captures("cm-reject", "rc-rnr-then-success", "rc-bad-rkey-read", "rc-ecn"),
             ["drill"] + drills,
         ]

@@ -127,7 +127,8 @@ static void arm(struct end *end)
 
 static void *send_on_request(void *user)
 {
-    const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND};
+    const struct rnic_send_wr wr = {.opcode = RNIC_WR_SEND, .flags = RNIC_SEND_SIGNALED};
+    struct rnic_wc wc;
     eventfd_t request;
 
     (void)user;
@@ -135,6 +136,8 @@ static void *send_on_request(void *user)
         if (pause_ns)
             nanosleep(&(struct timespec){.tv_nsec = pause_ns}, NULL);
         rnic_live_lock(sender.live);
+        while (rnic_cq_poll(sender.cq, &wc, 1) > 0) /* frees the slots of the send queue */
+            ;
         __atomic_store_n(&sent_at, rnic_live_now(), __ATOMIC_RELEASE);
         EXPECT_EQ(rnic_post_send(sender.qp, &wr), 0);
         rnic_live_unlock(sender.live);

@@ -279,6 +279,17 @@ static void say_late(struct strbuf *t, const struct direction *w)
                 packets == 1 ? "" : "s");
 }
 
+/* Begins a line about `cnt` lost packets with `one` and the PSN, or with the number and `each`. */
+static void add_lost_psn(struct strbuf *t, const char **sep, uint64_t cnt, uint32_t psn,
+                         const char *one, const char *each)
+{
+    if (cnt == 1)
+        strbuf_addf(t, "%s%s %u", *sep, one, psn);
+    else
+        strbuf_addf(t, "%s%" PRIu64 "× %s (first PSN %u)", *sep, cnt, each, psn);
+    *sep = "\n       ";
+}
+
 /* Appends what the capture shows about the losses before timeouts, one line for each kind. Returns
  * the number of timeouts that it shows something about. */
 static uint64_t add_timeout_losses(struct strbuf *t, const struct direction *w, const char **sep)
@@ -286,26 +297,18 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct direction *w, 
     const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
 
     if (losses->missing) {
-        if (losses->missing == 1)
-            strbuf_addf(t, "%sthe packet with PSN %u", *sep, losses->missing_psn);
-        else
-            strbuf_addf(t, "%s%" PRIu64 "× a packet (first PSN %u)", *sep, losses->missing,
-                        losses->missing_psn);
+        add_lost_psn(t, sep, losses->missing, losses->missing_psn, "the packet with PSN",
+                     "a packet");
         strbuf_addf(t, " was lost from ");
         add_addr(t, w->mine);
         strbuf_addf(t, " to the capture point, and no sequence NAK for it reached ");
         add_addr(t, w->mine);
-        *sep = "\n       ";
     }
     if (losses->relost) {
-        if (losses->relost == 1)
-            strbuf_addf(t, "%sthe retransmission of PSN %u", *sep, losses->relost_psn);
-        else
-            strbuf_addf(t, "%s%" PRIu64 "× a retransmission (first PSN %u)", *sep, losses->relost,
-                        losses->relost_psn);
+        add_lost_psn(t, sep, losses->relost, losses->relost_psn, "the retransmission of PSN",
+                     "a retransmission");
         strbuf_addf(t, ", or the response to it, was lost too: a responder sends one sequence NAK "
                        "for a packet, so only the timeout detects this loss");
-        *sep = "\n       ";
     }
     if (losses->acked) {
         strbuf_addf(t,

@@ -118,13 +118,13 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     };
     bool lacks = false;
     const struct peer_quirk *known = peer_quirk_of_response(profile, &c);
-    const bool own = !known && refuses_for_own_reason(s, event, d);
-    const char *why = known || own || never_inconclusive(&c, d) ? NULL
-                      : is_doubted(cmp, &c)                     ? cmp->inconclusive
-                                                                : inconclusive_reason(&c, &lacks);
+    const char *why;
 
-    if (own)
+    if (!known && refuses_for_own_reason(s, event, d))
         return 1;
+    why = known || never_inconclusive(&c, d) ? NULL
+          : is_doubted(cmp, &c)              ? cmp->inconclusive
+                                             : inconclusive_reason(&c, &lacks);
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;
         cmp->res->lacks |= lacks;

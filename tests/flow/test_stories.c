@@ -402,6 +402,26 @@ static void missing_read_request_is_one_packet(void)
     }
 }
 
+/* Two of four READ requests, of four PSNs each, are missing in a go-back after a sequence NAK. Each
+ * must be counted as one missing retransmission. */
+static void missing_retransmission_of_a_read_is_one_packet(void)
+{
+    struct flowgen g;
+    struct roce_pkt p[4];
+
+    flowgen_begin(&g);
+    flowgen_write(&g, 0, 3000); /* shows the path MTU */
+    for (unsigned k = 0; k < 4; k++) {
+        p[k] = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 4096);
+        flowgen_put(&g, 0, &p[k]);
+    }
+    flowgen_ack(&g, 1, p[0].bth.psn, NAK_SEQ);
+    flowgen_put(&g, 0, &p[0]);
+    flowgen_put(&g, 0, &p[3]);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn[0].side[0].missing_repeats, 2);
+}
+
 /* UC does not retransmit. Each PSN gap must be counted as a loss of the message around it, or of
  * whole messages. */
 static void uc_gaps_are_lost_messages(void)
@@ -616,7 +636,8 @@ SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),
-      TEST(missing_read_request_is_one_packet), TEST(uc_gaps_are_lost_messages),
+      TEST(missing_read_request_is_one_packet),
+      TEST(missing_retransmission_of_a_read_is_one_packet), TEST(uc_gaps_are_lost_messages),
       TEST(acks_before_their_requests_are_one_connection),
       TEST(go_back_over_all_requests_is_no_new_use),
       TEST(message_acknowledged_before_the_pairing_is_completed))

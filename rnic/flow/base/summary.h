@@ -203,7 +203,7 @@ struct roce_endpoint_summary {
                                * point, or not captured */
     uint64_t missing_packets; /* missing_psns as packets: one READ request has several PSNs, and
                                * counts once if its retransmission or its responses were captured */
-    uint64_t missing_repeats; /* number of PSNs missing between the captured packets of go-backs:
+    uint64_t missing_repeats; /* number of packets missing between the captured packets of go-backs:
                                * the retransmissions were lost before the capture point, or not
                                * captured. 0 if requests are out of order, because a missing
                                * retransmission then looks like a late one */

@@ -221,16 +221,30 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
     return true;
 }
 
-/* Counts the PSNs from `from` to `psn` - 1 whose retransmissions are missing in the go-back. PSNs
- * that were acknowledged meanwhile are not counted, because the requester skips them. */
+/* Counts the packets with PSNs from `from` to `psn` - 1, whose retransmissions are missing in the
+ * go-back. PSNs that were acknowledged meanwhile are not counted, because the requester skips them.
+ */
 static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uint32_t psn)
 {
-    const struct roce_req *req = &ctx->sender->req;
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_window *w = &req->win;
     int32_t missing;
 
     if (req->una_known && roce_diff(req->una, from) > 0)
         from = req->una;
     missing = roce_diff(psn, from);
+    if (missing <= 0)
+        return;
+    for (uint32_t i = roce_window_find(w, from); i < w->cnt; i++) { /* a READ has several PSNs */
+        const struct roce_sent_packet *e = roce_window_at(w, i);
+        uint32_t first = roce_diff(e->psn, from) > 0 ? e->psn : from, end = roce_sent_end(e);
+
+        if (roce_diff(e->psn, psn) >= 0)
+            break;
+        if (roce_diff(end, psn) > 0)
+            end = psn;
+        missing -= roce_diff(end, first) - 1;
+    }
     if (missing > 0)
         roce_cold(ctx->flow, ctx->sender)->missing_repeats += (uint32_t)missing;
 }

@@ -8,14 +8,14 @@
  * If the file is not compressed, several threads may read the next pieces ahead, each into its own
  * memory. The thread that read a piece then finds it in the cache of its core.
  *
- * Two methods avoid a copy. `check` uses each frame once, and all its threads read ahead; mapping
- * the file was not faster (tests/bench/README.md). `replay` keeps all frames, so it maps the file
- * (mmap_file.h); reading would need as much memory as the file has bytes.
+ * `check` needs each frame only for a short time. All its threads read ahead; mapping the file into
+ * memory was not faster (tests/bench/README.md). `replay` needs all frames until its end. It maps
+ * the file (mmap_file.h), because reading would need as much memory as the file has bytes.
  *
  *   1. read_buffer_open(); then optionally, after the first piece was read, read_buffer_map() or
  *      read_buffer_begin_ahead().
- *   2. read_buffer_peek() returns the next bytes, read_buffer_take() skips them, and
- *      read_buffer_keep() keeps them.
+ *   2. read_buffer_peek() returns the next bytes, and read_buffer_take() skips them. After
+ *      read_buffer_keep() the bytes stay valid while later pieces are read.
  *   3. read_buffer_close().
  *
  * read_buffer_peek() returns NULL at the end; `end`, `no_memory` and ferror() of the file show the
@@ -42,7 +42,8 @@
 /* Limit of the pieces that are read ahead: one for each thread. */
 #define READ_AHEAD_PIECES 16u
 #define READ_AHEAD_THREADS                                                                         \
-    17u /* threads that read ahead are 1 to 16; 0 needs a piece that was not read ahead */
+    17u /* numbers 1 to 16 are threads that read ahead; 0 is the caller, which reads a piece that  \
+         * no thread has read ahead */
 #define READ_AHEAD_BUFFERS 12u /* for READ_BUFFER_KEEP old pieces, the current one, and 3 ahead */
 
 struct chunk {
@@ -133,7 +134,7 @@ static inline bool read_buffer_has(const struct read_buffer *buf, size_t len)
     return len <= buf->len - buf->off;
 }
 
-/* Returns a pointer to the next byte. Use read_buffer_has() to learn how many bytes follow. */
+/* Returns a pointer to the next byte. read_buffer_has() returns whether enough bytes follow. */
 static inline const uint8_t *read_buffer_here(const struct read_buffer *buf)
 {
     return buf->p + buf->off;
@@ -157,8 +158,8 @@ static inline void read_buffer_take(struct read_buffer *buf, size_t len)
     buf->off += len;
 }
 
-/* Keeps the bytes that read_buffer_peek() returned last. They stay valid until READ_BUFFER_KEEP
- * later pieces contain kept bytes. */
+/* Makes the bytes that read_buffer_peek() returned last stay valid, until this function was called
+ * for READ_BUFFER_KEEP later pieces. */
 static inline void read_buffer_keep(struct read_buffer *buf)
 {
     buf->kept = true;

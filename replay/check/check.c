@@ -44,7 +44,8 @@ struct judge {
     unsigned part;
     uint32_t frame; /* number of the frame that is being judged */
     uint64_t bytes; /* captured bytes of all RoCE packets up to `frame` */
-    /* Copy of unanswered_cm.filter, without the REPs that this part removed from the list. */
+    /* Bit set of the QPNs of unanswered REPs, as unanswered_cm_filter() returns it. Copied from
+     * check_report.unanswered_cm, so that most packets need no look at the list. */
     uint64_t rep_filter;
     unsigned rep_changes; /* unanswered_cm.changes when `rep_filter` was copied */
 };
@@ -222,7 +223,8 @@ static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_c
     unanswered_cm_add(&check->report->unanswered_cm, msg, in->pkt, in->frame, in->time);
 }
 
-/* Notes a data packet if the list contains a REP that its sender may have received. */
+/* Notes a data packet if the list of unanswered CM messages contains a REP that the sender of the
+ * packet may have received. */
 static inline void note_data_packet(struct judge *judge, const struct roce_pkt *pkt)
 {
     struct unanswered_cm *list = &judge->check->report->unanswered_cm;

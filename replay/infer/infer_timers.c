@@ -224,9 +224,8 @@ void infer_timers(struct inferred_setup *s)
     s->timers.sure = w.again.cnt > 0;
     find_codes(&s->timers, w.again.cnt ? &w.again : &w.first);
     if (w.naked && w.rnr) {
-        /* The requester gave up after the RNR NAKs of this PSN. If an earlier PSN had at least as
-         * many, the requester does not count the RNR NAKs of one PSN, so its RNR retry count is
-         * unknown. */
+        /* The requester gave up after w.rnr_cnt RNR NAKs for one PSN. If it continued after as many
+         * RNR NAKs for an earlier PSN, its RNR retry count is unknown. */
         s->timers.rnr_exhausted =
             w.rnr_cnt > s->timers.rnr_retries && gave_up(&w, roce_rnr_ns(s->rnr_code));
         if (s->timers.rnr_exhausted)

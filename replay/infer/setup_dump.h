@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Setup dump: writes the inferred setup of all QPs and memory as JSON. docs/replay.md has the
- * schema.
+ * Setup dump: writes as JSON the setup of the recorded devices that session_infer() inferred: QP
+ * attributes, PSNs, timers and memory. docs/replay.md has the schema.
  */
 #ifndef REPLAY_INFER_SETUP_DUMP_H
 #define REPLAY_INFER_SETUP_DUMP_H

@@ -54,9 +54,10 @@ struct shadow_write {
     uint64_t va;
     const uint8_t *data; /* bytes written; NULL if they are in `value` */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
-    bool confirmed; /* atomic: its response was captured, so `value` is the recorded result. Any
-                     * other result of an atomic is that of our RNIC, which may have executed the
-                     * requests of several connections in another order */
+    /* True: an atomic whose response was captured, so `value` follows from the recorded response.
+     * False: `value` of an atomic is that of our RNIC, which may have executed the requests of
+     * several connections in another order. */
+    bool confirmed;
     uint8_t value[8];
 };
 
@@ -66,8 +67,8 @@ struct shadow_reader {
     uint32_t pkt;        /* index into trace.pkt of the request */
     uint32_t app_active; /* index into trace.pkt of the latest earlier packet after which the
                           * responder's program may reuse its buffers; 0 if there is none */
-    /* Returns whether another allowed order of the requests results in `value` at `va`. The pointer
-     * is NULL if no other direction writes to the bytes. */
+    /* Returns whether another allowed order of the requests results in `value` at `va`. NULL if
+     * only the direction of this READ or atomic writes to the bytes. */
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value);
     void *explains_ctx;
     /* Returns 1 if other READs suggest that the responder's program changed the byte at `va` from

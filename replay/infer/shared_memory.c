@@ -241,8 +241,9 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* Returns whether all writes can be executed if each word has its own order. This is impossible if
- * writes that change several words wait for each other in a circle. */
+/* order_each() finds the order of the writes to each word independently of the other words. Returns
+ * whether all writes can be executed in these orders. They cannot if writes to several words wait
+ * for each other in a circle. */
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of

@@ -199,9 +199,9 @@ static void set_clock(struct cm_peer *peer, uint64_t time)
     peer->recorded = time;
 }
 
-/* If `event` is EVENT_NONE, waits until the target has sent the requests that our endpoint had
- * received at this point of the capture. Otherwise waits until `event` may happen
- * (request_tracker.h). Waits at most the tolerance. Returns 0, or -1 and an error. */
+/* If `event` is EVENT_NONE, waits until the target has sent every request that precedes the current
+ * event in the capture. Otherwise waits until request_tracker_may_proceed() allows to play `event`.
+ * Waits at most the tolerance. Returns 0, or -1 and an error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {
@@ -325,7 +325,7 @@ static int play_turns(struct cm_peer *peer, struct error *error)
     return live_wait_until(peer->live, live_now() + QUIET_NS, error);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
+/* ---- playing the whole capture -----------------------------------------------------------------
  */
 
 static void peer_close(struct cm_peer *peer)

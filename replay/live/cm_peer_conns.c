@@ -307,7 +307,7 @@ void cm_peer_conns_leave_out(struct cm_peer_conns *conns)
     }
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
+/* ---- opening and closing all connections -------------------------------------------------------
  */
 
 int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live,

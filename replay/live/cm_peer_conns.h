@@ -27,8 +27,8 @@ struct cm_peer_conn {
      * LIVE_RUN_NONE: the direction is not played. */
     uint32_t out, in;
     struct request_tracker tracker; /* live requests of direction `in` */
-    /* Highest relative PSN that the recorded endpoint, which the target replaces, had sent at the
-     * current event. */
+    /* Highest relative PSN of the recorded requests before the current event. The endpoint that the
+     * target replaces sent these requests. */
     int64_t wanted;
     unsigned misses; /* number of requests that did not arrive in time */
 };

@@ -66,7 +66,7 @@ static bool is_played(const struct dgram_stream *s)
     return s->role == DGRAM_RECEIVER && !s->skip;
 }
 
-/* ---- setting up --------------------------------------------------------------------------------
+/* ---- setting up the target's QPs and memory ----------------------------------------------------
  */
 
 /* Finds the memory that the WRITEs of a stream use, its longest message, and the number of messages
@@ -176,7 +176,7 @@ static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, str
     return r->made ? post_receives(rx, r, error) : 0;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------
+/* ---- comparing completions and memory ----------------------------------------------------------
  */
 
 static uint32_t json_u32(const json_t *c, const char *name)
@@ -207,9 +207,10 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", FIELD_HEX, w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. By its known
- * deviations, the target may have lost the message, which then has no completion: reports that, and
- * compares `c` with the next expected completion. Returns 0, or -1 if out of memory. */
+/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. A known deviation
+ * of the target can be that it lost the message, which then has no completion. In that case reports
+ * the deviation, and compares `c` with the next expected completion. Returns 0, or -1 if out of
+ * memory. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;
@@ -310,7 +311,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
         rx->no_memory = true;
 }
 
-/* ---- playing ----------------------------------------------------------------------------------
+/* ---- sending the recorded packets --------------------------------------------------------------
  */
 
 /* Records whether UC packets were lost in the capture just before the message of `pkt`. `was` is
@@ -386,7 +387,8 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
     return 0;
 }
 
-/* Waits, at most the tolerance, until the target has a receive WQE for the next message. Returns */
+/* Waits, at most the tolerance, until the target has a receive WQE for the next message. Returns 0,
+ * or -1 and an error. */
 static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;

@@ -13,8 +13,8 @@
 
 /* Sender of one stream. */
 struct dgram_sender_slot {
-    struct dgram_sender *transmit; /* NULL if a recorded peer sends the stream, or if the stream is
-                                    * skipped */
+    struct dgram_sender *transmit; /* NULL if the stream is skipped, or if the recorded packets are
+                                    * sent instead of those of our RNIC */
     struct flow_oracle oracle;
     rnic_time free; /* time at which the sender can send its next frame, ns */
 };
@@ -27,8 +27,8 @@ struct dgram_loop {
     struct dgram_receivers *receive;  /* our receivers; NULL if our RNIC does not play the
                                        * receivers */
     struct dgram_sender_slot *sender; /* one element for each stream */
-    uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if a
-                    * recorded peer sends */
+    uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if
+                    * recorded packets are sent instead of those of our RNIC */
     rnic_time now;
     struct impair_result out;
 };
@@ -63,7 +63,7 @@ bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
  */
 
 /* Impairs a frame and puts it on the link. `stream` is the index of the sender's stream, or
- * KEYMAP_NONE if a recorded peer sends the frame. Returns 0, or -1 if out of memory. */
+ * KEYMAP_NONE if the frame is a recorded packet. Returns 0, or -1 if out of memory. */
 static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const uint8_t *data,
                       size_t len, rnic_time now)
 {
@@ -103,7 +103,7 @@ static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, 
     return send_frame(l, stream, l->play->streams.stream[stream].pkt[at], frame, len, sender->free);
 }
 
-/* Returns the time at which the recorded peer sends its next packet to one of our receivers, ns, or
+/* Returns the time at which the next recorded packet is sent to one of our receivers, ns, or
  * RNIC_NEVER. */
 static rnic_time recorded_time(struct dgram_loop *l)
 {

@@ -49,7 +49,7 @@ void rnic_cm_del(struct rnic_cm *cm)
     free(cm);
 }
 
-/* ---- ids ------------------------------------------------------------------------------------- */
+/* ---- ids of exchanges ------------------------------------------------------------------------ */
 
 bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id)
 {
@@ -165,10 +165,11 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id)
     return id->local_qpn;
 }
 
-/* ---- peers ----------------------------------------------------------------------------------- */
+/* ---- finding the id of a peer's message ------------------------------------------------------ */
 
-/* Returns the list in `table` for a number that a peer chose. The factor is random, so that a peer
- * cannot choose many numbers that belong to one list. */
+/* Returns the list of the hash table `table` for a number that a peer chose: a communication ID,
+ * request ID or QPN. The hash multiplies by a random factor, so that a peer cannot choose many
+ * numbers with the same hash. */
 static struct rnic_list *peer_bucket(const struct rnic_cm *cm, struct rnic_list *table,
                                      uint32_t number)
 {
@@ -349,7 +350,7 @@ unsigned rnic_cm_disconnecting(const struct rnic_cm *cm)
     return cm->disconnecting;
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
+/* ---- sending MADs ---------------------------------------------------------------------------- */
 
 static bool grow_out(struct rnic_cm *cm)
 {
@@ -425,7 +426,7 @@ unsigned rnic_cm_pending(const struct rnic_cm *cm)
     return cm->out_cnt;
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- queue of events ------------------------------------------------------------------------- */
 
 static bool grow_events(struct rnic_cm *cm)
 {

@@ -14,7 +14,8 @@
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-/* shortest TimeWait period of a QP that is assumed, ns: shorter than any packet lifetime in use */
+/* lower limit of the time that a QP stays in TimeWait, ns: shorter than twice any packet lifetime
+ * in use */
 #define TIMEWAIT_NS UINT64_C(1000000)
 #define MRA_OF_LAP  2
 /* attribute id of ClassPortInfo, which every management class has, also with methods other than

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Several flows that judge one capture: see "Several flows" in flow.h. Each flow (part) has the
- * connections of some groups of hosts. All parts share the roce_common of part 0. */
+/* Splits the analysis of one capture between several struct roce_flow, called parts: see "Several
+ * flows" in flow.h. Each part has the connections between some hosts. All parts share the
+ * roce_common of part 0. */
 #include <string.h>
 #include "flow/base/state.h"
 #include "flow/table/conn.h"
@@ -55,7 +56,7 @@ bool roce_flow_is_crowded(const struct roce_flow *part)
                        part->conn_cnt > part->opts.conn_max / CROWDED / cnt);
 }
 
-/* ---- merge ----------------------------------------------------------------------------------- */
+/* ---- merging the parts ----------------------------------------------------------------------- */
 
 static void merge_totals(struct roce_flow_totals *to, const struct roce_flow_totals *from)
 {

@@ -40,7 +40,7 @@ static const struct {
 };
 #define PARTS (sizeof parts / sizeof *parts)
 
-/* ---- rows ------------------------------------------------------------------------------------ */
+/* ---- printing the rows ----------------------------------------------------------------------- */
 
 static void print_row(const struct timeline_record *record, uint64_t start, FILE *out)
 {
@@ -78,7 +78,7 @@ static void print_rows(const struct timeline_record *records, size_t cnt, uint64
         print_row(&records[i], records[0].at[TIMELINE_POSTED], out);
 }
 
-/* ---- percentiles ----------------------------------------------------------------------------- */
+/* ---- printing the percentiles ---------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -145,7 +145,7 @@ static void print_summary(const struct timeline_record *records, size_t cnt, uin
     }
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- reading the records --------------------------------------------------------------------- */
 
 static int by_posting(const void *a, const void *b)
 {

@@ -61,7 +61,7 @@ static uint64_t record_time(const struct watch *watch)
     return rnic_clock_ns(CLOCK_MONOTONIC) + watch->folder->tally.tally->utc_offset;
 }
 
-/* ---- the validator --------------------------------------------------------------------------- */
+/* ---- running the validator ------------------------------------------------------------------- */
 
 static void start_validator(struct watch *watch)
 {
@@ -119,7 +119,7 @@ static void give(void *user, const uint8_t *block, size_t len)
     }
 }
 
-/* ---- recordings ------------------------------------------------------------------------------ */
+/* ---- reading the recordings ------------------------------------------------------------------ */
 
 static void find_tails(struct watch *watch)
 {
@@ -222,7 +222,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- starting and ending the watch ----------------------------------------------------------- */
 
 static void free_watch(struct watch *watch)
 {

@@ -24,14 +24,15 @@
  * A retransmission at a position is the same packet, including AckReq (R153).
  *
  * UC has no responses: a packet counts as acknowledged when it is sent, and a WQE completes with
- * its last packet (R167). A WQE that fails leaves no unsent PSNs: later WQEs continue after the
- * last packet sent.
+ * its last packet (R167). If a WQE fails before all its packets were sent, the next WQE begins with
+ * the PSN after the last packet sent.
  *
  * Choices where the specification leaves one: AckReq is set in every Last and Only, and in the
  * middle of a message at every RNIC_ACK_EVERY-th position (R133). Credits do not limit until the
- * responder sends a valid code (R134). A local protection error is detected when the packet is
- * built; it stops sending, and completes after all earlier WQEs (R198). Section numbers are those
- * of IBTA vol. 1 ch. 9, release 1.x; R001.. are the rules of rnic/rules.md.
+ * responder sends a valid code (R134). The requester detects a local protection error when it
+ * builds the packet. It then sends nothing more, and the WQE completes in error after all earlier
+ * WQEs (R198). Section numbers are those of IBTA vol. 1 ch. 9, release 1.x; R001.. are the rules of
+ * rnic/rules.md.
  */
 #ifndef RNIC_REQUESTER_H
 #define RNIC_REQUESTER_H

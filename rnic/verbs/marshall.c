@@ -54,7 +54,7 @@ void ibv_copy_qp_attr_from_kern(struct ibv_qp_attr *to, struct ib_uverbs_qp_attr
     to->alt_timeout = from->alt_timeout;
 }
 
-/* Members of a path record with the same name in both forms. */
+/* Members that struct ibv_sa_path_rec and struct ib_user_path_rec have with the same name. */
 #define PATH_MEMBERS(X)                                                                            \
     X(dlid)                                                                                        \
     X(slid)                                                                                        \

@@ -58,8 +58,9 @@ static void early_req_waits_for_listener(void)
     cm_pair_stop(&w);
 }
 
-/* No program listens. The request must be rejected when its wait ends, which is limited by the
- * timeout in the REQ (R232). If another engine may have the service, no REJ must be sent. */
+/* No program listens. The REQ waits for a listener at most as long as its timeout field says, and
+ * must then be rejected (R232). If another CM of the same port may have a listener (`there`), no
+ * REJ must be sent. */
 static void nobody_listens_in_time(void)
 {
     struct cm_pair w;

@@ -381,8 +381,8 @@ static bool range_good(uint32_t key, uint64_t va, uint64_t len, bool writes)
     return va >= base && va <= base + size && len <= base + size - va;
 }
 
-/* Returns the response that the rules require for a packet with the expected PSN, in the order of
- * checks (R071), and applies the packet to the model. */
+/* Checks a packet with the expected PSN in the order that R071 requires. Returns the required
+ * response, and applies the packet to the model. */
 static struct verdict judge(const struct roce_pkt *pkt, unsigned access, uint32_t wqes)
 {
     bool read = pkt->op->kind == ROCE_KIND_READ;

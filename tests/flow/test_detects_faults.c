@@ -17,6 +17,7 @@
 
 #define TALKS 300u
 
+/* Packet of the conversation that the test alters. */
 enum kind {
     REQUEST, /* any request packet */
     MESSAGE, /* SEND or WRITE */
@@ -24,10 +25,12 @@ enum kind {
     READ_RESP,
     ATOMIC_ACK,
     AETH,    /* any packet with an AETH */
-    AGAIN,   /* a request of one packet that was acknowledged long before: an altered copy is added
-              * at the end */
-    WAITING, /* an unacknowledged request at the end: an altered copy is added after it */
-    REPLAY,  /* an Atomic ACK: an altered copy is added at the end */
+    AGAIN,   /* a request of one packet that is acknowledged; the test leaves this packet as it is
+              * and adds an altered copy at the end of the capture */
+    WAITING, /* a request of one packet that is not acknowledged, at the end of the capture; the
+              * test leaves it as it is and adds an altered copy after it */
+    REPLAY,  /* an Atomic ACK; the test leaves it as it is and adds an altered copy at the end of
+              * the capture */
     ANY,     /* any packet of the connection */
 };
 
@@ -202,7 +205,7 @@ static bool other_rkey(struct roce_pkt *p)
 enum setting {
     WITH_CM,    /* CM messages set up the connection */
     WITHOUT_CM, /* matching source ports */
-    USED_AGAIN, /* matching source ports; the QPs had an earlier use */
+    USED_AGAIN, /* matching source ports; an earlier connection used the same QP numbers */
     SETTINGS
 };
 

@@ -66,7 +66,8 @@ static void rules_without_a_source_are_no_errors(void)
     for (int i = 0; i < ROCE_RULE_CNT; i++) {
         const struct roce_rule_info *info = roce_rule_info((enum roce_rule)i);
 
-        /* the text of `source` begins with "[mem]" only if there is no other source */
+        /* "[mem]" marks a clause that the authors did not quote from the specification
+         * (rnic/rules.md). A `source` begins with it only if there is no other source */
         if (info->judge == ROCE_JUDGE_FLOW && strncmp(info->source, "[mem]", 5) == 0)
             CU_ASSERT(info->severity != ROCE_SEV_ERROR);
     }

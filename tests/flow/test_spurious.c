@@ -18,7 +18,8 @@ static const struct roce_retx_summary *retx(enum roce_cause cause)
     return &v.conn[0].side[0].retx[cause];
 }
 
-/* Ends the conversation; expects the numbers of spurious go-backs and of other timeouts. */
+/* Ends the conversation. Expects `spurious` spurious go-backs and `timeouts` go-backs after a real
+ * timeout. */
 static void expect(struct flowgen *g, unsigned spurious, unsigned timeouts)
 {
     judge_end(g, &v);

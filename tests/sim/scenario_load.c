@@ -39,8 +39,8 @@ static struct scn_wr *nth_receive(struct scn_end *e, uint64_t n)
     return NULL;
 }
 
-/* Returns a buffer that may cause the error of a UC or UD link. Which request consumes the buffer
- * depends on the network. */
+/* Returns the next receive buffer of a UC or UD link with an error (enum scn_accident): at random
+ * too short, or with a bad key. The network decides which request consumes the buffer. */
 static struct scn_buffer unlucky(struct scenario *s, const struct scn_link *l,
                                  const struct scn_pool *p)
 {

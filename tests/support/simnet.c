@@ -545,7 +545,7 @@ bool simnet_run(struct simnet *net, uint64_t until)
             net->node[i].expire(net->node[i].ctx, net->now);
             fired = true;
         }
-        if (fired) /* transmit frames that a timer caused before the next frame arrives */
+        if (fired) /* let the nodes whose timers expired transmit, before the next frame arrives */
             drain(net);
         flight = take_flight(net, net->now);
         if (flight)

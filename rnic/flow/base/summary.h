@@ -89,7 +89,7 @@ static inline bool roce_pairing_is_guess(enum roce_pairing pairing)
     return pairing >= ROCE_PAIRED_BY_PSNS;
 }
 
-/* Returns the name of a pairing, for example "CM", "QPNs" or "source ports"; "" for
+/* Returns the name of the evidence for a report, for example "CM", "QPNs" or "source ports"; "" for
  * ROCE_PAIRED_NOT. */
 const char *roce_pairing_name(enum roce_pairing pairing);
 

@@ -62,7 +62,8 @@ static int wrap(struct rnic_live *live, struct error *why)
     return error;
 }
 
-/* Closes everything that attach() opened except the port, which the caller closes or drops. */
+/* Closes everything that attach() opened except the port. The caller must have closed the port, or
+ * in a child of fork() called its drop(). */
 static void close_attachment(struct rnic_live *live)
 {
     live->port = NULL;
@@ -107,8 +108,9 @@ static int open_shm(struct rnic_live *live, struct error *why)
     return rnic_port_shm_open(&live->iface, &attr, &live->port, why);
 }
 
-/* Opens the descriptors, sockets and ports of the live device, without the QPN names and the
- * threads. A port given by the caller is already in live->port. Returns 0 or a negative errno. */
+/* Opens the descriptors, sockets and ports of the live device. Does not claim QPNs (qpn_alloc.h)
+ * and starts no thread. A port given by the caller is already in live->port. Returns 0 or a
+ * negative errno. */
 static int attach(struct rnic_live *live, struct error *why)
 {
     int error = 0;
@@ -149,7 +151,7 @@ static int attach(struct rnic_live *live, struct error *why)
     return 0;
 }
 
-/* ---- fork ------------------------------------------------------------------------------------ */
+/* ---- handlers of fork() ---------------------------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -165,8 +167,9 @@ static void after_fork_parent(void)
     pthread_mutex_unlock(&all_lock);
 }
 
-/* Closes the child's copies of the parent's sockets and names, so that the names become free when
- * the parent ends. The memory of libpcap and of the recording is not freed. */
+/* Closes the child's copies of the parent's sockets. Some of these sockets claim names in the
+ * registry (registry.h), which so become free when the parent ends. The memory of libpcap and of
+ * the recording is not freed. */
 static void after_fork_child(void)
 {
     for (struct rnic_live *live = all; live; live = live->next) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Process: lets rnic-info read the state of each process with an open device. The process listens
- * under the registry name proc/<pid>.
+ * Process: lets rnic-info read the state of each process with an open device. Each process listens
+ * on the abstract unix socket that the registry (registry.h) names proc/<pid>.
  */
 #ifndef PORT_SHARED_PROCESS_H
 #define PORT_SHARED_PROCESS_H
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include "port/net/iface.h"
 
-/* Listens under this process's registry name. Returns a descriptor or a negative errno. */
+/* Listens on the socket of this process. Returns a descriptor or a negative errno. */
 int rnic_process_listen(const char *iface);
 
 /* Accepts one connection on `fd` and sends the text that `describe` writes. Only root and processes

@@ -268,8 +268,8 @@ static void end_of_a_failed_requester_is_reported(void)
 }
 
 /* A requester retransmits a request with other contents, as Linux Soft-RoCE 7.2 does (D41), and the
- * responder refuses it. The report names the requester as the cause, not the access rights. If a
- * later retransmission equals the original, the report does not blame the requester (`rightly`). */
+ * responder refuses it. The report names the requester as the cause, not the access rights.
+ * `rightly`: a later retransmission equals the original, so the report names the access rights. */
 static void altered_retransmission_is_the_cause_of_a_nak(void)
 {
     for (unsigned rightly = 0; rightly < 2; rightly++) {

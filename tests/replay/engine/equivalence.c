@@ -49,8 +49,8 @@ static bool has_duplicate(const struct inferred_setup *s, uint32_t event)
     return copies > 1;
 }
 
-/* Returns whether the response is an ACK that matched, and that our RNIC could also have sent at
- * this event. */
+/* Returns whether the response in a frame is an ACK that equals the response of our RNIC, and that
+ * a responder could have sent after any captured copy of its request. */
 static bool is_free_ack(const struct replay *replay, uint32_t frame)
 {
     const struct inferred_setup *s;

@@ -312,7 +312,7 @@ static int read_from_option(int key, const char *value, struct drill_args *args)
                    : cli_error("drill: --role %s: neither responder nor requester", value);
     }
     if (!parse_whole(value, key == KEY_CONNECTION ? 0 : 1, UINT32_MAX - 1, &number))
-        return cli_error("drill: --%s %s: not a number from the report of rocedrill replay",
+        return cli_error("drill: --%s %s: not a number; rocedrill replay prints the numbers",
                          key == KEY_CONNECTION ? "connection"
                          : key == KEY_STREAM   ? "stream"
                                                : "exchange",

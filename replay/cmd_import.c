@@ -132,9 +132,9 @@ static void print_result(const struct import_options *options, const struct impo
            added->frames, added->of, added->all ? "all connections" : added->text,
            verdict_name(added->verdict));
     if (added->verdict == VERDICT_FAIL)
-        printf(
-            "from now on, the folder expects FAIL; the differences: %s/captures/%s.verdict.txt\n",
-            options->folder, added->name);
+        printf("the expected verdict of this capture is now FAIL; the differences: "
+               "%s/captures/%s.verdict.txt\n",
+               options->folder, added->name);
     if (options->addresses)
         printf("anonymized: %u MAC and %u IP addresses\n", added->macs, added->ips);
     if (options->payload)

@@ -157,11 +157,12 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
         size += r[i].size;
         if (number_of(r[i].shard, "count") != count ||
             number_of(r[i].shard, "files") != number_of(r[0].shard, "files"))
-            return error_set(error,
-                             "%s: not from the same run as %s: %zu shards of %zu files, not %zu "
-                             "shards of %zu files",
-                             r[i].path, r[0].path, number_of(r[i].shard, "count"),
-                             number_of(r[i].shard, "files"), count, number_of(r[0].shard, "files"));
+            return error_set(
+                error,
+                "%s: not from the same run as %s: its run has %zu shards and %zu files, "
+                "that of %s %zu shards and %zu files",
+                r[i].path, r[0].path, number_of(r[i].shard, "count"),
+                number_of(r[i].shard, "files"), r[0].path, count, files);
         if ((r[i].kind == NULL) != (r[0].kind == NULL) ||
             (r[i].kind && strcmp(r[i].kind, r[0].kind) != 0))
             return error_set(error, "%s: not a report of the same command as %s", r[i].path,

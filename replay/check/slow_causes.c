@@ -521,7 +521,8 @@ static void look_unexplained(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " were not captured; compare with a capture at the other end");
 }
 
-_Static_assert(ROCE_CAUSE_UNKNOWN == 6, "the filter of look_unexplained has this number");
+_Static_assert(ROCE_CAUSE_UNKNOWN == 6,
+               "the display filter beside look_unexplained in causes[] has this value");
 
 /* clang-format off */
 static const struct {

@@ -610,7 +610,7 @@ static void print_direction(FILE *out, const struct two_points *all, uint32_t di
     if (r.outside)
         fprintf(out,
                 "     not compared: %" PRIu64
-                " packet%s before the first or after the last frame of %c\n",
+                " packet%s captured before the first or after the last frame of capture %c\n",
                 r.outside, r.outside == 1 ? "" : "s", second);
 }
 
@@ -632,8 +632,8 @@ static void print_clocks(FILE *out, const struct two_points *all)
     } else {
         strbuf_addf(&t, ", accuracy ± ");
         strbuf_add_duration(&t, (uint64_t)-all->spread);
-        strbuf_addf(&t, ": the two directions contradict each other by this time, so the clocks "
-                        "drift or a capture has late time stamps");
+        strbuf_addf(&t, ": packets seem to arrive up to this much before they were sent, so the "
+                        "clocks drift or a capture has late time stamps");
     }
     fprintf(out, "  %s\n", buf);
 }

@@ -588,7 +588,7 @@ bool parse_alternative(struct parser *p)
     if (!check_time(p, event) || !parse_outcome(p, event))
         return false;
     if (event->kind == SCRIPT_GONE && !*event->known)
-        return lexer_fail(l, "'gone' requires 'known' and the id of a deviation");
+        return lexer_fail(l, "'gone' requires 'known ID', the id of a known deviation");
     if (kind == SCRIPT_VERB && !*event->known && !event->inconclusive)
         return lexer_fail(l, "an alternative of a verb must end with 'known ID' or 'inconclusive'");
     return parse_rules(p, &s->step[s->step_cnt - 1]);

@@ -221,7 +221,7 @@ int doctor(const char *library, const char *rocedrill)
     print_row(library ? "ok" : "fails", "library",
               library ? library : "libibverbs.so.1 is not in ../lib/rnic beside rnic-run");
     print_row(sockets ? "ok" : "no", "raw sockets",
-              ready     ? "programs may use the interfaces of this machine"
+              ready     ? "programs under rnic-run can use the interfaces of this machine"
               : sockets ? "allowed, but no interface is up: use --net, or first ip link set lo up"
                         : no_raw_sockets());
     print_row(net       ? "ok"

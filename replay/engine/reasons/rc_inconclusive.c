@@ -45,10 +45,11 @@ static bool lacks_requests(const struct response_case *c)
     return c->dir->stretch || s->executed_unseen_cnt > 0;
 }
 
+/* Each text completes the sentence "because the capture ...". */
 static const struct inconclusive_rule reasons_capture[] = {
     /* clang-format off */
     {may_be_divided, true, "has no packet that shows the path MTU"},
-    {may_be_tail,    true, "may have begun after the READ of this response"},
+    {may_be_tail,    true, "may have begun after the READ that this response answers"},
     {lacks_requests, true, "lacks requests of this connection that the responder executed"},
     {NULL, false, NULL},
     /* clang-format on */

@@ -493,7 +493,7 @@ static void other_messages(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         expect_bad_line(rows[i].line, rows[i].column, rows[i].problem);
     expect_refused(EVENTS "+0~+1ms > Q: Acknowledge PSN +0 ACK\nelse gone\n", "12:10",
-                   "'gone' requires 'known' and the id of a deviation");
+                   "'gone' requires 'known ID', the id of a known deviation");
     expect_refused(HEAD "mr M len 4 access none\n+0 > acks through PSN +1\n", "5:11",
                    "the drill has no QP");
     expect_refused(HEAD "mr M len 4 access none\n+0 < SEND Only\n", "5:6",

@@ -8,11 +8,15 @@ page, and the times in a browser.
 The capture has 1,000,000 packets of 1,000 connections. Targets: at most 1.5 times the time of --json, at
 most 10 MB, first contentful paint within 1 s, and a zoom step within 100 ms (from the call until the next
 frame is drawn). The script also prints the CPU time of the page's thread, which depends less on other
-programs. "CPU s" is user and system time, the smallest of all rounds. The programs run in turns. The
-script reports figures and does not fail. The browser's times need Debian's chromium."""
+programs. "CPU s" is user and system time, the smallest of all rounds. The programs run in turns: each
+round runs --json, then --html. The ratios of CPU time and of wall time are medians of the ratios of all
+rounds, with the quartiles in brackets. So a slow second of the machine affects both times of a ratio, or a
+ratio that the median omits. The script reports figures and does not fail. The browser's times need
+Debian's chromium."""
 import argparse
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -48,6 +52,15 @@ def cpu(command):
     return usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss / 1024
 
 
+def ratio_text(runs, at):
+    """Returns the median and the quartiles of the ratios of all rounds. `at`: index into cpu()."""
+    ratios = [html[at] / json[at] for json, html in zip(runs["--json"], runs["--html"])]
+    if len(ratios) == 1:
+        return f"{ratios[0]:.2f}"
+    low, median, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return f"{median:.2f} ({low:.2f} to {high:.2f})"
+
+
 def thread_ms(browser):
     """Returns the CPU time of the page's thread."""
     metrics = browser.call("Performance.getMetrics")["metrics"]
@@ -75,7 +88,7 @@ def main():
     options.add_argument("--build", default="build")
     options.add_argument("--packets", type=int, default=1000000)
     options.add_argument("--connections", type=int, default=1000)
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=15)
     options.add_argument("--quick", action="store_true")
     args = options.parse_args()
     if args.quick:
@@ -96,7 +109,7 @@ def main():
             best = {kind: tuple(map(min, zip(*runs[kind]))) for kind in kinds}
             for kind in kinds:
                 print(f"{what}, {kind}: {best[kind][0]:.3f} CPU s, {best[kind][1]:.3f} s, {best[kind][2]:.0f} MB resident")
-            print(f"{what}: {best['--html'][0] / best['--json'][0]:.2f} times the CPU of --json, "
+            print(f"{what}: {ratio_text(runs, 0)} times the CPU of --json, {ratio_text(runs, 1)} times its wall time, "
                   f"{os.path.getsize(page) / 1e6:.1f} MB")
             if chromium:
                 browse(chromium, what, page)

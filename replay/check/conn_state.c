@@ -33,6 +33,13 @@ uint64_t check_side_missing(const struct roce_endpoint_summary *side)
                                                       : 0;
 }
 
+uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side)
+{
+    return side->missing_responses > side->late_responses
+               ? side->missing_responses - side->late_responses
+               : 0;
+}
+
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side)
 {
     bool acknowledged = sum->facts.svc == ROCE_SVC_RC || sum->facts.svc == ROCE_SVC_XRC;

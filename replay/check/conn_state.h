@@ -19,6 +19,9 @@ bool check_conn_lossy(const struct roce_conn_summary *sum);
  * not missing. */
 uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 
+/* Returns the number of READ responses that never arrived. */
+uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side);
+
 /* Returns whether the capture has no response to the requests of a side, and its peer `its` is not
  * known. A pause before a retransmission of the side then counts as a timeout, but may be the wait
  * after an RNR NAK. */

@@ -24,14 +24,18 @@ struct point_packet {
     uint32_t frame;
     uint32_t dir;
     uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
+    uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
     bool damaged;
+    bool in_disorder; /* captured after a packet that was sent later, or before one that was sent
+                       * earlier */
+    bool again;       /* the transmission before it was `in_disorder` */
 };
 
 /* Losses of one direction, inferred from one capture alone. */
 struct point_losses {
     uint64_t before; /* packets that never reached the capture point */
-    /* Packets captured, but lost after the capture point: the receiver sent a sequence NAK, or the
-     * requester retransmitted. */
+    /* READ responses captured, but lost or late after the capture point: the requester
+     * retransmitted. */
     uint64_t behind;
     /* Requests that the receiver acknowledged, and that this capture lacks. */
     uint64_t missed;
@@ -44,7 +48,6 @@ struct point_capture {
     uint32_t cnt, cap;
     uint64_t first_time, last_time; /* times of the first and the last frame, ns */
     bool unverified;                /* the capture has packets whose ICRC is cut off */
-    uint32_t nak_frame;             /* the last sequence NAK for a captured request */
     uint32_t *by_dir;               /* indices of the packets, sorted by direction */
 };
 
@@ -66,16 +69,22 @@ struct point_result {
      * running. `missed` were acknowledged, so only the second capture lacks them. `lost` are the
      * others. If the second capture lacks the whole direction, all of them are `missed`. */
     uint64_t lost, missed, outside;
-    uint64_t only_second;
-    uint64_t damaged, reordered;
+    /* Packets seen only at the second point, without the `outside_first` that passed while the
+     * first capture was not running. */
+    uint64_t only_second, outside_first;
+    uint64_t damaged;
+    uint64_t reordered; /* packets that reached the second point after one that passed the first
+                         * point later */
+    uint64_t behind;    /* packets lost, or late, behind the second point */
     uint32_t frame[FRAMES_LISTED]; /* first lost packets */
 };
 
 struct point_direction {
     struct point_addrs addrs;
-    bool from_b;    /* packets of this direction pass the capture point of b before that of a */
-    bool matched;   /* at least one packet of this direction is in both captures */
-    int64_t median; /* median of the time at b minus the time at a, ns */
+    bool from_b;  /* packets of this direction pass the capture point of b before that of a */
+    bool matched; /* at least one packet of this direction is in both captures */
+    /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
+    int64_t least, median, most;
     struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
     uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
     uint32_t cnt[2];               /* number of packets in each capture */
@@ -146,13 +155,32 @@ static struct point_packet *new_packet(struct point_capture *at)
     return &at->packet[at->cnt++];
 }
 
-/* Keeps the frame of a sequence NAK for a request that was captured before the NAK. */
+/* Returns the packet with a frame number, or NULL. */
+static struct point_packet *packet_of_frame(struct point_capture *at, uint32_t frame)
+{
+    uint32_t lo = 0, hi = at->cnt;
+
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+
+        if (at->packet[mid].frame < frame)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < at->cnt && at->packet[lo].frame == frame ? &at->packet[lo] : NULL;
+}
+
+/* Counts a sequence NAK for a request that was captured before the NAK. */
 static void record_finding(void *user, const struct roce_finding *finding)
 {
     struct point_capture *at = user;
+    struct point_packet *p = finding->rule == ROCE_RULE_SEQ_NAK && finding->other_frame
+                                 ? packet_of_frame(at, finding->other_frame)
+                                 : NULL;
 
-    if (finding->rule == ROCE_RULE_SEQ_NAK && finding->other_frame)
-        at->nak_frame = finding->frame;
+    if (p && p->naks < UINT8_MAX)
+        p->naks++;
 }
 
 static void record_packet(void *user, const struct roce_flow_in *in,
@@ -169,11 +197,6 @@ static void record_packet(void *user, const struct roce_flow_in *in,
     if (!result || (result->flags & ROCE_AN_COPY))
         return;
     roce_pkt_addr(pkt, src, dst);
-    if (in->frame == at->nak_frame) {
-        dir = direction_of_addrs(at->all, dst, src);
-        if (dir)
-            dir->losses[at->which].behind++;
-    }
     dir = direction_of_addrs(at->all, src, dst);
     p = dir ? new_packet(at) : NULL;
     if (!p)
@@ -186,7 +209,8 @@ static void record_packet(void *user, const struct roce_flow_in *in,
                                .frame = in->frame,
                                .dir = (uint32_t)(dir - at->all->dir),
                                .mate = NO_MATE,
-                               .damaged = in->icrc == ROCE_ICRC_BAD};
+                               .damaged = in->icrc == ROCE_ICRC_BAD,
+                               .in_disorder = (result->flags & ROCE_AN_OUT_OF_ORDER) != 0};
     at->unverified |= in->icrc == ROCE_ICRC_UNVERIFIED;
 }
 
@@ -201,7 +225,8 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
 
         if (!losses)
             continue;
-        losses->before += s->missing_responses + s->missing_repeats + check_side_missing(s);
+        losses->before +=
+            check_side_missing_responses(s) + s->missing_repeats + check_side_missing(s);
         losses->behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;
         losses->missed += s->unseen_packets;
     }
@@ -417,8 +442,8 @@ static bool sort_by_direction(struct point_capture *at)
 }
 
 /* Returns packet `i` of a direction in capture `which`. */
-static const struct point_packet *packet_of(const struct two_points *all, unsigned which,
-                                            uint32_t dir, uint32_t i)
+static struct point_packet *packet_of(const struct two_points *all, unsigned which, uint32_t dir,
+                                      uint32_t i)
 {
     const struct point_capture *at = &all->at[which];
 
@@ -466,7 +491,11 @@ static void align_clocks(struct two_points *all)
     for (uint32_t i = 0; i < all->index.cnt; i++) {
         cnt = sort_differences(all, i, ns);
         all->dir[i].matched = cnt > 0;
-        all->dir[i].median = cnt ? ns[cnt / 2] : 0;
+        if (cnt) {
+            all->dir[i].least = ns[0];
+            all->dir[i].median = ns[cnt / 2];
+            all->dir[i].most = ns[cnt - 1];
+        }
     }
     for (uint32_t i = 0; i < all->index.cnt; i++) {
         const struct point_direction *back = reverse_of(all, i);
@@ -490,14 +519,17 @@ static void align_clocks(struct two_points *all)
 /* ---- the result --------------------------------------------------------------------------------
  */
 
-/* Returns whether the packet passed while the other capture was running. */
+/* Returns whether the packet passed the other point while the capture there was running. Without a
+ * common packet in its direction, its delay is unknown and assumed to be 0. */
 static bool is_during(const struct two_points *all, const struct point_packet *p, unsigned which)
 {
     const struct point_capture *other = &all->at[!which];
-    int64_t shift = which == 0 ? all->ahead : -all->ahead;
-    int64_t time = (int64_t)p->time + shift;
+    const struct point_direction *d = &all->dir[p->dir];
+    int64_t least = d->matched ? d->least : all->ahead, most = d->matched ? d->most : all->ahead;
+    int64_t early = (int64_t)p->time + (which == 0 ? least : -most);
+    int64_t late = (int64_t)p->time + (which == 0 ? most : -least);
 
-    return time >= (int64_t)other->first_time && time <= (int64_t)other->last_time;
+    return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
 }
 
 /* Returns the delay of a packet between the two points, ns. `ns` is its time in capture b minus its
@@ -521,13 +553,52 @@ static uint64_t missed_of(const struct two_points *all, uint32_t dir, uint64_t l
     return missed < lost ? missed : lost;
 }
 
+/* Marks the packets of a direction that reached the second point in another order than the first
+ * point. Returns how many arrived late: a packet that passed the first point later reached the
+ * second point before. */
+static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
+{
+    const unsigned second = !all->dir[dir].from_b;
+    uint32_t latest = 0, earliest = NO_MATE;
+    uint64_t late = 0;
+
+    for (uint32_t i = 0; i < all->dir[dir].cnt[second]; i++) {
+        struct point_packet *p = packet_of(all, second, dir, i);
+
+        if (p->mate == NO_MATE)
+            continue;
+        p->in_disorder |= p->mate < latest;
+        late += p->mate < latest;
+        latest = p->mate > latest ? p->mate : latest;
+    }
+    for (uint32_t i = all->dir[dir].cnt[second]; i-- > 0;) {
+        struct point_packet *p = packet_of(all, second, dir, i);
+
+        if (p->mate == NO_MATE)
+            continue;
+        p->in_disorder |= p->mate > earliest;
+        earliest = p->mate < earliest ? p->mate : earliest;
+    }
+    return late;
+}
+
+/* Marks the packets whose previous transmission was in disorder. `sorted` is from sort_packets().
+ */
+static void mark_again(struct point_packet *const *sorted, uint32_t cnt)
+{
+    for (uint32_t i = 1; i < cnt; i++)
+        sorted[i]->again = is_equal(sorted[i - 1], sorted[i]) && sorted[i - 1]->in_disorder;
+}
+
 static struct point_result compare_direction(const struct two_points *all, uint32_t dir)
 {
     const struct point_direction *d = &all->dir[dir];
     const unsigned first = d->from_b, second = !first;
     const uint32_t cnt = sort_differences(all, dir, all->ns);
-    struct point_result r = {.timed = cnt > 0, .packets = {d->cnt[first], d->cnt[second]}};
-    uint32_t latest = 0;
+    struct point_result r = {.timed = cnt > 0,
+                             .packets = {d->cnt[first], d->cnt[second]},
+                             .reordered = d->result.reordered,
+                             .behind = d->losses[second].behind};
 
     if (cnt)
         r.delay = (struct point_delay){.min = delay_of(all, dir, all->ns[first ? cnt - 1 : 0]),
@@ -539,8 +610,6 @@ static struct point_result compare_direction(const struct two_points *all, uint3
 
         if (p->mate != NO_MATE) {
             r.damaged += !p->damaged && all->at[second].packet[p->mate].damaged;
-            r.reordered += p->mate < latest;
-            latest = p->mate > latest ? p->mate : latest;
         } else if (!is_during(all, p, first)) {
             r.outside++;
         } else {
@@ -551,9 +620,28 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     }
     r.missed = missed_of(all, dir, r.lost);
     r.lost -= r.missed;
-    for (uint32_t i = 0; i < d->cnt[second]; i++)
-        r.only_second += packet_of(all, second, dir, i)->mate == NO_MATE;
+    for (uint32_t i = 0; i < d->cnt[second]; i++) {
+        const struct point_packet *p = packet_of(all, second, dir, i);
+
+        if (p->mate == NO_MATE && (!d->matched || is_during(all, p, second)))
+            r.only_second++;
+        else if (p->mate == NO_MATE)
+            r.outside_first++;
+        r.behind +=
+            p->in_disorder || p->again ? 0 : p->naks; /* the receiver takes late packets for lost,
+                                                       * and drops those that came before them */
+    }
     return r;
+}
+
+/* Prints the number of packets that the capture at `point` cannot have, if there are any. */
+static void print_outside(FILE *out, uint64_t cnt, char point)
+{
+    if (cnt)
+        fprintf(out,
+                "     not compared: %" PRIu64
+                " packet%s captured before the first or after the last frame of capture %c\n",
+                cnt, cnt == 1 ? "" : "s", point);
 }
 
 static void print_direction(FILE *out, const struct two_points *all, uint32_t dir)
@@ -582,9 +670,8 @@ static void print_direction(FILE *out, const struct two_points *all, uint32_t di
         strbuf_add_duration(&t, r.delay.max);
     }
     fprintf(out, "     %s\n", buf);
-    fprintf(out, "     %" PRIu64 " lost before %c, %" PRIu64 " lost behind %c\n",
-            all->dir[dir].losses[from_b].before, first, all->dir[dir].losses[!from_b].behind,
-            second);
+    fprintf(out, "     %" PRIu64 " lost before %c, %" PRIu64 " lost or late behind %c\n",
+            all->dir[dir].losses[from_b].before, first, r.behind, second);
     if (r.lost + r.missed) {
         const uint64_t cnt = r.lost + r.missed;
 
@@ -607,11 +694,8 @@ static void print_direction(FILE *out, const struct two_points *all, uint32_t di
     if (r.only_second)
         fprintf(out, "     only at %c: %" PRIu64 " packet%s, which %c did not capture\n", second,
                 r.only_second, r.only_second == 1 ? "" : "s", first);
-    if (r.outside)
-        fprintf(out,
-                "     not compared: %" PRIu64
-                " packet%s captured before the first or after the last frame of capture %c\n",
-                r.outside, r.outside == 1 ? "" : "s", second);
+    print_outside(out, r.outside, second);
+    print_outside(out, r.outside_first, first);
 }
 
 static void print_clocks(FILE *out, const struct two_points *all)
@@ -694,10 +778,10 @@ static json_t *direction_json(const struct two_points *all, uint32_t dir)
         {"damaged", r.damaged},
         {"reordered", r.reordered},
         {"lost_before", all->dir[dir].losses[from_b].before},
-        {"lost_behind", all->dir[dir].losses[!from_b].behind},
+        {"lost_behind", r.behind},
         {"only_second", r.only_second},
         {"not_captured", r.missed},
-        {"not_compared", r.outside},
+        {"not_compared", r.outside + r.outside_first},
     };
     json_t *o = json_object(), *frames = json_array();
 
@@ -754,6 +838,10 @@ int two_points_compare(struct two_points *all, const char *const name[2], struct
             any |= all->dir[i].matched;
         if (any)
             match_packets(all, a, b, true);
+        for (uint32_t i = 0; i < all->index.cnt && any; i++)
+            all->dir[i].result.reordered = mark_disorder(all, i);
+        mark_again(a, all->at[0].cnt);
+        mark_again(b, all->at[1].cnt);
         for (uint32_t i = 0; i < all->index.cnt && any; i++)
             all->dir[i].result = compare_direction(all, i);
     }

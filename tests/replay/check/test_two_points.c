@@ -34,7 +34,7 @@ static void equal_captures_have_no_loss(void)
         "\n  192.0.2.2 → 192.0.2.1: 16 packets at b, 16 at a\n"
         "     0 lost, 0 damaged, 0 reordered between b and a; delay min 10 µs, median 10 µs, max "
         "10 µs\n"
-        "     0 lost before b, 1 lost behind a\n",
+        "     0 lost before b, 1 lost or late behind a\n",
     };
 
     CHECKRUN_EXPECT("cp " READS " $T/a.pcapng; $R edit -q --impair " B_LATER " " READS
@@ -60,15 +60,59 @@ static void losses_between_the_points_are_found(void)
         "the clock of b is 3 s ahead of a, accuracy ± 10 µs\n",
         "\n  192.0.2.1 → 192.0.2.2: 15 packets at a, 14 at b\n"
         "     1 lost, 1 damaged, 1 reordered between a and b; delay min 10 µs, median 10 µs, max ",
-        "     0 lost before a, 0 lost behind b\n     lost between: frame 3 of a\n",
+        "     0 lost before a, 0 lost or late behind b\n     lost between: frame 3 of a\n",
         "\n  192.0.2.2 → 192.0.2.1: 10 packets at b, 9 at a\n"
-        "     1 lost, 0 damaged, 2 reordered between b and a; delay min 10 µs, median 10 µs, max "
+        "     1 lost, 0 damaged, 1 reordered between b and a; delay min 10 µs, median 10 µs, max "
         "50 µs\n",
         "     lost between: frame 19 of b\n",
     };
 
     CHECKRUN_EXPECT(TO_BOTH TO_B, 0, "", "");
     expect(words, sizeof(words) / sizeof(words[0]));
+}
+
+/* A request arrives at point b after the next one, and the responder sends a sequence NAK for it.
+ * Nothing is lost behind point b. */
+static void late_request_is_not_lost(void)
+{
+    static const char *const words[] = {
+        "     0 lost, 0 damaged, 1 reordered between a and b; ",
+        "     0 lost before a, 0 lost or late behind b\n",
+    };
+
+    CHECKRUN_EXPECT("cp " SEEN " $T/a.pcapng; $R edit -q --impair " B_LATER
+                    " --impair reorder=1@frame=3 " SEEN " $T/b.pcapng",
+                    0, "", "");
+    expect(words, sizeof(words) / sizeof(words[0]));
+}
+
+/* Capture b begins late or ends early, and each packet needs 1 ms between the points. The packets
+ * that were between the points at that time are not lost. */
+static void packets_outside_the_other_capture_are_not_compared(void)
+{
+    static const struct {
+        const char *lacks, *words[2];
+    } rows[] = {
+        {"1..5",
+         {"     0 lost, 0 damaged, 0 reordered between a and b; ",
+          "     not compared: 3 packets captured before the first or after the last frame of "
+          "capture b\n"}},
+        {"15..25",
+         {"     0 lost, 0 damaged, 0 reordered between a and b; ",
+          "     not compared: 3 packets captured before the first or after the last frame of "
+          "capture b\n"}},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char cmd[512];
+
+        snprintf(cmd, sizeof(cmd),
+                 "cp " SEEN " $T/a.pcapng; $R edit -q --impair delay=1ms@dir=request " SEEN
+                 " $T/all.pcapng; $R edit -q --impair drop@frame=%s $T/all.pcapng $T/b.pcapng",
+                 rows[i].lacks);
+        CHECKRUN_EXPECT(cmd, 0, "", "");
+        expect(rows[i].words, 2);
+    }
 }
 
 /* The JSON has the numbers of the text report, and the accuracy of the alignment of the two
@@ -82,7 +126,7 @@ static void json_has_the_figures(void)
         "\"delay_ns\":{\"min\":10000,\"median\":10000,\"max\":",
         "\"lost_frames\":[3]}",
         "{\"from\":\"192.0.2.2\",\"to\":\"192.0.2.1\",\"first\":\"b\",\"packets_first\":10,"
-        "\"packets_second\":9,\"lost\":1,\"damaged\":0,\"reordered\":2,\"lost_before\":0,"
+        "\"packets_second\":9,\"lost\":1,\"damaged\":0,\"reordered\":1,\"lost_before\":0,"
         "\"lost_behind\":0,\"only_second\":0,\"not_captured\":0,\"not_compared\":0,"
         "\"delay_ns\":{\"min\":10000,\"median\":10000,\"max\":50000},\"lost_frames\":[19]}",
     };
@@ -173,7 +217,8 @@ static void captures_without_a_common_packet_are_an_error(void)
 }
 
 SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
-      TEST(losses_between_the_points_are_found), TEST(json_has_the_figures),
+      TEST(losses_between_the_points_are_found), TEST(late_request_is_not_lost),
+      TEST(packets_outside_the_other_capture_are_not_compared), TEST(json_has_the_figures),
       TEST(retransmission_is_not_the_lost_packet), TEST(loss_of_the_last_packet_is_found),
       TEST(packets_that_a_capture_missed_are_not_lost),
       TEST(direction_that_a_capture_lacks_is_not_lost),

@@ -73,7 +73,7 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
     return true;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checking a response --------------------------------------------------------------------- */
 
 /* Classifies the PSN of a response (9.7.6; R137, R144): the oldest unacknowledged request or a
  * later one, an older request, or a request never sent. */
@@ -204,7 +204,7 @@ static enum rnic_comp_step check_length(struct rnic_requester *req, const struct
     return RNIC_COMP_PLACE_READ;
 }
 
-/* ---- data ------------------------------------------------------------------------------------ */
+/* ---- taking the data of a response ----------------------------------------------------------- */
 
 static enum rnic_comp_step place_read(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
@@ -245,7 +245,7 @@ static enum rnic_comp_step complete_a19(struct rnic_requester *req, const struct
     return RNIC_COMP_DONE;
 }
 
-/* ---- refusals -------------------------------------------------------------------------------- */
+/* ---- handling NAKs --------------------------------------------------------------------------- */
 
 /* Returns whether the requester has already gone back, or is about to go back, to the oldest
  * request (R161). */
@@ -308,7 +308,7 @@ static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct ro
     return RNIC_COMP_DONE;
 }
 
-/* ---- error handling -------------------------------------------------------------------------- */
+/* ---- handling bad responses ------------------------------------------------------------------ */
 
 /* Retransmits the READ or atomic at una. A READ restarts at its first missing byte (R139, R140). */
 static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)

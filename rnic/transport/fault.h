@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Faults: deliberate violations of one rule each, to check that the tests detect the violation.
- * Only a test build (RNIC_FAULTS defined) contains them; the variable rnic_fault selects one. In
- * other builds RNIC_FAULT() is false, and the compiler removes the code. */
+/* Faults: deliberate bugs of our RNIC, each of which violates one rule. They show that the tests
+ * detect the violation. Only a test build (RNIC_FAULTS defined) contains them; the variable
+ * rnic_fault selects one. In other builds RNIC_FAULT() is false, and the compiler removes the code.
+ */
 #ifndef RNIC_FAULT_H
 #define RNIC_FAULT_H
 

@@ -96,7 +96,7 @@ bool rnic_requester_drained(const struct rnic_requester *req)
            (rnic_sq_empty(&req->sq) || rnic_sq_wqe(&req->sq, req->sq.head)->pos >= req->max);
 }
 
-/* ---- completion ------------------------------------------------------------------------------ */
+/* ---- completing WQEs ------------------------------------------------------------------------- */
 
 void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status status)
 {
@@ -235,7 +235,7 @@ enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct r
     return posted;
 }
 
-/* ---- retries --------------------------------------------------------------------------------- */
+/* ---- retries after a timeout or NAK ---------------------------------------------------------- */
 
 void rnic_requester_go_back(struct rnic_requester *req)
 {
@@ -269,7 +269,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
     }
 }
 
-/* ---- output ---------------------------------------------------------------------------------- */
+/* ---- building the next packet ---------------------------------------------------------------- */
 
 /* Returns whether credits allow the WQE at cur to be sent (R134, R135). A message that uses a
  * receive WQE needs a credit. Without a credit, one message may send its first packet, with AckReq,

@@ -192,7 +192,7 @@ static inline roce_psn rnic_requester_psn(const struct rnic_requester *req)
     return rnic_pos_psn(req->attr.sq_psn, req->max);
 }
 
-/* ---- for completer.c ------------------------------------------------------------------------- */
+/* ---- functions for completer.c --------------------------------------------------------------- */
 
 /* Starts a go-back-N: the next packet sent is the one at una (R152). */
 void rnic_requester_go_back(struct rnic_requester *req);

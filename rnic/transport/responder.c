@@ -161,7 +161,7 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
     }
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checking a request ---------------------------------------------------------------------- */
 
 /* Records that the request at `pos` is dropped because an earlier one is missing. */
 static void note_gap(struct rnic_responder *resp, rnic_pos pos)
@@ -367,7 +367,7 @@ enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const stru
     return next;
 }
 
-/* ---- execution ------------------------------------------------------------------------------- */
+/* ---- executing a request --------------------------------------------------------------------- */
 
 enum rnic_resp_step rnic_resp_execute_send(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {

@@ -37,7 +37,7 @@ enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_p
     return last;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------- */
+/* ---- checking a packet ----------------------------------------------------------------------- */
 
 /* Sets the expected PSN to the PSN after this packet. If the PSN of this packet is not the expected
  * one, the message in progress ends incomplete (R065, R163). */
@@ -112,7 +112,7 @@ static enum rnic_uc_step check_rkey(struct rnic_responder *resp, const struct ro
     return RNIC_UC_EXECUTE_WRITE;
 }
 
-/* ---- execution ------------------------------------------------------------------------------- */
+/* ---- executing a packet ---------------------------------------------------------------------- */
 
 static enum rnic_uc_step execute_send(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
@@ -155,7 +155,7 @@ static enum rnic_uc_step complete(struct rnic_responder *resp, const struct roce
     return RNIC_UC_DONE;
 }
 
-/* ---- refusals -------------------------------------------------------------------------------- */
+/* ---- dropping a message ---------------------------------------------------------------------- */
 
 static enum rnic_uc_step fail_request(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {

@@ -8,7 +8,7 @@
 /* bit of remote_qkey that selects the QP's own Q_Key (R169) */
 #define QKEY_OWN UINT32_C(0x80000000)
 
-/* ---- requester ------------------------------------------------------------------------------- */
+/* ---- sending datagrams ----------------------------------------------------------------------- */
 
 static bool is_ud_opcode(enum rnic_wr_opcode opcode)
 {
@@ -99,7 +99,7 @@ bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *s
     return false;
 }
 
-/* ---- responder ------------------------------------------------------------------------------- */
+/* ---- receiving datagrams --------------------------------------------------------------------- */
 
 /* Copies the received network header (R172; A17.4.5.2) and returns its type. */
 static enum rnic_network_type copy_header(uint8_t header_area[RNIC_UD_HEADER_AREA],

@@ -34,7 +34,8 @@ bool rnic_ud_accepts(const struct rnic_requester *req, const struct rnic_send_wr
  * queue; the caller copies both before any other call. */
 bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch);
 
-/* Result of rnic_ud_input(): the failed check, in the order of checks, or success. */
+/* Result of rnic_ud_input(): success, or the first check that failed. The checks are made in this
+ * order. */
 enum rnic_ud_fate {
     RNIC_UD_QKEY,   /* wrong Q_Key: dropped (R170) */
     RNIC_UD_LENGTH, /* longer than the path MTU, or than a MAD on QP 1 (R171): dropped */

@@ -179,7 +179,7 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth)
     return RNIC_OK;
 }
 
-/* ---- notification ---------------------------------------------------------------------------- */
+/* ---- notifying the user ---------------------------------------------------------------------- */
 
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 {

@@ -65,7 +65,7 @@ struct rnic_qp {
     struct rnic_srq *srq;     /* basic SRQ that the QP was created with, or NULL */
     struct rnic_xrcd *xrcd;   /* XRC domain of an XRC target, else NULL */
     uint32_t mcast_cnt;       /* number of multicast groups the QP is attached to */
-    uint32_t steer_cnt;       /* raw packet QP: number of flows to the QP */
+    uint32_t steer_cnt;       /* raw packet QP: number of flows (steer.h) to the QP */
     uint64_t steered;         /* raw packet QP: number of the last frame that a flow delivered */
     struct rnic_list link;    /* link in rnic.qps */
     struct rnic_list windows; /* type 2 windows bound through the QP */

@@ -162,7 +162,7 @@ int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
     return RNIC_OK;
 }
 
-/* ---- packets --------------------------------------------------------------------------------- */
+/* ---- receiving and sending packets ----------------------------------------------------------- */
 
 bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op)
 {

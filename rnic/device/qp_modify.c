@@ -22,7 +22,7 @@ const char *rnic_qp_state_name(enum rnic_qp_state state)
     return "unknown";
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- attribute values ------------------------------------------------------------------------ */
 
 /* Returns true if each attribute is in its range and within the device's limits (R049, R194). */
 static bool values_valid(const struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask)
@@ -114,7 +114,7 @@ static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsi
         set_av(qp, &attr->av);
 }
 
-/* ---- states ---------------------------------------------------------------------------------- */
+/* ---- changing the state ---------------------------------------------------------------------- */
 
 void rnic_qp_enter_err(struct rnic_qp *qp)
 {

@@ -93,7 +93,7 @@ void rnic_del(struct rnic *rnic)
     free(rnic);
 }
 
-/* ---- input ----------------------------------------------------------------------------------- */
+/* ---- receiving a frame ----------------------------------------------------------------------- */
 
 /* Returns true if the frame's destination is the MAC address of the port or of a multicast group.
  * The source MAC address is not checked (R053). */
@@ -258,7 +258,7 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
         input_packet(rnic, &pkt, fetch_qp(rnic, &pkt), now);
 }
 
-/* ---- output ---------------------------------------------------------------------------------- */
+/* ---- sending a frame ------------------------------------------------------------------------- */
 
 /* Writes the packet in rnic->tx to `buf`. Returns its length, or a negative error. */
 static int build_frame(struct rnic *rnic, uint8_t *buf, size_t cap)

@@ -60,7 +60,7 @@ struct rnic_srq;
 struct rnic_xrcd;
 struct rnic_ah;
 
-/* ---- device ---------------------------------------------------------------------------------- */
+/* ---- creating and driving a device ----------------------------------------------------------- */
 
 enum rnic_gid_type {
     RNIC_GID_ROCE_V1, /* RoCEv1: Ethernet type 0x8915, GRH */
@@ -239,7 +239,7 @@ struct rnic_counters {
 
 void rnic_counters_get(const struct rnic *rnic, struct rnic_counters *out);
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- asynchronous events --------------------------------------------------------------------- */
 
 struct rnic_event {
     enum rnic_event_type type;

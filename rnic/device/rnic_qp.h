@@ -313,7 +313,7 @@ typedef void rnic_step_fn(void *user, const struct rnic_qp *qp, uint32_t wqe,
                           enum rnic_wr_step step, const struct rnic_wc *wc);
 void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user);
 
-/* ---- datagrams ------------------------------------------------------------------------------- */
+/* ---- address handles and multicast groups ---------------------------------------------------- */
 
 /*
  * The receive buffer of a datagram starts with a network header of 40 bytes (R172): the GRH of
@@ -362,8 +362,8 @@ bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
 /*
  * A raw packet QP sends and receives whole Ethernet frames without FCS, of any protocol. A SEND has
  * the frame, 14..ROCE_FRAME_MAX bytes, as its message. The QP receives the frames that its flows
- * choose. A frame is dropped and counted if the QP has no receive WQE or if its buffer is too
- * short.
+ * choose. A flow is a rule of flow steering, as of ibv_create_flow(3). A frame is dropped and
+ * counted if the QP has no receive WQE or if its buffer is too short.
  */
 
 /* Kind of a flow, with the numbers of enum ibv_flow_attr_type. */

@@ -193,7 +193,7 @@ struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
     return ibv_create_ah(pd, &attr);
 }
 
-/* ---- multicast ------------------------------------------------------------------------------- */
+/* ---- multicast groups ------------------------------------------------------------------------ */
 
 int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
 {

@@ -335,7 +335,7 @@ int ibv_close_device(struct ibv_context *context)
     return 0;
 }
 
-/* ---- importing ---------------------------------------------------------------------------------
+/* ---- importing a device ------------------------------------------------------------------------
  */
 
 /* Finds the open context whose cmd_fd refers to the same file as `fd`. Returns 0 or an errno.
@@ -381,7 +381,7 @@ struct ibv_context *ibv_import_device(int cmd_fd)
     return vctx_open(device, cmd_fd, file);
 }
 
-/* ---- fork ------------------------------------------------------------------------------------ */
+/* ---- ibv_fork_init() ------------------------------------------------------------------------- */
 
 /* Succeeds without an effect: the device uses the program's own mappings, so copy-on-write cannot
  * separate them. */

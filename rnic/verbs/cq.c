@@ -167,7 +167,7 @@ int vcq_req_notify(struct ibv_cq *ibv, int solicited_only)
     return 0;
 }
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* ---- polling completions --------------------------------------------------------------------- */
 
 /* Returns ibv_wc.sl. A17.4.5.1 requires a flag for the network type of a datagram, but struct
  * ibv_wc has no member for it. RoCE has no service level, so mlx5 uses this member and UCX reads it

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- from the device ------------------------------------------------------------------------- */
+/* ---- events from the device ------------------------------------------------------------------ */
 
 /* Queues an asynchronous event of an object in the object's context. */
 static void deliver_async_event(struct vhca *hca, const struct rnic_event *event)
@@ -73,7 +73,7 @@ void vhca_changed(void *user, struct rnic *rnic, unsigned what)
             push_port_event(user, rows[i].type);
 }
 
-/* ---- acknowledging --------------------------------------------------------------------------- */
+/* ---- acknowledging events -------------------------------------------------------------------- */
 
 void verbs_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
                       unsigned reported)

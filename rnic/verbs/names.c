@@ -122,7 +122,7 @@ const char *ibv_event_type_str(enum ibv_event_type event)
     return table_word(words, CNT(words), (int)event);
 }
 
-/* ---- rates ----------------------------------------------------------------------------------- */
+/* ---- link rates ------------------------------------------------------------------------------ */
 
 /* Link rates: multiple of 2.5 Gb/s (0: rdma-core defines none), and signaling rate in Mb/s. */
 static const struct rate {

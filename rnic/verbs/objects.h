@@ -463,7 +463,7 @@ int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *valu
 struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
                                 const struct ibv_mw_bind_info *info);
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- paths and address handles --------------------------------------------------------------- */
 
 /* Builds the address vector for `ah`. Resolves the next hop, which may need time. Not locked.
  * Returns 0, EINVAL, or an error of rnic_live_resolve(). */
@@ -472,7 +472,7 @@ int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct r
  * ns. */
 struct ibv_ah *vah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr, uint64_t wait);
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- callbacks of the live device ------------------------------------------------------------ */
 
 /* Callbacks of the live device, called with the device locked; `user` is the vhca. */
 void vhca_notified(void *user, struct rnic *rnic);

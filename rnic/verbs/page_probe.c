@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "port/sys/cancel_guard.h"
 
-/* ---- whole regions --------------------------------------------------------------------------- */
+/* ---- checking whole regions ------------------------------------------------------------------ */
 
 /* larger ranges are checked faster by reading the list of mappings */
 #define POPULATED_MAX ((size_t)64 << 10)
@@ -159,7 +159,7 @@ static bool can_access_pages(const void *addr, size_t len, bool write)
     return result == EINVAL ? page_probe_region(addr, len, write) == 0 : result == 0;
 }
 
-/* ---- a few pages ----------------------------------------------------------------------------- */
+/* ---- checking a few pages -------------------------------------------------------------------- */
 
 #define LOOK_NS 4000000 /* interval of checking the program's signal handlers, ns */
 #define LEVELS  4
@@ -284,7 +284,7 @@ bool page_probe_install(void)
     return all;
 }
 
-/* ---- touching -------------------------------------------------------------------------------- */
+/* ---- touching pages -------------------------------------------------------------------------- */
 
 static bool blocks_signals(void)
 {

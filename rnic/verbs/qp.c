@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- creation -------------------------------------------------------------------------------- */
+/* ---- creating and destroying a QP ------------------------------------------------------------ */
 
 /* Minimum size of inline data. Some programs use inline data without requesting it (rdma_xclient
  * sends 16 bytes), because hardware rounds the size up. */
@@ -284,7 +284,7 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
     }
 }
 
-/* ---- attributes ------------------------------------------------------------------------------ */
+/* ---- modifying and querying attributes ------------------------------------------------------- */
 
 /* Converts the attributes in the mask, except for the address vector. */
 static struct rnic_qp_attr to_rnic_attr(const struct ibv_qp_attr *from, int mask)

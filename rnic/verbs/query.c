@@ -26,7 +26,7 @@ static void get_iface(struct ibv_context *context, struct rnic_iface *iface)
     rnic_live_iface(vctx_of(context)->hca->live, iface);
 }
 
-/* ---- device ---------------------------------------------------------------------------------- */
+/* ---- queries of the device ------------------------------------------------------------------- */
 
 /* Converts an unsigned count of the device to an int, limited to INT_MAX. */
 static int clamp_int(uint64_t cnt)
@@ -133,7 +133,7 @@ int vctx_query_rt_values(struct ibv_context *context, struct ibv_values_ex *valu
     return 0;
 }
 
-/* ---- port ------------------------------------------------------------------------------------ */
+/* ---- queries of the port --------------------------------------------------------------------- */
 
 static enum ibv_mtu mtu_code(uint32_t bytes)
 {
@@ -230,7 +230,7 @@ int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv
                            offsetof(struct ibv_port_attr, port_cap_flags2));
 }
 
-/* ---- GIDs ------------------------------------------------------------------------------------ */
+/* ---- queries of GIDs ------------------------------------------------------------------------- */
 
 /* Finds a GID entry. Returns 0, ENODATA for an empty index, or EINVAL for an invalid one. */
 static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
@@ -313,7 +313,7 @@ int rnic_query_gid_type(struct ibv_context *context, uint8_t port, unsigned idx,
 
 SYMVER_PRIVATE(rnic_query_gid_type, ibv_query_gid_type);
 
-/* ---- P_Keys ---------------------------------------------------------------------------------- */
+/* ---- queries of P_Keys ----------------------------------------------------------------------- */
 
 int ibv_query_pkey(struct ibv_context *context, uint8_t port, int idx, __be16 *pkey)
 {

@@ -46,7 +46,7 @@ struct timeline {
 static struct timeline *all;
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- writing the file ------------------------------------------------------------------------ */
 
 /* Writes a block in one call, unless the disk is full, so that blocks of several processes do not
  * mix. A child of fork() does not write its parent's buffered data. */
@@ -83,7 +83,7 @@ static void finish_request(struct timeline *timeline, struct timeline_request *r
         flush_buffer(timeline);
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
+/* ---- recording the steps of a request -------------------------------------------------------- */
 
 /* Returns the request table of the QP, allocated at its first request. Returns NULL if out of
  * memory; the QP is then not tracked. */
@@ -198,7 +198,7 @@ void timeline_qp_gone(struct timeline *timeline, uint32_t qpn)
     free(requests);
 }
 
-/* ---- from beginning to end ------------------------------------------------------------------- */
+/* ---- creating and freeing a timeline --------------------------------------------------------- */
 
 struct timeline *timeline_new(const char *path, struct rnic *rnic)
 {

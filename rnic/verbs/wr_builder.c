@@ -86,7 +86,7 @@ static void add_request(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
                         (qp->init.sq_sig_all ? RNIC_SEND_SIGNALED : 0u);
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- adding requests to the batch ------------------------------------------------------------ */
 
 static void wr_send(struct ibv_qp_ex *ex)
 {
@@ -322,7 +322,7 @@ static int complete_batch(struct ibv_qp_ex *ex)
     return result;
 }
 
-/* ---- creation -------------------------------------------------------------------------------- */
+/* ---- creating and freeing a builder ---------------------------------------------------------- */
 
 int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags)
 {

@@ -148,7 +148,7 @@ static void impair_frame(struct impair_port *port, struct lane *lane,
     release_due(lane, port->now);
 }
 
-/* ---- the port -------------------------------------------------------------------------------- */
+/* ---- functions of the port ------------------------------------------------------------------- */
 
 /* Sends the due frames until all are sent or the send queue of the port behind is full. */
 static void send_due(struct impair_port *port)

@@ -60,7 +60,7 @@ static const struct rnic_port_ops pcap_port_ops;
 
 static void reopen(struct pcap_port *self, uint64_t now);
 
-/* ---- filter ---------------------------------------------------------------------------------- */
+/* ---- packet filter and groups ---------------------------------------------------------------- */
 
 /* Replaces the array whose address is stored at `slot` by a copy of `from`. Returns false if out of
  * memory. */
@@ -148,7 +148,7 @@ void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list,
     self->host_cnt = cnt + 1;
 }
 
-/* ---- receiving ------------------------------------------------------------------------------- */
+/* ---- receiving frames ------------------------------------------------------------------------ */
 
 static bool works(const struct pcap_port *self)
 {
@@ -223,7 +223,7 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
     return taken > 0 || works(self) ? taken : -ENETDOWN;
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
+/* ---- sending frames -------------------------------------------------------------------------- */
 
 /* Returns whether this process will also receive the frame that it sends on the loopback. */
 static bool comes_back(const struct pcap_port *self, const struct rnic_frame *frame)
@@ -465,7 +465,7 @@ static void pcap_port_drop(struct rnic_port *port)
             close(self->side[which].fd);
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- opening the port ------------------------------------------------------------------------ */
 
 /* Opens a new handle for each failed one, with the previous filter and groups. An epoll set may
  * still contain the old descriptor. So the new handle is opened before the old one is closed, and

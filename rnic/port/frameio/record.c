@@ -54,7 +54,7 @@ struct record {
 
 static const struct rnic_port_ops record_ops;
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- writing the file ------------------------------------------------------------------------ */
 
 /* Returns the time for a time stamp. It goes on evenly when the time of day is set. */
 static uint64_t record_time(const struct record *record)
@@ -75,8 +75,8 @@ static void note_clock(struct record *record)
 }
 
 /* Converts the time stamp of a received frame, which is in the time of day, to the time of the
- * recording. If the time of day was set since the batch before, the frame came earlier or later
- * than that: it came at the later of the two times that is not in the future. */
+ * recording. If the time of day was set since the previous batch, the frame may have arrived before
+ * or after that. Returns the later of the two possible times, unless that is in the future. */
 static uint64_t time_of(const struct record *record, uint64_t stamp)
 {
     uint64_t first = stamp - record->set_by[0], second = stamp - record->set_by[1], now;
@@ -232,7 +232,7 @@ static int begin_file(int fd, const char *iface)
     return write_all(fd, block, len) == len ? 0 : -errno;
 }
 
-/* ---- the port -------------------------------------------------------------------------------- */
+/* ---- functions of the port ------------------------------------------------------------------- */
 
 static unsigned record_send(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
                             uint64_t now)

@@ -3,7 +3,7 @@
 
 #define FAILURES_MAX 10u /* limit of the failure count: 256 attempts are skipped at this limit */
 
-/* ---- backoff --------------------------------------------------------------------------------- */
+/* ---- backing off after waits in vain --------------------------------------------------------- */
 
 static void set_failures(struct backoff *backoff, unsigned failures)
 {
@@ -35,7 +35,7 @@ void backoff_reset(struct backoff *backoff)
     *backoff = (struct backoff){0};
 }
 
-/* ---- the policy ------------------------------------------------------------------------------ */
+/* ---- the ACK policy -------------------------------------------------------------------------- */
 
 static void begin_wait(struct ack_policy *policy, bool answers, uint64_t now)
 {

@@ -200,7 +200,7 @@ int rnic_live_raw_permitted(void);
 int rnic_live_raw_start(struct rnic_live *live);
 void rnic_live_raw_stop(struct rnic_live *live);
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- paths to a destination ------------------------------------------------------------------ */
 
 struct rnic_path {
     uint8_t dmac[6];
@@ -224,7 +224,7 @@ struct rnic_path {
 int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_idx,
                       uint64_t timeout, struct rnic_path *out);
 
-/* ---- fork ------------------------------------------------------------------------------------ */
+/* ---- a child of fork() ----------------------------------------------------------------------- */
 
 /*
  * A child of fork() has a copy of its parent's live devices, but not their threads, ports and

@@ -22,7 +22,7 @@
 
 static const uint8_t zero[16];
 
-/* ---- neighbours ------------------------------------------------------------------------------ */
+/* ---- neighbours on the link ------------------------------------------------------------------ */
 
 /* Sends requests for `hop` on the link until a reply arrives or time `end` is reached. Called with
  * the lock. */
@@ -52,7 +52,7 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
     return 0;
 }
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- finding a path -------------------------------------------------------------------------- */
 
 /* Returns whether a packet can have these source and destination GIDs. Both must be IPv4 or both
  * IPv6. */

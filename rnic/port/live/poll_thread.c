@@ -48,7 +48,7 @@
  * this sleep. */
 #define DOZE_NS 20000000u
 
-/* ---- the scheduler --------------------------------------------------------------------------- */
+/* ---- settings of the scheduler --------------------------------------------------------------- */
 
 /* Requests the shortest scheduler slice; the thread's other scheduling settings stay unchanged.
  * Kernels before 6.12 ignore the request. */
@@ -73,7 +73,7 @@ static void ask_for_short_slice(void)
     syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* ---- waiting for frames ---------------------------------------------------------------------- */
 
 /* Waits for descriptors until `until`. Returns the kinds (FOUND_*) of the ready descriptors. */
 static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
@@ -195,7 +195,7 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
     return wait_unlocked(live, until, spin_until);
 }
 
-/* ---- driving --------------------------------------------------------------------------------- */
+/* ---- driving the device ---------------------------------------------------------------------- */
 
 enum turn {
     TURN_IDLE,
@@ -264,7 +264,7 @@ static enum turn take_turn(struct rnic_live *live, uint64_t now)
     return TURN_MOVED;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- loop of the poll thread ----------------------------------------------------------------- */
 
 /* Releases the lock briefly for waiting threads. A spinning thread gets the lock at once. Yielding
  * the CPU before that might cost milliseconds. */

@@ -36,7 +36,7 @@ void live_hosts(struct rnic_live *live, const struct rnic_iface *list, size_t cn
         rnic_port_pcap_hosts(live->wire_port, list, cnt);
 }
 
-/* ---- QPNs ------------------------------------------------------------------------------------ */
+/* ---- QPNs and the packet filter -------------------------------------------------------------- */
 
 uint32_t rnic_live_qpn_get(struct rnic_live *live)
 {
@@ -61,7 +61,7 @@ uint32_t rnic_live_block(const struct rnic_live *live)
     return live->qpns.block[0].number; /* the first block never changes */
 }
 
-/* ---- other names ----------------------------------------------------------------------------- */
+/* ---- other names in the registry ------------------------------------------------------------- */
 
 int rnic_live_claim(struct rnic_live *live, const char *name)
 {

@@ -31,7 +31,7 @@
 #define WATCHDOG_MS 10
 #define LOOK_MS     (int)(RNIC_LOOK_NS / 1000000)
 
-/* ---- permission ------------------------------------------------------------------------------ */
+/* ---- permission for real-time priority ------------------------------------------------------- */
 
 static pthread_once_t probe_once = PTHREAD_ONCE_INIT;
 static bool permitted;
@@ -72,7 +72,7 @@ bool live_rt_permitted(void)
     return permitted;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* ---- loop of the watchdog thread ------------------------------------------------------------- */
 
 /* Fills in the descriptors that wake the watchdog: its own and the port's. Called with the lock. */
 static unsigned fill_fds(const struct rnic_live *live, struct pollfd fds[1 + RNIC_PORT_FDS])

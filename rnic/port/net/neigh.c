@@ -21,7 +21,7 @@
 
 static const uint8_t zero[16];
 
-/* ---- ARP ------------------------------------------------------------------------------------- */
+/* ---- ARP frames ------------------------------------------------------------------------------ */
 
 static size_t arp_write(uint8_t *buf, const uint8_t dst[6], unsigned op, const uint8_t mac[6],
                         const uint8_t *ip, const uint8_t target_mac[6], const uint8_t *target_ip)
@@ -68,7 +68,7 @@ static bool arp_read(const uint8_t *arp, size_t len, struct rnic_neigh_msg *out)
     return true;
 }
 
-/* ---- Neighbour Discovery --------------------------------------------------------------------- */
+/* ---- Neighbour Discovery frames -------------------------------------------------------------- */
 
 /* Returns the ones' complement sum of the pseudo header and an ICMPv6 message (RFC 8200, 8.1). The
  * sum is 0xffff if the checksum in the message is correct. */
@@ -166,7 +166,7 @@ static bool nd_read(const uint8_t *frame, size_t left, struct rnic_neigh_msg *ou
     return true;
 }
 
-/* ---- ARP and Neighbour Discovery ------------------------------------------------------------- */
+/* ---- frames of both protocols ---------------------------------------------------------------- */
 
 bool rnic_neigh_read(const uint8_t *frame, size_t len, struct rnic_neigh_msg *out)
 {

@@ -42,15 +42,16 @@ struct rnic_qpn_alloc {
     unsigned block_cnt;
 };
 
-/* Claims the first block. With `whole`, no registry names are claimed. Returns 0 or a negative
- * errno. */
+/* Claims the first block. With `whole`, the process gets the whole QPN space and claims no names in
+ * the registry. Returns 0 or a negative errno. */
 int rnic_qpn_alloc_init(struct rnic_qpn_alloc *qpns, const char *iface, bool whole,
                         struct rnic_entropy *entropy);
 void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns);
 
-/* Closes the parent's names in a child of fork(). */
+/* Closes the child's copies of the parent's claims, in a child of fork(). */
 void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns);
-/* Forgets the names without closing their descriptors, whose numbers may belong to other files now.
+/* Forgets the claims without closing their descriptors, whose numbers may belong to other files
+ * now.
  */
 void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
 /* Allocates a QPN. Returns the QPN, or 0 if none is left. Sets *grew if it claimed another block.

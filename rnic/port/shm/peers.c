@@ -228,7 +228,7 @@ static void accept_peers(struct shm_peers *peers, const struct shm_name *name)
     }
 }
 
-/* ---- all peers ------------------------------------------------------------------------------- */
+/* ---- managing all peers ---------------------------------------------------------------------- */
 
 void shm_peers_check(struct shm_peers *peers)
 {

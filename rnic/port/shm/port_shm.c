@@ -39,7 +39,7 @@ struct shm_port {
 
 static const struct rnic_port_ops shm_port_ops;
 
-/* ---- sending --------------------------------------------------------------------------------- */
+/* ---- sending frames -------------------------------------------------------------------------- */
 
 static void wake_readers(struct shm_port *self)
 {
@@ -185,7 +185,7 @@ static unsigned shm_port_send(struct rnic_port *port, struct rnic_frame *frames,
     return done;
 }
 
-/* ---- receiving ------------------------------------------------------------------------------- */
+/* ---- receiving frames ------------------------------------------------------------------------ */
 
 /* Computes the ICRC of a received frame that has none. */
 static void fill_icrc(uint8_t *frame, size_t len)
@@ -275,7 +275,7 @@ static int shm_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn
     return (int)(taken + read_peers(self, max - taken, fn, user));
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* ---- waiting for frames ---------------------------------------------------------------------- */
 
 static bool shm_port_arm(struct rnic_port *port, bool on)
 {

@@ -33,7 +33,7 @@ static void put_word(const struct shm_memory *memory, uint64_t at, uint64_t word
     atomic_store_explicit(word_at(memory, at), word, order);
 }
 
-/* ---- writer ---------------------------------------------------------------------------------- */
+/* ---- the writer's end ------------------------------------------------------------------------ */
 
 void shm_writer_init(struct shm_writer *writer, const struct shm_memory *memory)
 {
@@ -109,7 +109,7 @@ bool shm_writer_waits(struct shm_writer *writer)
     return true;
 }
 
-/* ---- reader ---------------------------------------------------------------------------------- */
+/* ---- the reader's end ------------------------------------------------------------------------ */
 
 void shm_reader_init(struct shm_reader *reader, const struct shm_memory *memory)
 {

@@ -16,7 +16,7 @@ static void copy_private(uint8_t *to, size_t room, const void *from, size_t len)
         memcpy(to, from, len < room ? len : room);
 }
 
-/* ---- listening ------------------------------------------------------------------------------- */
+/* ---- listening for a service ----------------------------------------------------------------- */
 
 /* Returns whether two listeners of one service listen at the same GID or GIDs. */
 static bool overlap(const struct rnic_cm_id *a, const struct rnic_cm_id *b)
@@ -65,7 +65,7 @@ int rnic_cm_listen_family(struct rnic_cm_id *id, uint64_t service_id, bool ip4)
     return listen_for(id, service_id);
 }
 
-/* ---- connecting ------------------------------------------------------------------------------ */
+/* ---- setting up a connection ----------------------------------------------------------------- */
 
 int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
                     const struct rnic_cm_addr *addr, rnic_time now)
@@ -144,7 +144,7 @@ int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now)
     return RNIC_OK;
 }
 
-/* ---- rejecting ------------------------------------------------------------------------------- */
+/* ---- rejecting a connection ------------------------------------------------------------------ */
 
 void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,
                  size_t len)
@@ -181,7 +181,7 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
     return RNIC_OK;
 }
 
-/* ---- disconnecting --------------------------------------------------------------------------- */
+/* ---- ending a connection --------------------------------------------------------------------- */
 
 void cm_send_dreq(struct rnic_cm_id *id, const void *data, size_t len, rnic_time now)
 {

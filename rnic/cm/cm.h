@@ -12,9 +12,9 @@
  *   6. rnic_cm_expire() at the time of rnic_cm_deadline().
  *   7. rnic_cm_id_del(), rnic_cm_del() at the end.
  *
- * The engine owns its ids. Only one thread at a time may use an engine. Errors are negative enum
- * rnic_error. A wrong message of a peer is never an error: the engine answers it with a REJ, or
- * drops it (R246).
+ * A struct rnic_cm, called engine, owns its ids. Only one thread at a time may use an engine.
+ * Errors are negative enum rnic_error. A wrong message of a peer is never an error: the engine
+ * answers it with a REJ, or drops it (R246).
  *
  * Messages are those of wire/cm_msg.h. The caller of a function supplies the message to send, and
  * the engine fills in communication ids and transaction ids. An event contains the received
@@ -99,7 +99,7 @@ void rnic_cm_expire(struct rnic_cm *cm, rnic_time now);
  * process may wait until the number is 0 before it exits. */
 unsigned rnic_cm_disconnecting(const struct rnic_cm *cm);
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events for the program ------------------------------------------------------------------ */
 
 enum rnic_cm_event_type {
     RNIC_CM_REQUEST,      /* msg.req arrived for `listener`; the program accepts or rejects the

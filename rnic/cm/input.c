@@ -73,7 +73,7 @@ static bool waits_for_rep(const struct rnic_cm_id *id)
     return id->state == RNIC_CM_REQ_SENT || id->state == RNIC_CM_MRA_REQ_RCVD;
 }
 
-/* ---- setting up ------------------------------------------------------------------------------ */
+/* ---- REQ, REP, RTU, REJ and MRA -------------------------------------------------------------- */
 
 static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg)
 {

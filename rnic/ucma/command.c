@@ -20,7 +20,7 @@ static int to_errno(int rnic_error)
     }
 }
 
-/* ---- ids ------------------------------------------------------------------------------------- */
+/* ---- commands for ids ------------------------------------------------------------------------ */
 
 static int create_id(const struct uc_call *call)
 {
@@ -111,7 +111,7 @@ static int set_option(const struct uc_call *call)
     }
 }
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* ---- commands for addresses ------------------------------------------------------------------ */
 
 static int bind_id(const struct uc_call *call, uint32_t handle, const void *from, size_t len)
 {
@@ -230,7 +230,7 @@ static int query_route(const struct uc_call *call)
     return uc_answer(call, in->response, &resp, sizeof resp);
 }
 
-/* ---- connections ----------------------------------------------------------------------------- */
+/* ---- commands for connections ---------------------------------------------------------------- */
 
 static int listen_id(const struct uc_call *call)
 {

@@ -92,7 +92,7 @@ int vcma_close(int fd)
     return close(fd);
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- queued events of a channel -------------------------------------------------------------- */
 
 static void clear_fd(const struct uc_file *file)
 {
@@ -244,7 +244,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
     }
 }
 
-/* ---- commands -------------------------------------------------------------------------------- */
+/* ---- system calls on a channel --------------------------------------------------------------- */
 
 /* Returns whether a read on the descriptor must wait if there is no event. */
 static bool is_blocking(int fd)

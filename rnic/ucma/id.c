@@ -132,7 +132,7 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
         path->packet_life_time = (uint8_t)(id->ack_timeout - 1);
 }
 
-/* ---- ports ----------------------------------------------------------------------------------- */
+/* ---- claiming CM ports ----------------------------------------------------------------------- */
 
 /* Returns whether two ids may have the same port. They may if both set reuse, if they have
  * different addresses, or if both are restricted to their address families, which differ
@@ -358,7 +358,7 @@ int uc_listen(struct uc_id *id, uint32_t backlog)
     return 0;
 }
 
-/* ---- resolving ------------------------------------------------------------------------------- */
+/* ---- resolving addresses and routes ---------------------------------------------------------- */
 
 static void post_id_event(struct uc_id *id, enum ucma_event_type type, int status)
 {

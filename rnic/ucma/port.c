@@ -122,7 +122,7 @@ void uc_port_async(struct uc_port *port)
     }
 }
 
-/* ---- GIDs ------------------------------------------------------------------------------------ */
+/* ---- GIDs of a port -------------------------------------------------------------------------- */
 
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16])
 {
@@ -163,7 +163,7 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16])
     return found;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- opening a port -------------------------------------------------------------------------- */
 
 bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
                           const uint8_t *gid)
@@ -423,7 +423,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16], unsigned oif)
     return port;
 }
 
-/* ---- MADs ------------------------------------------------------------------------------------ */
+/* ---- sending and receiving MADs -------------------------------------------------------------- */
 
 /* lifetime of a cached address handle, ns; limited, because the MAC address of a neighbour may
  * change */

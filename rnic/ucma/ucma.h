@@ -38,7 +38,7 @@ RNIC_EXPORT ssize_t vcma_write(int fd, const void *buf, size_t len);
 /* Deletes all ids of the descriptor and closes it. */
 RNIC_EXPORT int vcma_close(int fd);
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- objects of this module ------------------------------------------------------------------ */
 
 /* Type of an event: the numbers of enum rdma_cm_event_type, defined here so that <rdma/rdma_cma.h>
  * is not needed to build. */
@@ -161,7 +161,7 @@ struct uc_id {
 extern pthread_mutex_t uc_lock;
 extern struct uc_id *uc_ids; /* all ids of the process */
 
-/* ---- address.c ------------------------------------------------------------------------------- */
+/* ---- functions of address.c ------------------------------------------------------------------ */
 
 bool uc_gid_of(const union uc_addr *addr,
                uint8_t gid[16]); /* Converts a socket address to a GID. Returns false for an unknown
@@ -175,7 +175,7 @@ unsigned uc_addr_scope(const union uc_addr *addr);
 uint16_t uc_addr_port(const union uc_addr *addr);
 void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 
-/* ---- port.c ---------------------------------------------------------------------------------- */
+/* ---- functions of port.c --------------------------------------------------------------------- */
 
 /* Returns the port (a device) whose interface has this GID, and opens it if necessary. The
  * interface must have the index `oif` unless 0. Returns NULL with errno on failure: EADDRNOTAVAIL
@@ -223,7 +223,7 @@ void uc_port_receive(struct uc_port *port, rnic_time now);
 bool uc_port_peer_local(const struct uc_id *id);
 bool uc_port_peer_gone(const struct uc_id *id);
 
-/* ---- worker.c -------------------------------------------------------------------------------- */
+/* ---- functions of worker.c ------------------------------------------------------------------- */
 
 int uc_worker_start(void); /* Starts the worker thread if it is not running. Requires uc_lock. */
 void uc_worker_wake(void);
@@ -235,7 +235,7 @@ uint32_t uc_random(void);
 void uc_worker_forked(void); /* Resets the worker in a child of fork(), because the thread exists
                               * only in the parent. */
 
-/* ---- file.c ---------------------------------------------------------------------------------- */
+/* ---- functions of file.c --------------------------------------------------------------------- */
 
 void uc_files_forked(void); /* Called in a child of fork(): marks the channels of the parent as
                              * inherited. */
@@ -256,7 +256,7 @@ void uc_discard_request(const struct uc_id *child); /* Removes the CONNECT_REQUE
                                                      * `child`, if the program has not read it. */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
-/* ---- id.c ------------------------------------------------------------------------------------ */
+/* ---- functions of id.c ----------------------------------------------------------------------- */
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
 void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
@@ -281,20 +281,20 @@ void uc_mcast_free(struct uc_mcast *mcast); /* Frees a group and its handle. */
 bool uc_is_unreachable(const struct uc_id *id, const union uc_addr *to);
 void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 
-/* ---- fork.c ---------------------------------------------------------------------------------- */
+/* ---- functions of fork.c --------------------------------------------------------------------- */
 
 void uc_register_fork_handlers(void); /* Registers the fork handlers once. */
 /* Returns true after sleeping 2 ms if the process forked so recently that the child may still hold
  * names of this process. Otherwise returns false at once. */
 bool uc_wait_for_child(void);
 
-/* ---- ucm_event.c ----------------------------------------------------------------------------- */
+/* ---- functions of ucm_event.c ---------------------------------------------------------------- */
 
 /* Converts the pending events of the port's CM engine to events of channels. */
 void uc_deliver_cm_events(struct uc_port *port);
 void uc_ah_of(const struct uc_id *id, struct ib_uverbs_ah_attr *ah);
 
-/* ---- command.c ------------------------------------------------------------------------------- */
+/* ---- functions of command.c ------------------------------------------------------------------ */
 
 int uc_command(struct uc_file *file, const struct rdma_ucm_cmd_hdr *hdr, const void *body,
                size_t len);

@@ -40,7 +40,7 @@ static long number_in(const char *path, const char *word)
     return number;
 }
 
-/* ---- a separate network ---------------------------------------------------------------------- */
+/* ---- checking for a separate network --------------------------------------------------------- */
 
 /* Enters a separate network in a child process. Returns whether that works; if not, `why` has the
  * reason. */
@@ -98,7 +98,7 @@ static void print_net_remedies(void)
                  "--cap-add SYS_ADMIN");
 }
 
-/* ---- the sandbox of rocedrill ------------------------------------------------------------------
+/* ---- checking for the sandbox of rocedrill -----------------------------------------------------
  */
 
 /* Installs a seccomp filter that allows all calls, in a child process. Returns 0 if that works, or
@@ -177,7 +177,7 @@ static void print_sandbox(const char *rocedrill)
                      "or a container profile that allows seccomp()");
 }
 
-/* ---- report ---------------------------------------------------------------------------------- */
+/* ---- printing the report --------------------------------------------------------------------- */
 
 static void print_memlock(void)
 {

@@ -44,7 +44,7 @@ static void print_iface(const struct rnic_iface *iface)
     }
 }
 
-/* ---- processes ------------------------------------------------------------------------------- */
+/* ---- printing processes ---------------------------------------------------------------------- */
 
 static void print_who(const struct rnic_process *process, const char *comm)
 {
@@ -91,7 +91,7 @@ static void print_process(const struct rnic_process *process, const char *comm, 
     printf("\n");
 }
 
-/* ---- limits of a device ---------------------------------------------------------------------- */
+/* ---- printing the limits of a device --------------------------------------------------------- */
 
 static void print_limit(const char *name, uint64_t value)
 {
@@ -131,7 +131,7 @@ static int print_usage(void)
     return 0;
 }
 
-/* ---- command line ---------------------------------------------------------------------------- */
+/* ---- reading the command line ---------------------------------------------------------------- */
 
 struct options {
     const char *word; /* what to print: "link", "resource" and so on */

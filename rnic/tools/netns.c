@@ -44,7 +44,7 @@ bool netns_may_capture(void)
     return true;
 }
 
-/* ---- capabilities ---------------------------------------------------------------------------- */
+/* ---- keeping a capability -------------------------------------------------------------------- */
 
 /* Keeps CAP_NET_RAW across exec() for a user who is not root. To do so, makes the capability
  * ambient; an ambient capability must also be inheritable (capabilities(7)). */
@@ -60,7 +60,7 @@ static int keep_net_raw(void)
     return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_RAW, 0, 0);
 }
 
-/* ---- namespaces ------------------------------------------------------------------------------ */
+/* ---- entering namespaces --------------------------------------------------------------------- */
 
 static int put(const char *file, const char *text)
 {
@@ -90,7 +90,7 @@ static int enter_user(void)
     return put("/proc/self/gid_map", text);
 }
 
-/* ---- links ----------------------------------------------------------------------------------- */
+/* ---- creating a link ------------------------------------------------------------------------- */
 
 static int up(int fd, const char *name)
 {

@@ -170,7 +170,7 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
     return 0;
 }
 
-/* ---- location of our files ------------------------------------------------------------------- */
+/* ---- finding our files ----------------------------------------------------------------------- */
 
 /* Writes to `path` the path of `below` in the parent of the folder that contains this program.
  * Returns true, or false if the path is too long. */
@@ -233,7 +233,7 @@ static bool is_privileged(const char *program)
            getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- running the program --------------------------------------------------------------------- */
 
 static int set_environment(const struct options *options, const char *library, const char *record,
                            const char *timeline)

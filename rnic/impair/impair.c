@@ -121,7 +121,7 @@ static uint32_t count_occurrence(struct impair *impair, size_t rule, const struc
     return ++counter->cnt;
 }
 
-/* ---- matching -------------------------------------------------------------------------------- */
+/* ---- matching a rule and a frame ------------------------------------------------------------- */
 
 /* Returns whether `name` contains `word`, ignoring case. */
 static bool contains_word(const char *name, const char *word)
@@ -164,7 +164,7 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
            contains_word(pkt->op->name, rule->op);
 }
 
-/* ---- actions --------------------------------------------------------------------------------- */
+/* ---- applying an action ---------------------------------------------------------------------- */
 
 /* Like impair_mark_ce(), for an IP header. */
 static bool mark_ip_ce(uint8_t *ip, bool ip4, bool capable)

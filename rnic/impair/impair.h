@@ -8,7 +8,7 @@
  *
  *   1. impair_rules_add() reads the rules (impair_rule.h).
  *   2. impair_init() starts a sequence of frames with a seed.
- *   3. 3. impair_apply() is called once for each frame. Its result says whether the frame is lost,
+ *   3. impair_apply() is called once for each frame. Its result shows whether the frame is lost,
  *      copied or changed, and whether it is delayed: for a time, or until later frames have
  *      overtaken it.
  *   4. The caller puts the copies into a delay line (delay_line.h), which returns them when they

@@ -75,7 +75,7 @@ static bool want(struct item *item, const char *expected)
     return false;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- reading numbers ------------------------------------------------------------------------- */
 
 /* Reads a decimal number such as 3, 0.1, .5 or 1e-3; the locale has no effect. Returns a pointer to
  * the first byte after the number, or NULL if there is no number. */
@@ -197,7 +197,7 @@ static bool read_times(const char *text, uint64_t *from, uint64_t *to)
     return end && *end == '\0' && *from <= *to;
 }
 
-/* ---- actions --------------------------------------------------------------------------------- */
+/* ---- reading an action ----------------------------------------------------------------------- */
 
 /* Reads the value of a field that is not a number: an address, or hexadecimal digits. Returns true,
  * or false on a syntax error. */
@@ -414,7 +414,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
     return read_argument(rule, arg, item);
 }
 
-/* ---- packets that a rule selects ------------------------------------------------------------- */
+/* ---- reading the conditions of a rule -------------------------------------------------------- */
 
 /* Reads the value of dir= into *kinds and *sides. Returns true, or false on an error. */
 static bool read_direction(const char *arg, enum impair_use use, unsigned *kinds, unsigned *sides,
@@ -534,7 +534,7 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
     return want(item, PLACES);
 }
 
-/* ---- the text -------------------------------------------------------------------------------- */
+/* ---- reading the rules ----------------------------------------------------------------------- */
 
 /* Copies the text from `at` up to one of the characters `ends` into *item. Returns a pointer to the
  * end of this text. */

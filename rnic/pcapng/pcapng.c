@@ -31,7 +31,7 @@ static uint32_t padded(uint32_t len)
     return (len + 3) & ~UINT32_C(3);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading blocks -------------------------------------------------------------------------- */
 
 bool pcapng_byte_order(const uint8_t *p, bool *big)
 {
@@ -201,7 +201,7 @@ bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const ch
     return value && size == strlen(application) && memcmp(value, application, size) == 0;
 }
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing blocks -------------------------------------------------------------------------- */
 
 /* A block under construction. */
 struct block {

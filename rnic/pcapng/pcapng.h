@@ -39,7 +39,7 @@ enum pcapng_type {
 
 #define PCAPNG_LINKTYPE_ETHERNET 1u
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading blocks -------------------------------------------------------------------------- */
 
 static inline uint16_t pcapng_u16(bool big, const uint8_t *p)
 {
@@ -103,7 +103,7 @@ bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const ch
  * more than 64 bits. */
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);
 
-/* ---- writing (little-endian) ----------------------------------------------------------------- */
+/* ---- writing blocks (little-endian) ---------------------------------------------------------- */
 
 /* Maximum length of a comment, bytes. A longer comment is truncated, but not inside a UTF-8
  * character. */

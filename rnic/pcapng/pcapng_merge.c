@@ -82,7 +82,7 @@ void pcapng_ifaces_free(struct pcapng_ifaces *ifaces)
     *ifaces = (struct pcapng_ifaces){0};
 }
 
-/* ---- streams --------------------------------------------------------------------------------- */
+/* ---- the bytes of a stream ------------------------------------------------------------------- */
 
 struct pcapng_merge *pcapng_merge_new(void)
 {

@@ -7,7 +7,7 @@
  *   1. pcapng_merge_new();
  *   2. pcapng_merge_add() for each recording;
  *   3. pcapng_merge_feed() with the new bytes of a recording;
- *   4. 4. pcapng_merge_take() passes on the frames before which no further frame can come;
+ *   4. pcapng_merge_take() passes on the frames before which no further frame can come;
  *   5. pcapng_merge_end() when the writer of a recording has ended;
  *   6. pcapng_merge_del().
  *

@@ -90,7 +90,7 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     }
 }
 
-/* ---- opening -----------------------------------------------------------------------------------
+/* ---- opening a capture -------------------------------------------------------------------------
  */
 
 /* Opens the file, and the decompressor if the file is compressed. */
@@ -208,7 +208,7 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
     return reader;
 }
 
-/* ---- frames ------------------------------------------------------------------------------------
+/* ---- reading frames ----------------------------------------------------------------------------
  */
 
 /* Sets link, data and lengths of `frame` to those of the frame inside the ERF record. */

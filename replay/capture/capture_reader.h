@@ -132,7 +132,8 @@ const char *reader_name(const struct capture_reader *reader);
 uint32_t reader_linktype(const struct capture_reader *reader);
 uint32_t reader_snaplen(const struct capture_reader *reader);
 
-/* Sets *done to the number of bytes read and *total to the size of the file. Both */
+/* Sets *done to the number of bytes read and *total to the size of the file, or both to 0 for a
+ * pipe. */
 void reader_progress(const struct capture_reader *reader, uint64_t *done, uint64_t *total);
 
 void reader_close(struct capture_reader *reader); /* `reader` may be NULL */

@@ -175,7 +175,7 @@ static void parse_batch(struct worker *worker, struct batch *batch)
     }
 }
 
-/* ---- under the lock ----------------------------------------------------------------------------
+/* ---- functions called with the lock ------------------------------------------------------------
  */
 
 static void signal_change(struct parallel_reader *pr)
@@ -292,7 +292,7 @@ static void read_piece_ahead(struct worker *worker)
     worker->read_any = !did;
 }
 
-/* ---- the threads -------------------------------------------------------------------------------
+/* ---- the worker threads ------------------------------------------------------------------------
  */
 
 /* Returns whether the thread can judge a batch now, and sets *part. With several parts, each thread

@@ -3,9 +3,10 @@
  * Parallel reader: reads a capture with several threads and passes its packets to a consumer. Each
  * packet is parsed, its ICRC is checked, and its digest for rnic/flow is computed. Used by check.
  *
- * The consumer has two stages. Its function look() gets all packets in the order of the file. Then
- * its function judge() gets them in the same order, once for each part of the consumer, each part
- * in its own thread. A part ignores the packets of the other parts.
+ * The consumer divides the packets between parts, so that several threads can judge them ("Several
+ * flows" in flow/flow.h). First its function look() gets all packets in the order of the file. Then
+ * its function judge() gets them in the same order, once for each part, each part in its own
+ * thread. A part ignores the packets of the other parts.
  *
  * Only one thread at a time can read the capture, and only one can be in look(). A thread judges if
  * it can; otherwise it calls look(), reads or parses. So threads wait only if one part has so many
@@ -65,7 +66,7 @@ struct frame_consumer {
     void *user;
     /* Check the ICRCs; if unset, the status of each packet is UNVERIFIED. */
     bool icrc;
-    /* Secret of the flow (rnic/flow) that uses the digests. */
+    /* Secret of the struct roce_flow to which the digests are passed. */
     const struct roce_hash_secret *secret;
     unsigned threads; /* number of threads; 0: number of processors */
     /* Called once with the number of threads. Returns the number of parts, 1 to `threads`. */

@@ -101,7 +101,7 @@ void pcap_parser_close(struct pcap_parser *cap)
     *cap = (struct pcap_parser){0};
 }
 
-/* ---- pcap --------------------------------------------------------------------------------------
+/* ---- reading pcap ------------------------------------------------------------------------------
  */
 
 /* Converts the fraction of a time stamp to ns. Drops whole seconds from the fraction, which are
@@ -186,7 +186,7 @@ static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct er
     return 1;
 }
 
-/* ---- pcapng ------------------------------------------------------------------------------------
+/* ---- reading pcapng ----------------------------------------------------------------------------
  */
 
 static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len,

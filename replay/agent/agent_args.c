@@ -30,7 +30,7 @@ json_t *agent_ok_or_error(struct agent_device *dev, int rc)
     return out;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------
+/* ---- reading the members of a request ----------------------------------------------------------
  */
 
 bool agent_read_number(const json_t *in, const char *name, uint64_t max, uint64_t fallback,

@@ -63,7 +63,7 @@ static int complain(const char *what, const char *why)
     return 2;
 }
 
-/* ---- a session --------------------------------------------------------------------------------
+/* ---- running a session -------------------------------------------------------------------------
  */
 
 /* Serves a session in a child process, which ends with the session. The kernel then frees all
@@ -93,7 +93,7 @@ static int run_session(const struct agent_session *session, int peer, int listen
     return 0;
 }
 
-/* ---- listening --------------------------------------------------------------------------------
+/* ---- listening for clients ---------------------------------------------------------------------
  */
 
 static const char not_a_port[] = "not [HOST:]PORT with a port of 1 to 65535 (see --help)";

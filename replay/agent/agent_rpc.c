@@ -12,7 +12,7 @@
 
 #define GIDS_MAX 64u
 
-/* ---- operations -------------------------------------------------------------------------------
+/* ---- operations that a client requests ---------------------------------------------------------
  */
 
 static json_t *list_gids(struct agent_device *dev)

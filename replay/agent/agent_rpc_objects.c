@@ -11,7 +11,7 @@
 /* Names of the QP states, indexed by enum ibv_qp_state. */
 static const char *const states[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 
-/* ---- attributes ------------------------------------------------------------------------------ */
+/* ---- reading attributes ---------------------------------------------------------------------- */
 
 bool agent_read_gid(const json_t *in, union ibv_gid *out)
 {
@@ -253,7 +253,7 @@ json_t *agent_op_bind(struct agent_device *dev, const json_t *in)
     return json_pack("{s:b, s:I}", "ok", 1, "rkey", (json_int_t)dev->mw[bind.mw]->rkey);
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events and notifications ---------------------------------------------------------------- */
 
 json_t *agent_rpc_events(struct agent_device *dev)
 {

@@ -34,7 +34,7 @@ static uint64_t now_ms(void)
     return rnic_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
-/* ---- the token --------------------------------------------------------------------------------
+/* ---- checking the token ------------------------------------------------------------------------
  */
 
 int agent_session_token(struct agent_session *session, const char *path, struct error *error)

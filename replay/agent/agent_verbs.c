@@ -143,7 +143,7 @@ void agent_device_close(struct agent_device *dev)
     dev->own_cq_cnt = dev->own_pd_cnt = 0;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
+/* ---- memory regions ----------------------------------------------------------------------------
  */
 
 int agent_mr_register(struct agent_device *dev, uint32_t mr)
@@ -362,7 +362,7 @@ int agent_qp_del(struct agent_device *dev, uint32_t qp)
     return 0;
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
+/* ---- posting work requests ---------------------------------------------------------------------
  */
 
 struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len)
@@ -542,7 +542,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
     return agent_failed(dev, "post the send", rc);
 }
 
-/* ---- completions ------------------------------------------------------------------------------
+/* ---- polling completions -----------------------------------------------------------------------
  */
 
 int agent_poll(struct agent_device *dev, struct agent_completion *out)

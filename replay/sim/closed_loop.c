@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "sim/rc_loop.h"
 
-/* ---- memory ------------------------------------------------------------------------------------
+/* ---- copying the inferred memory ---------------------------------------------------------------
  */
 
 /* Copies the regions of a host with their current contents. Returns 0, or -1 if out of memory. */
@@ -80,7 +80,7 @@ static int hash_pages(struct rc_loop_result *conn, const struct shadow_memory *m
     return 0;
 }
 
-/* ---- all connections ---------------------------------------------------------------------------
+/* ---- playing all connections -------------------------------------------------------------------
  */
 
 static int skip_conn(struct rc_loop_result *conn, const char *why)
@@ -175,7 +175,7 @@ void closed_loop_free(struct closed_loop *closed)
     memset(closed, 0, sizeof(*closed));
 }
 
-/* ---- judgement ---------------------------------------------------------------------------------
+/* ---- comparing a play with the reference -------------------------------------------------------
  */
 
 static void fail_conn(struct rc_loop_result *conn, const char *fmt, ...)

@@ -16,16 +16,16 @@
  *
  * The recorded packets are no reference for a play with impairments. So two other checks are made:
  *
- *   - Each endpoint obeys the rules of rnic/flow. An observer sees the frames that the endpoint
- *     sent and received, and must report no ERROR about the endpoint. After a forged packet (a
- *     changed field with a corrected ICRC), ERRORs are only counted. The observer cannot decide
- *     which of two different packets with one PSN the endpoint executed.
+ *   - Each endpoint obeys the rules of rnic/flow, which judges the frames that the endpoint sent
+ *     and received. It must report no ERROR about the endpoint. After a forged packet (a changed
+ *     field with a corrected ICRC), ERRORs are only counted. rnic/flow cannot decide which of two
+ *     different packets with one PSN the endpoint executed.
  *   - Work requests complete in order, with the status and data of the reference. The same receives
  *     complete as in the reference, and memory ends with equal bytes.
  *
  * The second check is skipped in two cases: after a forged packet, and after a requester gave up
- * because the link lost all its tries. A retransmitted READ may return other data than the
- * reference if a later request changes that data.
+ * because the link lost all transmissions of a request. A retransmitted READ may return other data
+ * than the reference if a later request changes that data.
  *
  * With --side, one endpoint is a recorded peer (recorded_peer.h). It sends the captured frames at
  * their times and does not react to any packet. Only our endpoint is judged. The second check is

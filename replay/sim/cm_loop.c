@@ -99,7 +99,7 @@ static const char *missing_message(const struct cm_loop *l)
     return answered ? NULL : "the capture does not contain the response to the REQ or SIDR_REQ";
 }
 
-/* ---- the programs ------------------------------------------------------------------------------
+/* ---- events of the programs --------------------------------------------------------------------
  */
 
 static const void *private_data_of(const struct roce_cm_msg *msg, bool has, size_t *len)
@@ -169,7 +169,7 @@ static void on_event(struct cm_loop *l, enum cm_role role, const struct rnic_cm_
     }
 }
 
-/* ---- frames ------------------------------------------------------------------------------------
+/* ---- sending frames ----------------------------------------------------------------------------
  */
 
 /* Builds the frame of a MAD: a UD datagram to QP 1. Returns its length. */
@@ -259,7 +259,7 @@ static void deliver_next(struct cm_loop *l)
     free(frame);
 }
 
-/* ---- time --------------------------------------------------------------------------------------
+/* ---- advancing the time ------------------------------------------------------------------------
  */
 
 static rnic_time earlier(rnic_time a, rnic_time b)
@@ -297,7 +297,7 @@ static int run_events(struct cm_loop *l)
     return 0;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------
+/* ---- playing an exchange -----------------------------------------------------------------------
  */
 
 static bool open_ends(struct cm_loop *l)
@@ -379,7 +379,7 @@ int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint3
     return rc;
 }
 
-/* ---- judgement ---------------------------------------------------------------------------------
+/* ---- comparing a play with the reference -------------------------------------------------------
  */
 
 static void fail_exchange(struct cm_loop_result *cm, const char *why)

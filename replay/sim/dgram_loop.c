@@ -59,7 +59,7 @@ bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx)
     return (play->sides & side) && !is_cm(&play->streams, s);
 }
 
-/* ---- frames ------------------------------------------------------------------------------------
+/* ---- sending frames ----------------------------------------------------------------------------
  */
 
 /* Impairs a frame and puts it on the link. `stream` is the index of the sender's stream, or
@@ -135,7 +135,7 @@ static int deliver_next(struct dgram_loop *l)
     return rc;
 }
 
-/* ---- time --------------------------------------------------------------------------------------
+/* ---- advancing the time ------------------------------------------------------------------------
  */
 
 /* Returns the sender whose next message is due first, and sets *at to its time. Returns NULL if no
@@ -185,7 +185,7 @@ static int run_events(struct dgram_loop *l)
     }
 }
 
-/* ---- a play ------------------------------------------------------------------------------------
+/* ---- playing all streams -----------------------------------------------------------------------
  */
 
 /* Copies the streams without the results of earlier plays. Returns 0, or -1 if out of memory. */

@@ -28,9 +28,9 @@ struct dgram_loop_result {
     uint64_t frames, lost, damaged, forged;
 };
 
-/* Plays the streams with our RNIC in the roles of `sides`; a recorded peer sends for the other
- * role. `streams` is not changed and must outlive the play. Returns 0, or -1 if out of memory.
- * Call dgram_loop_free() in both cases. */
+/* Plays the streams with our RNIC in the roles of `sides`. If our RNIC is not the sender, the
+ * recorded packets are sent. `streams` is not changed and must outlive the play. Returns 0, or -1
+ * if out of memory. Call dgram_loop_free() in both cases. */
 int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *streams,
                     unsigned sides, struct impair *impair, struct sim_pcap *pcap);
 void dgram_loop_free(struct dgram_loop_result *play);

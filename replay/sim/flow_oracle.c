@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limit of the request packets that the observer remembers: the length of our longest send
- * queue. */
+/* Limit of the request packets that rnic/flow remembers: the length of our longest send queue. */
 #define WINDOW_MAX 32768u
 
 static void on_finding(void *user, const struct roce_finding *finding)
@@ -13,9 +12,9 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct flow_oracle *oracle = user;
     char text[FLOW_ORACLE_TEXT_MAX - 64];
 
-    /* The observer reports a second NAK only as WARN, because a capture may contain one packet
-     * twice. In a simulation, the observer sees each packet exactly as often as it was sent. So a
-     * second NAK is an error here. */
+    /* rnic/flow reports a second NAK only as WARN, because a capture may contain one packet twice.
+     * In a simulation, it sees each packet exactly as often as it was sent. So a second NAK is an
+     * error here. */
     bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE ||
                  (finding->severity == ROCE_SEV_WARN && oracle->counts_warn &&
                   oracle->counts_warn(oracle->user, finding->rule));

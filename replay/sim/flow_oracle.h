@@ -44,7 +44,7 @@ void flow_oracle_feed(struct flow_oracle *oracle, bool own, const uint8_t *data,
 /* Makes the oracle count later ERROR findings as doubtful. */
 void flow_oracle_distrust(struct flow_oracle *oracle);
 
-/* Ends the observation and frees the observer. */
+/* Adds the findings at the end and frees the state of rnic/flow. */
 void flow_oracle_finish(struct flow_oracle *oracle);
 
 #endif

@@ -136,12 +136,12 @@ static int post_due(struct rc_loop *l)
     return 0;
 }
 
-/* ---- completions -------------------------------------------------------------------------------
+/* ---- completions of both hosts -----------------------------------------------------------------
  */
 
-/* Returns whether the requester had to give up at PSN `rel`. This is so if the link lost all its
- * tries, or if it lost the NAK of a responder that is now in the error state. A NAK that overtakes
- * an earlier response counts as lost (R139, R140). */
+/* Returns whether the requester had to give up at PSN `rel`. This is so if the link lost all
+ * transmissions of the request, or the NAK of a responder that is now in the error state. A NAK
+ * that overtakes an earlier response counts as lost (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
@@ -178,7 +178,7 @@ static int poll_sends(struct rc_loop *l)
     return 0;
 }
 
-/* ---- frames ------------------------------------------------------------------------------------
+/* ---- sending and receiving frames --------------------------------------------------------------
  */
 
 static int64_t rel_of(struct rc_loop *l, uint32_t psn)
@@ -315,7 +315,7 @@ static int deliver_next(struct rc_loop *l)
     return rc;
 }
 
-/* ---- time --------------------------------------------------------------------------------------
+/* ---- advancing the time ------------------------------------------------------------------------
  */
 
 static rnic_time earlier(rnic_time a, rnic_time b)

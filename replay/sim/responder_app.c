@@ -122,7 +122,7 @@ const char *responder_app_open(struct responder_app *app, const struct rnic_qp_a
     return rc == 0 ? sim_host_connect(app->host, &init, &qp, RNIC_QPS_RTS) : rnic_error_text(rc);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
+/* ---- actions before and after a request --------------------------------------------------------
  */
 
 static void post_recv(struct responder_app *app, struct responder_app_srq *srq, uint32_t len)

@@ -36,7 +36,7 @@ void anonymizer_free(struct anonymizer *a)
     keymap_free(&a->guid);
 }
 
-/* ---- addresses ---------------------------------------------------------------------------------
+/* ---- replacing addresses -----------------------------------------------------------------------
  */
 
 /* Returns the number of an address, counted from 1 in the order of first use, or 0 if out of
@@ -148,7 +148,7 @@ static bool change_network(struct anonymizer *a, const struct roce_pkt *pkt, uin
     return !roce_pkt_has(pkt, ROCE_HDR_GRH) || (change_gid(a, grh + 8) && change_gid(a, grh + 24));
 }
 
-/* ---- the connection manager --------------------------------------------------------------------
+/* ---- addresses in CM messages ------------------------------------------------------------------
  */
 
 bool anonymize_knows(const struct roce_pkt *pkt)
@@ -210,7 +210,7 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
     return true;
 }
 
-/* ---- checksums ---------------------------------------------------------------------------------
+/* ---- updating checksums ------------------------------------------------------------------------
  */
 
 /* Sums of the parts of a frame that its checksums cover. */
@@ -261,7 +261,7 @@ static void move_icrc(const struct roce_pkt *pkt, uint32_t before, enum roce_lin
     roce_le32_put(frame + pkt->icrc_off, pkt->icrc ^ before ^ after);
 }
 
-/* ---- a frame -----------------------------------------------------------------------------------
+/* ---- changing a frame --------------------------------------------------------------------------
  */
 
 static void mask_payload(struct anonymizer *a, uint32_t idx, const struct roce_pkt *pkt,

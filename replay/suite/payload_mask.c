@@ -129,7 +129,7 @@ void payload_masks_free(struct payload_masks *m)
     memset(m, 0, sizeof(*m));
 }
 
-/* ---- masks -------------------------------------------------------------------------------------
+/* ---- applying the masks ------------------------------------------------------------------------
  */
 
 static void mask_memory(const struct payload_masks *m, const struct masked_place *place,

@@ -52,7 +52,7 @@ int suite_status(const struct suite_totals *totals)
     return unexpected_cnt(totals) != 0;
 }
 
-/* ---- text --------------------------------------------------------------------------------------
+/* ---- the text report ---------------------------------------------------------------------------
  */
 
 static void tell_unexpected(FILE *out, const struct job *job)
@@ -105,7 +105,7 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
     }
 }
 
-/* ---- JUnit -------------------------------------------------------------------------------------
+/* ---- the JUnit report --------------------------------------------------------------------------
  */
 
 static const char *text_of_member(const json_t *object, const char *key)
@@ -288,7 +288,7 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
 /* Version of replay.schema.json. */
 #define SUITE_JSON_VERSION 2
 
-/* ---- JSON --------------------------------------------------------------------------------------
+/* ---- the JSON report ---------------------------------------------------------------------------
  */
 
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt)

@@ -14,7 +14,7 @@
 
 #define SNAPLEN 65535
 
-/* ---- a capture ---------------------------------------------------------------------------------
+/* ---- writing a capture file --------------------------------------------------------------------
  */
 
 int suite_file_open(struct suite_file *file, const char *path, struct error *error)
@@ -86,7 +86,7 @@ int suite_file_close(struct suite_file *file, struct error *error)
     return rc;
 }
 
-/* ---- the folder --------------------------------------------------------------------------------
+/* ---- the folder of captures --------------------------------------------------------------------
  */
 
 /* Endings of the files of one capture. */
@@ -153,7 +153,7 @@ int suite_folder_open(struct suite_folder *f, const char *path, const char *name
     return 0;
 }
 
-/* ---- golden outputs ----------------------------------------------------------------------------
+/* ---- writing the golden outputs ----------------------------------------------------------------
  */
 
 /* Replaces this process by `rocedrill ARGV...`, with its output in a file of the temporary folder.
@@ -218,7 +218,7 @@ int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *
                : 0;
 }
 
-/* ---- the manifest ------------------------------------------------------------------------------
+/* ---- writing the manifest ----------------------------------------------------------------------
  */
 
 /* Writes a row of the manifest. `header` is the first line of the manifest, which names the

@@ -12,7 +12,7 @@
 #include "suite/manifest.h"
 #include "capture/capture_reader.h"
 
-/* ---- a capture: pcap, nanoseconds --------------------------------------------------------------
+/* ---- writing a capture file (pcap with nanoseconds) --------------------------------------------
  */
 
 struct suite_file {
@@ -38,7 +38,7 @@ int suite_file_write(struct suite_file *file, enum roce_link link, const struct 
  * NULL. */
 int suite_file_close(struct suite_file *file, struct error *error);
 
-/* ---- the folder --------------------------------------------------------------------------------
+/* ---- the folder of captures --------------------------------------------------------------------
  */
 
 struct suite_folder {

@@ -180,7 +180,7 @@ static char *read_back(FILE *file)
     return text;
 }
 
-/* ---- processes ---------------------------------------------------------------------------------
+/* ---- worker processes --------------------------------------------------------------------------
  */
 
 /* Writes the result of a worker to its JSON file, for collect_result(). */

@@ -32,7 +32,7 @@ static const char *const side_columns[] = {"address",
                                            "ack_rtt_p99_ns",
                                            "ack_rtt_max_ns"};
 
-/* ---- text --------------------------------------------------------------------------------------
+/* ---- writing fields ----------------------------------------------------------------------------
  */
 
 /* Writes a text as one quoted field of CSV (RFC 4180). */
@@ -62,7 +62,7 @@ static void put_number(FILE *out, uint64_t v)
     fprintf(out, ",%" PRIu64, v);
 }
 
-/* ---- connections -------------------------------------------------------------------------------
+/* ---- the table of connections ------------------------------------------------------------------
  */
 
 static void put_side(FILE *out, const struct check_conn *conn, unsigned i)
@@ -112,7 +112,7 @@ static void on_conn(void *user, const struct roce_conn_summary *sum)
     fputc('\n', out);
 }
 
-/* ---- operations and findings -------------------------------------------------------------------
+/* ---- the tables of operations and findings -----------------------------------------------------
  */
 
 static void on_done(void *user, const struct roce_flow_done *done)
@@ -174,7 +174,7 @@ static void on_end(void *user, const struct roce_flow *flow)
     write_findings(user, flow);
 }
 
-/* ---- files -------------------------------------------------------------------------------------
+/* ---- opening and closing the tables ------------------------------------------------------------
  */
 
 static void write_columns(struct csv *csv)

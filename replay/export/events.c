@@ -41,7 +41,7 @@ void events_begin(struct events *e, const char *name)
     end_event(&line, e);
 }
 
-/* ---- packets -----------------------------------------------------------------------------------
+/* ---- lines of packets --------------------------------------------------------------------------
  */
 
 static void put_flags(struct json_line *line, uint32_t flags)
@@ -137,7 +137,7 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
         frame_list_add(&e->acked, frame);
 }
 
-/* ---- other events ------------------------------------------------------------------------------
+/* ---- lines of other events ---------------------------------------------------------------------
  */
 
 static void on_done(void *user, const struct roce_flow_done *done)

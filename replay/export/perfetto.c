@@ -121,7 +121,7 @@ static struct perfetto_track_state *find_track(struct perfetto *p, uint32_t conn
     return p->track[at];
 }
 
-/* ---- encoding ----------------------------------------------------------------------------------
+/* ---- encoding trace packets --------------------------------------------------------------------
  */
 
 /* Starts a TracePacket. Returns its position, which end_packet() needs. */
@@ -198,7 +198,7 @@ static void count_event(struct perfetto *p, struct perfetto_track_state *track, 
     end_event(p, place);
 }
 
-/* ---- packets -----------------------------------------------------------------------------------
+/* ---- events of packets -------------------------------------------------------------------------
  */
 
 static void put_flows(struct perfetto *p, const struct roce_flow_in *in, bool request)
@@ -262,7 +262,7 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
         frame_list_add(&p->acked, frame);
 }
 
-/* ---- messages and findings ---------------------------------------------------------------------
+/* ---- events of messages and findings -----------------------------------------------------------
  */
 
 /* Returns a lane for a message that begins at *start. (Perfetto cannot draw overlapping messages in

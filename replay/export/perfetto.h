@@ -3,10 +3,10 @@
  * Perfetto: writes a trace for ui.perfetto.dev (TrackEvent packets of perfetto.protos.Trace).
  *
  * Each connection is a process of the trace. For the requests of each side, the process has tracks
- * for messages, request packets, responses and findings, and tracks for counters. A flow arrow
- * points from a request packet to the packet that acknowledges it. Perfetto needs the description
- * of a counter before its values, and the final connections are known only at the end of the
- * capture. So the events are kept in a temporary file until the end of the capture.
+ * for messages, request packets, responses and findings, and tracks for counters. An arrow points
+ * from a request packet to the packet that acknowledges it. Perfetto needs the description of a
+ * counter before its values, and the final connections are known only at the end of the capture. So
+ * the events are kept in a temporary file until the end of the capture.
  */
 #ifndef REPLAY_EXPORT_PERFETTO_H
 #define REPLAY_EXPORT_PERFETTO_H
@@ -35,7 +35,7 @@ struct perfetto {
 int perfetto_open(struct perfetto *perfetto, FILE *out, struct error *error);
 struct check_watch perfetto_watch(struct perfetto *perfetto);
 
-/* Frees the trace; the caller closes `out`. Returns 0 */
+/* Frees the trace; the caller closes `out`. Returns 0, or -1 if an event could not be written. */
 int perfetto_close(struct perfetto *perfetto);
 
 #endif

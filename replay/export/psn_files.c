@@ -58,7 +58,7 @@ static int close_graph(FILE *out, const char *path, struct error *error)
     return 0;
 }
 
-/* ---- gnuplot -----------------------------------------------------------------------------------
+/* ---- writing for gnuplot -----------------------------------------------------------------------
  */
 
 /* Writes the points of one kind as a named data block of gnuplot. Returns the number of points. */
@@ -142,7 +142,7 @@ static int write_gnuplot(const char *folder, const struct psn_point *point, size
     return close_graph(out, path, error);
 }
 
-/* ---- xplot -------------------------------------------------------------------------------------
+/* ---- writing for xplot -------------------------------------------------------------------------
  */
 
 static int write_xplot(const char *folder, const struct psn_point *point, size_t cnt,

@@ -60,7 +60,7 @@ static void on_packet(void *user, const struct roce_flow_in *in, const struct ro
     spool_put(&graph->points, &point);
 }
 
-/* ---- files -------------------------------------------------------------------------------------
+/* ---- writing the graphs ------------------------------------------------------------------------
  */
 
 static int compare_points(const void *a, const void *b)

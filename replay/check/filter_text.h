@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Prints display filters of Wireshark in the text report. The filters use */
+/* Prints display filters of Wireshark in the text report. The filters use the fields of the plugin.
+ */
 #ifndef REPLAY_CHECK_FILTER_TEXT_H
 #define REPLAY_CHECK_FILTER_TEXT_H
 

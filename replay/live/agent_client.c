@@ -22,7 +22,7 @@
 #define UNIX      "unix:"
 #define TOKEN_MAX 4096
 
-/* ---- connecting -------------------------------------------------------------------------------
+/* ---- connecting to the agent -------------------------------------------------------------------
  */
 
 static int connect_one(const struct addrinfo *to)
@@ -182,7 +182,7 @@ void agent_client_close(struct agent_client *agent)
     *agent = (struct agent_client){.fd = -1};
 }
 
-/* ---- asking -----------------------------------------------------------------------------------
+/* ---- sending a request -------------------------------------------------------------------------
  */
 
 static int send_request(struct agent_client *agent, json_t *request, struct error *error)
@@ -207,7 +207,7 @@ static int send_request(struct agent_client *agent, json_t *request, struct erro
     return off == len ? 0 : error_set(error, "agent %s: %s", agent->name, strerror(errno));
 }
 
-/* Receives one reply line into agent->buf. Returns the length of the line */
+/* Receives one reply line into agent->buf. Returns the length of the line, or -1 and an error. */
 static ssize_t receive_reply(struct agent_client *agent, struct error *error)
 {
     int waited = 0;

@@ -121,7 +121,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
     return NULL;
 }
 
-/* ---- selecting runs ---------------------------------------------------------------------------
+/* ---- selecting directions ----------------------------------------------------------------------
  */
 
 /* Copies the skip reason `text`; the session owns the copy. Returns the copy, or "no memory". */

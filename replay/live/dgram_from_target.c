@@ -83,7 +83,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
     tx->take(tx->user, &pkt);
 }
 
-/* ---- the device -------------------------------------------------------------------------------
+/* ---- the target as a sending device ------------------------------------------------------------
  */
 
 /* Opens a QP at the target for a stream. Returns NULL on success, or the reason why the stream is

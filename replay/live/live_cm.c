@@ -21,7 +21,7 @@ static struct cm_exchange_end *peer_result(const struct live_cm *cm, uint32_t ex
     return &cm->exchanges->at[cm->exch[exch].idx].end[!cm->ours];
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
+/* ---- opening and listening ---------------------------------------------------------------------
  */
 
 /* Returns the live service ID for the recorded service ID `service`. The live port number differs
@@ -135,7 +135,7 @@ void live_cm_close(struct live_cm *cm)
     cm->cnt = 0;
 }
 
-/* ---- packets ----------------------------------------------------------------------------------
+/* ---- packets to and from QP 1 ------------------------------------------------------------------
  */
 
 static void send_mad(struct live_cm *cm, const uint8_t *mad)

@@ -22,7 +22,7 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
-/* ---- time -------------------------------------------------------------------------------------
+/* ---- late responses ----------------------------------------------------------------------------
  */
 
 /* Returns whether the live response arrived, but after the tolerance. A response that never arrived
@@ -68,7 +68,7 @@ static int compare_late(struct live *live, struct response_comparison *all)
     return 0;
 }
 
-/* ---- completions ------------------------------------------------------------------------------
+/* ---- comparing completions ---------------------------------------------------------------------
  */
 
 /* Expected completion of the next receive WQE of the target in one direction. */
@@ -197,7 +197,7 @@ static int compare_completions(struct live *live, struct response_comparison *al
     return rc;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
+/* ---- comparing memory --------------------------------------------------------------------------
  */
 
 /* Compares `bytes`, read from the target at offset `off` of a region, with the expected content of

@@ -32,7 +32,7 @@ bool live_address(const char *text, uint8_t out[16])
     return inet_pton(AF_INET, text, out + 12) == 1 || inet_pton(AF_INET6, text, out) == 1;
 }
 
-/* ---- frames -----------------------------------------------------------------------------------
+/* ---- sending and receiving frames --------------------------------------------------------------
  */
 
 static void send_neighbour_reply(struct live_port *port, const struct rnic_neigh_msg *question)
@@ -124,7 +124,7 @@ int live_port_send(struct live_port *port, struct rnic_frame *frames, unsigned c
     return 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
+/* ---- opening the port --------------------------------------------------------------------------
  */
 
 /* Chooses our address if the user did not: an address of the interface in the address family of the

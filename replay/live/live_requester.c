@@ -187,7 +187,7 @@ static int post_work(struct live_requester *req, uint32_t idx, size_t at, struct
     return reply || why ? 0 : -1;
 }
 
-/* ---- completions ------------------------------------------------------------------------------
+/* ---- comparing completions ---------------------------------------------------------------------
  */
 
 /* Computes the CRC-32 of the data that READ `wr` fetched in the capture. Returns true and sets
@@ -287,7 +287,7 @@ static int wait_completions(struct live_requester *req, struct requester_conn *c
     }
 }
 
-/* ---- the conversation -------------------------------------------------------------------------
+/* ---- playing the conversation ------------------------------------------------------------------
  */
 
 static int post_due(struct live_requester *req, uint32_t idx, struct error *error)
@@ -305,8 +305,8 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     return 0;
 }
 
-/* Waits until the event may happen (request_tracker.h), at most the tolerance. Returns 0, or -1 and
- * an error. */
+/* Waits until request_tracker_may_proceed() allows to play the event, at most the tolerance.
+ * Returns 0, or -1 and an error. */
 static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t event,
                      struct error *error)
 {

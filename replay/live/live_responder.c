@@ -19,7 +19,7 @@
 /* Time to wait for unexpected packets after the last frame, ns. */
 #define QUIET_NS UINT64_C(30000000)
 
-/* ---- answers ----------------------------------------------------------------------------------
+/* ---- responses of the target -------------------------------------------------------------------
  */
 
 static bool is_ack(uint8_t opcode, uint8_t syndrome)
@@ -165,7 +165,7 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
         live->no_memory = true;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------
+/* ---- waiting for the target --------------------------------------------------------------------
  */
 
 int live_poll(struct live *live, uint64_t until, struct error *error)
@@ -241,7 +241,7 @@ int live_wait_response(struct live *live, const struct live_event *e, bool *wait
     return 0;
 }
 
-/* ---- playing ----------------------------------------------------------------------------------
+/* ---- playing the script ------------------------------------------------------------------------
  */
 
 int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int len,

@@ -35,7 +35,7 @@ static void on_signal(int signal)
     interrupted = 1;
 }
 
-/* ---- preparing --------------------------------------------------------------------------------
+/* ---- reading the captures ----------------------------------------------------------------------
  */
 
 static int add_frame(struct load_gen *load, const struct rewrite_path *path,
@@ -88,7 +88,7 @@ static int read_capture(struct load_gen *load, const char *name, struct error *e
     return rc;
 }
 
-/* ---- sending ----------------------------------------------------------------------------------
+/* ---- sending the requests ----------------------------------------------------------------------
  */
 
 /* Returns the time at which frame `i` must be sent, ns. `begin`: start of the whole run, since

@@ -59,7 +59,7 @@ static void case_problem(const struct drill_case *c, char *buf, size_t cap)
         strbuf_addf(&t, " (%s)", c->result.rules);
 }
 
-/* ---- ladder ---------------------------------------------------------------------------------- */
+/* ---- printing a ladder ----------------------------------------------------------------------- */
 
 static size_t columns_of(const char *text)
 {
@@ -214,7 +214,7 @@ static void print_case(FILE *out, const struct drill_case *c)
     print_ladder(out, c, c->result.log_cnt);
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* ---- the text report ------------------------------------------------------------------------- */
 
 /* Returns the number of cases of the drill that begins at `i`. */
 static size_t drill_cases(const struct drill_suite *suite, size_t i)
@@ -342,7 +342,7 @@ void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail de
         print_table(out, group, group_cnt, suite->left > 0);
 }
 
-/* ---- KTAP ------------------------------------------------------------------------------------ */
+/* ---- the KTAP report ------------------------------------------------------------------------- */
 
 void drill_tap(FILE *out, const struct drill_suite *suite)
 {
@@ -368,7 +368,7 @@ void drill_tap(FILE *out, const struct drill_suite *suite)
         fprintf(out, "Bail out! %s\n", suite->stopped.text);
 }
 
-/* ---- JUnit ----------------------------------------------------------------------------------- */
+/* ---- the JUnit report ------------------------------------------------------------------------ */
 
 /* Prints the start of a test case. Its class is the file, as in the JUnit of rocedrill replay: two
  * drills of different folders can have the same name. */
@@ -460,7 +460,7 @@ void drill_junit(FILE *out, const struct drill_suite *suite)
     fputs("</testsuites>\n", out);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- the JSON report ------------------------------------------------------------------------- */
 
 static json_t *id_list(const char (*list)[SCRIPT_NAME_MAX], unsigned cnt)
 {

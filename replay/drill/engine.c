@@ -28,7 +28,7 @@ void drill_result_free(struct drill_result *result)
     result->log_cnt = 0;
 }
 
-/* ---- steps ----------------------------------------------------------------------------------- */
+/* ---- running the steps ----------------------------------------------------------------------- */
 
 /* Adds an id to a list of ids, which are separated by blanks, unless the list has it. */
 static void add_id(char *list, size_t cap, const char *id)
@@ -359,7 +359,7 @@ static bool run_step(struct drill_engine *e, const struct script_step *step)
     }
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- the end of a drill ---------------------------------------------------------------------- */
 
 static unsigned frames_of(const struct drill_engine *e, int qp)
 {

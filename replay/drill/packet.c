@@ -144,7 +144,7 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, b
     return msn;
 }
 
-/* ---- contents -------------------------------------------------------------------------------- */
+/* ---- contents of payloads -------------------------------------------------------------------- */
 
 /* Returns the offset of a packet's first byte in its message. For READ responses, sets *va to the
  * address of that byte. */
@@ -266,7 +266,7 @@ static uint64_t fill_base(const struct drill_context *ctx, const struct script_p
     return va >= start && va - start < len ? va - start : off;
 }
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building a frame ------------------------------------------------------------------------ */
 
 static void set_field(const struct drill_context *ctx, struct roce_pkt *pkt,
                       const struct script_field *f, uint64_t value)

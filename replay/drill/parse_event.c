@@ -150,7 +150,7 @@ static bool copy_event(struct parser *p, struct script_event *to, const struct s
     return lexer_fail(&p->lexer, "no memory");
 }
 
-/* ---- packets --------------------------------------------------------------------------------- */
+/* ---- lines with packets ---------------------------------------------------------------------- */
 
 static bool parse_packet_event(struct parser *p, struct script_event *event)
 {
@@ -311,7 +311,7 @@ static bool parse_counter(struct parser *p, struct script_event *event)
     return parse_number(p, "the value of the counter", UINT64_MAX, &event->number);
 }
 
-/* ---- verbs ----------------------------------------------------------------------------------- */
+/* ---- lines with verbs ------------------------------------------------------------------------ */
 
 static bool parse_operand(struct parser *p, enum operand on, struct script_event *event)
 {
@@ -414,7 +414,7 @@ static bool parse_verb(struct parser *p, unsigned row, struct script_event *even
            check_id(p, event) && parse_fails(p, event);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- whole lines ----------------------------------------------------------------------------- */
 
 static bool parse_body(struct parser *p, struct script_event *event)
 {

@@ -110,7 +110,7 @@ bool parse_packet_qp(struct parser *p, int *qp)
     return true;
 }
 
-/* ---- opcode ---------------------------------------------------------------------------------- */
+/* ---- reading the opcode ---------------------------------------------------------------------- */
 
 static enum roce_svc service_of(const struct parser *p, int qp)
 {
@@ -174,7 +174,7 @@ static bool parse_opcode(struct packet_parser *s)
     return !l->failed;
 }
 
-/* ---- fields ---------------------------------------------------------------------------------- */
+/* ---- reading fields -------------------------------------------------------------------------- */
 
 static struct script_field *add_field(struct packet_parser *s, enum roce_hdr hdr,
                                       const struct roce_field *field)
@@ -473,7 +473,7 @@ static bool parse_cm_field(struct packet_parser *s)
     return parse_number(s->p, f->field->label, field_max(f->field), &f->value.num);
 }
 
-/* ---- items ----------------------------------------------------------------------------------- */
+/* ---- reading items --------------------------------------------------------------------------- */
 
 /* Returns the index of the item that begins at the current token and that this packet can have, or
  * -1. */

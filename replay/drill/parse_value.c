@@ -83,7 +83,7 @@ bool parse_name(struct parser *p, const char *what, char *out)
     return !p->lexer.failed;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
+/* ---- reading numbers ------------------------------------------------------------------------- */
 
 static bool parse_sum(struct parser *p, unsigned depth, uint64_t *out);
 
@@ -219,7 +219,7 @@ bool parse_number(struct parser *p, const char *what, uint64_t max, uint64_t *ou
                       *out, max, what);
 }
 
-/* ---- times ----------------------------------------------------------------------------------- */
+/* ---- reading times --------------------------------------------------------------------------- */
 
 static bool unit_ns(const struct parser *p, const char *unit, uint64_t *out)
 {
@@ -387,7 +387,7 @@ bool parse_fill(struct parser *p, struct script_fill *out)
     return parse_number(p, "the offset of the first byte", UINT32_MAX, &out->off);
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* ---- reading options ------------------------------------------------------------------------- */
 
 static bool parse_access(struct parser *p, uint64_t *out)
 {

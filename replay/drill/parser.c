@@ -52,7 +52,7 @@ static const char *const reserved[] = {
     "nothing", "acks",    "CM",       "known", "through", "zero",  "PSN", "fails",
 };
 
-/* ---- head ------------------------------------------------------------------------------------ */
+/* ---- reading the head ------------------------------------------------------------------------ */
 
 static bool parse_ids(struct parser *p, const char *what, char (*list)[SCRIPT_NAME_MAX],
                       unsigned *cnt)
@@ -177,7 +177,7 @@ static bool parse_variant_values(struct parser *p)
     return !p->lexer.failed;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- reading objects ------------------------------------------------------------------------- */
 
 static bool parse_service(struct parser *p, struct script_object *object)
 {
@@ -232,7 +232,7 @@ static bool parse_declaration(struct parser *p, unsigned row)
            check_values(p, object);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- reading all lines ----------------------------------------------------------------------- */
 
 static bool parse_head_or_object(struct parser *p)
 {

@@ -29,7 +29,7 @@
 #define SCRIPT_NO_OBJECT        (-1)
 #define SCRIPT_TIME_MAX         UINT64_C(1000000000000000) /* maximum time in ns: 11 days */
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values in a script ---------------------------------------------------------------------- */
 
 /* A number in a script, or the name of an object plus an offset. Depending on where the value
  * stands, the name means the address, key, QPN or SRQ number of the object. */
@@ -64,7 +64,7 @@ static inline uint8_t script_pattern(uint64_t n, uint64_t i)
     return (uint8_t)(1 + (n * 67 + i * 7 + i / 251 * 13) % 255);
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* ---- options of a line ----------------------------------------------------------------------- */
 
 /* Options of objects, verbs and completions: name in C, word in a script, type, maximum value. */
 /* clang-format off */
@@ -152,7 +152,7 @@ static inline bool script_given(const struct script_options *options, enum scrip
     return options->given >> opt & 1;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- objects of a script --------------------------------------------------------------------- */
 
 enum script_object_kind {
     SCRIPT_PD,
@@ -183,7 +183,7 @@ struct script_object {
     struct script_options options;
 };
 
-/* ---- packets --------------------------------------------------------------------------------- */
+/* ---- packets of a script --------------------------------------------------------------------- */
 
 enum script_field_kind {
     SCRIPT_FIELD_NUMBER,
@@ -234,7 +234,7 @@ struct script_packet {
 const struct script_field *script_packet_field(const struct script_packet *packet,
                                                enum roce_hdr hdr, const char *name);
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- events of a script ---------------------------------------------------------------------- */
 
 enum script_event_kind {
     SCRIPT_SEND,      /* "< PACKET": the drill sends a packet */
@@ -325,7 +325,7 @@ struct script_step {
     unsigned rule_cnt;
 };
 
-/* ---- script ---------------------------------------------------------------------------------- */
+/* ---- a whole script -------------------------------------------------------------------------- */
 
 struct script_variant {
     char name[SCRIPT_NAME_MAX];

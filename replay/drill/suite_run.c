@@ -30,7 +30,7 @@ struct suite_runner {
     struct error error; /* error of the first recording that failed */
 };
 
-/* ---- files ----------------------------------------------------------------------------------- */
+/* ---- finding drill files --------------------------------------------------------------------- */
 
 static bool has_suffix(const char *name)
 {
@@ -152,7 +152,7 @@ int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct err
     return 0;
 }
 
-/* ---- cases ----------------------------------------------------------------------------------- */
+/* ---- choosing and playing cases -------------------------------------------------------------- */
 
 /* Sets the name of a case: the name of the folder and the file name without suffix,
  * "FOLDER/NAME". */

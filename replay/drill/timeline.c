@@ -17,7 +17,7 @@
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
 
-/* ---- log ------------------------------------------------------------------------------------- */
+/* ---- writing the log ------------------------------------------------------------------------- */
 
 static struct drill_log_row *add_row(struct drill_engine *e)
 {
@@ -146,7 +146,7 @@ void timeline_sent(struct drill_engine *e, const struct script_event *event, con
         flow_oracle_feed(&e->oracle, false, bytes, len, e->now);
 }
 
-/* ---- the device ------------------------------------------------------------------------------ */
+/* ---- fetching from the device ---------------------------------------------------------------- */
 
 static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
 {

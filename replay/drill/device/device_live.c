@@ -194,7 +194,7 @@ static void device_expire(struct drill_device *dev, uint64_t now)
     (void)now;
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- opening the device ---------------------------------------------------------------------- */
 
 static void device_close(struct drill_device *dev)
 {
@@ -290,7 +290,7 @@ failed:
     return NULL;
 }
 
-/* ---- the agent's part ------------------------------------------------------------------------ */
+/* ---- functions of the agent ------------------------------------------------------------------ */
 
 static int device_verb(struct drill_device *dev, const struct script_event *event, uint64_t now)
 {

@@ -36,7 +36,7 @@ static bool device_supports(const char *need)
     return true;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- exchanging lines with the program ------------------------------------------------------- */
 
 /* Appends the elements of array `name` of a reply to `list`. */
 static void take_list(const json_t *reply, const char *name, json_t *list)
@@ -119,7 +119,7 @@ static size_t get_bytes(const json_t *value, uint8_t *buf, size_t cap)
                                                                                        : 0;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- describing objects ---------------------------------------------------------------------- */
 
 static void set_number(json_t *json, const char *name, uint64_t value)
 {
@@ -335,7 +335,7 @@ static void device_expire(struct drill_device *dev, uint64_t now)
             now + 1; /* a deadline in the past would make the engine ask the program forever */
 }
 
-/* ---- verbs ----------------------------------------------------------------------------------- */
+/* ---- calling verbs --------------------------------------------------------------------------- */
 
 static const char *const verb_names[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_RECV] = "recv",           [SCRIPT_VERB_SEND] = "send",
@@ -483,7 +483,7 @@ static bool device_async(struct drill_device *dev, struct drill_async *out)
     return true;
 }
 
-/* ---- state ----------------------------------------------------------------------------------- */
+/* ---- querying the state of the device -------------------------------------------------------- */
 
 static uint64_t device_address(const struct drill_device *dev, int object)
 {

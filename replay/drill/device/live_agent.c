@@ -95,7 +95,7 @@ int live_agent_check(const struct script *script, struct error *error)
     return lacking ? error_set(error, DRILL_UNSUPPORTED_TEXT "%s (agent)", lacking) : 0;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- sending requests ------------------------------------------------------------------------ */
 
 json_t *live_agent_call(struct live_agent *agent, json_t *request)
 {
@@ -166,7 +166,7 @@ json_t *live_agent_qp_request(const struct live_agent *agent, int object, const 
     return json;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- creating objects ------------------------------------------------------------------------ */
 
 /* Adds to a request the number that the agent chose for the object which option `opt` names. */
 static void name_object(const struct live_agent *agent, const struct script_options *o,

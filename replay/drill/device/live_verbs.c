@@ -8,7 +8,7 @@
 #include "drill/words.h"
 #include "util/keymap.h"
 
-/* ---- results --------------------------------------------------------------------------------- */
+/* ---- results of verbs ------------------------------------------------------------------------ */
 
 /* Returns the result of a verb, and frees the reply. The specification defines no errno values. So
  * if the drill expects an error of the verb, any refusal of the agent counts as that error. */

@@ -94,7 +94,7 @@ static void take_errors(struct pipe_program *program)
     }
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- ending the command ---------------------------------------------------------------------- */
 
 /* Waits at most END_MS for a command that closed its output. Returns whether the command ended. */
 static bool wait_end(struct pipe_program *program, int *status)
@@ -158,7 +158,7 @@ void pipe_program_stop(struct pipe_program *program)
     free(program->buf);
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- requests and replies -------------------------------------------------------------------- */
 
 /* Moves bytes between this process and the command. Returns false after an error, or if the command
  * closed its output. */

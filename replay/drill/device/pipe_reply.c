@@ -36,7 +36,7 @@ static bool refuse(const struct reply_check *check, const char *where, const cha
     return false;
 }
 
-/* ---- members --------------------------------------------------------------------------------- */
+/* ---- checking members ------------------------------------------------------------------------ */
 
 /* Checks that a member is an integer of `low` to `high`. A member that is not `required` may be
  * absent. */
@@ -110,7 +110,7 @@ static bool check_bytes(const struct reply_check *check, const json_t *value, co
     return len / 2 <= max || refuse(check, where, "", "is longer than %zu bytes", max);
 }
 
-/* ---- lists ----------------------------------------------------------------------------------- */
+/* ---- checking lists -------------------------------------------------------------------------- */
 
 static bool check_frame(const struct reply_check *check, const json_t *frame, const char *where)
 {
@@ -160,7 +160,7 @@ check_list(const struct reply_check *check, const json_t *reply, const char *nam
     return true;
 }
 
-/* ---- replies --------------------------------------------------------------------------------- */
+/* ---- checking replies ------------------------------------------------------------------------ */
 
 /* Checks the numbers, addresses and keys of the objects that the program created. */
 static bool check_created(const struct reply_check *check, const json_t *reply)

@@ -86,7 +86,7 @@ static void print_qp(const struct source *s, FILE *out, const char *psn_word)
         fprintf(out, " pkey 0x%x", s->stream.pkey);
 }
 
-/* ---- receiver -------------------------------------------------------------------------------- */
+/* ---- the device as receiver ------------------------------------------------------------------ */
 
 static int add_verb(struct from_drill *d, const char *text)
 {
@@ -213,7 +213,7 @@ int from_dgram_receiver(struct from_drill *d, const struct dgram_streams *stream
     return add_packets(&s, (uint32_t)longest);
 }
 
-/* ---- sender ---------------------------------------------------------------------------------- */
+/* ---- the device as sender -------------------------------------------------------------------- */
 
 /* Adds the line that posts a message. Returns 0, or -1 and an error. */
 static int add_message(struct source *s, const struct dgram_message_reader *reader,

@@ -18,7 +18,7 @@ int from_fail(struct from_drill *d, const char *reason)
                      *d->what ? " " : "", reason);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- adding lines ---------------------------------------------------------------------------- */
 
 FILE *from_head(struct from_drill *d)
 {
@@ -157,7 +157,7 @@ void from_print_place(const struct from_drill *d, FILE *out, const char *word, c
         fprintf(out, " %s 0x%" PRIx64 " %s %c%d", word, va, key_word, prefix, at);
 }
 
-/* ---- playing --------------------------------------------------------------------------------- */
+/* ---- playing the lines ----------------------------------------------------------------------- */
 
 /* State of from_drill_write(). */
 struct writer {

@@ -43,7 +43,7 @@ static uint8_t timeout_of(const struct source *s)
     return timeout > TIMEOUT_MAX ? TIMEOUT_MAX : timeout;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- choosing memory and objects ------------------------------------------------------------- */
 
 /* Adds to the regions the remote memory and the local buffer of a work request. Returns 0, or -1
  * and an error. */
@@ -102,7 +102,7 @@ static void print_objects(const struct source *s, FILE *out)
     }
 }
 
-/* ---- work requests --------------------------------------------------------------------------- */
+/* ---- lines of work requests ------------------------------------------------------------------ */
 
 static void print_remote(const struct source *s, const char *word, uint64_t va, uint32_t rkey)
 {
@@ -202,7 +202,7 @@ static int on_post(void *ctx, uint32_t dir, uint32_t idx)
     return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
 }
 
-/* ---- responses ------------------------------------------------------------------------------- */
+/* ---- lines of responses ---------------------------------------------------------------------- */
 
 static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
 {
@@ -288,7 +288,7 @@ static int on_timer(void *ctx, uint32_t dir)
     return from_wait(s->d, unit, least);
 }
 
-/* ---- the drill ------------------------------------------------------------------------------- */
+/* ---- writing the drill ----------------------------------------------------------------------- */
 
 static int note_requests(struct source *s)
 {

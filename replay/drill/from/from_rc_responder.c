@@ -22,7 +22,7 @@ static const struct inferred_setup *setup_of(const struct source *s, unsigned qp
     return &s->session->dir[s->q.dir[qp]].setup;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- choosing memory and objects ------------------------------------------------------------- */
 
 /* Chooses the memory regions of the drill from the accesses of the connection. Returns 0, or -1 and
  * an error. */
@@ -74,7 +74,7 @@ static void print_objects(const struct source *s, FILE *out)
     }
 }
 
-/* ---- packets and actions --------------------------------------------------------------------- */
+/* ---- lines of packets and actions ------------------------------------------------------------ */
 
 /* Prints the payload as a byte pattern. The number of the pattern depends on the first PSN of the
  * message, so a retransmission has the same bytes. */
@@ -234,7 +234,7 @@ static int add_event(struct source *s, const struct live_event *e)
     return 0;
 }
 
-/* ---- the drill ------------------------------------------------------------------------------- */
+/* ---- writing the drill ----------------------------------------------------------------------- */
 
 static int add_lines(struct source *s, uint32_t connection)
 {

@@ -83,7 +83,7 @@ static int unmake(void *p)
     return 0;
 }
 
-/* ---- device ---------------------------------------------------------------------------------- */
+/* ---- functions of the device ----------------------------------------------------------------- */
 
 struct ibv_device **ibv_get_device_list(int *cnt)
 {
@@ -241,7 +241,7 @@ int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
     return 0;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- creating and destroying objects --------------------------------------------------------- */
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
 {

@@ -265,7 +265,7 @@ void flowgen_atomic(struct flowgen *g, int side)
     flowgen_put(g, !side, &p);
 }
 
-/* ---- CM -------------------------------------------------------------------------------------- */
+/* ---- CM messages ----------------------------------------------------------------------------- */
 
 struct roce_pkt flowgen_mad(struct flowgen *g, int side, const uint8_t mad[256])
 {

@@ -32,7 +32,7 @@ void oracle_free(struct requester_oracle *w)
     w->end = NULL;
 }
 
-/* ---- explanations ---------------------------------------------------------------------------- */
+/* ---- the set of explanations ----------------------------------------------------------------- */
 
 static void count(struct oracle_view *v, enum oracle_count what)
 {
@@ -328,7 +328,7 @@ void oracle_got(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_t
     keep(w, fits, pkt->bth.psn, now, "nothing explains that it gets");
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- the expected counters ------------------------------------------------------------------- */
 
 void oracle_ended(struct requester_oracle *w, enum oracle_end why, uint64_t now)
 {

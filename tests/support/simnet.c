@@ -179,7 +179,7 @@ uint64_t simnet_sum(const uint64_t by_class[SIMNET_CLASS_CNT], unsigned classes)
     return sum;
 }
 
-/* ---- recording ------------------------------------------------------------------------------- */
+/* ---- recording frames ------------------------------------------------------------------------ */
 
 static void put32(FILE *f, uint32_t v)
 {
@@ -214,7 +214,7 @@ static void record(const struct simnet *net, const uint8_t *frame, size_t len)
     fwrite(frame, 1, len, net->record);
 }
 
-/* ---- faults ---------------------------------------------------------------------------------- */
+/* ---- applying faults ------------------------------------------------------------------------- */
 
 /* Effects of the rules (struct simnet_rule) that rnic/impair does not implement. */
 struct own_faults {
@@ -305,7 +305,7 @@ static struct own_faults apply_faults(struct simnet *net, unsigned from, struct 
     return own;
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
+/* ---- sending frames -------------------------------------------------------------------------- */
 
 static int find_node(const struct simnet *net, const uint8_t mac[6])
 {
@@ -447,7 +447,7 @@ static void drain(struct simnet *net)
     } while (any);
 }
 
-/* ---- the clock ------------------------------------------------------------------------------- */
+/* ---- advancing the clock --------------------------------------------------------------------- */
 
 static void tell_switched(struct simnet *net, const struct simnet_flight *flight,
                           enum simnet_fate fate)

@@ -171,7 +171,7 @@ struct simnet {
     uint64_t arrived_bad[SIMNET_NODES];
     /* Number of undamaged frames delivered to each node. */
     uint64_t got[SIMNET_NODES][SIMNET_CLASS_CNT];
-    /* Number of these frames that had an ECN CE mark. */
+    /* Number of undamaged frames with an ECN CE mark delivered to each node. */
     uint64_t marked[SIMNET_NODES][SIMNET_CLASS_CNT];
     uint64_t got_bytes[SIMNET_NODES]; /* bytes of all frames delivered to each node */
     uint64_t sent_bytes[SIMNET_NODES];

@@ -10,7 +10,7 @@
 #define RECV      (UINT64_C(1) << 63)
 #define RECV_KEEP 8u /* for an error: number of bytes by which a receive buffer is too short */
 
-/* ---- receive WQEs ---------------------------------------------------------------------------- */
+/* ---- posting receive WQEs -------------------------------------------------------------------- */
 
 static unsigned pool_dev(const struct scenario *s, const struct scn_pool *p)
 {
@@ -94,7 +94,7 @@ static bool post_recv(struct scenario *s, struct scn_pool *p)
     return true;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- posting requests ------------------------------------------------------------------------ */
 
 static uint32_t cut_up(struct rng *rng, struct rnic_sge sge[4], uint64_t addr, uint32_t len,
                        uint32_t key)
@@ -247,7 +247,7 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
     return true;
 }
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* ---- checking completions -------------------------------------------------------------------- */
 
 /* Returns whether a request is allowed to complete with this status. The status of the link's error
  * is allowed, and a timeout if the NAK may be lost. At end 1, whose peer is then in the error
@@ -447,7 +447,7 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
     CU_ASSERT(memcmp(mem + off, s->expected[dev] + off, p->room) == 0);
 }
 
-/* ---- the user -------------------------------------------------------------------------------- */
+/* ---- causing errors, and the tick of the user ------------------------------------------------ */
 
 static void cause_accident(struct scenario *s)
 {

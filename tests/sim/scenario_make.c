@@ -67,7 +67,7 @@ bool scenario_late(const struct scn_link *l)
            (!scenario_reliable(l) && (l->accident == SCN_TOO_LONG || l->accident == SCN_BAD_RECV));
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- allocating memory ----------------------------------------------------------------------- */
 
 /* Returns the offset of an unused range of memory with 8 unused bytes after it, or 0 if there is
  * none. */
@@ -99,7 +99,7 @@ static uint32_t random_len(struct scenario *s, uint32_t mtu, uint32_t max)
     return len > max ? max : len;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- drawing requests ------------------------------------------------------------------------ */
 
 static struct rnic_mr *small_region(struct fabric_dev *dev)
 {
@@ -463,7 +463,7 @@ static bool make_link(struct scenario *s, bool accident)
     return true;
 }
 
-/* ---- the network ----------------------------------------------------------------------------- */
+/* ---- drawing the network --------------------------------------------------------------------- */
 
 /* Draws the faults of a path. Faults are so rare that no packet is lost eight times in a row. */
 static struct simnet_path random_path(struct scenario *s)

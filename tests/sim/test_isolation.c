@@ -210,7 +210,7 @@ static void stir(enum storm storm, unsigned link, unsigned i)
     }
 }
 
-/* ---- the comparison -------------------------------------------------------------------------- */
+/* ---- comparing the two runs ------------------------------------------------------------------ */
 
 static void run(enum rnic_qp_type type, enum storm storm)
 {

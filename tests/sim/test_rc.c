@@ -168,7 +168,7 @@ static void partition_of_three_timeouts_is_survived(void)
     traffic_end();
 }
 
-/* ---- ends that are errors -------------------------------------------------------------------- */
+/* ---- connections that end with an error ------------------------------------------------------ */
 
 static void begin(unsigned qp_cnt)
 {
@@ -397,7 +397,7 @@ static void messages_of_1_mib_arrive_at_each_mtu(void)
     }
 }
 
-/* ---- neighbours ------------------------------------------------------------------------------ */
+/* ---- load on other QPs ----------------------------------------------------------------------- */
 
 /* Digest of all packets of one QP, in order and with their times, to compare two runs. */
 static struct {

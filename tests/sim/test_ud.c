@@ -72,7 +72,7 @@ struct model {
 static struct fabric fabric;
 static struct side side[DEVS][QPS];
 static struct model model[DEVS];
-static struct model total; /* sums of all runs, from which the test sees that all cases occurred */
+static struct model total; /* sums of all runs, to check that all cases occurred */
 static uint8_t gid[DEVS][16];
 static uint8_t group[GROUPS][16];
 static struct rng rng;
@@ -81,7 +81,7 @@ static uint32_t frame_no;
 static unsigned findings;
 static bool busy; /* true while new requests are posted */
 
-/* ---- the model --------------------------------------------------------------------------------
+/* ---- the model of the receivers ----------------------------------------------------------------
  */
 
 static void model_recv(unsigned dev, struct side *s, const struct roce_pkt *pkt)
@@ -199,7 +199,7 @@ static void observe(void *ctx, const struct simnet_event *event)
         model_group(event->from, pkt);
 }
 
-/* ---- the load ---------------------------------------------------------------------------------
+/* ---- posting and polling -----------------------------------------------------------------------
  */
 
 static void post_recv(unsigned d, unsigned q)
@@ -370,7 +370,7 @@ static void make_qp(unsigned d, unsigned q)
     }
 }
 
-/* ---- the proof --------------------------------------------------------------------------------
+/* ---- comparing with the model ------------------------------------------------------------------
  */
 
 static void check(void)

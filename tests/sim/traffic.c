@@ -54,7 +54,7 @@ static struct stream stream[2][QP_PAIR_QPS];
 static uint8_t *expected[2]; /* expected contents of each side's memory */
 static struct rng rng;
 
-/* ---- the plan -------------------------------------------------------------------------------- */
+/* ---- drawing the requests -------------------------------------------------------------------- */
 
 /* Returns the offset of the slot of request `i` in the third `area` of the memory. Slots of
  * different streams do not overlap. */
@@ -150,7 +150,7 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
     }
 }
 
-/* ---- the load -------------------------------------------------------------------------------- */
+/* ---- posting and polling --------------------------------------------------------------------- */
 
 /* Divides the bytes of a request among one to four SGEs, some of them empty. Returns their
  * number. */
@@ -328,7 +328,7 @@ static void tick(void *ctx, uint64_t now)
     }
 }
 
-/* ---- the judge on the wire ------------------------------------------------------------------- */
+/* ---- checking each frame --------------------------------------------------------------------- */
 
 /*
  * Checks each request packet when it is sent. A new request continues the PSNs of the previous one
@@ -389,7 +389,7 @@ static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uin
                    pair.net.hold_output[to] >= now);
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- running the load and checking the results ----------------------------------------------- */
 
 struct qp_pair *traffic_begin(uint64_t seed, const struct traffic_limits *lim,
                               const struct simnet_path *path)

@@ -46,7 +46,7 @@ static uint32_t first_psn(void)
     return rnic_responder_epsn(&host.resp).v;
 }
 
-/* ---- responder ------------------------------------------------------------------------------- */
+/* ---- tests of the responder ------------------------------------------------------------------ */
 
 static void atomic_write_is_executed(void)
 {
@@ -226,7 +226,7 @@ static void r076_a19_uses_responder_resources(void)
     responder_free(&host);
 }
 
-/* ---- requester ------------------------------------------------------------------------------- */
+/* ---- tests of the requester ------------------------------------------------------------------ */
 
 static struct rnic_send_wr flush_wr(uint64_t wr_id, unsigned type, enum rnic_flush_level level,
                                     uint32_t len)

@@ -21,7 +21,7 @@ static struct requester_fixture req;
 static struct responder_fixture resp;
 static const uint8_t data[RESPONDER_MTU];
 
-/* ---- responders ------------------------------------------------------------------------------ */
+/* ---- unusual responders ---------------------------------------------------------------------- */
 
 /* The peer acknowledges every packet, with or without AckReq, and sends each ACK twice (R064,
  * R099). */
@@ -221,7 +221,7 @@ static void read_responses_shuffled(void)
     CU_ASSERT(whole > 200);
 }
 
-/* ---- requesters ------------------------------------------------------------------------------ */
+/* ---- unusual requesters ---------------------------------------------------------------------- */
 
 static enum rnic_resp_step write_at(uint32_t psn, bool ackreq)
 {

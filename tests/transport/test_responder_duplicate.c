@@ -271,8 +271,8 @@ static void duplicate_read_restarts_running_response(void)
     responder_free(&fake);
 }
 
-/* The key is deregistered after the READ was answered: a replay sends neither data nor a NAK (R113,
- * R208). */
+/* The key is deregistered after the READ was answered: its repetition sends neither data nor a NAK
+ * (R113, R208). */
 static void r113_replay_without_key(void)
 {
     responder_init(&fake);
@@ -404,8 +404,8 @@ static void r116_oldest_resource_is_forgotten(void)
     responder_free(&fake);
 }
 
-/* A new READ may use the resource of an old one for which a replay is queued. The request is
- * accepted and the replay dropped (R119). */
+/* A new READ may use the resource of an old one whose response is queued a second time. The request
+ * is accepted and the repeated response dropped (R119). */
 static void new_read_replaces_queued_replay(void)
 {
     struct rnic_responder_attr attr = responder_attr();
@@ -423,8 +423,8 @@ static void new_read_replaces_queued_replay(void)
     responder_free(&fake);
 }
 
-/* Responses are sent in the order of the requests, replays before responses to later requests
- * (R077). */
+/* Responses are sent in the order of the requests, repeated responses before those to later
+ * requests (R077). */
 static void r077_responses_follow_the_request_order(void)
 {
     responder_init(&fake);

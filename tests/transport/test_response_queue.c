@@ -87,7 +87,8 @@ static void responses_keep_request_order(void)
     rnic_response_queue_put_resource(&queue, 2, 20, 0);
     rnic_response_queue_put_aeth(&queue, 30, 0x1F, 0);
     rnic_response_queue_put_resource(&queue, 3, 31, 0);
-    rnic_response_queue_put_resource(&queue, 1, 10, 0); /* replay of an older READ: sent first */
+    rnic_response_queue_put_resource(&queue, 1, 10,
+                                     0); /* repeated response to an older READ: sent first */
     expect(0, 10, 1, 0);
     rnic_response_queue_put_resource(&queue, 0, 30, 0); /* resource with the PSN of the ACK: sent
                                                          * before the ACK */

@@ -38,7 +38,7 @@ static void r076_limit(void)
         first->response_queued = false;
         first->response_sent = true;
         CU_ASSERT(rnic_respres_next(&ring) == first);
-        first->response_queued = true; /* the queued response is a replay */
+        first->response_queued = true; /* the queued response is a repetition */
         CU_ASSERT(rnic_respres_next(&ring) == first);
     }
 }

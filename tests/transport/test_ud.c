@@ -15,7 +15,7 @@
 static struct requester_fixture req;
 static struct responder_fixture host;
 
-/* ---- requester ------------------------------------------------------------------------------- */
+/* ---- sending datagrams ----------------------------------------------------------------------- */
 
 static void req_init(void)
 {
@@ -248,7 +248,7 @@ static void r191_unsent_datagrams_wait_while_draining(void)
     requester_free(&req);
 }
 
-/* ---- responder ------------------------------------------------------------------------------- */
+/* ---- receiving datagrams --------------------------------------------------------------------- */
 
 static void host_init(enum roce_encap encap)
 {

@@ -119,7 +119,7 @@ static void expect_no_wc(void)
     EXPECT_EQ(rnic_cq_poll(cq, &wc, 1), 0);
 }
 
-/* ---- arrival --------------------------------------------------------------------------------- */
+/* ---- receiving datagrams --------------------------------------------------------------------- */
 
 /* Datagrams from any sender are accepted: the source address (R051 is for connections), UDP port,
  * MAC and TTL (R053) are not checked. */
@@ -562,7 +562,7 @@ static void r200_overrun(void)
     fixture_free(&fixture);
 }
 
-/* ---- GSI ------------------------------------------------------------------------------------- */
+/* ---- the GSI QP ------------------------------------------------------------------------------ */
 
 /* R171, R221: one GSI QP per device, QPN 1, fixed Q_Key, source QP 1. */
 static void r171_gsi(void)

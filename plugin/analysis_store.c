@@ -70,7 +70,7 @@ static struct {
     const struct roce_finding *new_highest;
 } store;
 
-/* ---- the store ---------------------------------------------------------------------------------
+/* ---- entries of the store ----------------------------------------------------------------------
  */
 
 static struct frame_entry *find_entry(uint32_t frame)
@@ -480,7 +480,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
     return store.new_highest;
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
+/* ---- reading results ---------------------------------------------------------------------------
  */
 
 static int compare_done(const void *a, const void *b)

@@ -64,7 +64,7 @@ struct dissection {
     struct roce_frame_info frame; /* analysis of this frame */
 };
 
-/* ---- parsing -----------------------------------------------------------------------------------
+/* ---- parsing a frame ---------------------------------------------------------------------------
  */
 
 /* Parses the packet that starts `back` bytes before the tvb in the same frame. Returns true if its
@@ -195,7 +195,7 @@ static bool parse_native_ib(struct dissection *w)
            parse_from(w, ROCE_LINK_IB, 0, ROCE_LRH_LEN + ROCE_GRH_LEN);
 }
 
-/* ---- adding to the tree ------------------------------------------------------------------------
+/* ---- adding items to the tree ------------------------------------------------------------------
  */
 
 static void add_icrc(const struct dissection *w, packet_info *pinfo, proto_tree *tree)
@@ -457,7 +457,7 @@ static int dissect_native_ib(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree
     return dissect_packet(&w, pinfo, tree);
 }
 
-/* ---- registration ------------------------------------------------------------------------------
+/* ---- registering the dissector -----------------------------------------------------------------
  */
 
 static void on_file_opened(void)

@@ -29,7 +29,7 @@ static void set_host(char host[HOST_LEN], const address *addr)
     wmem_free(NULL, text);
 }
 
-/* ---- connections -------------------------------------------------------------------------------
+/* ---- table of connections ----------------------------------------------------------------------
  */
 
 enum conn_state { STATE_OPEN, STATE_STOPPED, STATE_REJECTED, STATE_CLOSED };
@@ -179,7 +179,7 @@ static struct roce_stat_table conn_table = {
     .print = conn_print,
 };
 
-/* ---- congestion --------------------------------------------------------------------------------
+/* ---- table of congestion -----------------------------------------------------------------------
  */
 
 struct congestion_row {
@@ -250,7 +250,7 @@ static struct roce_stat_table congestion_table = {
     .print = congestion_print,
 };
 
-/* ---- packets by opcode -------------------------------------------------------------------------
+/* ---- table of packets by opcode ----------------------------------------------------------------
  */
 
 struct opcode_row {

@@ -7,7 +7,7 @@
 #include "tap-roce.h"
 #include "wire/codes.h"
 
-/* ---- retransmissions by cause ------------------------------------------------------------------
+/* ---- table of retransmissions by cause ---------------------------------------------------------
  */
 
 /* Not a cause: row of the READ responses that repeat data. */
@@ -71,7 +71,7 @@ static struct roce_stat_table retx_table = {
     .print = retx_print,
 };
 
-/* ---- NAKs --------------------------------------------------------------------------------------
+/* ---- table of NAKs -----------------------------------------------------------------------------
  */
 
 struct nak_row {
@@ -138,7 +138,7 @@ static struct roce_stat_table nak_table = {
     .print = nak_print,
 };
 
-/* ---- rules -------------------------------------------------------------------------------------
+/* ---- table of rules ----------------------------------------------------------------------------
  */
 
 struct rule_row {

@@ -8,7 +8,7 @@
 #include "tap-roce.h"
 #include "wire/opcode.h"
 
-/* ---- operations --------------------------------------------------------------------------------
+/* ---- table of operations -----------------------------------------------------------------------
  */
 
 struct oper_row {
@@ -79,7 +79,7 @@ static struct roce_stat_table oper_table = {
     .print = oper_print,
 };
 
-/* ---- memory regions ----------------------------------------------------------------------------
+/* ---- table of memory regions -------------------------------------------------------------------
  */
 
 struct region_row {
@@ -202,7 +202,7 @@ static void srt_init(struct register_srt *registered _U_, GArray *tables)
         init_srt_table_row(table, kind, roce_kind_name((enum roce_kind)kind));
 }
 
-/* ---- registration ------------------------------------------------------------------------------
+/* ---- registering the tables --------------------------------------------------------------------
  */
 
 void roce_tap_oper_register(int proto)

@@ -30,7 +30,7 @@ static struct roce_stat_table *find_stat_table(const stat_tap_table *table)
     return NULL;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
+/* ---- rows of a table ---------------------------------------------------------------------------
  */
 
 static void free_row(void *p)
@@ -122,7 +122,7 @@ void *roce_stat_row(struct roce_stat_table *stat, const void *key, size_t len)
     return row->counts;
 }
 
-/* ---- cells -------------------------------------------------------------------------------------
+/* ---- cells of a row ----------------------------------------------------------------------------
  */
 
 void roce_stat_text(struct roce_stat_table *stat, const char *text)

@@ -219,7 +219,7 @@ static bool is_smc_llc(const struct roce_pkt *pkt)
            pkt->payload[1] == SMC_LLC_LEN;
 }
 
-/* ---- payload -----------------------------------------------------------------------------------
+/* ---- dissecting a payload ----------------------------------------------------------------------
  */
 
 static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, proto_tree *tree)
@@ -385,7 +385,7 @@ void roce_ulp_cm(const struct roce_pkt *pkt, const struct roce_cm_msg *msg, tvbu
     pinfo->destport = destport;
 }
 
-/* ---- registration ------------------------------------------------------------------------------
+/* ---- registering preferences and tables --------------------------------------------------------
  */
 
 static void qp_prompt(packet_info *pinfo, char *result, uint64_t which)

@@ -55,7 +55,7 @@ static void put_severities(struct json_line *line, const uint64_t cnt[ROCE_SEV_C
     json_line_number(line, "notes", cnt[ROCE_SEV_NOTE]);
 }
 
-/* ---- findings ----------------------------------------------------------------------------------
+/* ---- lines of findings -------------------------------------------------------------------------
  */
 
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *f, uint64_t *bytes)
@@ -120,7 +120,7 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
     return end_line(&line, bytes);
 }
 
-/* ---- connections -------------------------------------------------------------------------------
+/* ---- lines of connections ----------------------------------------------------------------------
  */
 
 static void put_latency(struct json_line *line, const char *key, const struct check_latency *l)
@@ -468,7 +468,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c, uin
     return end_line(&line, bytes);
 }
 
-/* ---- summary -----------------------------------------------------------------------------------
+/* ---- line of the summary -----------------------------------------------------------------------
  */
 
 /* Writes the number of frames for each tunnel type. `open`: only tunnel types whose inner packets
@@ -541,7 +541,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     return json_line_end(&line);
 }
 
-/* ---- shards ------------------------------------------------------------------------------------
+/* ---- lines for a shard -------------------------------------------------------------------------
  */
 
 int check_json_shard(FILE *out, const struct shard *shard)

@@ -31,7 +31,7 @@ static uint32_t limit_of(const struct page *page, uint32_t summary)
     return page->verbose ? UINT32_MAX : summary;
 }
 
-/* ---- the head ----------------------------------------------------------------------------------
+/* ---- head of the report ------------------------------------------------------------------------
  */
 
 static void add_tunnel_list(struct strbuf *t, const struct check_report *r, bool open,
@@ -438,7 +438,7 @@ static void print_failures(struct page *page)
     }
 }
 
-/* ---- connections -------------------------------------------------------------------------------
+/* ---- list of connections -----------------------------------------------------------------------
  */
 
 static void print_conns(struct page *page)
@@ -457,7 +457,7 @@ static void print_conns(struct page *page)
                 page->verbose ? " (--json lists all)" : " (-v)");
 }
 
-/* ---- findings ----------------------------------------------------------------------------------
+/* ---- list of findings --------------------------------------------------------------------------
  */
 
 static void print_finding_line(FILE *out, const struct roce_finding *f)
@@ -597,7 +597,7 @@ static void print_findings(struct page *page)
                 r->groups.not_kept);
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
+/* ---- end of the report -------------------------------------------------------------------------
  */
 
 static void add_trouble(struct strbuf *t, const char **sep, uint64_t cnt, const char *one,

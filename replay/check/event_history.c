@@ -141,7 +141,7 @@ const struct history_event *event_history_request(const struct history_event *ev
     return NULL;
 }
 
-/* ---- text --------------------------------------------------------------------------------------
+/* ---- text of an event --------------------------------------------------------------------------
  */
 
 static void add_psns(struct strbuf *t, const struct history_event *e)

@@ -7,7 +7,7 @@
 #include "check/slow_causes.h"
 #include "wire/codes.h"
 
-/* ---- state -------------------------------------------------------------------------------------
+/* ---- state of a connection ---------------------------------------------------------------------
  */
 
 enum headline_state headline_state(const struct roce_conn_summary *sum)
@@ -29,7 +29,7 @@ const char *headline_state_name(enum headline_state state)
     return names[state];
 }
 
-/* ---- numbers -----------------------------------------------------------------------------------
+/* ---- adding numbers ----------------------------------------------------------------------------
  */
 
 /* Appends a number and its noun. The noun has an "s" unless the number is 1. */
@@ -60,7 +60,7 @@ static uint64_t repeated_cnt(const struct roce_conn_summary *sum)
     return cnt;
 }
 
-/* ---- one connection ----------------------------------------------------------------------------
+/* ---- headline of one connection ----------------------------------------------------------------
  */
 
 static const char *end_text(enum roce_end end)
@@ -182,7 +182,7 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
     }
 }
 
-/* ---- the capture -------------------------------------------------------------------------------
+/* ---- headline of the capture -------------------------------------------------------------------
  */
 
 bool headline_capture(struct strbuf *t, const struct check_report *r)

@@ -59,7 +59,7 @@ static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
     strbuf_add_addr(t, side->addr);
 }
 
-/* ---- the causes --------------------------------------------------------------------------------
+/* ---- the possible causes -----------------------------------------------------------------------
  */
 
 /* Returns whether packets were reordered, not lost. True if out-of-order packets explain at least
@@ -546,7 +546,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* ---- one connection ----------------------------------------------------------------------------
+/* ---- report of one connection ------------------------------------------------------------------
  */
 
 static bool is_slow(const struct direction *w)

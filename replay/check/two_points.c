@@ -105,7 +105,7 @@ struct two_points {
     int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
 
-/* ---- recording ---------------------------------------------------------------------------------
+/* ---- recording the packets of a capture --------------------------------------------------------
  */
 
 /* Returns the direction from `src` to `dst`, or NULL if out of memory. The next call may move it.
@@ -274,7 +274,7 @@ void two_points_ran(struct two_points *all, unsigned capture, uint64_t first_tim
     all->at[capture].last_time = last_time;
 }
 
-/* ---- matching ----------------------------------------------------------------------------------
+/* ---- matching packets of both captures ---------------------------------------------------------
  */
 
 static int compare_packets(const void *a, const void *b)
@@ -385,7 +385,7 @@ static void match_packets(struct two_points *all, struct point_packet **a, struc
     }
 }
 
-/* ---- clocks ------------------------------------------------------------------------------------
+/* ---- comparing the clocks ----------------------------------------------------------------------
  */
 
 static int compare_ns(const void *a, const void *b)
@@ -516,7 +516,7 @@ static void align_clocks(struct two_points *all)
         all->spread = grain;
 }
 
-/* ---- the result --------------------------------------------------------------------------------
+/* ---- results of a direction --------------------------------------------------------------------
  */
 
 /* Returns whether the packet passed the other point while the capture there was running. Without a
@@ -748,7 +748,7 @@ void two_points_print(FILE *out, const struct two_points *all, const char *const
         fprintf(out, "  ... and %u more directions (--json lists all)\n", all->index.cnt - shown);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
+/* ---- the JSON report ---------------------------------------------------------------------------
  */
 
 static json_t *delay_json(const struct point_result *r)
@@ -818,7 +818,7 @@ int two_points_json(FILE *out, const struct two_points *all, const char *const n
     return rc == 0 && fputc('\n', out) != EOF ? 0 : -1;
 }
 
-/* ---- comparison --------------------------------------------------------------------------------
+/* ---- comparing both captures -------------------------------------------------------------------
  */
 
 int two_points_compare(struct two_points *all, const char *const name[2], struct error *error)

@@ -47,7 +47,7 @@ struct arrival {
     bool damaged; /* a conformant receiver drops the frame */
 };
 
-/* ---- QPs ------------------------------------------------------------------------------------- */
+/* ---- opening the QPs ------------------------------------------------------------------------- */
 
 /* Returns the length of the longest message of the stream that consumes a receive buffer. */
 static uint32_t longest(const struct trace *trace, const struct dgram_stream *s)

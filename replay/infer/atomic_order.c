@@ -169,7 +169,7 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
     return true;
 }
 
-/* ---- the search --------------------------------------------------------------------------------
+/* ---- searching for an order --------------------------------------------------------------------
  */
 
 /* Returns whether the next write of direction `run` may be executed now. Returns false if the

@@ -54,7 +54,7 @@ static bool is_response(const struct trace_packet *p)
     return roce_opcode_is_response(roce_opcode(p->opcode));
 }
 
-/* ---- the observer ------------------------------------------------------------------------------
+/* ---- reading the trace with rnic/flow ----------------------------------------------------------
  */
 
 static void note_use(void *user, const struct roce_flow_use *use)
@@ -203,7 +203,7 @@ static bool recognise_peers(struct connections *connections, const struct finder
     return true;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
+/* ---- groups of packets -------------------------------------------------------------------------
  */
 
 /* Returns the group of requester `side` in one use of a connection, or NULL if out of memory. */
@@ -332,7 +332,7 @@ static void pair_alone(struct finder *f)
     }
 }
 
-/* ---- directions --------------------------------------------------------------------------------
+/* ---- building the directions -------------------------------------------------------------------
  */
 
 /* Returns whether the capture has all bytes of a frame. */

@@ -38,7 +38,7 @@ static bool is_refusal(const struct inferred_setup *s, uint32_t event)
            !event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
 }
 
-/* ---- NAKs --------------------------------------------------------------------------------------
+/* ---- requests that a NAK refused ---------------------------------------------------------------
  */
 
 /* Returns whether a response before event `nak` contains data of READ or atomic `e`. A NAK of a

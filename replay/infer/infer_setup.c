@@ -38,7 +38,7 @@ static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
     return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
 }
 
-/* ---- events -------------------------------------------------------------------------------------
+/* ---- numbering the events ----------------------------------------------------------------------
  */
 
 /* Returns whether a response captured before request `event` acknowledges its PSN. The request
@@ -258,7 +258,7 @@ static void find_pkey(struct inferred_setup *s)
     s->pkey = pkey ? pkey : 0xFFFF;
 }
 
-/* ---- MSN ---------------------------------------------------------------------------------------
+/* ---- finding the MSN ---------------------------------------------------------------------------
  */
 
 /* Sets the MSN before the first message (the MSN base) to the one on which most responses agree.
@@ -348,7 +348,7 @@ static void find_msn(struct inferred_setup *s)
                                                                     : 1;
 }
 
-/* ---- permissions -------------------------------------------------------------------------------
+/* ---- finding the permissions -------------------------------------------------------------------
  */
 
 static unsigned access_of(const struct inferred_setup *s, const struct request_pkt *e)

@@ -52,7 +52,7 @@ static json_t *access_json(unsigned access)
     return list;
 }
 
-/* ---- connections -------------------------------------------------------------------------------
+/* ---- JSON of a connection ----------------------------------------------------------------------
  */
 
 /* Returns, as JSON, the SENDs whose receive WQE was missing or too short. */
@@ -140,7 +140,7 @@ static json_t *connection_json(const struct rc_direction *dir, size_t number)
     return json;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
+/* ---- JSON of the memory ------------------------------------------------------------------------
  */
 
 /* Adds stored bytes to a list as hex strings of at most CHUNK_MAX bytes. Returns 0, or -1 if out

@@ -20,7 +20,7 @@ static void put_cell(FILE *out, const char *class, const char *text)
     fprintf(out, "</td>");
 }
 
-/* ---- results -----------------------------------------------------------------------------------
+/* ---- the table of results ----------------------------------------------------------------------
  */
 
 void results_begin(FILE *out, const char *object_word)
@@ -51,7 +51,7 @@ void results_end(FILE *out)
     fprintf(out, "</tbody></table></div>\n</section>\n");
 }
 
-/* ---- sections ----------------------------------------------------------------------------------
+/* ---- sections of differences -------------------------------------------------------------------
  */
 
 void section_begin(FILE *out, size_t section, const char *verdict, const char *name)

@@ -85,7 +85,7 @@ void ladder_svg_free(struct ladder_drawing *drawing)
     drawing->cnt = drawing->cap = 0;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
+/* ---- writing the ladder ------------------------------------------------------------------------
  */
 
 static double line_height(const struct ladder_line *line)

@@ -25,7 +25,7 @@ const char *run_class_name(enum run_class class)
     return names[class];
 }
 
-/* ---- one packet --------------------------------------------------------------------------------
+/* ---- properties of one packet ------------------------------------------------------------------
  */
 
 enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *r)
@@ -132,7 +132,7 @@ struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce
     return run;
 }
 
-/* ---- merging -----------------------------------------------------------------------------------
+/* ---- merging runs ------------------------------------------------------------------------------
  */
 
 static bool is_plain(const struct packet_run *run)

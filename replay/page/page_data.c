@@ -7,7 +7,7 @@
 #include "page/page_conn.h"
 #include "wire/codes.h"
 
-/* ---- numbers -----------------------------------------------------------------------------------
+/* ---- writing numbers ---------------------------------------------------------------------------
  */
 
 /* Buffer of numbers, as text, that are not yet written to the file. Most of a large page is
@@ -332,7 +332,7 @@ static int write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uin
     return 0;
 }
 
-/* ---- messages ----------------------------------------------------------------------------------
+/* ---- data of messages --------------------------------------------------------------------------
  */
 
 /* Writes the times of the steps of a work request, in ns relative to the first packet of its
@@ -394,7 +394,7 @@ static void write_messages(FILE *out, const struct page_capture *capture,
     fprintf(out, "],\"messages_left_out\":%" PRIu64, left_out);
 }
 
-/* ---- the capture -------------------------------------------------------------------------------
+/* ---- data of the capture -----------------------------------------------------------------------
  */
 
 static bool is_selected(const struct page_selection *selection, uint32_t conn_index)

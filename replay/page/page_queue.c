@@ -25,7 +25,7 @@ void page_queue_init(struct page_queue *queue, page_consume *consume, void *user
     pthread_cond_init(&queue->changed, NULL);
 }
 
-/* ---- the thread --------------------------------------------------------------------------------
+/* ---- the consuming thread ----------------------------------------------------------------------
  */
 
 static void consume_chunk(struct page_queue *queue, const struct page_chunk *chunk)
@@ -94,7 +94,7 @@ static void end_thread(struct page_queue *queue)
     queue->has_thread = false;
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------
+/* ---- filling chunks ----------------------------------------------------------------------------
  */
 
 /* Returns a new chunk, or NULL if out of memory. */
@@ -176,7 +176,7 @@ void page_queue_free(struct page_queue *queue)
     pthread_mutex_destroy(&queue->lock);
 }
 
-/* ---- records -----------------------------------------------------------------------------------
+/* ---- writing and reading records ---------------------------------------------------------------
  */
 
 static void put_wide(struct page_queue *queue, uint32_t stream, const struct page_entry *entry)

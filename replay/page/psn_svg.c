@@ -246,7 +246,7 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
                            "(the response came later)");
 }
 
-/* ---- packets -----------------------------------------------------------------------------------
+/* ---- drawing packets ---------------------------------------------------------------------------
  */
 
 static const char *class_name(const struct packet_run *run)

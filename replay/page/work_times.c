@@ -12,7 +12,7 @@
  * ns. */
 #define CAPTURE_DELAY UINT64_C(1000000000)
 
-/* ---- the file ----------------------------------------------------------------------------------
+/* ---- reading the file --------------------------------------------------------------------------
  */
 
 /* Parses a time in microseconds, which may have a fraction. Sets *ns. Returns false for other

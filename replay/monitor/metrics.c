@@ -25,7 +25,7 @@ struct metrics {
     int wake[2]; /* pipe; closing its write end wakes the thread and makes it stop */
 };
 
-/* ---- text --------------------------------------------------------------------------------------
+/* ---- text of the metrics -----------------------------------------------------------------------
  */
 
 static const struct {
@@ -138,7 +138,7 @@ void metrics_print(FILE *out, struct monitor *monitor)
     fprintf(out, "rocedrill_connections %" PRIu32 "\n", p.rows);
 }
 
-/* ---- HTTP --------------------------------------------------------------------------------------
+/* ---- the HTTP server ---------------------------------------------------------------------------
  */
 
 /* Waits until the client can be read from or written to. Returns false at the time limit `until`,

@@ -28,7 +28,7 @@ struct monitor {
     const struct monitor_row *sorted[MONITOR_ROWS];
 };
 
-/* ---- rows --------------------------------------------------------------------------------------
+/* ---- rows of the table -------------------------------------------------------------------------
  */
 
 static uint32_t slot_of(uint32_t conn_index)
@@ -127,7 +127,7 @@ static void join_rows(struct monitor *m)
         index_rows(m);
 }
 
-/* ---- ticks -------------------------------------------------------------------------------------
+/* ---- counting per tick -------------------------------------------------------------------------
  */
 
 /* Ends the current interval (a step) of all rows, and prints the table. */
@@ -189,7 +189,7 @@ static void *run_ticker(void *user)
     return NULL;
 }
 
-/* ---- packets -----------------------------------------------------------------------------------
+/* ---- callbacks of the check --------------------------------------------------------------------
  */
 
 static void name_sides(struct monitor_row *row, const struct roce_flow_in *in,

@@ -177,7 +177,7 @@ void ladder_print(FILE *out, const struct ladder *ladder, const struct ladder_pa
         fprintf(out, "%20s⋮\n", "");
 }
 
-/* ---- drawing -----------------------------------------------------------------------------------
+/* ---- drawing a ladder --------------------------------------------------------------------------
  */
 
 void ladder_draw(FILE *out, const struct ladder *ladder, const struct ladder_part *part)

@@ -194,7 +194,7 @@ const char *closed_sum_skip_reason(const struct loop_summary *sum)
     return "the capture contains no connection and no datagram stream";
 }
 
-/* ---- printing ----------------------------------------------------------------------------------
+/* ---- the text report ---------------------------------------------------------------------------
  */
 
 static enum verdict conn_verdict(const struct loop_summary *sum, size_t i)
@@ -327,7 +327,7 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
     fputc('\n', out);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
+/* ---- the JSON report ---------------------------------------------------------------------------
  */
 
 static json_t *end_json(const uint8_t addr[16], uint32_t qpn)

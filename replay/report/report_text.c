@@ -30,7 +30,7 @@ void report_direction_ends(struct strbuf *t, const struct inferred_setup *s)
     strbuf_addf(t, " QP 0x%06x", s->qpn);
 }
 
-/* ---- differences -------------------------------------------------------------------------------
+/* ---- printing differences ----------------------------------------------------------------------
  */
 
 /* Appends the part of a difference after the name of the capture: ": frame N: FIELD: ...". */
@@ -85,7 +85,7 @@ static void print_diffs(FILE *out, const struct response_comparison *all, uint32
                 all->result[dir].not_compared);
 }
 
-/* ---- one side ----------------------------------------------------------------------------------
+/* ---- printing the result of one side -----------------------------------------------------------
  */
 
 static void print_requests(FILE *out, const struct inferred_setup *s)

@@ -55,7 +55,7 @@ static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s
     roce_report_link(ctx, ROCE_LINK_CM_ANSWER, answers);
 }
 
-/* ---- the connection -------------------------------------------------------------------------- */
+/* ---- setting up a connection ----------------------------------------------------------------- */
 
 static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *s,
                          const struct roce_cm_rep *rep, int active, uint64_t now)
@@ -163,7 +163,7 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     report_use(ctx, conn, s, rep);
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- handling CM messages -------------------------------------------------------------------- */
 
 static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
 {

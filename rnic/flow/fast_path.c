@@ -64,7 +64,7 @@ static inline void update_constants(struct roce_ctx *ctx)
     side->last_id = ctx->digest->ip_id;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- in-order requests ----------------------------------------------------------------------- */
 
 /* Returns whether the packet begins a new message, and `prev` is the last packet of the previous
  * one. Also requires a valid length and memory range, and that no credit check is needed. */
@@ -213,7 +213,7 @@ static bool fast_request(struct roce_ctx *ctx)
     return true;
 }
 
-/* ---- acknowledgements ------------------------------------------------------------------------ */
+/* ---- in-order acknowledgements --------------------------------------------------------------- */
 
 /* Returns the window entry of `psn`, or NULL. Tries the usual place first: if each packet has one
  * PSN, the distance from the oldest outstanding entry equals the difference of the PSNs. */

@@ -120,7 +120,7 @@ const struct roce_flow_totals *roce_flow_totals(const struct roce_flow *flow)
     return &flow->totals;
 }
 
-/* ---- one frame ------------------------------------------------------------------------------- */
+/* ---- analysing one packet -------------------------------------------------------------------- */
 
 static void find_endpoint(struct roce_ctx *ctx, bool create)
 {

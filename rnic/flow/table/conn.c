@@ -7,7 +7,7 @@
 
 #define TABLE_MIN 1024u
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- the hash table of directions ------------------------------------------------------------ */
 
 static struct roce_key key_of(const struct roce_endpoint *side)
 {
@@ -157,7 +157,7 @@ void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn)
     use_append(flow, conn);
 }
 
-/* ---- create, free, join ---------------------------------------------------------------------- */
+/* ---- creating, freeing and joining connections ----------------------------------------------- */
 
 static bool alias_add(struct roce_flow *flow, uint32_t conn_index)
 {

@@ -215,7 +215,7 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
     cand->messages = ends;
 }
 
-/* ---- evidence -------------------------------------------------------------------------------- */
+/* ---- evidence for or against a reuse --------------------------------------------------------- */
 
 /* Returns whether the event was an older PSN or an unsolicited response. The earlier use then
  * continues with the PSN at which it stopped (req->nxt). */

@@ -56,7 +56,7 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
     return (pkt->defects & dropping) != 0;
 }
 
-/* ---- parse ----------------------------------------------------------------------------------- */
+/* ---- parsing a frame ------------------------------------------------------------------------- */
 
 /* The variable is volatile, so that compilers do not know its value. If gcc knows the length, it
  * clears the struct with "rep stos", which takes several times as long as memset(). */
@@ -259,7 +259,7 @@ enum roce_icrc_status roce_pkt_icrc_check(const struct roce_pkt *pkt, uint32_t *
     return icrc == pkt->icrc ? ROCE_ICRC_GOOD : ROCE_ICRC_BAD;
 }
 
-/* ---- build ----------------------------------------------------------------------------------- */
+/* ---- building a frame ------------------------------------------------------------------------ */
 
 void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
 {
@@ -359,7 +359,7 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
     return (int)wr.off;
 }
 
-/* ---- access ---------------------------------------------------------------------------------- */
+/* ---- accessing a parsed packet --------------------------------------------------------------- */
 
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16])
 {

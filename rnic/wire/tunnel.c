@@ -202,7 +202,7 @@ static void at_gre(struct tunnel_walk *walk)
         inner_by_ethertype(walk, ROCE_TUNNEL_GRE, type);
 }
 
-/* ---- UDP ------------------------------------------------------------------------------------- */
+/* ---- tunnels in UDP -------------------------------------------------------------------------- */
 
 static void set_overlay(struct tunnel_walk *walk, uint32_t vni)
 {

@@ -29,7 +29,7 @@
 /* The outputs that have the result of one capture after the other. */
 enum { TO_TEXT, TO_JSON, TO_JUNIT, TO_CNT };
 
-/* ---- captures ----------------------------------------------------------------------------------
+/* ---- checking a capture ------------------------------------------------------------------------
  */
 
 static bool report_fails(const struct check_report *report, enum fail_on fail_on)
@@ -471,7 +471,7 @@ static int check_in_parallel(struct check_args *args, struct check_sum *sum, uns
     return rc == 0 ? 0 : cli_error("%s", error.text);
 }
 
-/* ---- all captures ------------------------------------------------------------------------------
+/* ---- outputs of the run ------------------------------------------------------------------------
  */
 
 static bool has_export(const struct export_paths *paths)

@@ -105,7 +105,7 @@ static void print_usage(FILE *out)
                  "gives 0; see --fail-on),\n  1 = a violation, 2 = unusable input or wrong use\n");
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------
+/* ---- reading the arguments ---------------------------------------------------------------------
  */
 
 static int unknown_peer(const char *name)

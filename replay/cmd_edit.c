@@ -75,7 +75,7 @@ static void print_usage(FILE *out)
                  "no frame\n");
 }
 
-/* ---- frames ------------------------------------------------------------------------------------
+/* ---- editing frames ----------------------------------------------------------------------------
  */
 
 /* Writes the frames in the delay line that are due at `now` (ns). */
@@ -221,7 +221,7 @@ static void edit_free(struct edit *edit)
     pcapng_writer_free(&edit->out);
 }
 
-/* ---- the command -------------------------------------------------------------------------------
+/* ---- running the command -----------------------------------------------------------------------
  */
 
 /* Prints the effect of each rule. Returns the exit status. A rule without a probability that

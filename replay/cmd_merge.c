@@ -110,7 +110,7 @@ static bool is_set(const json_t *object, const char *key)
     return json_is_true(json_object_get(object, key));
 }
 
-/* ---- reports -----------------------------------------------------------------------------------
+/* ---- reading the reports -----------------------------------------------------------------------
  */
 
 /* Reads a report of replay or drill completely, or the first line of a report of check. Returns 0,
@@ -231,7 +231,7 @@ static int write_json(const struct merge_args *args, json_t *report, int status)
     return status;
 }
 
-/* ---- check -------------------------------------------------------------------------------------
+/* ---- merging reports of check ------------------------------------------------------------------
  */
 
 /* The lines of one capture in the report of a shard: file offsets `from` to `to`. */
@@ -410,7 +410,7 @@ static int merge_check(const struct merge_args *args, const struct shard_report 
     return rc != 0 || error->text[0] ? cli_error("merge: %s", error->text) : status;
 }
 
-/* ---- replay ------------------------------------------------------------------------------------
+/* ---- merging reports of replay -----------------------------------------------------------------
  */
 
 static enum outcome outcome_of(const json_t *report, const char *key)
@@ -506,7 +506,7 @@ static int merge_replay(const struct merge_args *args, const struct shard_report
     return status;
 }
 
-/* ---- drill -------------------------------------------------------------------------------------
+/* ---- merging reports of drill ------------------------------------------------------------------
  */
 
 /* A drill case from the report of a shard. Cases are sorted by the position of their drill in the
@@ -641,7 +641,7 @@ static int merge_drill(const struct merge_args *args, const struct shard_report 
     return status;
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------
+/* ---- reading the arguments ---------------------------------------------------------------------
  */
 
 /* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */

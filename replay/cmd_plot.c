@@ -114,7 +114,7 @@ static int check_outputs(const struct plot_args *args, const char *capture)
     return outfiles_differ(table.command, out, 2);
 }
 
-/* ---- output ------------------------------------------------------------------------------------
+/* ---- writing the outputs -----------------------------------------------------------------------
  */
 
 static bool has_conn(const struct page_capture *capture, uint32_t conn_index)

@@ -117,7 +117,7 @@ static void print_usage(FILE *out)
         "all verdicts are\nas expected\n");
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------
+/* ---- reading the arguments ---------------------------------------------------------------------
  */
 
 /* Converts the name of a side to enum replay_role. Returns 0 for other text. */
@@ -302,7 +302,7 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
     return check_outputs(args);
 }
 
-/* ---- work --------------------------------------------------------------------------------------
+/* ---- running the command -----------------------------------------------------------------------
  */
 
 /* Called when the replay of a capture is done: prints its report at once. For a folder, prints

@@ -114,7 +114,7 @@ static void add_line(struct strbuf *t, const struct captured_frame *frame,
     packet_text_defects(t, pkt);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
+/* ---- writing JSON ------------------------------------------------------------------------------
  */
 
 static json_t *field_json(const struct roce_field *f, const uint8_t *hdr)
@@ -181,7 +181,7 @@ static json_t *frame_json(const struct captured_frame *frame, const struct roce_
     return o;
 }
 
-/* ---- a file ------------------------------------------------------------------------------------
+/* ---- decoding a file ---------------------------------------------------------------------------
  */
 
 static const char *skip_columns(const char *line)

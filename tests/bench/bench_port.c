@@ -162,7 +162,7 @@ static double bare_trips(const char *iface, bool client, int fd, const struct co
     return seconds / conf->trips;
 }
 
-/* ---- the device ------------------------------------------------------------------------------ */
+/* ---- the software RNIC ----------------------------------------------------------------------- */
 
 struct end {
     struct rnic_live *live;
@@ -401,7 +401,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
     return seconds / conf->trips;
 }
 
-/* ---- the run --------------------------------------------------------------------------------- */
+/* ---- running the benchmark ------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b)
 {

@@ -40,7 +40,7 @@ CASE(RD_OPCODE)
     flowgen_put(g, 0, &p);
 }
 
-/* ---- congestion ------------------------------------------------------------------------------ */
+/* ---- cases of congestion --------------------------------------------------------------------- */
 
 static struct roce_pkt cnp(struct flowgen *g)
 {
@@ -102,7 +102,7 @@ CASE(CE_NO_CNP)
     flowgen_silence(g, 1000000);
 }
 
-/* ---- CM -------------------------------------------------------------------------------------- */
+/* ---- cases of CM messages -------------------------------------------------------------------- */
 
 /* Sends a REQ in whose MAD the byte at `off` is `value`. */
 static void odd_mad(struct flowgen *g, size_t off, uint8_t value)

@@ -28,7 +28,7 @@ bool rcsim_chance(struct rcsim *s, uint32_t permille)
     return permille && rng_below(s->rng, 1000) < permille;
 }
 
-/* ---- the wire -------------------------------------------------------------------------------- */
+/* ---- frames on the wire ---------------------------------------------------------------------- */
 
 static void capture(struct rcsim *s, int from, const struct rcsim_event *v, uint64_t at)
 {
@@ -78,7 +78,7 @@ void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v)
     s->event[s->event_cnt++] = v;
 }
 
-/* ---- simulation ------------------------------------------------------------------------------ */
+/* ---- running the simulation ------------------------------------------------------------------ */
 
 static void post(struct rcsim *s, int side)
 {

@@ -13,7 +13,7 @@ struct rcsim_wqe *rcsim_wqe_of(struct rcsim_end *e, uint32_t n)
     return NULL;
 }
 
-/* ---- requester ------------------------------------------------------------------------------- */
+/* ---- the simulated requester ----------------------------------------------------------------- */
 
 static uint8_t opcode_of(const struct rcsim_wqe *w, uint32_t k)
 {
@@ -216,7 +216,7 @@ void rcsim_on_response(struct rcsim *s, int side, const struct rcsim_event *v)
         e->snd = w->first + w->cnt > e->high ? e->high : e->snd;
 }
 
-/* ---- responder ------------------------------------------------------------------------------- */
+/* ---- the simulated responder ----------------------------------------------------------------- */
 
 static uint8_t positive(struct rcsim *s, struct rcsim_end *e)
 {

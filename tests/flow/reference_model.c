@@ -6,7 +6,7 @@
 #include <string.h>
 #include "reference_net.h"
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* ---- the queue of events --------------------------------------------------------------------- */
 
 static bool earlier(const struct model_event *a, const struct model_event *b)
 {
@@ -64,7 +64,7 @@ void model_arm(struct model_net *n, uint32_t conn, int side, uint64_t at)
     push(n, at, NULL, MODEL_TIMER, side, conn);
 }
 
-/* ---- the path -------------------------------------------------------------------------------- */
+/* ---- the path of a packet -------------------------------------------------------------------- */
 
 static enum model_kind kind_of(const struct model_item *i)
 {
@@ -172,7 +172,7 @@ static void capture(struct model_net *n, const struct model_item *i, bool again)
     }
 }
 
-/* ---- hosts ----------------------------------------------------------------------------------- */
+/* ---- the two hosts --------------------------------------------------------------------------- */
 
 static void host(struct model_net *n, int side)
 {

@@ -28,7 +28,7 @@ const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos)
     return &e->msg[low];
 }
 
-/* ---- the responder --------------------------------------------------------------------------- */
+/* ---- the model of a responder ---------------------------------------------------------------- */
 
 /* Queues a response of `side` to the request of its peer that contains position `pos`. */
 static void respond(struct model_net *n, uint32_t conn, int side, uint8_t op, uint32_t pos,
@@ -113,7 +113,7 @@ void model_take_request(struct model_net *n, const struct model_item *i)
         respond(n, i->conn, side, ROCE_OP_RC_ACK, i->pos, 0, ROCE_CREDIT_NONE);
 }
 
-/* ---- the requester --------------------------------------------------------------------------- */
+/* ---- the model of a requester ---------------------------------------------------------------- */
 
 static void go_back(struct model_end *e, enum roce_cause cause)
 {

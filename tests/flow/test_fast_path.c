@@ -15,7 +15,7 @@
 /* Changes packet `p` before it is sent, or sends another packet before it. */
 typedef void change_fn(struct flowgen *g, struct roce_pkt *p);
 
-/* ---- the packet ------------------------------------------------------------------------------ */
+/* ---- alterations of the packet --------------------------------------------------------------- */
 
 /* clang-format off */
 static void nothing(struct flowgen *g, struct roce_pkt *p)   { (void)g; (void)p; }

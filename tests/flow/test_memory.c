@@ -64,7 +64,7 @@ static void memory_stays_below_the_limit(void)
     }
 }
 
-/* ---- eviction -------------------------------------------------------------------------------- */
+/* ---- eviction of connections ----------------------------------------------------------------- */
 
 /* Counted since the current packet was fed: allocations, on_conn() calls, and on_conn() calls after
  * the first allocation. Also bytes allocated now. */

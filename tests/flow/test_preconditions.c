@@ -229,7 +229,7 @@ static void mtu_other_than_cm_has_one_finding(void)
     EXPECT_EQ(v.totals.errors_unknown, 0);
 }
 
-/* ---- ICRCs ----------------------------------------------------------------------------------- */
+/* ---- damaged ICRCs --------------------------------------------------------------------------- */
 
 static void spoil_icrc(struct flowgen *g, size_t from, int side)
 {
@@ -323,7 +323,7 @@ static void late_middle_response_is_no_error(void)
     }
 }
 
-/* ---- pairs ----------------------------------------------------------------------------------- */
+/* ---- pairing of directions ------------------------------------------------------------------- */
 
 /* All QPs of a device use one UDP source port. By chance it is also the port that Linux would
  * derive from the QPNs of two QPs that do not belong together. The observer must not take this for
@@ -354,7 +354,7 @@ static void source_port_of_many_qps_is_no_proof(void)
         CU_ASSERT(!v.conn[i].facts.paired || roce_pairing_is_guess(v.conn[i].facts.pairing));
 }
 
-/* ---- UC -------------------------------------------------------------------------------------- */
+/* ---- UC connections -------------------------------------------------------------------------- */
 
 /* A program reuses a UC QP after a short time, starting at the same PSN. UC does not retransmit, so
  * a different packet with a known PSN begins a new use. The observer must still report a wrong

@@ -56,7 +56,7 @@ static void ack(struct flowgen *g, uint64_t wait, uint32_t psn)
     flowgen_ack(g, 1, psn, 0x1F);
 }
 
-/* ---- spurious ---------------------------------------------------------------------------------*/
+/* ---- spurious retransmissions ---------------------------------------------------------------- */
 
 static void late_ack_of_a_send_is_spurious(void)
 {
@@ -205,7 +205,7 @@ static void response_sooner_than_any_round_trip_is_spurious(void)
     expect(&g, 1, 0);
 }
 
-/* ---- losses -----------------------------------------------------------------------------------
+/* ---- timeouts after a loss ---------------------------------------------------------------------
  */
 
 static void lost_request_is_not_spurious(void)

@@ -77,7 +77,7 @@ static uint8_t *mem_of(struct side *side)
     return side->block + GUARD;
 }
 
-/* ---- objects --------------------------------------------------------------------------------- */
+/* ---- creating the objects -------------------------------------------------------------------- */
 
 static void reg(struct side *side, unsigned i)
 {
@@ -212,7 +212,7 @@ static void make_side(unsigned s, bool ecn)
         make_link(side, link);
 }
 
-/* ---- work ------------------------------------------------------------------------------------ */
+/* ---- posting and polling --------------------------------------------------------------------- */
 
 static void post_send(unsigned s, struct script *script)
 {
@@ -291,7 +291,7 @@ static void reap(unsigned s)
         FUZZ_CHECK(event.type != RNIC_EVENT_CQ_ERR);
 }
 
-/* ---- the network ----------------------------------------------------------------------------- */
+/* ---- delivering frames ----------------------------------------------------------------------- */
 
 /* Moves all frames that the device of side `s` sends into the network. If the network is full,
  * further frames are lost. */
@@ -383,7 +383,7 @@ static void next_timer(unsigned s)
     FUZZ_CHECK(rnic_deadline(side->rnic) > fuzz.now);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- checks after the input ------------------------------------------------------------------ */
 
 /* Resets the QPs of a connection and connects them again. Checks that they transfer a WRITE over a
  * lossless network, whatever happened before. */

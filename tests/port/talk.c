@@ -185,7 +185,7 @@ static bool connect_qp(struct side *side)
     return error ? fail(side, "connecting", error) : true;
 }
 
-/* ---- conversation ---------------------------------------------------------------------------- */
+/* ---- a conversation of two devices ----------------------------------------------------------- */
 
 /* Waits for the next completion. Returns false if it has an error or does not arrive in time. */
 static bool next_wc(struct side *side, struct rnic_wc *wc)

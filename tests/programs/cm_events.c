@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include "cm_case.h"
 
-/* ---- cases ----------------------------------------------------------------------------------- */
+/* ---- the cases of this program --------------------------------------------------------------- */
 
 /* A connection is set up by an active side whose QP librdmacm does not know. It must get the event
  * CONNECT_RESPONSE and then call rdma_establish() itself. Then both sides disconnect. */

@@ -39,7 +39,7 @@ static void event_is(enum ibv_event_type type, const void *object)
     ibv_ack_async_event(&event);
 }
 
-/* ---- descriptors ----------------------------------------------------------------------------- */
+/* ---- descriptors of events ------------------------------------------------------------------- */
 
 static void channel_is_pollable(void)
 {

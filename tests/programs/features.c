@@ -12,7 +12,7 @@
 
 static struct ibv_context *context;
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- memory windows and regions -------------------------------------------------------------- */
 
 static void window_type_1(void)
 {
@@ -192,7 +192,7 @@ static void iova(void)
     both_close(&both);
 }
 
-/* ---- queues ---------------------------------------------------------------------------------- */
+/* ---- queues and domains ---------------------------------------------------------------------- */
 
 static void resize(void)
 {
@@ -517,7 +517,7 @@ static void next_poll(void)
     both_close(&both);
 }
 
-/* ---- datagrams ------------------------------------------------------------------------------- */
+/* ---- datagrams and groups -------------------------------------------------------------------- */
 
 static void ud_send(struct endpoint *ep, struct ibv_mr *mr, struct ibv_ah *ah, uint32_t qpn,
                     uint32_t len)

@@ -28,7 +28,7 @@
 static struct ibv_context *context;
 static struct both both;
 
-/* ---- signals --------------------------------------------------------------------------------- */
+/* ---- signals during calls -------------------------------------------------------------------- */
 
 static volatile sig_atomic_t signals;
 

@@ -264,7 +264,7 @@ static void device_memory_errors(void)
     MUST(ibv_free_dm(dm) == 0 && ibv_dealloc_pd(pd) == 0);
 }
 
-/* ---- importing ------------------------------------------------------------------------------- */
+/* ---- importing memory ------------------------------------------------------------------------ */
 
 /* Imports objects into a second context and closes the context that created them. The imported
  * objects must still work. */

@@ -130,7 +130,7 @@ static uint32_t next_frame(struct raw *raw, int ms, const uint8_t **frame)
     return wc.byte_len;
 }
 
-/* ---- frames ---------------------------------------------------------------------------------- */
+/* ---- building frames ------------------------------------------------------------------------- */
 
 static const uint8_t dst_mac[] = {2, 0, 0, 0, 0, 0x10}, src_mac[] = {2, 0, 0, 0, 0, 0x20};
 
@@ -177,7 +177,7 @@ static const uint8_t *bth(const uint8_t *frame)
     return be16(udp + 2) == ROCE ? udp + 8 : NULL;
 }
 
-/* ---- cases ----------------------------------------------------------------------------------- */
+/* ---- the cases of this program --------------------------------------------------------------- */
 
 /* A sniffer flow without a frame stays silent, then shows the packets of an RC WRITE and its
  * acknowledgement. */

@@ -137,7 +137,7 @@ static void longest_packet_fits_the_frame(void)
                    4096);
 }
 
-/* ---- building -------------------------------------------------------------------------------- */
+/* ---- building a frame ------------------------------------------------------------------------ */
 
 static void build_writes_only_within_the_buffer(void)
 {

@@ -427,7 +427,7 @@ static void missing_file_is_named(void)
     CU_ASSERT(strstr(why.text, "/nix/there.pcap") != NULL);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* ---- ports in memory ------------------------------------------------------------------------- */
 
 /* A port whose peer has no room accepts no more frames. Its descriptor becomes readable when there
  * is room again. */

@@ -41,7 +41,7 @@ static void nap(long ms)
     nanosleep(&time, NULL);
 }
 
-/* ---- errors ---------------------------------------------------------------------------------- */
+/* ---- errors of opening ----------------------------------------------------------------------- */
 
 static void expect_error(struct rnic_live_attr attr, int error, const char *says)
 {
@@ -81,7 +81,7 @@ static void failed_open_names_the_reason(void)
     rnic_live_close(NULL);
 }
 
-/* ---- description ----------------------------------------------------------------------------- */
+/* ---- describing the device ------------------------------------------------------------------- */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *user);
@@ -214,7 +214,7 @@ static void open_without_permission_fails(void)
         EXPECT_EQ(pid, 0);
 }
 
-/* ---- idleness -------------------------------------------------------------------------------- */
+/* ---- the idle device ------------------------------------------------------------------------- */
 
 static double cpu_seconds(void)
 {
@@ -276,7 +276,7 @@ static void device_without_link_uses_no_cpu(void)
     rnic_live_close(live);
 }
 
-/* ---- changes --------------------------------------------------------------------------------- */
+/* ---- changes of the interface ---------------------------------------------------------------- */
 
 static unsigned changes;
 
@@ -388,7 +388,7 @@ static void nic_accepts_only_joined_groups(void)
     EXPECT_EQ(hears("m0", "333301020304"), false);
 }
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- paths to a destination ------------------------------------------------------------------ */
 
 static void path_has_route_and_neighbour_of_the_kernel(void)
 {
@@ -438,7 +438,7 @@ static void path_has_route_and_neighbour_of_the_kernel(void)
     rnic_live_close(live);
 }
 
-/* ---- fork ------------------------------------------------------------------------------------ */
+/* ---- a child of fork() ----------------------------------------------------------------------- */
 
 static void fork_keeps_apart(void)
 {
@@ -507,7 +507,7 @@ static void devices_converse_over_memory_ports(void)
     rnic_live_close(live[1]);
 }
 
-/* ---- time ------------------------------------------------------------------------------------ */
+/* ---- time of received frames ----------------------------------------------------------------- */
 
 /* A port in front of another one with a slow receive call, like that of a thread that lost its CPU.
  */

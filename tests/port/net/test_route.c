@@ -117,7 +117,7 @@ static void interface_mtu_limits_path_mtu(void)
         EXPECT_EQ(rnic_iface_path_mtu(cases[i][0]), cases[i][1]);
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------ */
+/* ---- routes of the kernel -------------------------------------------------------------------- */
 
 static void gid4(uint8_t gid[16], unsigned a, unsigned b, unsigned c, unsigned d)
 {

@@ -6,7 +6,7 @@
 #include "support/flowgen.h"
 #include "support/suite.h"
 
-/* ---- congestion --------------------------------------------------------------------------------
+/* ---- causes of congestion ----------------------------------------------------------------------
  */
 
 /* Adds packets of 1024 bytes for `us` microseconds, one every `step` microseconds. */

@@ -9,7 +9,7 @@
 
 #define LOSS "$C/rc-loss-atomic-write.pcap"
 
-/* ---- text --------------------------------------------------------------------------------------
+/* ---- the text report ---------------------------------------------------------------------------
  */
 
 static void text_answers_why_it_failed_first(void)
@@ -95,7 +95,7 @@ static void text_is_a_summary_unless_verbose(void)
     checkrun_free(&v);
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------
+/* ---- the JSON report ---------------------------------------------------------------------------
  */
 
 static void json_totals_equal_the_findings(void)
@@ -184,7 +184,7 @@ static void json_marks_what_is_known(void)
     checkrun_free(&r);
 }
 
-/* ---- JUnit -------------------------------------------------------------------------------------
+/* ---- the JUnit report --------------------------------------------------------------------------
  */
 
 static unsigned occurrences(const char *text, const char *word)

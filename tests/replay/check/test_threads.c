@@ -115,7 +115,7 @@ static void load_talks(void)
     CU_ASSERT_TRUE_FATAL(talk_cnt > 100);
 }
 
-/* ---- mixtures -------------------------------------------------------------------------------- */
+/* ---- mixing captures ------------------------------------------------------------------------- */
 
 #define IP_OFF  14u
 #define BTH_OFF 42u
@@ -210,7 +210,7 @@ static struct capture make_mixture(struct rng *rng)
     return mix;
 }
 
-/* ---- tests ----------------------------------------------------------------------------------- */
+/* ---- tests of several threads ---------------------------------------------------------------- */
 
 /* Returns whether the environment variable ROCEDRILL_THREADS asks for every number of threads and
  * for more mixtures, which takes minutes. */

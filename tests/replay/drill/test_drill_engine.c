@@ -283,7 +283,7 @@ static void time_is_virtual_and_exact(void)
     drill_result_free(&r);
 }
 
-/* ---- documentation --------------------------------------------------------------------------- */
+/* ---- examples of the documentation ----------------------------------------------------------- */
 
 static char *read_doc(void)
 {

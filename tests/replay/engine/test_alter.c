@@ -41,7 +41,7 @@ struct tally {
 /* Classes of captures. A LOSSY capture has lost packets, RNR NAKs or damaged packets. */
 enum { CLEAN, LOSSY, CLASSES };
 
-/* ---- one alteration -----------------------------------------------------------------------------
+/* ---- trying one alteration ---------------------------------------------------------------------
  */
 
 /* Returns whether the replay reports a difference in frame number `frame`, for the requester or for
@@ -128,7 +128,7 @@ static void try_one(struct subject *subject, uint32_t frame, enum alteration kin
     *at = saved;
 }
 
-/* ---- one capture --------------------------------------------------------------------------------
+/* ---- altering one capture ----------------------------------------------------------------------
  */
 
 /* Returns whether no packet was lost, retransmitted or damaged, and every direction has at least
@@ -263,7 +263,7 @@ static void alter_capture(const char *name, const char *path, const char *quirks
     capture_free(&subject.original);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------
+/* ---- the table of results ----------------------------------------------------------------------
  */
 
 static unsigned equals(const struct tally *t)

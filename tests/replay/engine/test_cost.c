@@ -123,7 +123,7 @@ static void a_closed_loop_plays_promises_as_far_as_they_were_captured(void)
     talk_free(&t);
 }
 
-/* ---- retransmissions --------------------------------------------------------------------------
+/* ---- cost of retransmissions -------------------------------------------------------------------
  */
 
 /* Adds `cnt` requests and `cnt` sequence NAKs, each of which makes the requester go back to request

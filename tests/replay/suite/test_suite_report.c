@@ -26,7 +26,7 @@ static void make_folder(const char *name)
     checkrun_free(&r);
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------
+/* ---- arguments of the command ------------------------------------------------------------------
  */
 
 static void says_what_is_wrong_in_one_line(void)
@@ -108,7 +108,7 @@ static void files_are_reported_in_order(void)
     checkrun_free(&many);
 }
 
-/* ---- folders -----------------------------------------------------------------------------------
+/* ---- folders of captures -----------------------------------------------------------------------
  */
 
 static void a_folder_without_a_manifest_must_hold(void)

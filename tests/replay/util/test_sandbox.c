@@ -148,7 +148,7 @@ static void calls_work_outside(void)
     CU_ASSERT(!cannot_spawn());
 }
 
-/* ---- rocedrill ---------------------------------------------------------------------------------
+/* ---- the sandbox of rocedrill ------------------------------------------------------------------
  */
 
 /* Reads a field of the status of a process, or '?' if the process has ended. */

@@ -35,7 +35,7 @@ static void expect_holds(struct replay *r)
         report_text(stdout, r, &(struct report_options){.ladder = false});
 }
 
-/* ---- UC ----------------------------------------------------------------------------------------
+/* ---- streams of UC -----------------------------------------------------------------------------
  */
 
 static void uc_send(struct talk *t, uint8_t opcode, uint32_t psn, uint32_t len)
@@ -133,7 +133,7 @@ static void uc_packets_of_wrong_length_are_dropped(void)
     talk_free(&t);
 }
 
-/* ---- UD ----------------------------------------------------------------------------------------
+/* ---- streams of UD -----------------------------------------------------------------------------
  */
 
 static void datagram(struct talk *t, uint8_t opcode, uint32_t psn, uint32_t src_qp, uint32_t qkey,

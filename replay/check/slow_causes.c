@@ -325,7 +325,8 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct direction *w, 
 static void look_late(struct strbuf *t, const struct direction *w)
 {
     uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_TIMEOUT);
-    uint64_t known = w->mine->read_restarts.captured + w->mine->read_restarts.missing;
+    const struct roce_read_restarts *reads = &w->mine->read_restarts;
+    uint64_t known = reads->captured + reads->missing;
     uint64_t unheeded = w->mine->unheeded_naks;
     const char *sep = "";
 
@@ -337,7 +338,12 @@ static void look_late(struct strbuf *t, const struct direction *w)
         return;
     }
     if (known) {
-        add_missing_response(t, w, &w->mine->read_restarts, cnt);
+        add_missing_response(t, w, reads, cnt);
+        sep = "\n       ";
+    }
+    if (reads->late) {
+        strbuf_addf(t, "%s%" PRIu64 "× READ data was captured out of order: the requester drops it",
+                    sep, reads->late);
         sep = "\n       ";
     }
     if (unheeded) {
@@ -349,7 +355,7 @@ static void look_late(struct strbuf *t, const struct direction *w)
         strbuf_addf(t, ", or ignored");
         sep = "\n       ";
     }
-    known += unheeded + add_timeout_losses(t, w, &sep);
+    known += reads->late + unheeded + add_timeout_losses(t, w, &sep);
     if (known < cnt)
         strbuf_addf(t,
                     "%s%sthe last packets before a pause, or their responses, were lost: only the "
@@ -760,7 +766,7 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
                          enum roce_cause cause)
 {
     struct direction w = direction_of(sum, side);
-    bool reads = w.mine->read_restarts.captured + w.mine->read_restarts.missing > 0;
+    const struct roce_read_restarts *reads = &w.mine->read_restarts;
 
     switch (cause) {
     case ROCE_CAUSE_SEQ_NAK: explain_sequence_naks(t, &w); return;
@@ -791,10 +797,13 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
             strbuf_addf(t, " that show why");
             return;
         }
-        strbuf_addf(t, reads ? "data of a READ was lost, and "
-                             : "a packet or its answer was lost, and ");
+        strbuf_addf(t, reads->captured + reads->missing ? "data of a READ was lost, and "
+                       : reads->late ? "data of a READ arrived out of order, and "
+                                     : "a packet or its answer was lost, and ");
         add_addr(t, w.mine);
-        strbuf_addf(t, " noticed the loss only when its timer expired");
+        strbuf_addf(t, reads->late && !reads->captured && !reads->missing
+                           ? " requested it again only when its timer expired"
+                           : " noticed the loss only when its timer expired");
         return;
     case ROCE_CAUSE_SPURIOUS:
         add_addr(t, w.its);

@@ -357,7 +357,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     if (read) {
         e->flags |= ROCE_SENT_RESTARTED;
         e->flags &= (uint8_t)~ROCE_SENT_ORIG;
-        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
+        e->marks &= (uint8_t) ~(ROCE_MARK_RESP_GAP | ROCE_MARK_RESP_LATE);
         e->restart = skip;
         e->resp_next = skip;
         e->resp_seen = skip << ROCE_RESP_SEEN_BITS;

@@ -452,6 +452,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
         return;
     if (k == e->resp_next) {
         e->resp_next++;
+        e->marks |= e->marks & ROCE_MARK_RESP_GAP ? ROCE_MARK_RESP_LATE : 0;
         e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* from here on the responses are in order again;
                                                    * only a later gap counts */
         if (e->flags & ROCE_SENT_RESTARTED)

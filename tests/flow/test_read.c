@@ -200,6 +200,46 @@ static void restart_shows_the_missing_response(void)
     }
 }
 
+/* A response to the first of two READs is captured late: before the requester requests it again, or
+ * after that, between the responses to the second READ. Only this response is missing, and only
+ * until then; no response was lost behind the capture point. */
+static void late_read_response_is_not_lost(void)
+{
+    for (unsigned after = 0; after < 2; after++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0], *b = &v.conn[0].side[1];
+        struct roce_pkt p[2];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+        p[0] = ask(&g);
+        p[1] = ask(&g);
+        flowgen_read_resp(&g, 1, p[0].bth.psn, PSNS * g.mtu, 0, 0);
+        flowgen_read_resp(&g, 1, p[0].bth.psn, PSNS * g.mtu, 2, 3);
+        if (!after)
+            flowgen_read_resp(&g, 1, p[0].bth.psn, PSNS * g.mtu, 1, 1);
+        p[0].bth.psn += 1;
+        p[0].reth.va += g.mtu;
+        p[0].reth.dma_len -= g.mtu;
+        flowgen_put(&g, 0, &p[0]);
+        flowgen_put(&g, 0, &p[1]);
+        flowgen_read_resp(&g, 1, p[1].bth.psn, PSNS * g.mtu, 0, 1);
+        if (after)
+            flowgen_read_resp(&g, 1, p[0].bth.psn - 1, PSNS * g.mtu, 1, 1);
+        flowgen_read_resp(&g, 1, p[1].bth.psn, PSNS * g.mtu, 2, 3);
+        flowgen_read_resp(&g, 1, p[0].bth.psn, p[0].reth.dma_len, 0, 2);
+        flowgen_read_resp(&g, 1, p[1].bth.psn, PSNS * g.mtu, 0, 3);
+        judge_end(&g, &v);
+        EXPECT_EQ(a->retx[ROCE_CAUSE_READ_GAP].go_backs, 1);
+        EXPECT_EQ(a->read_gap_restarts.captured, 0);
+        EXPECT_EQ(a->read_gap_restarts.late, !after);
+        EXPECT_EQ(b->response_gaps, 1);
+        EXPECT_EQ(b->missing_responses, 1);
+        EXPECT_EQ(b->late_responses, 1);
+        EXPECT_EQ(b->repeated_responses, 7);
+    }
+}
+
 /* The response to a READ of one packet, or to an atomic, is lost behind the capture point. The
  * requester repeats the request after the response to the next request. The cause must be an
  * implied NAK, not a lost ACK. */
@@ -304,7 +344,7 @@ static void operations_answered_before_the_pairing_are_counted(void)
 
 SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
       TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
-      TEST(restart_shows_the_missing_response),
+      TEST(restart_shows_the_missing_response), TEST(late_read_response_is_not_lost),
       TEST(captured_response_that_is_lost_is_an_implied_nak),
       TEST(restart_of_the_first_read_is_not_another_read),
       TEST(operations_answered_before_the_pairing_are_counted))

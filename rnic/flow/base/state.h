@@ -276,6 +276,10 @@ struct roce_cold_counters {
     /* Range of PSNs whose READ responses may have been missing: [read_old, read_old_end). Either
      * their roce_read_gap was overwritten, or they precede the first captured response. */
     uint32_t read_old, read_old_end;
+    /* If `read_went_back`, the latest READ response has an older PSN than the one before it,
+     * because the READ was restarted: roce_rsp.read_nxt before it. */
+    bool read_went_back;
+    uint32_t read_back;
     uint64_t accepted_early, accepted_reads;
     /* The first different UDP source ports of the endpoint, number of changes to an earlier port,
      * and frame and time of the first change. */

@@ -117,8 +117,10 @@ struct roce_read_restarts {
     uint64_t captured; /* go-backs to the PSN of a response that was captured before: this response
                         * was lost behind the capture point */
     uint64_t missing;  /* go-backs to the PSN of a response that was not captured */
-    uint32_t psn;      /* PSN to which the first of these go-backs went */
-    uint32_t frame;    /* frame of the first such go-back; 0: none */
+    uint64_t late;     /* go-backs to the PSN of a response that was captured, after responses to
+                        * the READ were captured out of order: the requester drops such a response */
+    uint32_t psn;      /* PSN to which the first go-back in `captured` or `missing` went */
+    uint32_t frame;    /* frame of this go-back; 0: none */
 };
 
 /* Timeouts of a requester, by what the capture shows about the loss before them. A timeout counts

@@ -128,6 +128,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
                e->resp_frame);
     } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
         roce_cold(ctx->flow, ctx->sender)->late_responses++;
+        e->marks |= ROCE_MARK_RESP_LATE;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         REPORT(ctx, OUT_OF_ORDER, "bth.psn", (e->psn + e->resp_high) & ROCE_PSN_MASK, psn,
                e->last_frame);

@@ -135,6 +135,21 @@ static bool may_be_fresh(const struct roce_endpoint *responder, const struct roc
            roce_diff(psn, cold->read_old) >= 0 && roce_diff(psn, cold->read_old_end) < 0;
 }
 
+/* Returns whether the previous READ response, to a READ that was restarted, was a late response to
+ * an earlier transmission. The current one, with PSN `psn`, then continues the responses before the
+ * late one, or fills another gap. A single missing PSN is more likely a loss after the restart. */
+static bool is_after_late(const struct roce_endpoint *responder, uint32_t psn)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(responder);
+
+    if (!cold->read_went_back || roce_diff(psn, responder->rsp.read_nxt) <= 1)
+        return false;
+    if (roce_diff(psn, cold->read_back) >= 0)
+        return roce_diff(psn, cold->read_back) <
+               roce_diff(cold->read_back, responder->rsp.read_nxt);
+    return roce_read_gap_at(responder, psn) != NULL;
+}
+
 struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_req *req,
                                             const struct roce_sent_packet *e)
 {
@@ -150,6 +165,21 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
         rsp->read_high = rsp->read_nxt;
         if (rsp->read_nxt != e->psn)
             add_old(roce_cold(ctx->flow, ctx->sender), e->psn, psn);
+    }
+    if (is_after_late(ctx->sender, psn)) {
+        struct roce_cold_counters *cold = ctx->sender->counts.cold;
+        struct roce_sent_packet *late =
+            roce_window_get(&req->win, (rsp->read_nxt - 1) & ROCE_PSN_MASK);
+
+        if (late)
+            late->marks |= ROCE_MARK_RESP_LATE;
+        cold->late_responses++;
+        cold->read_went_back = roce_diff(psn, cold->read_back) < 0;
+        rsp->read_nxt = cold->read_went_back ? psn : cold->read_back;
+    } else if (ctx->sender->counts.cold) {
+        ctx->sender->counts.cold->read_went_back =
+            roce_diff(psn, rsp->read_nxt) < 0 && (e->flags & ROCE_SENT_RESTARTED);
+        ctx->sender->counts.cold->read_back = rsp->read_nxt;
     }
     step.expected = rsp->read_nxt;
     d = roce_diff(psn, rsp->read_nxt);

@@ -270,15 +270,19 @@ static bool count_read_restart(const struct roce_ctx *ctx, struct roce_cold_coun
 {
     bool timeout = cause == ROCE_CAUSE_TIMEOUT;
     struct roce_read_restarts *r = timeout ? &sum->read_restarts : &sum->read_gap_restarts;
+    bool captured;
 
     if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ ||
         (timeout && e->psn == psn && !roce_sent_has_response(e, 0)) ||
         (e->flags & ROCE_SENT_PSN_CNT_GUESS) || !ctx->conn->paired)
         return false;
-    if (roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK))
-        r->captured++;
-    else
-        r->missing++;
+    captured = roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK);
+    if (captured && (e->marks & ROCE_MARK_RESP_LATE)) {
+        r->late++;
+        return true;
+    }
+    r->captured += captured;
+    r->missing += !captured;
     if (r->frame == 0) {
         r->psn = psn;
         r->frame = ctx->frame;

@@ -17,6 +17,26 @@ static struct roce_packet_digest take(const struct roce_pkt *pkt)
     return digest;
 }
 
+/* A responder does not use the Compare Data of a Fetch & Add, and Linux rxe sends old memory in it.
+ * So it must not change the sample; that of a Compare & Swap must. */
+static void compare_data_of_a_fetch_add_is_not_sampled(void)
+{
+    static const uint8_t ops[] = {ROCE_OP_RC_FETCH_ADD, ROCE_OP_RC_CMP_SWAP};
+
+    for (unsigned o = 0; o < sizeof(ops); o++) {
+        struct roce_pkt p;
+        uint32_t was;
+
+        roce_pkt_init(&p, ROCE_ENCAP_V2_IP4, ops[o]);
+        was = take(&p).sample;
+        p.atomiceth.compare = 1;
+        EXPECT_EQ(take(&p).sample != was, o == 1);
+        p.atomiceth.compare = 0;
+        p.atomiceth.swap_add = 1;
+        CU_ASSERT(take(&p).sample != was);
+    }
+}
+
 /* An InfiniBand packet without a GRH identifies its hosts only by LIDs, so the lookup key must
  * contain the LIDs. */
 static void packets_without_grh_are_keyed_by_lids(void)
@@ -149,4 +169,5 @@ static void secrets_are_random(void)
 }
 
 SUITE("flow.digest", TEST(packets_without_grh_are_keyed_by_lids), TEST(dscp_is_read_from_the_grh),
-      TEST(sample_differs_with_the_payload), TEST(flood_needs_the_secret), TEST(secrets_are_random))
+      TEST(sample_differs_with_the_payload), TEST(compare_data_of_a_fetch_add_is_not_sampled),
+      TEST(flood_needs_the_secret), TEST(secrets_are_random))

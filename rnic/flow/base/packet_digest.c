@@ -62,7 +62,9 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
     if (roce_pkt_has(pkt, ROCE_HDR_IETH))
         h = h * 31 + pkt->ieth.rkey;
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
-        h = (h * 31 + pkt->atomiceth.swap_add) * 31 + pkt->atomiceth.compare;
+        h = h * 31 + pkt->atomiceth.swap_add;
+    if (pkt->op->kind == ROCE_KIND_CMP_SWAP) /* in a Fetch & Add, rxe sends old memory */
+        h = h * 31 + pkt->atomiceth.compare;
     digest->sampled = len > 0 && pkt->payload_cap_len == len;
     if (digest->sampled &&
         len > 8) { /* a shorter payload is read below as one word: both words would overlap, and for

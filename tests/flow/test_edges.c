@@ -292,6 +292,27 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
     }
 }
 
+/* A sequence NAK names an acknowledged PSN. If its MSN is that of the latest ACK, the responder
+ * lost its state, which must be reported. If its MSN is older, the responder sent it before the
+ * ACK, and the network reordered both. */
+static void nak_overtaken_by_the_ack_is_accepted(void)
+{
+    for (unsigned overtaken = 0; overtaken < 2; overtaken++) {
+        struct flowgen g;
+        uint32_t psn;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        psn = put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_ack_all(&g, 1);
+        g.conn.msn[0] -= overtaken ? 2 : 0;
+        flowgen_ack(&g, 1, psn, NAK_SEQ);
+        end(&g);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_NAK_STALE), !overtaken);
+    }
+}
+
 /* A responder sends a sequence NAK twice for one gap, which must be an ERROR, also if the network
  * copied other packets. Linux does so for a SEND or after an RNR NAK: then the finding must be
  * marked as a known deviation. */
@@ -770,8 +791,8 @@ SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(damaged_request_
       TEST(rising_credits_are_an_update), TEST(credits_wrap_with_the_msn),
       TEST(credits_in_flight_are_not_used), TEST(first_psn_needs_the_first_packet),
       TEST(sequence_nak_after_an_rnr_nak_is_reported), TEST(rnr_nak_inside_a_message_is_reported),
-      TEST(nak_of_an_uncaptured_request_is_accepted), TEST(second_sequence_nak_is_reported),
-      TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
+      TEST(nak_of_an_uncaptured_request_is_accepted), TEST(nak_overtaken_by_the_ack_is_accepted),
+      TEST(second_sequence_nak_is_reported), TEST(rnr_nak_of_a_duplicate_is_a_known_deviation),
       TEST(rnr_nak_beyond_a_read_is_a_known_deviation),
       TEST(empty_only_that_shifts_psns_is_a_known_deviation),
       TEST(empty_only_after_an_idle_time_is_no_qp_reuse),

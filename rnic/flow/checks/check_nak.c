@@ -43,6 +43,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool told = roce_copy_is_detectable(ctx, rsp->gap_frame), seen = roce_conn_has_copies(ctx);
+    bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0; /* sent before the latest
+                                                                        * response */
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
         REPORT(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame,
@@ -53,7 +55,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
                .condition = sum->rnr_naks > 0 || (e && roce_opcode_uses_rq(roce_opcode(e->op)))
                                 ? "rnr"
                                 : NULL);
-    else if (req->una_known && roce_diff(psn, req->una) < 0 && !seen)
+    else if (req->una_known && roce_diff(psn, req->una) < 0 && !seen && !overtaken)
         REPORT(ctx, NAK_STALE, "bth.psn", req->una, psn, rsp->last_frame, .rel = ROCE_REL_AT_LEAST);
 }
 

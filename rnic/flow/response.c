@@ -539,8 +539,7 @@ static void note_response(struct roce_ctx *ctx)
     rsp->last_id = ctx->digest->ip_id;
     rsp->last_frame = ctx->frame;
     rsp->last_us = roce_us(ctx->time);
-    if (roce_pkt_is_nak(pkt))
-        roce_copy_note(ctx);
+    roce_copy_note_response(ctx);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         rsp->last_msn = pkt->aeth.msn;
         rsp->last_syndrome = pkt->aeth.syndrome;

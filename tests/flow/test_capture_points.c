@@ -339,6 +339,55 @@ static void mirrored_datagrams_are_counted_once(void)
         }
 }
 
+/* Two mirror ports capture each packet of a connection. Also responses must be counted once, from
+ * the first one on, if the copies come in bursts, and without IPv4 identifications. */
+static void mirrored_responses_are_counted_once(void)
+{
+    for (unsigned no_id = 0; no_id < 2; no_id++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0], *b = &v.conn[0].side[1];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        g.step = 2000;
+        for (unsigned i = 0; i < 8; i++) {
+            struct roce_pkt send = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            struct roce_pkt read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2 * g.mtu);
+            uint16_t id[2];
+
+            for (unsigned k = 0; k < 4; k++) { /* the packets, then their copies */
+                if (k == 0)
+                    memcpy(id, g.ip_id, sizeof(id));
+                if (k == 2 && !no_id)
+                    memcpy(g.ip_id, id, sizeof(id));
+                if (no_id)
+                    g.ip_id[0] = g.ip_id[1] = 0;
+                flowgen_put(&g, 0, k % 2 ? &read : &send);
+            }
+            memcpy(id, g.ip_id, sizeof(id));
+            for (unsigned k = 0; k < 6; k++) {
+                if (k == 3 && !no_id)
+                    memcpy(g.ip_id, id, sizeof(id));
+                if (no_id)
+                    g.ip_id[0] = g.ip_id[1] = 0;
+                g.conn.msn[0] = 2 * i + (k % 3 ? 2 : 1);
+                if (k % 3 == 0)
+                    flowgen_ack(&g, 1, send.bth.psn, ACK_31);
+                else
+                    flowgen_read_resp(&g, 1, read.bth.psn, 2 * g.mtu, k % 3 - 1, k % 3 - 1);
+            }
+            flowgen_wait(&g, 1000000);
+        }
+        judge_end(&g, &v);
+        EXPECT_EQ(a->copies, 16);
+        EXPECT_EQ(b->copies, 24);
+        EXPECT_EQ(a->duplicates, 0);
+        EXPECT_EQ(b->repeated_responses, 0);
+        EXPECT_EQ(a->oper[ROCE_OPER_READ].completed, 8);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_ACK_DUPLICATE), false);
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RESP_DUPLICATE), false);
+    }
+}
+
 static void mirrored_cm_messages_are_no_retransmissions(void)
 {
     struct flowgen g;
@@ -359,7 +408,7 @@ static void mirrored_cm_messages_are_no_retransmissions(void)
 }
 
 SUITE("flow.capture_points", TEST(mirrored_datagrams_are_counted_once),
-      TEST(mirrored_cm_messages_are_no_retransmissions),
+      TEST(mirrored_responses_are_counted_once), TEST(mirrored_cm_messages_are_no_retransmissions),
       TEST(swapped_first_packets_are_out_of_order), TEST(read_that_counts_late_is_no_error),
       TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
       TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),

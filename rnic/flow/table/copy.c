@@ -31,6 +31,17 @@ bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id
     return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
 }
 
+/* Returns whether the capture contains most packets of the connection twice, because it was taken
+ * at two points. Copies of requests show this. */
+static bool is_captured_twice(const struct roce_endpoint *side)
+{
+    const struct roce_endpoint *peer = roce_peer(side);
+    uint64_t copies = roce_cold_of(side)->copies + roce_cold_of(peer)->copies;
+
+    return copies &&
+           copies * MANY >= (uint64_t)side->counts.packets + (uint64_t)peer->counts.packets;
+}
+
 bool roce_response_is_copy(struct roce_ctx *ctx)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -38,14 +49,20 @@ bool roce_response_is_copy(struct roce_ctx *ctx)
     const struct roce_pkt *pkt = ctx->pkt;
     uint16_t id = ctx->digest->ip_id;
     uint32_t of = 0;
+    bool twice;
 
-    if (!ctx->sender->saw_id || ctx->icrc == ROCE_ICRC_UNVERIFIED)
+    if (ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return false;
-    for (unsigned i = 0; i < ROCE_RECENT_CNT && roce_pkt_is_nak(pkt); i++)
-        if (cold->recent[i].frame && cold->recent[i].id == id && cold->recent[i].icrc == pkt->icrc)
+    twice = is_captured_twice(ctx->sender);
+    if (!ctx->sender->saw_id && !twice)
+        return false;
+    for (unsigned i = 0; i < ROCE_RECENT_CNT && (twice || roce_pkt_is_nak(pkt)); i++)
+        if (cold->recent[i].frame && cold->recent[i].id == id &&
+            cold->recent[i].icrc == pkt->icrc &&
+            (ctx->sender->saw_id || roce_since(cold->recent[i].time, ctx->time) < COPY_NS))
             of = cold->recent[i].frame;
-    if (!of && rsp->started && rsp->last_op == pkt->bth.opcode && rsp->last_psn == pkt->bth.psn &&
-        rsp->last_id == id && rsp->last_icrc == pkt->icrc)
+    if (!of && ctx->sender->saw_id && rsp->started && rsp->last_op == pkt->bth.opcode &&
+        rsp->last_psn == pkt->bth.psn && rsp->last_id == id && rsp->last_icrc == pkt->icrc)
         of = rsp->last_frame;
     if (of)
         roce_report_copy(ctx, of);
@@ -70,6 +87,12 @@ bool roce_datagram_is_copy(struct roce_ctx *ctx)
     }
     roce_copy_note(ctx);
     return false;
+}
+
+void roce_copy_note_response(struct roce_ctx *ctx)
+{
+    if (roce_pkt_is_nak(ctx->pkt) || is_captured_twice(ctx->sender))
+        roce_copy_note(ctx);
 }
 
 void roce_copy_note(struct roce_ctx *ctx)

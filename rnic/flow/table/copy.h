@@ -16,16 +16,20 @@ void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
  * identification and time. */
 bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
 
-/* Returns whether the current response is a copy of the latest response or of a recent NAK, and
- * reports the copy. Recent NAKs are compared, because at a second capture point other responses may
- * be captured before the copy. */
+/* Returns whether the current response is a copy of the latest response or of a recent one that
+ * roce_copy_note_response() remembered, and reports the copy. Recent ones are compared, because at
+ * a second capture point other responses may be captured before the copy. */
 bool roce_response_is_copy(struct roce_ctx *ctx);
 
 /* Returns whether the current datagram is a copy of one of the latest datagrams of its sender, and
  * reports the copy. Otherwise remembers the datagram. */
 bool roce_datagram_is_copy(struct roce_ctx *ctx);
 
-/* Remembers the current NAK or datagram, so that a copy of it is detected. */
+/* Remembers the current response if it is a NAK, or if most packets of the connection were captured
+ * twice. */
+void roce_copy_note_response(struct roce_ctx *ctx);
+
+/* Remembers the current response or datagram, so that a copy of it is detected. */
 void roce_copy_note(struct roce_ctx *ctx);
 
 /* Returns whether a copy of the NAK in `frame` would be detected. */

@@ -11,7 +11,10 @@
 
 #define PEERS_MAX  4096u /* maximum number of rings in each direction: one per QPN block */
 #define EVENTS_MAX 64
-#define ACCEPT_MAX 64u /* maximum number of connections accepted at once */
+/* Number of rings in each direction whose pages are mapped at once. The pages of further rings are
+ * mapped when frames use them: of many peers, a process communicates with few. */
+#define PREFAULT_RINGS 4u
+#define ACCEPT_MAX     64u /* maximum number of connections accepted at once */
 
 /* ---- the epoll set --------------------------------------------------------------------------- */
 
@@ -76,6 +79,8 @@ static int offer_ring(struct shm_peers *peers, struct shm_out *out)
 
     if (file < 0)
         return file;
+    if (peers->out_cnt < PREFAULT_RINGS)
+        shm_segment_prefault(&out->segment);
     memcpy(hello.iface, peers->iface, sizeof(hello.iface));
     shm_writer_init(&out->writer, &out->segment.memory);
     error = shm_hello_send(out->fd, &hello, file);
@@ -198,6 +203,8 @@ static void greet_peer(struct shm_peers *peers, struct shm_in *in)
         shm_in_end(peers, in);
         return;
     }
+    if (peers->in_cnt <= PREFAULT_RINGS)
+        shm_segment_prefault(&in->segment);
     shm_reader_init(&in->reader, &in->segment.memory);
     shm_reader_sleeps(&in->reader, peers->sleeps);
     in->greeted = true;

@@ -65,6 +65,16 @@ int shm_segment_private(uint32_t size, struct shm_segment *out)
     return map_segment(-1, size, out);
 }
 
+void shm_segment_prefault(const struct shm_segment *segment)
+{
+#ifdef MADV_POPULATE_WRITE
+    /* optional (Linux 5.14): a failure only costs time */
+    (void)madvise(segment->base, segment->len, MADV_POPULATE_WRITE);
+#else
+    (void)segment;
+#endif
+}
+
 void shm_segment_unmap(struct shm_segment *segment)
 {
     if (segment->base)

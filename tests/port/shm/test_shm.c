@@ -183,6 +183,45 @@ static void peer_that_starts_later_is_reached(void)
     close_all();
 }
 
+/* Counts the mappings of rings in this process, and those whose pages are all mapped. */
+static void count_rings(unsigned *all, unsigned *mapped)
+{
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    char line[512];
+    bool is_ring = false;
+    unsigned size = 0, resident;
+
+    *all = *mapped = 0;
+    CU_ASSERT_FATAL(maps != NULL);
+    while (fgets(line, sizeof(line), maps)) {
+        if (strstr(line, " /memfd:rnic-ring")) {
+            is_ring = true;
+            (*all)++;
+        }
+        (void)sscanf(line, "Size: %u", &size);
+        if (!is_ring || sscanf(line, "Rss: %u", &resident) != 1)
+            continue;
+        *mapped += resident == size;
+        is_ring = false;
+    }
+    fclose(maps);
+}
+
+/* Frames between two processes cause no page faults, also not the first ones. */
+static void pages_of_the_first_rings_are_mapped_at_once(void)
+{
+    unsigned all, mapped;
+    struct seen seen;
+
+    open_all(true);
+    for (unsigned i = 0; i < PORTS; i++)
+        EXPECT_EQ(receive(i, &seen), 0); /* accepts the peers */
+    count_rings(&all, &mapped);
+    EXPECT_EQ(all, 2 * PORTS * (PORTS - 1));
+    EXPECT_EQ(mapped, all);
+    close_all();
+}
+
 /* Fills the ring to `i`. Returns the number of frames that it accepted. */
 static unsigned fill_ring(unsigned i)
 {
@@ -492,6 +531,7 @@ int main(int argc, char **argv)
         TEST(frame_reaches_the_process_of_its_qpn),
         TEST(further_block_of_a_process_is_found),
         TEST(peer_that_starts_later_is_reached),
+        TEST(pages_of_the_first_rings_are_mapped_at_once),
         TEST(full_ring_delays_and_loses_nothing),
         TEST(process_that_does_not_read_blocks_the_others_briefly),
         TEST(multicast_waits_for_the_slowest),

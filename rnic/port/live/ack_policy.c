@@ -44,7 +44,7 @@ static void begin_wait(struct ack_policy *policy, bool answers, uint64_t now)
     policy->for_next = !policy->cheap_frames && backoff_allows(&policy->next);
     policy->turns = 0;
 
-    if (policy->for_next || answers)
+    if (policy->for_next || (answers && backoff_allows(&policy->answer)))
         policy->until = now; /* the caller, ack_policy_received(), adds the length of the wait */
 }
 
@@ -67,10 +67,12 @@ void ack_policy_sent(struct ack_policy *policy, uint64_t now)
 {
     if (policy->until == 0)
         return;
-    if (policy->for_next)
+    if (policy->for_next) {
         policy->until = now + ACK_NEXT_NS;
-    else
-        ack_policy_done(policy);
+        return;
+    }
+    backoff_reset(&policy->answer);
+    ack_policy_done(policy);
 }
 
 void ack_policy_polled(struct ack_policy *policy, uint64_t now)
@@ -91,8 +93,7 @@ uint64_t ack_policy_until(struct ack_policy *policy, uint64_t now)
         backoff_ease(&policy->next);
         ack_policy_done(policy);
     } else if (now > policy->until) {
-        if (policy->for_next)
-            backoff_failed(&policy->next);
+        backoff_failed(policy->for_next ? &policy->next : &policy->answer);
         ack_policy_done(policy);
     }
     return policy->until;

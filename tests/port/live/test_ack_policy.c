@@ -98,6 +98,36 @@ static void ack_waits_for_the_answer(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
+/* Receives `requests` requests that the program does not answer. Returns the number of delayed
+ * ACKs.
+ */
+static unsigned count_unanswered(unsigned requests)
+{
+    unsigned cnt = 0;
+
+    policy.cheap_frames = true;
+    for (unsigned i = 0; i < requests; i++) {
+        cnt += receive(true) != 0;
+        now += ACK_ANSWER_NS + 1;
+        EXPECT_EQ(ack_policy_until(&policy, now), 0);
+    }
+    return cnt;
+}
+
+static void acks_rarely_wait_for_a_program_that_does_not_answer(void)
+{
+    unsigned cnt;
+
+    begin();
+    cnt = count_unanswered(1000);
+    CU_ASSERT(cnt >= 4 && cnt < 20);
+    CU_ASSERT(count_unanswered(300) <= 2);
+    while (receive(true) == 0)
+        ;
+    ack_policy_sent(&policy, now);
+    CU_ASSERT(count_unanswered(300) >= 4);
+}
+
 /* After the program's answer, the ACK is delayed further, for the peer's next request. */
 static void answer_extends_the_wait_for_the_next_request(void)
 {
@@ -159,6 +189,7 @@ static void cheap_frames_wait_only_for_the_answer(void)
 SUITE("port.ack_policy", TEST(cheap_frames_wait_only_for_the_answer),
       TEST(one_ack_covers_a_stream_of_requests), TEST(ack_is_sent_when_the_stream_ends),
       TEST(useless_delays_make_delayed_acks_rare), TEST(ack_waits_for_the_answer),
+      TEST(acks_rarely_wait_for_a_program_that_does_not_answer),
       TEST(answer_extends_the_wait_for_the_next_request),
       TEST(acks_do_not_wait_for_a_program_that_polls_seldom),
       TEST(backoff_doubles_from_the_second_failure_on))

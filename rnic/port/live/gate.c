@@ -3,12 +3,12 @@
  * Gate: an epoll set with the port's descriptors, on which the poll thread sleeps.
  *
  * 1. While the gate is open, a frame wakes the poll thread.
- * 2. A few successive polls without work shut the gate. From then on the polling program receives
- *    the frames itself. No frame wakes the poll thread, which sleeps for short naps only.
+ * 2. A few polls shut the gate. From then on the polling program receives the frames itself. No
+ *    frame wakes the poll thread, which sleeps for short naps only.
  * 3. The poll thread opens the gate if it finds after a nap that the program no longer polls.
  * 4. A program that asks for a completion event opens the gate at once. Such a program may poll
  *    until its CQ is empty and then block. Therefore the gate shuts again only after a much larger
- *    number of polls without work.
+ *    number of successive polls without work.
  * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). If frames
  *    waited while the gate was shut, the gate opens each time a poll finds a completion, for the
  *    next UNPOLLED_MAX times.
@@ -22,7 +22,7 @@
 #define POLLED_LATELY_NS 200000u
 /* longest time between two polls of a program that polls continuously, ns */
 #define POLLS_NOW_NS 100000u
-#define VAIN_POLLS   4u /* number of successive polls without work that shut the gate */
+#define POLLS_MAX    4u /* number of polls that shut the gate */
 /* number of successive polls without work that shut the gate after the program asked for a
  * completion event */
 #define VAIN_POLLS_ARMED 64u
@@ -93,18 +93,18 @@ void live_gate_open(struct rnic_live *live)
 {
     if (live->gate.open)
         return;
-    live->gate.vain_polls = 0;
+    live->gate.polls = 0;
     live->gate.open = true; /* the caller runs live_gate_set() before the thread sleeps */
 }
 
-/* Returns the number of successive polls without work that shut the gate. */
-static unsigned vain_polls_max(const struct rnic_live *live)
+/* Returns the number of polls that shut the gate. */
+static unsigned polls_max(const struct rnic_live *live)
 {
     const struct poll_gate *gate = &live->gate;
 
     if (gate->armed)
         return live->attr.wire == RNIC_WIRE_SHM ? VAIN_POLLS_ARMED_SHM : VAIN_POLLS_ARMED;
-    return gate->unpolled > 0 ? 1 : VAIN_POLLS;
+    return gate->unpolled > 0 ? 1 : POLLS_MAX;
 }
 
 void live_polled(struct rnic_live *live, bool moved, uint64_t now)
@@ -112,9 +112,9 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
     struct poll_gate *gate = &live->gate;
 
     atomic_store_explicit(&gate->polled_at, now, memory_order_relaxed);
-    if (moved || !gate->open || !live->attached)
+    if ((moved && gate->armed) || !gate->open || !live->attached)
         return;
-    if (++gate->vain_polls < vain_polls_max(live))
+    if (++gate->polls < polls_max(live))
         return;
     gate->open = gate->armed = false;
     if (gate->unpolled > 0)
@@ -148,7 +148,8 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
 {
     struct poll_gate *gate = &live->gate;
 
-    gate->vain_polls = 0;
+    if (waits || gate->armed || !gate->open)
+        gate->polls = 0;
     if (waits) {
         gate->armed = true;
         atomic_store_explicit(&gate->polled_at, 0, memory_order_relaxed);
@@ -169,7 +170,7 @@ void live_gate_missed(struct rnic_live *live, uint64_t now)
 {
     /* Detects missed frames: the gate was shut, so the program should have received them, or the
      * program has not polled since the gate was opened. */
-    if (!live->gate.open || (live_polled_lately(live, now) && live->gate.vain_polls == 0))
+    if (!live->gate.open || (live_polled_lately(live, now) && live->gate.polls == 0))
         live->gate.unpolled = UNPOLLED_MAX;
 }
 

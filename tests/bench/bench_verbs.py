@@ -6,10 +6,14 @@ meaningful, and latencies only on a quiet machine. TCP sleeps and is woken, whic
 idle (virtual machine with two CPUs) and 10 us if other work keeps them awake; a spinning program takes the
 same time in both cases.
 
+For a bandwidth, each of the two processes has its own CPU. On a busy machine the scheduler often runs both
+on one CPU, and the figure then shows the scheduler. Latencies have no such limit, because the thread of the
+RNIC would then run on the CPU of the program.
+
 With bench_port, the script also prints fractions of the speed of a bare libpcap pair, and bench_port's
 account of the remaining time.
 
-rnic-run -n -i lo -- bench_verbs.py [--runs N] [--bench-port PROGRAM]     (tests/bench/CMakeLists.txt)"""
+rnic-run -n -i lo -- bench_verbs.py [--runs N] [--quick] [--bench-port PROGRAM]     (tests/bench/CMakeLists.txt)"""
 import argparse
 import os
 import re
@@ -24,16 +28,25 @@ def listens(port):
         return any(f":{port:04X} " in line and " 0A " in line for line in [*v4, *v6])
 
 
-def pair(server, client, port, pattern, scale, wire="pcap"):
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def own_cpu(words, which, is_bandwidth):
+    """Returns the command, with a limit to one CPU if it measures a bandwidth."""
+    return ["taskset", "-c", str(CPUS[which]), *words] if is_bandwidth and len(CPUS) > 1 else words
+
+
+def pair(server, client, port, pattern, scale, is_bandwidth, wire="pcap"):
     """Runs the client. Returns the number that it prints."""
     env = {**os.environ, "RNIC_WIRE": wire}
-    first = subprocess.Popen(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+    first = subprocess.Popen(own_cpu(server, 0, is_bandwidth), stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, env=env)
     try:
         end = time.monotonic() + 10
         while not listens(port) and time.monotonic() < end:
             time.sleep(0.01)
-        out = subprocess.run(client, stdout=subprocess.PIPE, text=True, timeout=100, check=True,
-                             env=env).stdout
+        out = subprocess.run(own_cpu(client, 1, is_bandwidth), stdout=subprocess.PIPE, text=True,
+                             timeout=100, check=True, env=env).stdout
     finally:
         first.terminate()
         first.wait()
@@ -45,12 +58,12 @@ def pair(server, client, port, pattern, scale, wire="pcap"):
 
 
 SECONDS = {"ns": 1e-3, "us": 1, "ms": 1e3, "sec": 1e6}
-BYTES = {"KB/sec": 1e-3, "MB/sec": 1, "GB/sec": 1e3}
+BYTES = {"bytes/sec": 1e-6, "KB/sec": 1e-3, "MB/sec": 1, "GB/sec": 1e3}
 
 
-def tcp(what, scale):
-    return pair(["qperf"], ["qperf", "-t", "1", "127.0.0.1", what], 19765,
-                r"= +([\d.]+) (\S+)", scale)
+def tcp(what, scale, *options):
+    return pair(["qperf"], ["qperf", "-t", "1", *options, "127.0.0.1", what], 19765,
+                r"= +([\d.]+) (\S+)", scale, what == "tcp_bw")
 
 
 def perftest(program, *options, wire="pcap", column=None):
@@ -61,10 +74,11 @@ def perftest(program, *options, wire="pcap", column=None):
         column = 4 if program.endswith("lat") else 3
     scale = {"": 1.048576} if column == 3 else {}  # MiB/s
     return pair(words, [*words, "127.0.0.1"], 18515,
-                r"^ +\d+ +\d+" + r"\s+[\d.]+" * (column - 2) + r"\s+([\d.]+)", scale, wire)
+                r"^ +\d+ +\d+" + r"\s+[\d.]+" * (column - 2) + r"\s+([\d.]+)", scale,
+                program.endswith("bw"), wire)
 
 
-QUICK = 40  # a single run over shared memory sends this part of the messages
+QUICK = 40  # with --quick, a run over shared memory sends this part of the messages
 
 
 def shm(program, cnt, *options, column=None):
@@ -73,11 +87,15 @@ def shm(program, cnt, *options, column=None):
 
 shm.part = 1
 
+MILLIONS = "million/s"
+
 MEASURES = [
     ("TCP latency, one way, 1 byte (qperf tcp_lat)", "us", lambda: tcp("tcp_lat", SECONDS)),
     ("ib_write_lat, 2 bytes", "us", lambda: perftest("ib_write_lat", "-n", "1000")),
     ("ib_send_lat, 2 bytes", "us", lambda: perftest("ib_send_lat", "-n", "1000")),
-    ("TCP bandwidth, 64 KiB (qperf tcp_bw)", "MB/s", lambda: tcp("tcp_bw", BYTES)),
+    ("TCP bandwidth, 64 KiB (qperf tcp_bw)", "MB/s", lambda: tcp("tcp_bw", BYTES, "-m", "64K")),
+    ("TCP, 64-byte messages (qperf tcp_bw)", MILLIONS,
+     lambda: tcp("tcp_bw", BYTES, "-m", "64") / 64),
     ("ib_write_bw, 64 KiB", "MB/s", lambda: perftest("ib_write_bw", "-n", "500")),
     ("ib_read_bw, 64 KiB", "MB/s", lambda: perftest("ib_read_bw", "-n", "500")),
     ("shared memory: ib_write_bw, 64 KiB", "MB/s", lambda: shm("ib_write_bw", 20000)),
@@ -85,7 +103,7 @@ MEASURES = [
     ("shared memory: ib_write_lat, 8 bytes", "us", lambda: shm("ib_write_lat", 20000, "-s", "8")),
     ("shared memory: ib_write_lat, 8 bytes, 99 %", "us",
      lambda: shm("ib_write_lat", 20000, "-s", "8", column=7)),
-    ("shared memory: ib_write_bw, 64 bytes", "M messages/s",
+    ("shared memory: ib_write_bw, 64 bytes", MILLIONS,
      lambda: shm("ib_write_bw", 300000, "-s", "64", column=4)),
 ]
 
@@ -93,9 +111,11 @@ MEASURES = [
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="only check that it works; the figures mean nothing")
     parser.add_argument("--bench-port", help="the program of that name, for the account")
     args = parser.parse_args()
-    shm.part = QUICK if args.runs == 1 else 1
+    shm.part = QUICK if args.quick else 1
+    args.runs = 1 if args.quick else args.runs
     values = {name: [] for name, _, _ in MEASURES}
     for _ in range(args.runs):
         for name, _, measure in MEASURES:
@@ -104,7 +124,7 @@ def main():
     bare = 0.0
     account = ""
     if args.bench_port:
-        quick = ["--quick"] if args.runs == 1 else []
+        quick = ["--quick"] if args.quick else []
         account = subprocess.run([args.bench_port, "--account", *quick], stdout=subprocess.PIPE,
                                  text=True, timeout=100, check=True).stdout
         bare = float(re.search(r"^ +pcap_inject +bare +\d+ ns, +(\d+) MB/s", account, re.MULTILINE)[1])

@@ -100,7 +100,9 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
      * mappings of the process. */
     const uint32_t odp_ud = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
     const uint32_t odp_uc = odp_ud | IBV_ODP_SUPPORT_WRITE;
-    const uint32_t odp_rc = odp_uc | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC;
+    /* IBV_ODP_SUPPORT_FLUSH and _ATOMIC_WRITE, which older verbs headers lack */
+    const uint32_t odp_a19 = 1u << 6 | 1u << 7;
+    const uint32_t odp_rc = odp_uc | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | odp_a19;
     struct ibv_device_attr_ex all = {
         .completion_timestamp_mask = UINT64_MAX,
         .hca_core_clock = 1000000, /* clock in kHz: timestamps are nanoseconds */

@@ -59,6 +59,7 @@ static void capabilities(void)
     MUST(ibv_query_device_ex(context, NULL, &attr) == 0);
     MUST(attr.odp_caps.general_caps == (IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT));
     MUST(attr.odp_caps.per_transport_caps.rc_odp_caps & IBV_ODP_SUPPORT_ATOMIC);
+    MUST((attr.odp_caps.per_transport_caps.rc_odp_caps & 0xc0) == 0xc0); /* FLUSH, ATOMIC WRITE */
     MUST(!(attr.odp_caps.per_transport_caps.uc_odp_caps & IBV_ODP_SUPPORT_READ));
     MUST(!(attr.odp_caps.per_transport_caps.ud_odp_caps & IBV_ODP_SUPPORT_WRITE));
     MUST(attr.max_dm_size > 0);

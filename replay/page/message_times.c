@@ -84,3 +84,21 @@ bool message_times_add(struct message_times *times, const struct roce_flow_done 
     find_sent(times, &times->message[times->cnt - 1]);
     return true;
 }
+
+bool message_times_join(struct message_times *times, const struct message_times *other,
+                        uint8_t side)
+{
+    uint32_t cnt = times->cnt + other->cnt;
+    struct message_time *more = realloc(times->message, cnt * sizeof(*more));
+
+    if (!more)
+        return cnt == 0;
+    for (uint32_t i = 0; i < other->cnt; i++) {
+        more[times->cnt + i] = other->message[i];
+        more[times->cnt + i].side = side;
+    }
+    times->message = more;
+    times->cnt = times->cap = cnt;
+    times->left_out += other->left_out;
+    return true;
+}

@@ -238,27 +238,66 @@ struct packet_run *packet_runs_open(struct packet_runs *runs, unsigned side, enu
     return run;
 }
 
-bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
+struct packet_run *packet_runs_append(struct packet_runs *runs, unsigned side, enum run_class class,
+                                      uint32_t max)
 {
-    uint32_t *last = &runs->last[run->side & 1][run->class];
-
-    if (*last && runs->run[*last - 1].cnt < runs->length &&
-        can_merge(&runs->run[*last - 1], run, MERGE_PLAIN)) {
-        join(runs, &runs->run[*last - 1], run);
-        return true;
-    }
     if (runs->cnt >= max)
         packet_runs_limit(runs, max - max / 4);
     if (runs->cnt == runs->cap) {
         uint32_t cap = runs->cap ? runs->cap * 2 : 16;
-        struct packet_run *more = realloc(runs->run, cap * sizeof(*more));
+        struct packet_run *more;
 
+        cap = cap > max && max > runs->cap ? max : cap;
+        more = realloc(runs->run, cap * sizeof(*more));
         if (!more)
-            return false;
+            return NULL;
         runs->run = more;
         runs->cap = cap;
     }
-    runs->run[runs->cnt++] = *run;
-    *last = runs->cnt;
+    runs->last[side & 1][class] = ++runs->cnt;
+    return &runs->run[runs->cnt - 1];
+}
+
+bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
+{
+    uint32_t last = runs->last[run->side & 1][run->class];
+    struct packet_run *to;
+
+    if (last && runs->run[last - 1].cnt < runs->length &&
+        can_merge(&runs->run[last - 1], run, MERGE_PLAIN)) {
+        join(runs, &runs->run[last - 1], run);
+        return true;
+    }
+    to = packet_runs_append(runs, run->side, (enum run_class)run->class, max);
+    if (to)
+        *to = *run;
+    return to != NULL;
+}
+
+/* ---- the end of the capture --------------------------------------------------------------------
+ */
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct packet_run *x = a, *y = b;
+
+    return (x->first_frame > y->first_frame) - (x->first_frame < y->first_frame);
+}
+
+bool packet_runs_join(struct packet_runs *runs, const struct packet_runs *other, uint8_t side)
+{
+    uint32_t cnt = runs->cnt + other->cnt;
+    struct packet_run *more = realloc(runs->run, cnt * sizeof(*more));
+
+    if (!more)
+        return cnt == 0;
+    for (uint32_t i = 0; i < other->cnt; i++) {
+        more[runs->cnt + i] = other->run[i];
+        more[runs->cnt + i].side = side;
+    }
+    qsort(more, cnt, sizeof(*more), compare_runs);
+    runs->run = more;
+    runs->cnt = runs->cap = cnt;
+    runs->merged += other->merged;
     return true;
 }

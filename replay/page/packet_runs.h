@@ -107,6 +107,23 @@ struct packet_run packet_run_of(const struct roce_flow_in *in,
 struct packet_run *packet_runs_open(struct packet_runs *runs, unsigned side, enum run_class class,
                                     uint16_t sport);
 
+/* Prefetches the latest run of each side and class, and the place of the next run. */
+static inline void packet_runs_prefetch(const struct packet_runs *runs)
+{
+    for (unsigned i = 0; i < 2 * RUN_CLASS_CNT; i++) {
+        uint32_t last = runs->last[i / RUN_CLASS_CNT][i % RUN_CLASS_CNT];
+
+        if (last) {
+            __builtin_prefetch(&runs->run[last - 1], 1);
+            __builtin_prefetch(&runs->run[last - 1].side, 1);
+        }
+    }
+    if (runs->run) {
+        __builtin_prefetch(&runs->run[runs->cnt], 1);
+        __builtin_prefetch(&runs->run[runs->cnt].side, 1);
+    }
+}
+
 /* Adds PSNs to the range of a run. */
 static inline void packet_run_add_psns(struct packet_run *run, uint32_t psn, uint32_t span)
 {
@@ -121,12 +138,21 @@ static inline void packet_run_add_psns(struct packet_run *run, uint32_t psn, uin
     }
 }
 
+/* Appends a run of a side and class, and returns it. The caller sets all its members. `max` is as
+ * in packet_runs_add(). Returns NULL if out of memory. */
+struct packet_run *packet_runs_append(struct packet_runs *runs, unsigned side, enum run_class class,
+                                      uint32_t max);
+
 /* Adds a run. `max` is the current maximum number of runs of the stream, at least PACKET_RUNS_MIN.
  * Returns false if out of memory. */
 bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max);
 
 /* Merges runs until at most `max` remain. If no more can be merged, more than `max` remain. */
 void packet_runs_limit(struct packet_runs *runs, uint32_t max);
+
+/* Copies the runs of `other` to `runs`, as runs of side `side`. `runs` then has all in ascending
+ * order of first_frame, and no run may be added any more. Returns false if out of memory. */
+bool packet_runs_join(struct packet_runs *runs, const struct packet_runs *other, uint8_t side);
 
 const char *run_class_name(enum run_class class);
 

@@ -6,8 +6,7 @@
 #include "page/page_conn.h"
 #include "wire/codes.h"
 
-static bool consume(void *user, uint32_t index, const struct page_record *record, uint32_t cnt,
-                    uint32_t stream_cnt);
+static bool consume(void *user, struct page_chunk *const *chunk, uint32_t cnt);
 
 struct page_capture *page_capture_new(const char *name)
 {
@@ -23,17 +22,22 @@ struct page_capture *page_capture_new(const char *name)
     return capture;
 }
 
+static void free_stream(struct page_stream *stream)
+{
+    if (!stream)
+        return;
+    packet_runs_free(&stream->runs);
+    message_times_free(&stream->messages);
+    free(stream);
+}
+
 void page_capture_del(struct page_capture *capture)
 {
     if (!capture)
         return;
     page_queue_free(&capture->queue);
     for (uint32_t i = 0; i < capture->stream_end; i++)
-        if (capture->stream[i]) {
-            packet_runs_free(&capture->stream[i]->runs);
-            message_times_free(&capture->stream[i]->messages);
-            free(capture->stream[i]);
-        }
+        free_stream(capture->stream[i]);
     for (uint32_t i = 0; i < capture->conn_cnt; i++)
         free(capture->conn[i].json);
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
@@ -85,26 +89,75 @@ static bool add_entry(struct page_stream *stream, const struct page_entry *entry
     return packet_runs_add(&stream->runs, &entry->run, run_max);
 }
 
-/* Adds records to their stream. */
-static bool consume(void *user, uint32_t index, const struct page_record *record, uint32_t cnt,
-                    uint32_t stream_cnt)
+/* Adds the records of a chunk to their stream. */
+static bool add_records(struct page_capture *capture, const struct page_chunk *chunk)
 {
-    struct page_stream *stream = stream_of(user, index);
-    uint32_t run_max = share_of(PAGE_RUNS, stream_cnt);
-    uint32_t message_max = share_of(PAGE_MESSAGES, stream_cnt);
-    struct page_entry entry = {0};
+    struct page_stream *stream = stream_of(capture, chunk->stream);
+    uint32_t run_max = share_of(PAGE_RUNS, chunk->stream_cnt);
+    uint32_t message_max = share_of(PAGE_MESSAGES, chunk->stream_cnt);
+    bool added = stream != NULL;
 
-    for (uint32_t i = 0; stream && i < cnt;) {
-        if (page_record_join(&record[i], &stream->runs)) {
-            note_message(stream, record[i].side, record[i].time, record[i].starts, record[i].ends);
+    for (uint32_t i = 0; added && i < chunk->cnt;) {
+        const struct page_record *record = &chunk->record[i];
+        struct page_entry entry;
+
+        if (page_record_is_packet(record)) {
+            note_message(stream, record->side, record->time, record->starts, record->ends);
+            added = page_record_add(record, &stream->runs, run_max);
             i++;
             continue;
         }
-        i += page_records_read(&record[i], &entry);
-        if (!add_entry(stream, &entry, run_max, message_max))
-            stream = NULL;
+        i += page_records_read(record, &entry);
+        added = add_entry(stream, &entry, run_max, message_max);
     }
-    return stream != NULL;
+    return added;
+}
+
+#define LINE 64u /* length of a cache line, bytes */
+
+static void prefetch_bytes(const void *from, size_t len)
+{
+    for (size_t at = 0; at < len; at += LINE)
+        __builtin_prefetch((const char *)from + at, 1);
+}
+
+/* Prefetches the head of the stream of a chunk, and the records. */
+static void prefetch_stream(const struct page_capture *capture, const struct page_chunk *chunk)
+{
+    const struct page_stream *stream = capture->stream[chunk->stream];
+
+    prefetch_bytes(chunk->record, sizeof(chunk->record));
+    if (stream)
+        prefetch_bytes(stream, PAGE_STREAM_HEAD);
+}
+
+/* Prefetches the places to which add_records() will write: the latest runs, and the end of the
+ * operations. The head of the stream is in the cache already. */
+static void prefetch_places(const struct page_capture *capture, const struct page_chunk *chunk)
+{
+    const struct page_stream *stream = capture->stream[chunk->stream];
+
+    if (!stream)
+        return;
+    packet_runs_prefetch(&stream->runs);
+    message_times_prefetch(&stream->messages);
+}
+
+/* Adds the records of chunks to their streams. The memory of the streams is larger than a cache, so
+ * this function prefetches what the chunks after the current one need. */
+static bool consume(void *user, struct page_chunk *const *chunk, uint32_t cnt)
+{
+    struct page_capture *capture = user;
+    bool added = true;
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        if (i + 2 < cnt)
+            prefetch_stream(capture, chunk[i + 2]);
+        if (i + 1 < cnt)
+            prefetch_places(capture, chunk[i + 1]);
+        added &= add_records(capture, chunk[i]);
+    }
+    return added;
 }
 
 static void add_packet(void *user, const struct roce_flow_in *in,
@@ -221,6 +274,23 @@ static void mark_spurious(struct page_capture *capture, struct packet_runs *runs
     }
 }
 
+/* Joins a stream with the stream of its connection, if this is another one. Then all its packets
+ * are of one side, because rnic/flow numbers a direction until it pairs it. */
+static void join_stream(struct page_capture *capture, const struct roce_flow *flow, uint32_t index)
+{
+    struct roce_flow_owner owner = roce_flow_owner(flow, index, 0);
+    struct page_stream *stream = capture->stream[index], *into;
+
+    if (owner.conn_index == index || owner.conn_index >= PAGE_STREAMS)
+        return;
+    into = stream_of(capture, owner.conn_index);
+    if (!into || !packet_runs_join(&into->runs, &stream->runs, owner.side) ||
+        !message_times_join(&into->messages, &stream->messages, owner.side))
+        capture->no_memory = true;
+    free_stream(stream);
+    capture->stream[index] = NULL;
+}
+
 /* At the end of the capture, sets the final connection and side of the packets and findings.
  * Necessary because rnic/flow numbers directions while it reads, and pairs two directions to one
  * connection later. */
@@ -236,8 +306,8 @@ static void find_owners(void *user, const struct roce_flow *flow)
         if (capture->stream[i])
             mark_spurious(capture, &capture->stream[i]->runs);
     for (uint32_t i = 0; i < capture->stream_end; i++)
-        for (uint8_t side = 0; side < 2 && capture->stream[i]; side++)
-            capture->stream[i]->owner[side] = roce_flow_owner(flow, i, side);
+        if (capture->stream[i])
+            join_stream(capture, flow, i);
     for (unsigned s = 0; s < ROCE_SEV_CNT; s++)
         for (uint32_t i = 0; i < capture->findings[s].cnt; i++) {
             struct roce_finding *finding = &capture->findings[s].finding[i];
@@ -259,4 +329,13 @@ struct check_watch page_capture_watch(struct page_capture *capture)
                                 .on_finding = add_finding,
                                 .on_conn = add_conn,
                                 .on_end = find_owners};
+}
+
+const struct page_stream *page_capture_stream(const struct page_capture *capture,
+                                              uint32_t conn_index)
+{
+    const struct page_stream *stream =
+        conn_index < PAGE_STREAMS ? capture->stream[conn_index] : NULL;
+
+    return stream && stream->runs.cnt ? stream : NULL;
 }

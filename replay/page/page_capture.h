@@ -14,6 +14,7 @@
 #ifndef REPLAY_PAGE_PAGE_CAPTURE_H
 #define REPLAY_PAGE_PAGE_CAPTURE_H
 
+#include <stddef.h>
 #include "check/check.h"
 #include "page/message_times.h"
 #include "page/packet_runs.h"
@@ -29,13 +30,15 @@
 #define PAGE_FINDINGS 1000u /* maximum number of findings of each severity */
 
 /* The packets and operations of one stream: a connection, or one direction of a connection that is
- * paired later. */
+ * paired later. At the end of the capture, both directions are joined in one stream, and the sides
+ * are the final ones. */
 struct page_stream {
     struct packet_runs runs;
     struct message_times messages;
-    /* For each side of the stream: the final connection, and the side in it. */
-    struct roce_flow_owner owner[2];
 };
+
+/* Length of the part of a page_stream that each packet needs, bytes. */
+#define PAGE_STREAM_HEAD (offsetof(struct page_stream, messages.sent))
 
 struct page_conn {
     uint32_t conn_index;
@@ -50,7 +53,8 @@ struct page_findings {
 };
 
 struct page_capture {
-    /* Streams, indexed by connection number; NULL: the connection has no packets. */
+    /* Streams, indexed by connection number; NULL: the connection has no packets, or was joined
+     * with another one. */
     struct page_stream *stream[PAGE_STREAMS];
     uint32_t stream_end;     /* highest index of a stream plus 1 */
     struct page_queue queue; /* packets and operations on their way to the streams */
@@ -72,5 +76,10 @@ struct page_capture *page_capture_new(const char *name);
 void page_capture_del(struct page_capture *capture); /* Frees the capture, which may be NULL. */
 
 struct check_watch page_capture_watch(struct page_capture *capture);
+
+/* Returns the packets and operations of a connection, after the end of the capture; NULL if there
+ * are none. */
+const struct page_stream *page_capture_stream(const struct page_capture *capture,
+                                              uint32_t conn_index);
 
 #endif

@@ -237,6 +237,7 @@ char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
     struct line line;
     struct copy c;
     size_t first = 0, rest;
+    char *shorter;
     int rc = -1;
 
     check_conn_set(&conn, sum);
@@ -255,5 +256,6 @@ char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
     rest = line.len - first - 3; /* without the brackets and the newline */
     memmove(c.out, line.text + first + 1, rest);
     c.out[rest] = '\0';
-    return line.text;
+    shorter = realloc(line.text, (size_t)(c.out - line.text) + rest + 1);
+    return shorter ? shorter : line.text;
 }

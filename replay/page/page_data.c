@@ -86,45 +86,6 @@ static int64_t time_since(uint64_t time, uint64_t base)
 /* ---- packet runs -------------------------------------------------------------------------------
  */
 
-static int compare_runs(const void *a, const void *b)
-{
-    const struct packet_run *x = a, *y = b;
-
-    return (x->first_frame > y->first_frame) - (x->first_frame < y->first_frame);
-}
-
-struct packet_run *page_data_runs(const struct page_capture *capture, uint32_t conn_index,
-                                  uint32_t *cnt, uint64_t *merged)
-{
-    struct packet_run *all = NULL;
-    uint32_t streams = 0;
-
-    *cnt = 0;
-    *merged = 0;
-    for (uint32_t i = 0; i < capture->stream_end; i++) {
-        const struct page_stream *stream = capture->stream[i];
-        struct packet_run *more;
-
-        if (!stream || stream->owner[0].conn_index != conn_index || stream->runs.cnt == 0)
-            continue;
-        more = realloc(all, (*cnt + stream->runs.cnt) * sizeof(*all));
-        if (!more) {
-            free(all);
-            return NULL;
-        }
-        all = more;
-        memcpy(all + *cnt, stream->runs.run, stream->runs.cnt * sizeof(*all));
-        for (uint32_t k = *cnt; k < *cnt + stream->runs.cnt; k++)
-            all[k].side = stream->owner[all[k].side & 1].side;
-        *cnt += stream->runs.cnt;
-        *merged += stream->runs.merged;
-        streams++;
-    }
-    if (streams > 1)
-        qsort(all, *cnt, sizeof(*all), compare_runs);
-    return all;
-}
-
 /* Returns whether two runs have the same style. A style is the set of the members compared here,
  * which many runs share; the data contains each style once, and a run refers to it by its index. */
 static bool style_equals(const struct packet_run *a, const struct packet_run *b)
@@ -295,12 +256,12 @@ static int64_t column_value(struct column_state *state, enum column column,
 }
 
 /* Returns 0, or -1 if out of memory. */
-static int write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uint64_t base)
+static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base)
 {
     struct styles styles;
     struct numbers numbers;
 
-    if (begin_styles(&styles, cnt) != 0) {
+    if (begin_styles(&styles, runs->cnt) != 0) {
         free_styles(&styles);
         return -1;
     }
@@ -311,8 +272,8 @@ static int write_runs(FILE *out, const struct packet_run *run, uint32_t cnt, uin
         char sep = 0;
 
         fprintf(out, "\"%s\":[", column_names[column]);
-        for (uint32_t i = 0; i < cnt; i++) {
-            int64_t v = column_value(&state, (enum column)column, &run[i]);
+        for (uint32_t i = 0; i < runs->cnt; i++) {
+            int64_t v = column_value(&state, (enum column)column, &runs->run[i]);
 
             if (column >= COLUMN_RTT && v == 0)
                 continue;
@@ -352,46 +313,36 @@ static void put_steps(struct numbers *numbers, const struct work_time *work,
 /* Writes the operations of a connection as rows of [side, kind, first, last - first, done - first,
  * bytes, frame]; times in ns. If the work request of a message is known, its row also has the times
  * of the work request's steps. */
-static void write_messages(FILE *out, const struct page_capture *capture,
-                           const struct page_conn *conn, uint64_t base)
+static void write_messages(FILE *out, const struct message_times *times,
+                           const struct work_times *timeline, const uint32_t qpn[2], uint64_t base)
 {
-    uint32_t conn_index = conn->conn_index;
-    uint64_t left_out = 0;
     const char *sep = "";
     struct numbers numbers;
 
     begin_numbers(&numbers, out);
     fprintf(out, ",\"messages\":[");
-    for (uint32_t i = 0; i < capture->stream_end; i++) {
-        const struct page_stream *stream = capture->stream[i];
+    for (uint32_t i = 0; i < times->cnt; i++) {
+        const struct message_time *m = &times->message[i];
+        const struct work_time *work =
+            timeline ? work_times_find(timeline, qpn[m->side & 1], m) : NULL;
 
-        if (!stream || stream->owner[0].conn_index != conn_index)
-            continue;
-        left_out += stream->messages.left_out;
-        for (uint32_t k = 0; k < stream->messages.cnt; k++) {
-            const struct message_time *m = &stream->messages.message[k];
-            unsigned side = stream->owner[m->side & 1].side;
-            const struct work_time *work =
-                capture->timeline ? work_times_find(capture->timeline, conn->qpn[side], m) : NULL;
-
-            put_short_text(&numbers, sep);
-            put_number(&numbers, '[', side);
-            put_short_text(&numbers, ",\"");
-            put_short_text(&numbers, roce_kind_name((enum roce_kind)m->kind));
-            put_short_text(&numbers, "\"");
-            put_number(&numbers, ',', time_since(m->first, base));
-            put_number(&numbers, ',', time_since(m->last, m->first));
-            put_number(&numbers, ',', time_since(m->done, m->first));
-            put_number(&numbers, ',', (int64_t)m->bytes);
-            put_number(&numbers, ',', m->frame);
-            if (work)
-                put_steps(&numbers, work, m);
-            put_short_text(&numbers, "]");
-            sep = ",";
-        }
+        put_short_text(&numbers, sep);
+        put_number(&numbers, '[', m->side);
+        put_short_text(&numbers, ",\"");
+        put_short_text(&numbers, roce_kind_name((enum roce_kind)m->kind));
+        put_short_text(&numbers, "\"");
+        put_number(&numbers, ',', time_since(m->first, base));
+        put_number(&numbers, ',', time_since(m->last, m->first));
+        put_number(&numbers, ',', time_since(m->done, m->first));
+        put_number(&numbers, ',', (int64_t)m->bytes);
+        put_number(&numbers, ',', m->frame);
+        if (work)
+            put_steps(&numbers, work, m);
+        put_short_text(&numbers, "]");
+        sep = ",";
     }
     flush_numbers(&numbers);
-    fprintf(out, "],\"messages_left_out\":%" PRIu64, left_out);
+    fprintf(out, "],\"messages_left_out\":%" PRIu64, times->left_out);
 }
 
 /* ---- data of the capture -----------------------------------------------------------------------
@@ -410,19 +361,16 @@ static bool is_selected(const struct page_selection *selection, uint32_t conn_in
 static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i, uint64_t base)
 {
     const struct page_conn *conn = &capture->conn[i];
-    uint32_t cnt;
-    uint64_t merged;
-    struct packet_run *runs = page_data_runs(capture, conn->conn_index, &cnt, &merged);
+    const struct page_stream *stream = page_capture_stream(capture, conn->conn_index);
     int rc = 0;
 
     page_conn_put_json(out, conn->json);
-    fprintf(out, ",\"merged\":%" PRIu64, merged);
-    if (runs) {
-        rc = write_runs(out, runs, cnt, base);
-        write_messages(out, capture, conn, base);
+    fprintf(out, ",\"merged\":%" PRIu64, stream ? stream->runs.merged : 0);
+    if (stream) {
+        rc = write_runs(out, &stream->runs, base);
+        write_messages(out, &stream->messages, capture->timeline, conn->qpn, base);
     }
     fputs("}", out);
-    free(runs);
     return rc;
 }
 

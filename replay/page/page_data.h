@@ -18,10 +18,4 @@ int page_data_write(FILE *out, const struct page_capture *capture,
                     const struct check_report *report, int status,
                     const struct page_selection *selection);
 
-/* Returns the packet runs of a connection, sorted by frame, with their final sides. Sets *cnt to
- * their number, and *merged to the number of packets that are not drawn individually. The caller
- * frees the result. Returns NULL if out of memory or if the connection has no packets. */
-struct packet_run *page_data_runs(const struct page_capture *capture, uint32_t conn_index,
-                                  uint32_t *cnt, uint64_t *merged);
-
 #endif

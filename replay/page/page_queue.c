@@ -28,17 +28,11 @@ void page_queue_init(struct page_queue *queue, page_consume *consume, void *user
 /* ---- the consuming thread ----------------------------------------------------------------------
  */
 
-static void consume_chunk(struct page_queue *queue, const struct page_chunk *chunk)
-{
-    if (!queue->consume(queue->user, chunk->stream, chunk->record, chunk->cnt, chunk->stream_cnt))
-        atomic_store(&queue->no_memory, true);
-}
-
 /* Consumes the chunks of a batch, and empties it. */
 static void consume_batch(struct page_queue *queue, struct page_batch *batch)
 {
-    for (uint32_t i = 0; i < batch->cnt; i++)
-        consume_chunk(queue, batch->chunk[i]);
+    if (!queue->consume(queue->user, batch->chunk, batch->cnt))
+        atomic_store(&queue->no_memory, true);
     batch->cnt = 0;
 }
 
@@ -103,7 +97,7 @@ static struct page_chunk *new_chunk(struct page_queue *queue)
     struct page_chunk **slab = &queue->slab[queue->chunks / PAGE_SLAB];
 
     if (!*slab)
-        *slab = malloc(PAGE_SLAB * sizeof(**slab));
+        *slab = aligned_alloc(alignof(struct page_chunk), PAGE_SLAB * sizeof(**slab));
     if (!*slab) {
         atomic_store(&queue->no_memory, true);
         return NULL;
@@ -143,6 +137,7 @@ static void pass_chunk(struct page_queue *queue, uint32_t stream)
 static struct page_record *chunk_room(struct page_queue *queue, uint32_t stream, uint32_t cnt)
 {
     uint8_t *chunk_cnt = &queue->chunk_cnt[stream];
+    struct page_record *record;
 
     if (!queue->chunk[stream]) {
         queue->chunk[stream] = new_chunk(queue);
@@ -152,19 +147,25 @@ static struct page_record *chunk_room(struct page_queue *queue, uint32_t stream,
     }
     if (*chunk_cnt + cnt > PAGE_CHUNK)
         pass_chunk(queue, stream);
+    record = &queue->chunk[stream]->record[*chunk_cnt];
     *chunk_cnt = (uint8_t)(*chunk_cnt + cnt);
-    return &queue->chunk[stream]->record[*chunk_cnt - cnt];
+    __builtin_prefetch(record + cnt, 1); /* for the next packet of the stream */
+    return record;
 }
 
 void page_queue_end(struct page_queue *queue)
 {
+    uint32_t cnt = 0;
+
     end_thread(queue);
     consume_batch(queue, &queue->batch[queue->current]);
     for (uint32_t i = 0; i < PAGE_STREAMS; i++)
         if (queue->chunk[i]) {
             close_chunk(queue, i);
-            consume_chunk(queue, queue->chunk[i]);
+            queue->chunk[cnt++] = queue->chunk[i];
         }
+    if (!queue->consume(queue->user, queue->chunk, cnt))
+        atomic_store(&queue->no_memory, true);
 }
 
 void page_queue_free(struct page_queue *queue)
@@ -213,7 +214,7 @@ void page_queue_packet(struct page_queue *queue, uint32_t stream, const struct r
 
     if (!packet_fits(pkt, result, span)) {
         const struct page_entry entry = {
-            .run = packet_run_of(in, result), .starts = starts, .ends = ends, .is_wide = true};
+            .run = packet_run_of(in, result), .starts = starts, .ends = ends};
 
         put_wide(queue, stream, &entry);
         return;
@@ -242,7 +243,7 @@ void page_queue_done(struct page_queue *queue, uint32_t stream, const struct roc
     struct page_record *record;
 
     if (done->bytes > UINT32_MAX || done->ns > UINT32_MAX) {
-        const struct page_entry entry = {.done = *done, .is_done = true, .is_wide = true};
+        const struct page_entry entry = {.done = *done, .is_done = true};
 
         put_wide(queue, stream, &entry);
         return;
@@ -268,21 +269,25 @@ static void read_done(const struct page_record *record, struct roce_flow_done *d
                                     .ns = record->duration};
 }
 
-static void read_run(const struct page_record *record, struct packet_run *run)
+/* Sets all members. `run` is in its final place: copying a struct whose members were just written
+ * would wait for these writes. */
+static void set_run(const struct page_record *record, struct packet_run *run)
 {
-    run->first_time = run->last_time = record->time;
-    run->payload = record->payload;
-    run->wire = (uint64_t)record->payload + record->extra;
-    run->flight = record->size;
-    run->rtt = record->duration;
-    run->first_frame = run->last_frame = record->frame;
-    run->cnt = 1;
-    run->psn = record->psn;
-    run->span = record->span;
-    run->sport = record->sport;
-    run->side = record->side;
-    run->class = record->class;
-    run->kind = record->kind;
+    *run = (struct packet_run){.first_time = record->time,
+                               .last_time = record->time,
+                               .payload = record->payload,
+                               .wire = (uint64_t)record->payload + record->extra,
+                               .flight = record->size,
+                               .rtt = record->duration,
+                               .first_frame = record->frame,
+                               .last_frame = record->frame,
+                               .cnt = 1,
+                               .psn = record->psn,
+                               .span = record->span,
+                               .sport = record->sport,
+                               .side = record->side,
+                               .class = record->class,
+                               .kind = record->kind};
 }
 
 static void add_packet(const struct page_record *record, struct packet_run *run)
@@ -300,18 +305,25 @@ static void add_packet(const struct page_record *record, struct packet_run *run)
     run->cnt++;
 }
 
-bool page_record_join(const struct page_record *record, struct packet_runs *runs)
+bool page_record_is_packet(const struct page_record *record)
 {
-    struct packet_run *run;
+    return !record->is_wide && record->class != CLASS_DONE;
+}
 
-    if (record->is_wide || record->class == CLASS_DONE)
-        return false;
-    run = packet_runs_open(runs, record->side, (enum run_class)record->class, record->sport);
-    if (!run)
-        return false;
-    runs->merged += run->cnt == 1 ? 2 : 1;
-    add_packet(record, run);
-    return true;
+bool page_record_add(const struct page_record *record, struct packet_runs *runs, uint32_t max)
+{
+    enum run_class class = (enum run_class)record->class;
+    struct packet_run *run = packet_runs_open(runs, record->side, class, record->sport);
+
+    if (run) {
+        runs->merged += run->cnt == 1 ? 2 : 1;
+        add_packet(record, run);
+        return true;
+    }
+    run = packet_runs_append(runs, record->side, class, max);
+    if (run)
+        set_run(record, run);
+    return run != NULL;
 }
 
 uint32_t page_records_read(const struct page_record *record, struct page_entry *entry)
@@ -320,14 +332,7 @@ uint32_t page_records_read(const struct page_record *record, struct page_entry *
         memcpy(entry, record + 1, sizeof(*entry));
         return WIDE_RECORDS;
     }
-    if (entry->is_wide)
-        *entry = (struct page_entry){0};
-    entry->is_done = record->class == CLASS_DONE;
-    if (entry->is_done)
-        read_done(record, &entry->done);
-    else
-        read_run(record, &entry->run);
-    entry->starts = record->starts;
-    entry->ends = record->ends;
+    *entry = (struct page_entry){.is_done = true};
+    read_done(record, &entry->done);
     return 1;
 }

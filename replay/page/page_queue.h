@@ -13,6 +13,7 @@
 #define REPLAY_PAGE_PAGE_QUEUE_H
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include "page/packet_runs.h"
 
@@ -28,7 +29,6 @@ struct page_entry {
     /* `starts`, `ends`: the packet is the first, or the last, of a message sent for the first
      * time. */
     bool is_done, starts, ends;
-    bool is_wide; /* for page_records_read() */
 };
 
 /* A page_entry in short form. If `is_wide` is set, the page_entry follows in the next records,
@@ -45,17 +45,17 @@ struct page_record {
     uint8_t side : 1, is_wide : 1, starts : 1, ends : 1;
 };
 
-/* Receives consecutive records of one stream. `stream_cnt`: number of streams so far. Returns false
- * if out of memory. Called by the thread, and by page_queue_end(). */
-typedef bool page_consume(void *user, uint32_t stream, const struct page_record *record,
-                          uint32_t cnt, uint32_t stream_cnt);
-
+/* Consecutive records of one stream. */
 struct page_chunk {
-    struct page_record record[PAGE_CHUNK];
+    alignas(64) struct page_record record[PAGE_CHUNK];
     /* Set when the chunk is full: its stream, and the number of streams so far. */
     uint32_t stream, stream_cnt;
     uint32_t cnt;
 };
+
+/* Receives `cnt` chunks. Returns false if out of memory. Called by the thread, and by
+ * page_queue_end(). */
+typedef bool page_consume(void *user, struct page_chunk *const *chunk, uint32_t cnt);
 
 /* `chunk`: full chunks, then chunks that were consumed and are free again, then NULL. `cnt`: number
  * of full chunks. */
@@ -98,13 +98,14 @@ void page_queue_packet(struct page_queue *queue, uint32_t stream, const struct r
 /* Adds a completed operation. */
 void page_queue_done(struct page_queue *queue, uint32_t stream, const struct roce_flow_done *done);
 
-/* Reads the next entry, and returns the number of its records. Before the first call, the caller
- * clears *entry with zeros; the call then keeps the members that are 0 in all short records. */
-uint32_t page_records_read(const struct page_record *record, struct page_entry *entry);
+/* Returns whether the record is a packet in short form. */
+bool page_record_is_packet(const struct page_record *record);
 
-/* If the record is of a packet that belongs to the latest run of its side and class, adds the
- * packet to this run and returns true. */
-bool page_record_join(const struct page_record *record, struct packet_runs *runs);
+/* Adds a packet in short form to the runs, as packet_runs_add() would do. */
+bool page_record_add(const struct page_record *record, struct packet_runs *runs, uint32_t max);
+
+/* Reads any other entry, and returns the number of its records. */
+uint32_t page_records_read(const struct page_record *record, struct page_entry *entry);
 
 /* Ends the thread, and consumes all remaining records. */
 void page_queue_end(struct page_queue *queue);

@@ -3,9 +3,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include "page/page_data.h"
+#include "page/page_capture.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 #include "wire/codes.h"
@@ -375,20 +374,19 @@ int psn_svg_write(FILE *out, const struct page_capture *capture, const struct ch
 {
     struct psn_graph graph[2];
     unsigned cnt = 0;
-    uint64_t merged;
-    uint32_t runs;
-    struct packet_run *run = page_data_runs(capture, conn_index, &runs, &merged);
+    const struct page_stream *stream = page_capture_stream(capture, conn_index);
 
-    for (unsigned side = 0; side < 2; side++) {
-        graph[cnt] = (struct psn_graph){
-            .out = out, .run = run, .cnt = runs, .direction = side, .top = HEIGHT * cnt};
+    for (unsigned side = 0; stream && side < 2; side++) {
+        graph[cnt] = (struct psn_graph){.out = out,
+                                        .run = stream->runs.run,
+                                        .cnt = stream->runs.cnt,
+                                        .direction = side,
+                                        .top = HEIGHT * cnt};
         cnt += find_ranges(&graph[cnt]);
     }
-    if (cnt == 0) {
-        free(run);
+    if (cnt == 0)
         return error_set(error, "%s: connection %u has no packets to draw", capture->name,
                          conn_index);
-    }
     couple_times(graph, cnt);
     write_style(out, HEIGHT * cnt);
     for (unsigned i = 0; i < cnt; i++) {
@@ -397,6 +395,5 @@ int psn_svg_write(FILE *out, const struct page_capture *capture, const struct ch
         write_packets(&graph[i]);
     }
     fprintf(out, "</svg>\n");
-    free(run);
     return 0;
 }

@@ -450,7 +450,7 @@ const RoceGraph = (function () {
       }
       const r = this.runs, s = r.style[i], lines = [], one = r.count[i] === 1, isData = s.class !== "cnp" && s.class !== "other";
       lines.push((one ? "frame " + r.frame[i] : D.count(r.count[i], "packet") + " in frames " + r.frame[i] + " to " + r.lastFrame[i]) +
-        ": " + s.class + (s.class.includes(s.kind.toLowerCase()) ? "" : " (" + s.kind + ")"));
+        ": " + s.class.replace("nak", "NAK").replace("rnr", "RNR").replace("ack", "ACK") + (s.kind === "ACK" ? "" : " (" + s.kind + ")"));
       if (isData) lines.push("PSN " + r.psn[i] + (r.span[i] > 1 ? " to " + (r.psn[i] + r.span[i] - 1) : "") + " from the first, " +
         ((r.psn[i] + r.psnBase[s.direction]) & 0xFFFFFF) + " in the packet; " + D.size(r.payload[i]));
       lines.push("at " + D.duration(r.time[i] * 1e9) + " from " + (s.side ? this.conn.b : this.conn.a).address);

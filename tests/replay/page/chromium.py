@@ -133,6 +133,20 @@ class Chromium:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, modifiers=8 if shift else 0,
                       windowsVirtualKeyCode=code, **(text if kind == "keyDown" else {}))
 
+    def move(self, x, y):
+        """Moves the mouse."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self.frames()
+
+    def click(self, x, y):
+        for kind in "mousePressed", "mouseReleased":
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.frames()
+
+    def clipboard(self):
+        self.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        return self.run("navigator.clipboard.readText()")
+
     def scheme(self, name):
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
         self.frames()

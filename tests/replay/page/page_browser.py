@@ -288,6 +288,63 @@ def check_keyboard(browser, rocedrill, folder, path):
         fail(name, "a finding does not lead to its place")
 
 
+# Scrolls to a graph, and returns the place on the screen of a run or message in it. Returns null if the graph
+# did not draw it.
+SPOT = """(([graph, item, i]) => {
+  const g = rocedrill.view.graphs.find(g => g.div.closest('figure').dataset.graph === graph), h = g.hits;
+  g.div.scrollIntoView({block: 'center'});
+  const box = g.div.getBoundingClientRect();
+  for (let k = 0; k < h.length; k += 6)
+    if ((h[k + 4] ? 'message' : 'run') === item && h[k + 5] === i)
+      return [box.left + (h[k] + h[k + 1]) / 2, box.top + (h[k + 2] + h[k + 3]) / 2];
+  return null;
+})(%s)"""
+
+
+def check_spot(browser, name, what, words, display_filter):
+    """Points with the mouse at a run or message: the page shows `words`. A click copies the display filter."""
+    spot = browser.run(SPOT % json.dumps(what))
+    if not spot:
+        return fail(name, f"no {what}")
+    browser.move(*spot)
+    shown = browser.run("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
+    for word in words:
+        if word not in shown:
+            fail(name, f"{what}: no '{word}' in '{shown}'")
+    browser.click(*spot)
+    if browser.clipboard() != display_filter:
+        fail(name, f"{what}: the click copies '{browser.clipboard()}', not '{display_filter}'")
+
+
+def check_mouse(browser, rocedrill, folder, path):
+    """Points at the first packets of several kinds, and at an operation. The expected texts are from --events."""
+    name, events = "mouse", os.path.join(folder, "events")
+    open_page(browser, name, make_page(rocedrill, folder, path))
+    subprocess.run([rocedrill, "check", "-q", "--events", events, path], check=False)
+    with open(events, encoding="utf-8") as text:
+        lines = [json.loads(line) for line in text]
+    packets = {e["frame"]: e for e in lines if e["event"] == "packet"}
+    start = min(e["time_ns"] for e in packets.values())
+    for of_class in "request", "repeated request", "nak", "ack", "response":
+        i = browser.run(f"rocedrill.view.runs.style.findIndex((s, i) => s.class === '{of_class}' && i > 1)")
+        frame = browser.run(f"rocedrill.view.runs.frame[{i}]")
+        e = packets[frame]
+        time = browser.run(f"RoceData.duration({e['time_ns'] - start})")
+        words = of_class.upper() if "ack" in of_class or "nak" in of_class else f"{of_class} ({e['opcode'].split()[1]}"
+        findings = [f[key] for f in lines if f["event"] == "finding" and f["frame"] == frame for key in ("rule", "text")]
+        check_spot(browser, name, ["psn0", "run", i],
+                   [f"frame {frame}: {words}", f"{e['psn']} in the packet", f"at {time} from", *findings],
+                   f"frame.number == {frame}")
+    done = browser.run("rocedrill.view.messages[1]")
+    for graph in "messages", "latency":
+        check_spot(browser, name, [graph, "message", 1],
+                   [f"{done['kind']}, {done['bytes']} bytes", "took ", f"completed in frame {done['frame']}"],
+                   f"frame.number == {done['frame']}")
+    browser.move(1, 1)
+    if not browser.run("document.getElementById('tip').hidden"):
+        fail(name, "the tip stays when the mouse leaves the graph")
+
+
 def differences(browser):
     """Returns the rows of all tables of differences: field, expected value, actual value, rule with its text."""
     return browser.run("[...document.querySelectorAll('table.differences tbody tr')].map(r => "

@@ -210,7 +210,8 @@
       addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
-    if (v.runs.flight.some((f) => f)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", both);
+    const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
+    if (v.runs.flight.some((f) => f) && v.runs.style.some(isAnswer)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", both);
     const early = used((s) => s.class === "repeated response" || s.marks & D.MARK.ackedBefore)
       ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
     if (v.messages.length || v.runs.rtt.some((x) => x)) {

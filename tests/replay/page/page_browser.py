@@ -231,6 +231,18 @@ def check_sprayed(browser, rocedrill, folder):
         fail("sprayed", f"{lanes} paths")
 
 
+def check_one_direction(browser, rocedrill, folder):
+    """Expects no graph of bytes in flight if the capture has no acknowledgement."""
+    path, t = os.path.join(folder, "one-direction.pcap"), Connection(mtu=1024)
+    for _ in range(600):
+        t.add_all(0, t.write(0, 2048))
+    write_capture(path, t.frames)
+    open_page(browser, "one direction", make_page(rocedrill, folder, path))
+    graphs = browser.run("rocedrill.view.graphs.map(g => g.div.closest('figure').dataset.graph)")
+    if "psn0" not in graphs or "flight" in graphs:
+        fail("one direction", f"graphs {graphs}")
+
+
 def check_incast(browser, rocedrill, folder):
     path, senders = os.path.join(folder, "incast.pcap"), 6
     write_incast(path, senders)
@@ -507,8 +519,10 @@ def main():
         for name, words in CAPTURES.items():
             check_capture(browser, rocedrill, folder, f"{captures}/{name}.pcap", name, words)
         check_incast(browser, rocedrill, folder)
+        check_one_direction(browser, rocedrill, folder)
         check_sprayed(browser, rocedrill, folder)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
+        check_mouse(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
         check_replay(browser, rocedrill, folder, captures)
         check_drill(browser, rocedrill, folder)

@@ -4,6 +4,7 @@
 
     examples.py [--write] BIN [DOCUMENT...]   BIN: folder of the built programs; default: all documents with examples
     examples.py --list                        names the documents with examples
+    examples.py --not-run                     lists the commands that no test runs, with the reasons of not_run.txt
     examples.py --self-test                   checks that a wrong example is found
 
 In a fenced block, a line that begins with "$ " is a command for bash, up to the line without a backslash at its end. The
@@ -13,7 +14,8 @@ lines, and "…" for any text within a line. In a block of the language yaml, ea
 
 In a block without a language, a line that begins with the name of one of our programs, without "$ ", is a usage: a command
 whose output is not printed. It must not end with status 2 (wrong usage) or more. If it names a capture or drill that does
-not exist, the test makes a copy of one of ours. Usages that need an interface, a window or a program of the reader are not run.
+not exist, the test makes a copy of one of ours. network.py runs usages that need an interface or another host, and not_run.txt has
+the reasons why the others are not run.
 
 All commands of a document run in one temporary folder, which contains links to the folders and files of the source tree,
 and each in a separate network if the user may make one. "$ echo $?" prints the status of the command before it. --write
@@ -37,6 +39,12 @@ USAGE = re.compile(r"^(rocedrill|rnic-run|rnic-info) (?!.*(--live|--open|wiresha
 STAND_INS = (("traces/captures/multi-qp.pcap", re.compile(r"(?<![\w/.-])[\w-]+\.pcap(?:ng)?(?:\.zst)?(?![\w.])")),
              ("tests/conformance/rc-rsp/068-one-nak-a-gap.drill", re.compile(r"(?<![\w/.-])[\w-]+\.drill(?![\w.])")))
 INSTALLS = re.compile(r"^(sudo )?apt(-get)? ")
+# A command outside the examples: in a fenced block, in an indented line, or, for the programs of INLINE, within a line.
+PROGRAMS = (r"(?:rocedrill|rnic-run|rnic-info|build/bin|tcpdump|tshark|wireshark|ssh|ip|sudo|setpriv|xdg-open|cd|cc|cmake|c?make|"
+            r"\.?\./\w+|apt|apt-get|configure|for|parallel|sbatch|raw_ethernet_lat|RPMA_\w+|(?:tests|replay|plugin|traces)/\S+)")
+COMMAND = re.compile(rf"^ *(?:(?:target|here) +)?({PROGRAMS}(?: .*|$))")
+INLINE = re.compile(r"`((?:tcpdump|ssh|wireshark|tshark|xdg-open|ip) [^`]+)`")
+NOT_RUN = TOP / "tests/documents/not_run.txt"
 
 
 class Example:
@@ -74,6 +82,52 @@ def examples_of(lines):
             found.append(Example(at, line))
             found[-1].status_max = 1
     return found
+
+
+def others_of(lines):
+    """Returns the commands of a document that are not examples, with single blanks and without comments."""
+    examples = set()
+    for example in examples_of(lines):
+        examples.update(range(example.at, max(example.at + 1, example.end)))
+    found, language, joins = [], None, False
+    for at, line in enumerate(lines):
+        fence = FENCE.match(line)
+        if fence:
+            language = fence.group(1) or "text" if language is None else None
+            continue
+        if language is None:
+            found += INLINE.findall(line)
+        command = COMMAND.match(line) if language in ("text", "sh") or language is None and line.startswith("    ") else None
+        if joins:
+            found[-1] = found[-1][:-1] + line.strip()
+        elif command and at not in examples:
+            found.append(command[1])
+        joins = (joins or command is not None and at not in examples) and line.endswith("\\")
+    return [re.sub(r" +", " ", re.sub(r"(^| )[#(].*", "", command)).strip() for command in found]
+
+
+def list_not_run():
+    """Prints the commands that neither this program nor network.py runs. Returns the number of those without a reason, and of
+    reasons without a command."""
+    rows = [line.split(" | ") for line in NOT_RUN.read_text().splitlines() if line and line[0] != "#"]
+    network = subprocess.run([sys.executable, "-B", TOP / "tests/documents/network.py", "--list"], capture_output=True,
+                             text=True, check=True).stdout.splitlines()
+    used, wrong = set(), 0
+    listed = subprocess.run(["git", "-C", TOP, "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+                            capture_output=True, text=True, check=True).stdout.split()
+    for name in listed:
+        for command in others_of((TOP / name).read_text().splitlines()):
+            text = f"{name}: {command}"
+            row = next((row for row in rows if re.search(row[0], text)), None)
+            why = "network.py" if text in network else row[1] if row else "NO REASON"
+            used.add(row[0] if row and text not in network else None)
+            wrong += why == "NO REASON"
+            print(f"{text}\n    {why}")
+    for pattern, _ in rows:
+        if pattern not in used:
+            print(f"not_run.txt: '{pattern}' matches no command")
+            wrong += 1
+    return wrong
 
 
 def documents():
@@ -221,6 +275,7 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("--write", action="store_true")
     args.add_argument("--list", action="store_true")
+    args.add_argument("--not-run", action="store_true")
     args.add_argument("--self-test", action="store_true")
     args.add_argument("programs", nargs="?", metavar="BIN")
     args.add_argument("documents", nargs="*", type=pathlib.Path)
@@ -228,6 +283,8 @@ def main():
     if args.list:
         print("\n".join(str(path.relative_to(TOP)) for path in documents()))
         return 0
+    if args.not_run:
+        return 1 if list_not_run() else 0
     if args.self_test:
         return 1 if self_test() else 0
     if not args.programs or not os.access(os.path.join(args.programs, "rocedrill"), os.X_OK):

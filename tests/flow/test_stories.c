@@ -262,9 +262,14 @@ static void read_gaps_count_in_repeated_data_too(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 2);
 }
 
-/* Sends the packets that `steps` describes: a digit is a request with this PSN, '!' and a digit a
- * sequence NAK with this PSN, '^' and a digit an ACK, '.' a silence of 60 ms, ',' of 2 ms, ';' of
- * 0.9 ms. */
+/* Returns the PSN that `c`, a digit or a letter from 'a' on, describes. */
+static uint32_t told_psn(char c)
+{
+    return (uint32_t)(c < 'a' ? c - '0' : c - 'a' + 10);
+}
+
+/* Sends the packets that `steps` describes: a PSN (see told_psn()) is a request, '!' and a PSN a
+ * sequence NAK, '^' and a PSN an ACK, '.' a silence of 60 ms, ',' of 2 ms, ';' of 0.9 ms. */
 static void talk(struct flowgen *g, const char *steps)
 {
     uint32_t base = g->conn.psn[0];
@@ -275,10 +280,10 @@ static void talk(struct flowgen *g, const char *steps)
         } else if (*steps == '!' || *steps == '^') { /* for the PSN that follows */
             bool nak = *steps++ == '!';
 
-            g->conn.msn[0] = 1 + (uint32_t)(*steps - '0') + !nak;
-            flowgen_ack(g, 1, base + (uint32_t)(*steps - '0'), nak ? NAK_SEQ : ACK_31);
+            g->conn.msn[0] = 1 + told_psn(*steps) + !nak;
+            flowgen_ack(g, 1, base + told_psn(*steps), nak ? NAK_SEQ : ACK_31);
         } else if (*steps != ' ') {
-            g->conn.psn[0] = base + (uint32_t)(*steps - '0');
+            g->conn.psn[0] = base + told_psn(*steps);
             (void)put(g, ROCE_OP_RC_WRITE_ONLY, 64);
         }
 }
@@ -308,6 +313,16 @@ static void cause_of_a_go_back(void)
         {"adaptive: the NAK is lost", "01234 !1 . 1234", 0, 1, 0, 0, 1, true},
         {"adaptive, as seen before: the NAK is lost", "01 ^0 , 1 ^1 234 !2 , 234", 0, 2, 0, 0, 1,
          true},
+        {"adaptive: it obeyed NAKs, and sends on after the lost one",
+         "0123 !1 123 !2 23 !3 456789abcdefgh , 3456789abcdefgh", 2, 1, 0, 0, 1, true},
+        {"the same without an agreed timeout",
+         "0123 !1 123 !2 23 !3 456789abcdefgh , 3456789abcdefgh", 2, 1, 0, 0, 1, false},
+        {"the same after a NAK whose loss was not recognised",
+         "0123 !0 , 0123 !1 123 !2 23 !3 34 !4 56789abcdefghi , 456789abcdefghi", 4, 1, 0, 0, 1,
+         true},
+        {"a busy software requester sends on, and obeys late",
+         "0123 !1 ; 123 !2 23 !3 456789abcdefgh , 3456789abcdefgh", 3, 0, 0, 0, 0, false},
+        {"adaptive: one ACK was slow", "0 , ^0 123 , 123", 0, 1, 0, 0, 0, true},
         {"a busy software requester obeys a NAK late", "01234 !1 , 1234", 1, 0, 0, 0, 0, false},
         {"it does, and the first retransmission is lost", "01234 !1 , 234", 1, 0, 0, 1, 0, false},
         {"a go-back fills a second gap behind a lost packet", "0123578 !4 4678", 1, 0, 0, 1, 0,

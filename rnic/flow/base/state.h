@@ -192,6 +192,7 @@ struct roce_rsp {
     uint64_t fatal_time;
 };
 
+#define ROCE_REACTIONS 20u /* up to half a second */
 #define ROCE_DROPPED_CNT                                                                           \
     16u /* number of recent malformed or damaged requests that are remembered */
 #define ROCE_RECENT_CNT   8u /* number of recent NAKs or datagrams kept to detect their copies */
@@ -311,6 +312,9 @@ struct roce_cold_counters {
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;
+    /* [0]: number of sequence NAKs that the endpoint obeyed within 1 us; [i]: within 2^i us, but
+     * not within 2^(i-1) us; the last one also counts later ones */
+    uint16_t nak_reactions[ROCE_REACTIONS];
     uint64_t nak_reaction_max_ns; /* longest time from a sequence NAK to the retransmission that it
                                    * caused, ns */
     uint64_t late_response_ns;

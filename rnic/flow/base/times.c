@@ -119,16 +119,6 @@ void roce_times_free(struct roce_flow *flow, struct roce_times *times)
     *times = (struct roce_times){0};
 }
 
-uint64_t roce_times_max(const struct roce_times *times, unsigned of)
-{
-    if (times->hist && times->hist[of])
-        return times->hist[of]->max;
-    for (unsigned k = 0; times->small && k < times->small->kind_cnt; k++)
-        if (times->small->kind[k] == of)
-            return times->small->of[k].max;
-    return 0;
-}
-
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,
                                         struct roce_hist *room)
 {

@@ -48,9 +48,6 @@ struct roce_flow;
 void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of, uint64_t ns);
 void roce_times_free(struct roce_flow *flow, struct roce_times *times);
 
-/* Returns the longest sample of histogram `of`, ns, or 0 if it has no samples. */
-uint64_t roce_times_max(const struct roce_times *times, unsigned of);
-
 /* Returns histogram `of`, or NULL if it has no samples. If the samples are still in the list,
  * copies them to *room, memory of the caller, and returns `room`. */
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,

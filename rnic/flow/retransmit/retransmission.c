@@ -16,9 +16,12 @@
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
 /* shortest wait before a retransmission that is assumed to be one of a timer, ns */
 #define SHORTEST_TIMER_NS UINT64_C(100000)
-/* A silence this many times as long as all round trips was ended by a timer. Soft-RoCE in a busy
- * guest retransmits for a NAK after up to 32 round trips. */
+/* A silence this many times as long as the usual round trip was ended by a timer. Soft-RoCE in a
+ * busy guest retransmits for a NAK after up to 32 round trips. */
 #define FAR_ABOVE 64u
+/* A requester that sends new requests this many times as long as it usually takes to obey a NAK did
+ * not receive the NAK. */
+#define STILL_SENDING 8u
 
 /* Returns for how long no packet of the requester and none of its responder was captured, ns. `e`
  * is the request that the current packet retransmits, or NULL; the latest transmission of `e` also
@@ -46,45 +49,73 @@ static uint64_t shown_timeout(const struct roce_ctx *ctx)
     return timeout - timeout / 4;
 }
 
-/* Returns whether a silence of `idle` ns is far longer than each round trip and each reaction to a
- * NAK so far. Then no packet can have caused the current retransmission, but only the requester's
- * timer. Without a measured round-trip time, returns false. */
-static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle)
+/* Counts that the requester retransmitted `ns` after the sequence NAK that it obeyed. */
+static void count_reaction(struct roce_cold_counters *sum, uint64_t ns)
 {
-    uint64_t rtt = roce_times_max(&ctx->sender->times, ROCE_OPER_CNT);
-    uint64_t reaction = roce_cold_of(ctx->sender)->nak_reaction_max_ns;
+    unsigned i = 0;
 
-    return rtt > 0 && idle >= SHORTEST_TIMER_NS && idle / FAR_ABOVE >= rtt &&
-           idle / FAR_ABOVE >= reaction;
+    while (i + 1 < ROCE_REACTIONS && ns >> i >= 1000)
+        i++;
+    sum->nak_reactions[i] += sum->nak_reactions[i] < UINT16_MAX;
+    if (ns > sum->nak_reaction_max_ns)
+        sum->nak_reaction_max_ns = ns;
+}
+
+/* Returns the time within which the requester obeyed three quarters of the sequence NAKs so far,
+ * ns; 0 if it obeyed none. Sets *cnt to their number. The longest times may be those of timeouts
+ * whose cause was not recognised. */
+static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
+{
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
+    uint32_t below = 0;
+    uint64_t ns = 500;
+
+    *cnt = 0;
+    for (unsigned i = 0; i < ROCE_REACTIONS; i++)
+        *cnt += sum->nak_reactions[i];
+    for (unsigned i = 0; i < ROCE_REACTIONS && below * 4 < *cnt * 3; i++) {
+        below += sum->nak_reactions[i];
+        ns *= 2;
+    }
+    return ns < sum->nak_reaction_max_ns ? ns : sum->nak_reaction_max_ns;
+}
+
+/* Returns whether a silence of `idle` ns is far longer than `permille` of 1000 round trips and than
+ * the usual reaction to a NAK. Then no packet can have caused the current retransmission, but only
+ * the requester's timer. Without a measured round-trip time, returns false. */
+static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned permille)
+{
+    struct roce_hist room;
+    const struct roce_hist *rtt = roce_times_hist(&ctx->sender->times, ROCE_OPER_CNT, &room);
+    uint32_t cnt;
+
+    return rtt && idle >= SHORTEST_TIMER_NS &&
+           idle / FAR_ABOVE >= roce_hist_quantile(rtt, permille) &&
+           idle / FAR_ABOVE >= usual_reaction(ctx, &cnt);
+}
+
+/* Returns whether the requester obeyed several sequence NAKs soon, but sent new requests long after
+ * the latest one, and then nothing for `idle` ns. */
+static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    uint32_t cnt;
+    uint64_t reaction = usual_reaction(ctx, &cnt);
+    uint64_t sending = roce_since(roce_peer(ctx->sender)->rsp.nak_time, req->last_time);
+
+    return cnt >= 2 && idle / FAR_ABOVE >= reaction && sending / STILL_SENDING >= reaction;
 }
 
 /* Returns whether the requester did not receive the sequence NAK that was captured, because it
  * would have retransmitted long before. A busy software requester obeys a NAK some milliseconds
- * late, so a shorter wait shows this only after the requester was seen to retransmit early. */
+ * late, so a shorter wait shows this only if the requester was seen to retransmit early, or to send
+ * on after this NAK. */
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
 {
     uint64_t least = roce_cold_of(ctx->sender)->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS;
 
-    return idle >= shown_timeout(ctx) || (idle >= least && is_far_above_rtt(ctx, idle));
-}
-
-/* Returns whether a retransmission of `e` sooner than the agreed timeout was caused by the
- * requester's timer, because no NAK or response can have caused it. Devices with adaptive
- * retransmission retransmit early. `e` may be NULL. */
-static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
-                             uint32_t psn, uint64_t idle)
-{
-    const struct roce_req *req = &ctx->sender->req;
-    const struct roce_endpoint *peer = roce_peer(ctx->sender);
-    bool again = req->retry_psn == psn && req->timeouts > 0;
-
-    if (!ctx->conn->paired || !peer->rsp.started ||
-        (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks))
-        return false;
-    return is_far_above_rtt(ctx, idle) ||
-           (roce_timeout_of(ctx->sender) != ROCE_NEVER_NS && idle >= ROCE_MIN_TIMEOUT_NS && e &&
-            (again || roce_sent_end(e) == req->nxt)); /* no later request was sent, so the responder
-                                                       * cannot have sent a sequence NAK */
+    return idle >= shown_timeout(ctx) || (idle >= least && is_far_above_rtt(ctx, idle, 500)) ||
+           (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
 }
 
 /* Returns the cause of a go-back to READ or atomic `e`, or into the middle of READ `e`, if the
@@ -109,6 +140,30 @@ static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
     if (!captured || roce_diff(rsp->last_psn, psn) <= 0)
         return ROCE_CAUSE_UNKNOWN;
     return e->psn_cnt > 1 ? ROCE_CAUSE_READ_GAP : ROCE_CAUSE_IMPLIED_NAK;
+}
+
+/* Returns whether a retransmission of `e` sooner than the agreed timeout was caused by the
+ * requester's timer, because no NAK or response can have caused it. Devices with adaptive
+ * retransmission retransmit early. `e` may be NULL. */
+static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                             uint32_t psn, uint64_t idle)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_endpoint *peer = roce_peer(ctx->sender);
+    bool again = req->retry_psn == psn && req->timeouts > 0;
+    bool lost = lost_response_cause(ctx, e, psn) != ROCE_CAUSE_UNKNOWN;
+
+    if (!ctx->conn->paired || (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks))
+        return false;
+    /* The requester may have received the response after a lost one late. */
+    if (is_far_above_rtt(ctx, idle, lost ? 1000 : 500))
+        return true;
+    if (roce_timeout_of(ctx->sender) == ROCE_NEVER_NS || idle < ROCE_MIN_TIMEOUT_NS || !e)
+        return false;
+    /* If no later request was sent, the responder cannot have sent a sequence NAK. A NAK that the
+     * capture lacks usually asks for a later PSN than the captured responses. */
+    return again || roce_sent_end(e) == req->nxt ||
+           (!lost && (req->una_known ? roce_diff(psn, req->una) <= 0 : !peer->rsp.started));
 }
 
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
@@ -417,10 +472,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         ctx->result->rnr_waited = waited;
     } else if (cause == ROCE_CAUSE_SEQ_NAK) {
         req->naks += req->naks < 255;
-        if (rsp->nak && roce_since(rsp->nak_time, ctx->time) > sum->nak_reaction_max_ns)
-            sum->nak_reaction_max_ns = roce_since(rsp->nak_time, ctx->time);
-        if (rsp->nak)
+        if (rsp->nak) {
+            count_reaction(sum, roce_since(rsp->nak_time, ctx->time));
             count_missing_repeats(ctx, rsp->nak_psn, psn);
+        }
     } else if (cause == ROCE_CAUSE_READ_GAP || cause == ROCE_CAUSE_IMPLIED_NAK) {
         (void)count_read_restart(ctx, sum, e, psn, cause);
     }
@@ -495,5 +550,5 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
     if ((rsp->nak && rsp->nak_psn == psn) || (rsp->rnr && rsp->rnr_psn == psn))
         return false;
     return roce_since(missing_since(req, psn), ctx->time) < limit &&
-           !is_far_above_rtt(ctx, silence(ctx, NULL));
+           !is_far_above_rtt(ctx, silence(ctx, NULL), 500);
 }

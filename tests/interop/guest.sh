@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 # shellcheck shell=bash
 # Starts a Linux guest with Soft-RoCE behind a tap interface, with the functions of traces/record. No root, no KVM.
+# The guest runs in QEMU, or with GUEST_ACCEL=uml as a User-Mode Linux program (uml.sh).
 # Everything is in namespaces that end with the script. Sourced by the scripts of this folder.
 #
 # Input: $release and the arguments of guest_enter. Output: 192.0.2.1/24 on tap0 here, 192.0.2.2 in the guest,
@@ -19,6 +20,7 @@ die() { say "$*"; exit 2; }
 
 . "$here/recorder/fetch.sh"
 . "$here/recorder/initrd.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/uml.sh"
 # Programs that traces/record does not need.
 guest_binaries+=(riostream rcopy rdma_server rdma_client rdma_xserver rdma_xclient)
 guest_modules+=(act_mirred cls_matchall) # modules that guest_pair needs
@@ -28,12 +30,14 @@ guest_modules+=(act_mirred cls_matchall) # modules that guest_pair needs
 guest_enter() {
     local kernel userland user
     [ "${GUEST_INSIDE:-}" != 1 ] || return 0
-    command -v qemu-system-x86_64 >/dev/null || { say "QEMU not found (tests/deps record installs it)"; exit 77; }
+    [ "${GUEST_ACCEL:-}" = uml ] || command -v qemu-system-x86_64 >/dev/null ||
+        { say "QEMU not found (tests/deps record installs it)"; exit 77; }
     [ -w /dev/net/tun ] || { say "/dev/net/tun: not writable"; exit 77; }
     PATH=$PATH:/usr/sbin:/sbin
     mkdir -p "$cache"
     cache=$(cd "$cache" && pwd)
-    kernel=$(fetch_kernel "$release" "") && userland=$(fetch_userland "$release") || exit 2
+    if [ "${GUEST_ACCEL:-}" = uml ]; then kernel=$(fetch_uml "$release"); else kernel=$(fetch_kernel "$release" ""); fi || exit 2
+    userland=$(fetch_userland "$release") || exit 2
     unshare -n true 2>/dev/null && user= || user=-r
     unshare $user -n true 2>/dev/null || { say "cannot create a network namespace"; exit 77; }
     export GUEST_INSIDE=1 GUEST_KERNEL=$kernel GUEST_USERLAND=$userland PATH
@@ -42,7 +46,7 @@ guest_enter() {
 
 # guest_boot [PROGRAM...]: starts the guest with these programs in its /usr/bin.
 guest_boot() {
-    local line card
+    local card
     tmp=$(mktemp -d "${TMPDIR:-/tmp}/roce-guest.XXXXXX")
     trap 'rm -rf "$tmp"' EXIT
     trap 'exit 2' INT TERM HUP
@@ -58,6 +62,12 @@ guest_boot() {
     ip addr add 192.0.2.1/24 dev tap0
     mkfifo "$tmp/agent.in" "$tmp/agent.out"
     exec 8<>"$tmp/agent.in" 9<>"$tmp/agent.out"
+    if [ "${GUEST_ACCEL:-}" = uml ]; then
+        guest_uml "$tmp" SIDE=right tap0 02:52:6f:43:45:02 &
+        guest_pid=$!
+        guest_wait
+        return
+    fi
     card=csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ufo=off
     # no_timer_check: on a busy host the kernel's check of the emulated timer fails.
     nice qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg}" -cpu "${GUEST_CPU:-max}" -m 768 -smp 1 -nodefaults -display none -no-reboot \
@@ -69,6 +79,12 @@ guest_boot() {
         -device "virtio-net-pci,netdev=wire,mac=02:52:6f:43:45:02,host_mtu=$mtu,$card" \
         >"$tmp/qemu" 2>&1 &
     guest_pid=$!
+    guest_wait
+}
+
+# guest_wait: waits until the agent of guest_boot's guest is ready.
+guest_wait() {
+    local line
     read -r -t $boot_seconds line <&9 || {
         cat "$tmp/qemu"
         tail -5 "$tmp/console"
@@ -76,6 +92,20 @@ guest_boot() {
     }
     say "$line"
     version=$(echo "$line" | cut -d' ' -f3)
+}
+
+# guest_uml FOLDER SIDE (INTERFACE MAC)...: runs a guest as User-Mode Linux with these tap interfaces as its cards.
+guest_uml() {
+    local folder=$1 side=$2 cards=()
+    shift 2
+    while [ $# -gt 0 ]; do
+        cards+=("vec${#cards[@]}:transport=tap,ifname=$1,mac=$2,mtu=9000")
+        shift 2
+    done
+    # Its memory is a file in TMPDIR. On a disk the kernel would write it back again and again.
+    TMPDIR=/dev/shm exec "$(echo "$GUEST_KERNEL"/root/boot/vmlinuz-*)" mem=512M initrd="$tmp/initrd" uml_dir="$folder" \
+        con=null con0=null,fd:1 ssl=null ssl1=fd:3,fd:4 panic=-1 quiet "$side" MTU=$mtu "${cards[@]}" \
+        3<>"$folder/agent.in" 4<>"$folder/agent.out" >"$folder/console" 2>"$folder/qemu"
 }
 
 # guest_end: ends the guest and its network, so that guest_boot can start another.
@@ -130,6 +160,11 @@ guest_pair() {
         mkdir "$tmp/$side"
         mkfifo "$tmp/$side/agent.in" "$tmp/$side/agent.out"
         exec {in}<>"$tmp/$side/agent.in" {out}<>"$tmp/$side/agent.out"
+        if [ "${GUEST_ACCEL:-}" = uml ]; then
+            guest_uml "$tmp/$side" "SIDE=$side" "wire$n" "02:52:6f:43:45:0$n" "ctl$n" "02:52:6f:43:46:0$n" "sent$n" "02:52:6f:43:47:0$n" &
+            guest_pids+=($!)
+            continue
+        fi
         nice qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg}" -cpu max -m 512 -smp 1 -nodefaults -display none -no-reboot \
             -kernel "$(echo "$GUEST_KERNEL"/root/boot/vmlinuz-*)" -initrd "$tmp/initrd" \
             -append "console=ttyS0 panic=-1 quiet no_timer_check SIDE=$side MTU=$mtu" \

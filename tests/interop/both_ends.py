@@ -120,8 +120,8 @@ class Run:
                 f"lladdr 02:52:6f:43:46:0{other} nud permanent dev eth1", BUSY)
             if status:
                 sys.exit(f"{side}: the guest cannot be set up (status {status}): {text}")
+        self.hangs = False
         self.devinfo = {side: agent.run("ibv_devinfo -v")[1] for side, agent in self.agent.items()}
-        self.mtu = None
 
     def filled(self, command, side, folder):
         places = {"TMP": folder, "IF": "eth0"}
@@ -132,29 +132,27 @@ class Run:
             places["GID" + digit] = gid_index(self.devinfo[side], ADDRESS[side][digit])
         return command.format(**places)
 
-    def link(self, mtu):
-        if mtu != self.mtu:
-            for agent in self.agent.values():
-                agent.run(f"/usr/bin/ip link set eth0 mtu {mtu}")
-            self.mtu = mtu
-
-    def netem(self, side, words):
-        command = "del dev eth0 root" if words in ("", "-") else f"replace dev eth0 root netem {words}"
-        status, text = self.agent[side].run(f"/usr/bin/tc qdisc {command}")
-        if status and words not in ("", "-"):
-            sys.exit(f"{side}: netem {words}: {text}")
+    def both(self, commands, seconds):
+        """Runs one command at each end, at the same time. Returns {side: output}. `hangs`: an end did not answer in time."""
+        numbers = {side: self.agent[side].start(command, seconds) for side, command in commands.items()}
+        end = time.monotonic() + seconds
+        status = {side: self.agent[side].wait(number, end) for side, number in numbers.items()}
+        said = {side: self.agent[side].text(number) for side, number in numbers.items()}
+        self.hangs = 124 in status.values()
+        for side in commands:
+            if status[side] not in (0, 124):
+                sys.exit(f"{side}: {commands[side]}: status {status[side]}: {said[side]}")
+        return said
 
     def row(self, fields, out):
         """Records the row below `out`. Returns the output of the programs."""
         name, mtu, left, right, port, server, client = fields
-        self.link(mtu)
         folder = "/tmp/files"
-        for agent in self.agent.values():
-            agent.run(f"rm -rf {folder}; mkdir -p {folder}")
-        self.netem("left", left)
-        self.netem("right", right)
+        netem = {side: "true" if words in ("", "-") else f"/usr/bin/tc qdisc replace dev eth0 root netem {words}"
+                 for side, words in (("left", left), ("right", right))}
+        before = self.both({side: f"rm -rf {folder}; mkdir -p {folder}; /usr/bin/ip link set eth0 mtu {mtu} && "
+                            f"{netem[side]} && {{ {COUNTERS}; }}" for side in ADDRESS}, BUSY)
         taps = dict(TAPS, **OTHER_TAPS) if self.args.more else TAPS
-        before = {side: agent.run(COUNTERS)[1] for side, agent in self.agent.items()}
         dumps = {tap: Tcpdump(out, tap, options) for tap, options in taps.items()}
         end = time.monotonic() + TIMEOUT
         said = [f"# {name}: link MTU {mtu}, netem left: {left}, right: {right}; Linux {self.args.linux}"]
@@ -176,15 +174,15 @@ class Run:
                 status = at.wait(number, min(end, time.monotonic() + 12))
                 said += [f"right$ {server}", at.text(number), f"right: exit status {status}"]
         finally:
-            for agent in self.agent.values():
-                agent.run(f"killall -q -9 rxedrive {' '.join(programs(server, client))}; true", 30)
+            killed = f"killall -q -9 rxedrive {' '.join(programs(server, client))}; true"
+            self.both(dict.fromkeys(ADDRESS, killed), 30)
             time.sleep(0.5)
             said += [f"{tap}: {dump.stop()}" for tap, dump in dumps.items()]
+            after = self.both(dict.fromkeys(ADDRESS, "/usr/bin/tc -s qdisc show dev eth0 root; "
+                                            f"/usr/bin/tc qdisc del dev eth0 root; echo; {COUNTERS}"), BUSY)
             for side in ADDRESS:
-                said += [f"{side}$ tc -s qdisc show dev eth0", self.agent[side].run(
-                    "/usr/bin/tc -s qdisc show dev eth0 root")[1]]
-                self.netem(side, "-")
-                said += [f"{side}$ rxe's counters", counted(before[side], self.agent[side].run(COUNTERS)[1])]
+                queue, _, counters = after[side].partition("\n\n")
+                said += [f"{side}$ tc -s qdisc show dev eth0", queue, f"{side}$ rxe's counters", counted(before[side], counters)]
         for side in ADDRESS:
             end_of(os.path.join(out, f"sent-{side}.pcap"), os.path.join(out, "wire.pcap"), side,
                    os.path.join(out, f"{side}.pcap"))

@@ -587,6 +587,7 @@ static void round_run(struct end *end, bool leaves)
     const int64_t start = now_ns(), over = start + end->opt.seconds * 1000000000;
     int64_t gone = 0;
     bool told = false, left = false, busy;
+    int idle = 0;
 
     while (now_ns() < over) {
         peer_poll(end);
@@ -612,8 +613,9 @@ static void round_run(struct end *end, bool leaves)
             gone = now_ns() + 1500000000;
         if (told && (end->peer_done || (gone && now_ns() > gone)))
             break;
-        if (!busy)
-            usleep(40);
+        idle = busy ? 0 : idle + 1;
+        if (idle) /* An end that waits leaves the processor to the other guest. */
+            usleep(idle < 50 ? 40 : 1000);
     }
     if (!told)
         peer_send(end, &done);

@@ -128,6 +128,8 @@ def completed_by_program(said):
             last[words[2]] = max(last[words[2]], end - 1)
         elif side and "not all completed" in line: # the program stopped polling before
             ours.update(dict.fromkeys(numbers.values()))
+        elif side and line.startswith(f"{side}: exit status") and line.split()[-1] != "0": # it was killed
+            done[side] = {}
     return done
 
 

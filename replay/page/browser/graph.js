@@ -65,6 +65,8 @@ const RoceGraph = (function () {
     return x1 - x0 < 70 ? () => {} : () => {
       at.ctx.font = "12px sans-serif";
       const width = at.ctx.measureText(text).width, x = Math.min(Math.max(x0, at.x(at.t0)) + 8, at.x(at.t1) - width - 4);
+      if (at.words.some((w) => Math.abs(w.y - y) < 16 && x < w.x + w.width + 6 && w.x < x + width + 6)) return; // it would cover another text
+      at.words.push({ x: x, y: y, width: width });
       at.ctx.globalAlpha = 0.8;
       bar(at.ctx, x - 2, x + width + 2, y - 21, y - 6, colors.page);
       at.ctx.globalAlpha = 1;
@@ -359,7 +361,7 @@ const RoceGraph = (function () {
         seen.add(((Math.round(a) * 4096 + Math.round(b)) * 4096 + Math.round(c)) * 32 + palette.indexOf(color)).size;
       const hit = (item) => (i, x0, x1, ya, yb) => g.hits.push(x0, x1, Math.min(ya, yb), Math.max(ya, yb), item, i);
       g.spec.paint(this, { ctx: ctx, t0: t0, t1: t1, width: area.w, x: (t) => area.x + (t - t0) * sx,
-        y: (v) => area.y + area.h - (v - y0) * sy, hit: hit(0), hitMessage: hit(1), isNew: isNew });
+        y: (v) => area.y + area.h - (v - y0) * sy, hit: hit(0), hitMessage: hit(1), isNew: isNew, words: [] });
       if (this.cursor !== undefined) {
         const x = area.x + (this.runs.time[this.cursor] - t0) * sx;
         line(ctx, x, area.y, x, area.y + area.h, colors.text, 1, [4, 4]);

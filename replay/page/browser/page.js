@@ -207,7 +207,7 @@
       if (used((s) => s.direction === d && s.cause === "spurious timeout")) legend.push(["spurious", "band: first transmission to retransmission after a spurious timeout (the response came later)"]);
       if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
         legend.push(["nak", "band: from the first transmission to the next, not after a timeout"]);
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
     const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
@@ -251,7 +251,7 @@
     byId("conn-title").textContent = "Connection #" + (conn.connection || 0) + ": " + conn.title;
     byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
     byId("conn-why").textContent = conn.why || W.slowText(conn);
-    byId("tools").hidden = !conn.runs;
+    byId("tools").hidden = byId("tools-about").hidden = !conn.runs;
     announce(conn.runs ? (conn.merged ? D.count(conn.merged, "packet is", "packets are") + " drawn together with neighbours; packets with a finding are drawn alone." : "")
       : "This page has no packets of this connection.");
     if (conn.runs) {

@@ -7,7 +7,7 @@
 perftest runs over a veth pair whose ends are in two network namespaces of the test: ib_write_bw for the rate, and
 ib_read_lat for the latency. The times of perftest include the wake-up of the program, which on a busy machine is
 longer than the time between the packets, so the test compares them with wide limits. It compares numbers of bytes and
-operations exactly. If the test may not create a namespace, or perftest is missing, its exit status is 77.
+operations exactly. If the test may not create a namespace, or perftest or rnic-run is missing, its exit status is 77.
 """
 import os
 import re
@@ -89,8 +89,8 @@ def compare(rate, reads, metrics, out):
 
 def main():
     rocedrill, rnic_run = map(os.path.abspath, sys.argv[1:])
-    if not shutil.which("ib_write_bw"):
-        print("no perftest")
+    if not shutil.which("ib_write_bw") or not os.path.exists(rnic_run):
+        print("no perftest or rnic-run")
         return 77
     far = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
     while os.readlink(f"/proc/{far.pid}/ns/net") == os.readlink("/proc/self/ns/net"):

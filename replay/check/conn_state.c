@@ -29,8 +29,9 @@ bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_end
 
 uint64_t check_side_missing(const struct roce_endpoint_summary *side)
 {
-    return side->missing_packets > side->out_of_order ? side->missing_packets - side->out_of_order
-                                                      : 0;
+    uint64_t late_or_unseen = side->out_of_order + side->unseen_packets;
+
+    return side->missing_packets > late_or_unseen ? side->missing_packets - late_or_unseen : 0;
 }
 
 uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side)

@@ -371,6 +371,37 @@ static void cause_of_a_slow_flow_is_reported(void)
     }
 }
 
+/* A mirror port drops requests, which the responder acknowledges. Behind it, the network loses one
+ * request. Only this request is lost, and behind the capture point. */
+static void requests_that_only_the_capture_lacks_are_not_lost(void)
+{
+    struct flowgen g;
+    struct roce_pkt p[8];
+    struct checkrun r;
+
+    flowgen_begin(&g);
+    for (unsigned i = 0; i < 20; i++) {
+        (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64); /* not captured */
+        flowgen_send(&g, 0, 64);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p[i]);
+    }
+    flowgen_ack(&g, 1, p[0].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    for (unsigned i = 0; i < 8; i++)
+        flowgen_put(&g, 0, &p[i]);
+    flowgen_ack_all(&g, 1);
+    keep(&g, "mirror.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/mirror.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "acknowledged request packets; the capture, not"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "all lost packets passed the capture point"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "from the capture point to 192.0.2.2"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "packets missing"));
+    checkrun_free(&r);
+}
+
 /* The headline of the summary names the worst connection, the place where its packets were lost,
  * and the side that waited. */
 static void headline_names_the_worst_trouble(void)
@@ -858,6 +889,7 @@ SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_t
       TEST(unanswered_request_is_reported_as_stuck), TEST(rnr_naks_by_page_faults_are_reported),
       TEST(loss_before_a_timeout_is_described), TEST(end_of_a_failed_requester_is_reported),
       TEST(unanswered_cm_request_is_reported), TEST(cause_of_a_slow_flow_is_reported),
+      TEST(requests_that_only_the_capture_lacks_are_not_lost),
       TEST(headline_names_the_worst_trouble), TEST(rates_around_cnps_are_reported),
       TEST(cnps_without_a_slower_sender_are_reported), TEST(missing_rtu_is_reported),
       TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),

@@ -200,6 +200,51 @@ static void restart_shows_the_missing_response(void)
     }
 }
 
+/* Requests the READ `p` of PSNS packets again from response `from` on. */
+static void restart(struct flowgen *g, struct roce_pkt p, uint32_t from)
+{
+    p.bth.psn += from;
+    p.reth.va += from * g->mtu;
+    p.reth.dma_len -= from * g->mtu;
+    p.ip4.id = 0;
+    flowgen_put(g, 0, &p);
+}
+
+/* A READ is requested again because of response 1, then because of response 2, which was captured
+ * only before the first restart, when the requester discarded it. Both responses were lost before
+ * the capture point. After the first restart, the capture ends the responses with number 1 and the
+ * ACK of a later SEND, or lacks only number 2. */
+static void discarded_response_counts_as_missing(void)
+{
+    for (unsigned ended = 0; ended < 2; ended++) {
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+        struct flowgen g;
+        struct roce_pkt p, send;
+
+        flowgen_begin(&g);
+        flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+        p = ask(&g);
+        send = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &send);
+        flowgen_read_resp(&g, 1, p.bth.psn, PSNS * g.mtu, 0, 0);
+        flowgen_read_resp(&g, 1, p.bth.psn, PSNS * g.mtu, 2, 3);
+        for (uint32_t from = 1; from < 3; from++) {
+            restart(&g, p, from);
+            flowgen_put(&g, 0, &send);
+            flowgen_read_resp(&g, 1, p.bth.psn + from, (PSNS - from) * g.mtu, 0, 0);
+            if (from == 2 || !ended)
+                flowgen_read_resp(&g, 1, p.bth.psn + 3, g.mtu, 0, 0);
+            if (from == 2 || ended)
+                flowgen_ack(&g, 1, send.bth.psn, 0x1F);
+        }
+        judge_end(&g, &v);
+        EXPECT_EQ(a->retx[ROCE_CAUSE_READ_GAP].go_backs, 1 + !ended);
+        EXPECT_EQ(a->retx[ROCE_CAUSE_IMPLIED_NAK].go_backs, ended);
+        EXPECT_EQ(a->read_gap_restarts.captured, 0);
+        EXPECT_EQ(a->read_gap_restarts.missing, 2);
+    }
+}
+
 /* A response to the first of two READs is captured late: before the requester requests it again, or
  * after that, between the responses to the second READ. Only this response is missing, and only
  * until then; no response was lost behind the capture point. */
@@ -344,7 +389,7 @@ static void operations_answered_before_the_pairing_are_counted(void)
 
 SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
       TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
-      TEST(restart_shows_the_missing_response), TEST(late_read_response_is_not_lost),
-      TEST(captured_response_that_is_lost_is_an_implied_nak),
+      TEST(restart_shows_the_missing_response), TEST(discarded_response_counts_as_missing),
+      TEST(late_read_response_is_not_lost), TEST(captured_response_that_is_lost_is_an_implied_nak),
       TEST(restart_of_the_first_read_is_not_another_read),
       TEST(operations_answered_before_the_pairing_are_counted))

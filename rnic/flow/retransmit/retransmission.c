@@ -316,6 +316,17 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
 }
 
+/* Returns whether the latest transmission of the responses to READ `e` contains `psn`. */
+static bool is_in_latest_responses(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                                   uint32_t psn)
+{
+    const struct roce_endpoint *responder = roce_peer(ctx->sender);
+    uint32_t next = responder->rsp.read_nxt;
+    bool reached = roce_diff(next, e->psn) < 0 || roce_diff(psn, next) < 0;
+
+    return reached && !roce_read_gap_at(responder, psn);
+}
+
 /* Counts a go-back into READ `e`, because the response with PSN `psn` did not arrive. A timeout
  * counts only if the go-back starts in the middle of the READ, or if the response was captured:
  * otherwise the READ request may be lost. Returns whether the go-back was counted. */
@@ -336,6 +347,7 @@ static bool count_read_restart(const struct roce_ctx *ctx, struct roce_cold_coun
         r->late++;
         return true;
     }
+    captured &= is_in_latest_responses(ctx, e, psn);
     r->captured += captured;
     r->missing += !captured;
     if (r->frame == 0) {

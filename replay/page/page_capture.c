@@ -6,6 +6,9 @@
 #include "page/page_conn.h"
 #include "wire/codes.h"
 
+/* Bytes by which the heap grows. With the default, a large page grows it 190 times. */
+#define HEAP_STEP (4 << 20)
+
 static bool consume(void *user, struct page_chunk *const *chunk, uint32_t cnt);
 
 struct page_capture *page_capture_new(const char *name)
@@ -17,6 +20,7 @@ struct page_capture *page_capture_new(const char *name)
     /* In an arena of its own, the thread of the queue would change the protection of each page that
      * it allocates. */
     mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TOP_PAD, HEAP_STEP);
     capture->name = name;
     page_queue_init(&capture->queue, consume, capture);
     return capture;

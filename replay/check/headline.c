@@ -95,7 +95,14 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         waited += wait[i].ns;
         most = wait[i].ns > wait[most].ns ? i : most;
     }
-    if (ns && waited * 100 >= ns) {
+    if (slow_causes_setup_ns(sum) > waited) {
+        strbuf_add_addr(t, sum->side[!sum->facts.cm.active_side].addr);
+        strbuf_addf(t, " accepted it only ");
+        strbuf_add_duration(t, slow_causes_setup_ns(sum));
+        strbuf_addf(t, " after ");
+        strbuf_add_addr(t, sum->side[sum->facts.cm.active_side].addr);
+        strbuf_addf(t, " asked for it");
+    } else if (ns && waited * 100 >= ns) {
         strbuf_addf(t, "it spent ");
         strbuf_add_percent(t, waited, ns);
         strbuf_addf(t, " of its ");

@@ -13,6 +13,9 @@
 #define PACKETS_PERCENT 1u
 #define TIME_PERCENT    5u
 
+/* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
+#define SETUP_MS 1000u
+
 #define LINE_LEN 1024
 
 /* The requests of one side, and the responses of the other side to them. */
@@ -25,7 +28,13 @@ struct direction {
     /* Number of packets that were lost before the capture point; retransmissions are not
      * counted. */
     uint64_t gone;
+    uint64_t setup_ns; /* time from the REQ of this side to a late REP, ns; otherwise 0 */
 };
+
+uint64_t slow_causes_setup_ns(const struct roce_conn_summary *sum)
+{
+    return sum->facts.cm.rep_ms >= SETUP_MS ? UINT64_C(1000000) * sum->facts.cm.rep_ms : 0;
+}
 
 static uint64_t go_back_cnt(const struct direction *w, enum roce_cause cause)
 {
@@ -42,6 +51,8 @@ static struct direction direction_of(const struct roce_conn_summary *sum, unsign
 
     w.naks = go_back_cnt(&w, ROCE_CAUSE_SEQ_NAK);
     w.gone = check_side_missing(w.mine);
+    if (sum->facts.cm.active_side == side)
+        w.setup_ns = slow_causes_setup_ns(sum);
     return w;
 }
 
@@ -396,6 +407,56 @@ static void look_spurious(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " or the path is slow, or set a longer ACK timeout (ibv_modify_qp, timeout)");
 }
 
+static bool is_setup_late(const struct direction *w)
+{
+    return w->setup_ns > 0;
+}
+
+static void say_setup_late(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "the REP of ");
+    add_addr(t, w->its);
+    strbuf_addf(t, " came ");
+    strbuf_add_duration(t, w->setup_ns);
+    strbuf_addf(t, " after the REQ");
+    if (w->facts->cm.reqs > 1)
+        strbuf_addf(t, ", which was sent %u×", w->facts->cm.reqs);
+}
+
+static void look_setup_late(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "look why the program on ");
+    add_addr(t, w->its);
+    strbuf_addf(t, w->facts->cm.reqs > 1
+                       ? " accepts connections late, or check for lost CM messages"
+                       : " accepts connections late");
+}
+
+static bool is_response_late(const struct direction *w)
+{
+    return w->mine->response_waits.cnt > 0;
+}
+
+static void say_response_late(struct strbuf *t, const struct direction *w)
+{
+    const struct roce_spread *waits = &w->mine->response_waits;
+
+    strbuf_addf(t, "%" PRIu64 "× a response came late: the requester waited ", waits->cnt);
+    strbuf_add_duration(t, waits->min);
+    if (waits->max != waits->min) {
+        strbuf_addf(t, " to ");
+        strbuf_add_duration(t, waits->max);
+    }
+    strbuf_addf(t, ", and retransmitted nothing before it");
+}
+
+static void look_response_late(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "look why ");
+    add_addr(t, w->its);
+    strbuf_addf(t, " or the path is slow");
+}
+
 /* Returns whether the requester uses adaptive retransmission: it chooses the wait before a
  * retransmission itself, not by the local ACK timeout. */
 static bool is_adaptive(const struct direction *w)
@@ -542,6 +603,8 @@ static const struct {
     void (*look)(struct strbuf *, const struct direction *);
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
 } causes[] = {
+    {is_setup_late,       say_setup_late,       look_setup_late,  "roce.cm.message"},
+    {is_response_late,    say_response_late,    look_response_late, "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"},
     {is_overtaken,        say_overtaken,        look_overtaken,   "roce.analysis.out_of_order"},
     {is_damaged,          say_damaged,          look_damaged,     "roce.icrc.bad"},
     {is_lost,             say_lost,             look_lost,        "roce.analysis.psn_gap || roce.analysis.nak"},
@@ -565,10 +628,12 @@ static bool is_slow(const struct direction *w)
     const struct roce_endpoint_summary *s = w->mine;
     uint64_t bad = retransmitted_cnt(s) + s->bad_icrc + s->repeated_responses;
     uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns +
-                      s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns;
+                      s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns + s->response_waits.sum;
 
     return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
-           (waited && waited * 100 >= w->ns * TIME_PERCENT) || is_congested(w);
+           (waited && waited * 100 >= w->ns * TIME_PERCENT) ||
+           (w->setup_ns && w->setup_ns * 100 >= (w->ns + w->setup_ns) * TIME_PERCENT) ||
+           is_congested(w);
 }
 
 bool check_conn_slow(const struct roce_conn_summary *sum)
@@ -582,47 +647,54 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
 }
 
-/* Names of the waits, in the order of the report. Retransmissions after an implied NAK count as
- * waits for READ data. */
+/* Names of the waits, and the causes of the retransmissions that ended them. */
 static const struct {
     enum roce_cause cause;
     const char *id, *what, *label;
 } waits[SLOW_WAITS] = {
-    {ROCE_CAUSE_TIMEOUT, "timeout", "retransmission timeouts", "retransmission timeouts"},
-    {ROCE_CAUSE_SPURIOUS, "spurious_timeout", "late responses", "late responses"},
-    {ROCE_CAUSE_READ_GAP, "read_gap", "READ data", "lost READ data"},
-    {ROCE_CAUSE_RNR_NAK, "rnr_nak", "receive WQEs (RNR NAK)", "receiver not ready (RNR NAK)"},
-    {ROCE_CAUSE_SEQ_NAK, "sequence_nak", "sequence NAKs", "lost packets (sequence NAK)"},
-    {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture lacks", "unknown reason"},
+    [SLOW_RESPONSE] = {ROCE_CAUSE_NONE, "response", "slow responses", "slow responses"},
+    [SLOW_TIMEOUT] = {ROCE_CAUSE_TIMEOUT, "timeout", "retransmission timeouts",
+                      "retransmission timeouts"},
+    [SLOW_SPURIOUS] = {ROCE_CAUSE_SPURIOUS, "spurious_timeout", "late responses", "late responses"},
+    [SLOW_READ_GAP] = {ROCE_CAUSE_READ_GAP, "read_gap", "READ data", "lost READ data"},
+    [SLOW_RNR_NAK] = {ROCE_CAUSE_RNR_NAK, "rnr_nak", "receive WQEs (RNR NAK)",
+                      "receiver not ready (RNR NAK)"},
+    [SLOW_SEQ_NAK] = {ROCE_CAUSE_SEQ_NAK, "sequence_nak", "sequence NAKs",
+                      "lost packets (sequence NAK)"},
+    [SLOW_UNKNOWN] = {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture lacks",
+                      "unknown reason"},
 };
-
-#define UNKNOWN_WAIT (SLOW_WAITS - 1)
 
 /* Returns the index in `waits` of the words for wait `i` of a side. */
 static unsigned wait_words(const struct direction *w, unsigned i)
 {
-    return waits[i].cause == ROCE_CAUSE_TIMEOUT && is_one_sided(w) ? UNKNOWN_WAIT : i;
+    return i == SLOW_TIMEOUT && is_one_sided(w) ? SLOW_UNKNOWN : i;
 }
 
-static uint64_t waited_ns(const struct roce_endpoint_summary *side, enum roce_cause cause)
+static uint64_t waited_ns(const struct direction *w, enum slow_cause i)
 {
-    return side->retx[cause].waited_ns +
-           (cause == ROCE_CAUSE_READ_GAP ? side->retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns : 0);
+    switch (i) {
+    case SLOW_RESPONSE: return w->mine->response_waits.sum;
+    case SLOW_READ_GAP:
+        return w->mine->retx[ROCE_CAUSE_READ_GAP].waited_ns +
+               w->mine->retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns;
+    default: return w->mine->retx[waits[i].cause].waited_ns;
+    }
 }
 
-static uint64_t all_waited_ns(const struct roce_endpoint_summary *side)
+static uint64_t all_waited_ns(const struct direction *w)
 {
     uint64_t all = 0;
 
     for (unsigned i = 0; i < SLOW_WAITS; i++)
-        all += waited_ns(side, waits[i].cause);
+        all += waited_ns(w, i);
     return all;
 }
 
-/* Prints how long the requester waited before retransmissions, for each cause. */
+/* Prints how long the requester waited, for each cause. */
 static void print_waits(FILE *out, const struct direction *w, const char *arrow)
 {
-    uint64_t all = all_waited_ns(w->mine);
+    uint64_t all = all_waited_ns(w);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = ": ";
@@ -635,7 +707,7 @@ static void print_waits(FILE *out, const struct direction *w, const char *arrow)
     strbuf_add_duration(&t, w->ns);
     strbuf_addf(&t, " was spent waiting");
     for (unsigned i = 0; i < SLOW_WAITS; i++) {
-        uint64_t ns = waited_ns(w->mine, waits[i].cause);
+        uint64_t ns = waited_ns(w, i);
 
         if (ns == 0)
             continue;
@@ -717,24 +789,30 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
 /* ---- for readers who do not know RDMA ----------------------------------------------------------
  */
 
+static uint64_t side_waited_ns(const struct roce_conn_summary *sum, unsigned side)
+{
+    struct direction w = direction_of(sum, side);
+
+    return all_waited_ns(&w);
+}
+
 unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait wait[SLOW_WAITS],
                            unsigned *side)
 {
     struct direction w;
     unsigned cnt = 0;
 
-    *side = all_waited_ns(&sum->side[1]) > all_waited_ns(&sum->side[0]);
+    *side = side_waited_ns(sum, 1) > side_waited_ns(sum, 0);
     w = direction_of(sum, *side);
     for (unsigned i = 0; i < SLOW_WAITS; i++) {
-        uint64_t ns = waited_ns(&sum->side[*side], waits[i].cause);
+        uint64_t ns = waited_ns(&w, i);
         unsigned at = cnt;
 
         if (ns == 0)
             continue;
         for (; at > 0 && wait[at - 1].ns < ns; at--)
             wait[at] = wait[at - 1];
-        wait[at] =
-            (struct slow_wait){waits[i].id, waits[wait_words(&w, i)].label, waits[i].cause, ns};
+        wait[at] = (struct slow_wait){waits[i].id, waits[wait_words(&w, i)].label, i, ns};
         cnt++;
     }
     return cnt;
@@ -742,7 +820,7 @@ unsigned slow_causes_waits(const struct roce_conn_summary *sum, struct slow_wait
 
 uint64_t slow_causes_waited_ns(const struct roce_conn_summary *sum)
 {
-    uint64_t a = all_waited_ns(&sum->side[0]), b = all_waited_ns(&sum->side[1]);
+    uint64_t a = side_waited_ns(sum, 0), b = side_waited_ns(sum, 1);
 
     return a > b ? a : b;
 }
@@ -768,14 +846,18 @@ static void explain_sequence_naks(struct strbuf *t, const struct direction *w)
 }
 
 void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
-                         enum roce_cause cause)
+                         enum slow_cause cause)
 {
     struct direction w = direction_of(sum, side);
     const struct roce_read_restarts *reads = &w.mine->read_restarts;
 
     switch (cause) {
-    case ROCE_CAUSE_SEQ_NAK: explain_sequence_naks(t, &w); return;
-    case ROCE_CAUSE_RNR_NAK:
+    case SLOW_RESPONSE:
+        add_addr(t, w.its);
+        strbuf_addf(t, " or the path answered late; nothing was lost");
+        return;
+    case SLOW_SEQ_NAK: explain_sequence_naks(t, &w); return;
+    case SLOW_RNR_NAK:
         if (is_unready(&w))
             strbuf_addf(t, "the receiving program on ");
         else
@@ -788,13 +870,13 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         add_addr(t, w.mine);
         strbuf_addf(t, " had to pause");
         return;
-    case ROCE_CAUSE_READ_GAP:
+    case SLOW_READ_GAP:
         strbuf_addf(t, "data that ");
         add_addr(t, w.mine);
         strbuf_addf(t, " read %s and had to be requested again",
                     is_answer_overtaken(&w) ? "arrived out of order" : "did not arrive");
         return;
-    case ROCE_CAUSE_TIMEOUT:
+    case SLOW_TIMEOUT:
         if (is_one_sided(&w)) {
             add_addr(t, w.mine);
             strbuf_addf(t, " retransmitted after pauses, and the capture lacks the answers of ");
@@ -810,7 +892,7 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
                            ? " requested it again only when its timer expired"
                            : " noticed the loss only when its timer expired");
         return;
-    case ROCE_CAUSE_SPURIOUS:
+    case SLOW_SPURIOUS:
         add_addr(t, w.its);
         strbuf_addf(t, " or the path answered only after the timer of ");
         add_addr(t, w.mine);

@@ -61,6 +61,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
                          const struct roce_cm_rep *rep, int active, uint64_t now)
 {
     struct roce_conn_facts *sum = &conn->facts;
+    uint64_t rep_ms = roce_since(s->req_time, now) / 1000000;
 
     sum->cm.seen = s->seen;
     sum->cm.active_side = (uint8_t)active;
@@ -79,6 +80,9 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
     sum->cm.rep_srq = rep->srq;
     sum->cm.req_frame = s->req_frame;
     sum->cm.rep_frame = s->rep_frame;
+    if (s->rep_frame)
+        sum->cm.rep_ms = (uint16_t)(rep_ms < UINT16_MAX ? rep_ms : UINT16_MAX);
+    sum->cm.reqs = s->reqs;
     sum->cm.dreq_frame = s->dreq_frame;
     sum->svc = (enum roce_svc)s->svc;
     if (roce_mtu_bytes(s->req.mtu)) {
@@ -180,13 +184,14 @@ static void check_timewait(struct roce_ctx *ctx, uint32_t qpn)
 static void on_req(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     const struct roce_cm_req *req = &msg->req;
-    const struct roce_cm_exchange *s = roce_cm_exchange_of_req(ctx, req);
+    struct roce_cm_exchange *s = roce_cm_exchange_of_req(ctx, req);
 
     if (s && s->tid == msg->mad.tid && !s->gone) {
         REPORT(ctx, CM_REQ_AGAIN, "req.local_comm_id", .actual = req->local_comm_id,
                .value = ROCE_VALUE_NONE, .other = s->req_frame);
         if (!roce_cm_exchange_is_same_req(s, req))
             REPORT(ctx, CM_REQ_CHANGED, "REQ", .other = s->req_frame, .value = ROCE_VALUE_NONE);
+        s->reqs += s->reqs < UINT8_MAX;
         ctx->result->repeats_frame = s->req_frame;
         set_cm_result(ctx, s, 0);
         return;

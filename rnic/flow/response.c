@@ -24,6 +24,9 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
+/* A wait of at least this for a response is long, ns. */
+#define LATE_RESPONSE_NS UINT64_C(10000000)
+
 /* Returns whether request `e` was captured before the two directions were paired. A response to `e`
  * may then have been captured before the pairing, too, without being matched to `e`. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
@@ -546,8 +549,29 @@ static void note_response(struct roce_ctx *ctx)
     }
 }
 
+/* Records how long the requester waited for the current response, if that was long. The requester
+ * waits for a READ, an atomic, or a request with AckReq. A wait that ended with a retransmission is
+ * in its go-back. */
+static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
+{
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
+    const struct roce_sent_packet *e = roce_window_get(&req->win, ctx->pkt->bth.psn);
+    uint64_t ns = roce_since(req->last_time, ctx->time);
+    uint64_t since = UINT64_C(1000) * (uint32_t)(roce_us(ctx->time) - rsp->last_us);
+    bool acked = e && !roce_pkt_is_nak(ctx->pkt) &&
+                 roce_diff((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) >= 0 &&
+                 !(rsp->started && rsp->last_psn == ctx->pkt->bth.psn);
+
+    ns = rsp->started && since < ns ? since : ns;
+    if (acked && ns >= LATE_RESPONSE_NS && e->tries == 1 && !req->retx.active &&
+        (roce_opcode_is_answered(roce_opcode(e->op)) || (e->flags & ROCE_SENT_ACKREQ)))
+        roce_spread_add(&roce_cold(ctx->flow, roce_peer(ctx->sender))->response_waits, ns);
+}
+
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
+    if (roce_since(req->last_time, ctx->time) >= LATE_RESPONSE_NS)
+        note_late_response(ctx, req);
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
         req->maybe_reused = false; /* all requests were retransmitted unchanged and answered, so the
                                     * QP was not reused */

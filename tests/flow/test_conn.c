@@ -164,6 +164,7 @@ static void cm_names_both_sides(void)
     EXPECT_EQ(v.conn[1].side[1].first_psn, 0x9000);
     EXPECT_EQ(v.conn[1].facts.cm.ack_timeout_code, 14);
     EXPECT_EQ(v.conn[1].facts.cm.setup_ns, 20000);
+    EXPECT_EQ(v.conn[1].facts.cm.reqs, 1);
     EXPECT_EQ(v.cm_msgs, 5); /* REQ, REP, RTU, DREQ, DREP */
     EXPECT_EQ(v.uses, 1);
     EXPECT_EQ(v.use.conn_index, v.conn[1].facts.conn_index);

@@ -437,6 +437,50 @@ static void missing_retransmission_of_a_read_is_one_packet(void)
     EXPECT_EQ(v.conn[0].side[0].missing_repeats, 2);
 }
 
+/* A response comes 20 ms after its request. That must be a wait for a response, but not if the
+ * request was retransmitted, or if it needs no ACK. */
+static void late_response_is_a_wait(void)
+{
+    static const struct {
+        const char *name;
+        uint8_t op;
+        bool ackreq, again, first;
+        uint64_t waits;
+    } rows[] = {
+        {"ACK", ROCE_OP_RC_WRITE_ONLY, true, false, false, 1},
+        {"READ response", ROCE_OP_RC_READ_REQUEST, true, false, false, 1},
+        {"first packet", ROCE_OP_RC_WRITE_ONLY, true, false, true, 1},
+        {"retransmitted", ROCE_OP_RC_WRITE_ONLY, true, true, false, 0},
+        {"without AckReq", ROCE_OP_RC_WRITE_ONLY, false, false, false, 0},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_spread *waits = &v.conn[0].side[0].response_waits;
+        struct roce_pkt p;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        if (!rows[i].first)
+            flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, rows[i].op, 64);
+        p.bth.ackreq = rows[i].ackreq;
+        flowgen_put(&g, 0, &p);
+        if (rows[i].again) {
+            flowgen_wait(&g, 70000000);
+            flowgen_put(&g, 0, &p);
+        }
+        flowgen_wait(&g, 20000000);
+        if (rows[i].op == ROCE_OP_RC_READ_REQUEST)
+            flowgen_read_resp(&g, 1, p.bth.psn, 64, 0, 0);
+        else
+            flowgen_ack_all(&g, 1);
+        judge_end(&g, &v);
+        if (waits->cnt != rows[i].waits || waits->sum / 1000000 != 20 * rows[i].waits)
+            suite_fail(__FILE__, __LINE__, "%s: %llu waits, %llu ns", rows[i].name,
+                       (unsigned long long)waits->cnt, (unsigned long long)waits->sum);
+    }
+}
+
 /* UC does not retransmit. Each PSN gap must be counted as a loss of the message around it, or of
  * whole messages. */
 static void uc_gaps_are_lost_messages(void)
@@ -652,7 +696,7 @@ SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),
       TEST(missing_read_request_is_one_packet),
-      TEST(missing_retransmission_of_a_read_is_one_packet), TEST(uc_gaps_are_lost_messages),
-      TEST(acks_before_their_requests_are_one_connection),
+      TEST(missing_retransmission_of_a_read_is_one_packet), TEST(late_response_is_a_wait),
+      TEST(uc_gaps_are_lost_messages), TEST(acks_before_their_requests_are_one_connection),
       TEST(go_back_over_all_requests_is_no_new_use),
       TEST(message_acknowledged_before_the_pairing_is_completed))

@@ -3,7 +3,7 @@
 "use strict";
 
 const RoceWords = (function () {
-  const COLORS = { timeout: "timeout", spurious_timeout: "spurious", read_gap: "again", rnr_nak: "rnr", sequence_nak: "nak", unknown: "other" };
+  const COLORS = { response: "response", timeout: "timeout", spurious_timeout: "spurious", read_gap: "again", rnr_nak: "rnr", sequence_nak: "nak", unknown: "other" };
 
   const n = (v) => v || 0;
   const nameOf = (side) => side.address + (side.qpn === undefined ? "" : " (QP 0x" + side.qpn.toString(16) + ")");

@@ -318,6 +318,7 @@ struct roce_cold_counters {
     uint64_t nak_reaction_max_ns; /* longest time from a sequence NAK to the retransmission that it
                                    * caused, ns */
     uint64_t late_response_ns;
+    struct roce_spread response_waits;
     struct roce_watches *watches; /* NULL before the first timeout; valid if roce_req.watched */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits; /* number of consecutive waits for one PSN of which each was longer

@@ -249,6 +249,9 @@ struct roce_endpoint_summary {
     uint64_t early_timeouts; /* retransmissions by timeout sooner than 3/4 of the agreed timeout */
     uint64_t late_response_ns; /* longest time from a request to its response that came after a
                                 * spurious timeout, ns; 0 if none */
+    struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for
+                                        * the response to a request that it sent once, and no packet
+                                        * of this direction was captured, ns */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;
@@ -302,6 +305,7 @@ struct roce_conn_facts {
                                   * unlimited or unknown. The side that sent the REQ computes its
                                   * own from the target ACK delay in the REP */
         uint8_t rep_rnr_retry;   /* RNR retry count in the REP, for the active side */
+        uint16_t rep_ms; /* time from the first REQ to the REP, ms, at most 65535; 0 if unknown */
         uint64_t service_id;
         uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. Its RNR retry
                                                            * count is for the passive side */
@@ -309,6 +313,7 @@ struct roce_conn_facts {
                                                        * depth in the REP */
         uint8_t rep_responder_resources, rep_initiator_depth;
         bool req_srq, rep_srq; /* the sender of the REQ or REP uses a shared receive queue */
+        uint8_t reqs;          /* number of captured transmissions of the REQ, at most 255 */
         uint16_t rej_reason;
         uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;
         uint64_t setup_ns; /* time from REQ to RTU, ns; 0 if unknown */

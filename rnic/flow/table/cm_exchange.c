@@ -129,6 +129,7 @@ void roce_cm_exchange_begin(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     s->req = *req;
     s->req_frame = ctx->frame;
     s->req_time = ctx->time;
+    s->reqs = 1;
     s->seen = 1u << ROCE_CM_REQ;
     s->svc = req->transport == ROCE_CM_TRANSPORT_UC ? ROCE_SVC_UC
              : roce_cm_req_is_xrc(req)              ? ROCE_SVC_XRC

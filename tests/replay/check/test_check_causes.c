@@ -417,7 +417,8 @@ static void headline_names_the_worst_trouble(void)
          "lost "
          "between the capture point and 192.0.2.2, and 192.0.2.2 asked for them again."},
         {"rc-rnr-then-success", "slow",
-         "Connection #0 was slow: it spent 70 % of its 90.53 ms waiting, because the receiving "
+         "Connection #0 was slow: it spent 92 % of its 90.53 ms waiting, mostly because the "
+         "receiving "
          "program "
          "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
         {"rc-loss-read-responses", "slow",
@@ -429,7 +430,8 @@ static void headline_names_the_worst_trouble(void)
          "or "
          "its answer was lost, and 192.0.2.1 noticed the loss only when its timer expired."},
         {"rc-late-responses", "slow",
-         "Connection #0 was slow: it spent 25 % of its 969.5 ms waiting, because 192.0.2.2 or the "
+         "Connection #0 was slow: it spent 35 % of its 969.5 ms waiting, mostly because 192.0.2.2 "
+         "or the "
          "path answered only after the timer of 192.0.2.1 had expired; nothing was lost."},
         {"uc-loss", "data lost",
          "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
@@ -882,6 +884,48 @@ static void pauses_in_a_capture_of_one_direction_are_not_timeouts(void)
     }
 }
 
+/* Each of ten ACKs comes 20 ms after its request, and the REP 3 s after the REQ. Nothing is lost,
+ * but the report must name both waits. */
+static void waits_without_a_loss_are_reported(void)
+{
+    static const char *const words[] = {
+        "% of the connection's 200.2 ms was spent waiting: 200.1 ms for slow responses\n",
+        "→ the REP of 192.0.2.2 came 3 s after the REQ, which was sent 2×\n"
+        "       look why the program on 192.0.2.2 accepts connections late, or check for lost CM "
+        "messages\n",
+        "→ 10× a response came late: the requester waited 20.01 ms, and retransmitted nothing "
+        "before it\n       look why 192.0.2.2 or the path is slow\n",
+    };
+    struct roce_cm_msg req, rep;
+    struct flowgen g;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    req = flowgen_cm_req(&g);
+    rep = flowgen_cm_rep(&g);
+    flowgen_cm(&g, 0, &req);
+    flowgen_wait(&g, 1500000000);
+    flowgen_cm(&g, 0, &req);
+    flowgen_wait(&g, 1500000000);
+    flowgen_cm(&g, 1, &rep);
+    for (unsigned i = 0; i < 10; i++) {
+        struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+
+        p.bth.ackreq = true;
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 20000000);
+        flowgen_ack_all(&g, 1);
+    }
+    keep(&g, "waits.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/waits.pcap");
+    EXPECT_EQ(r.status, 0);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (!strstr(r.out, words[i]))
+            suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", words[i], r.out);
+    checkrun_free(&r);
+}
+
 SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
       TEST(peer_is_recognised_by_migreq_and_port),
@@ -894,4 +938,5 @@ SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_t
       TEST(cnps_without_a_slower_sender_are_reported), TEST(missing_rtu_is_reported),
       TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
       TEST(a_checksum_of_0_is_counted_once), TEST(rejection_by_the_active_side_is_described),
-      TEST(headlines_name_the_loss), TEST(swapped_uc_packets_lose_their_message))
+      TEST(headlines_name_the_loss), TEST(waits_without_a_loss_are_reported),
+      TEST(swapped_uc_packets_lose_their_message))

@@ -60,7 +60,7 @@ void ack_policy_received(struct ack_policy *policy, bool answers, uint64_t now)
     if (policy->for_next)
         policy->until = now + ACK_NEXT_NS;
     else if (begins)
-        policy->until = now + ACK_ANSWER_NS;
+        policy->until = now + ACK_POLLER_ANSWERS_NS;
 }
 
 void ack_policy_sent(struct ack_policy *policy, uint64_t now)

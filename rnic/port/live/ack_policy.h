@@ -25,10 +25,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest expected time until a program that polls or reads memory answers, ns. Another thread may
- * run on the program's CPU for 10 to 20 us meanwhile. */
-#define ACK_ANSWER_NS 30000u
-#define ACK_NEXT_NS   12000u /* longest time between two requests of one stream, ns */
+/* Longest expected time until a program that reads its memory or waits for an event answers, ns.
+ * The poll thread uses a CPU for this time, which the program may need. */
+#define ACK_ANSWER_NS 8000u
+/* Longest expected time until a polling program answers, ns. Another thread may run on the
+ * program's CPU for 10 to 20 us meanwhile. */
+#define ACK_POLLER_ANSWERS_NS 30000u
+#define ACK_NEXT_NS           12000u /* longest time between two requests of one stream, ns */
 #define ACK_TURNS_MAX                                                                              \
     32u /* longest delay of an ACK, in turns; a turn handles the frames received at once */
 #define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */

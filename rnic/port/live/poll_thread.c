@@ -32,7 +32,7 @@
 #include "port/sys/event_fd.h"
 
 #define SPIN_MAX_NS   50000u
-#define LINGER_NS     50000u
+#define LINGER_NS     20000u
 #define LINGER_PAUSES 8u
 #define SPIN_MIN_NS   2000u
 /* minimum number of CPUs for spinning: two for each of two processes that communicate */

@@ -88,13 +88,13 @@ static void ack_waits_for_the_answer(void)
     count_waits_in_vain(1000);
     policy.next.skip = 100;
     EXPECT_EQ(receive(false), 0);
-    EXPECT_EQ(receive(true), now + ACK_ANSWER_NS);
+    EXPECT_EQ(receive(true), now + ACK_POLLER_ANSWERS_NS);
     now += 100;
     ack_policy_sent(&policy, now);
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
     now += 1000;
-    EXPECT_EQ(receive(true), now + ACK_ANSWER_NS);
-    now += ACK_ANSWER_NS + 1;
+    EXPECT_EQ(receive(true), now + ACK_POLLER_ANSWERS_NS);
+    now += ACK_POLLER_ANSWERS_NS + 1;
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
@@ -108,7 +108,7 @@ static unsigned count_unanswered(unsigned requests)
     policy.cheap_frames = true;
     for (unsigned i = 0; i < requests; i++) {
         cnt += receive(true) != 0;
-        now += ACK_ANSWER_NS + 1;
+        now += ACK_POLLER_ANSWERS_NS + 1;
         EXPECT_EQ(ack_policy_until(&policy, now), 0);
     }
     return cnt;
@@ -179,9 +179,9 @@ static void cheap_frames_wait_only_for_the_answer(void)
     ack_policy_received(&cheap, false, 1000);
     EXPECT_EQ(ack_policy_until(&cheap, 1000), 0);
     ack_policy_received(&cheap, true, 1000);
-    EXPECT_EQ(ack_policy_until(&cheap, 1000), 1000 + ACK_ANSWER_NS);
+    EXPECT_EQ(ack_policy_until(&cheap, 1000), 1000 + ACK_POLLER_ANSWERS_NS);
     ack_policy_received(&cheap, true, 2000);
-    EXPECT_EQ(ack_policy_until(&cheap, 2000), 1000 + ACK_ANSWER_NS);
+    EXPECT_EQ(ack_policy_until(&cheap, 2000), 1000 + ACK_POLLER_ANSWERS_NS);
     ack_policy_sent(&cheap, 3000);
     EXPECT_EQ(ack_policy_until(&cheap, 3000), 0);
 }

@@ -205,6 +205,43 @@ static void response_sooner_than_any_round_trip_is_spurious(void)
     expect(&g, 1, 0);
 }
 
+/* Sends WRITEs of four packets, up to `messages`, from PSN `psn` on. Only the last packet of each
+ * has AckReq. */
+static void write_all(struct flowgen *g, uint32_t psn, unsigned messages)
+{
+    g->conn.psn[0] = psn;
+    for (unsigned i = 0; i < messages; i++)
+        (void)flowgen_message(g, 0, ROCE_KIND_WRITE, 4096);
+}
+
+/* Nothing is lost. After a stall, the responder processes all transmissions in one burst: it
+ * acknowledges the messages in sequence, and then each duplicate packet with AckReq. If the first
+ * transmissions were lost, the last ACK would not be repeated. */
+static void burst_after_a_stall_shows_spurious_timeouts(void)
+{
+    for (unsigned lost = 0; lost < 2; lost++) {
+        const unsigned messages = 4, go_backs = 3;
+        struct flowgen g;
+        uint32_t psn;
+
+        begin(&g);
+        psn = g.conn.psn[0];
+        write_all(&g, psn, messages);
+        for (unsigned i = 0; i < go_backs; i++) {
+            flowgen_wait(&g, TIMEOUT);
+            write_all(&g, psn, messages);
+        }
+        for (unsigned i = 0; i < messages; i++) {
+            g.conn.msn[0] = 2 + i;
+            flowgen_ack(&g, 1, psn + 4 * i + 3, 0x1F);
+        }
+        g.conn.msn[0] = 1 + messages;
+        for (unsigned i = 0; !lost && i < go_backs * messages; i++)
+            flowgen_ack(&g, 1, psn + 4 * messages - 1, 0x1F);
+        expect(&g, lost ? 0 : go_backs, lost ? go_backs : 0);
+    }
+}
+
 /* ---- timeouts after a loss ---------------------------------------------------------------------
  */
 
@@ -265,6 +302,23 @@ static void lost_request_before_a_late_response_is_not_spurious(void)
     ack(&g, LATE, p.bth.psn);
     ack(&g, TIMEOUT, p.bth.psn);
     expect(&g, 1, 1);
+}
+
+/* The first ACKs are lost before the capture point. The responder acknowledges each duplicate
+ * packet, as Soft-RoCE does. */
+static void lost_acks_of_a_long_write_are_not_spurious(void)
+{
+    struct flowgen g;
+    uint32_t psn;
+
+    begin(&g);
+    psn = g.conn.psn[0];
+    write_all(&g, psn, 4);
+    flowgen_wait(&g, TIMEOUT);
+    write_all(&g, psn, 4);
+    for (int i = 0; i < 16; i++)
+        flowgen_ack(&g, 1, psn + 15, 0x1F);
+    expect(&g, 0, 1);
 }
 
 /* Only the last packet of a WRITE is lost. The responder acknowledges each duplicate with the PSN
@@ -371,7 +425,8 @@ static void late_rnr_naks_are_not_spurious(void)
 SUITE("flow.spurious", TEST(late_ack_of_a_send_is_spurious), TEST(late_read_responses_are_spurious),
       TEST(late_rest_of_a_read_is_spurious), TEST(late_atomic_response_is_spurious),
       TEST(each_timeout_of_a_stalled_responder_is_spurious),
-      TEST(late_ack_of_a_long_write_is_spurious),
+      TEST(late_ack_of_a_long_write_is_spurious), TEST(burst_after_a_stall_shows_spurious_timeouts),
+      TEST(lost_acks_of_a_long_write_are_not_spurious),
       TEST(response_sooner_than_any_round_trip_is_spurious), TEST(lost_request_is_not_spurious),
       TEST(lost_ack_is_not_spurious), TEST(ack_lost_behind_the_capture_point_is_not_spurious),
       TEST(lost_request_before_a_late_response_is_not_spurious),

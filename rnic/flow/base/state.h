@@ -220,7 +220,10 @@ struct roce_watch_point {
     bool own_response;  /* the request is a READ or atomic; otherwise, an ACK answers it */
     bool too_soon;      /* the first response came too soon to answer the retransmission */
     uint8_t syndrome;   /* syndrome of the first ACK */
+    bool moved;         /* an ACK of an earlier PSN of the go-back came since it began, so the
+                         * responder had not accepted this PSN yet */
     uint32_t requests;  /* transmissions since the go-back began that this PSN may answer */
+    uint32_t after;     /* how many of them since this PSN itself was retransmitted, inclusive */
     uint32_t responses; /* responses with this PSN since the go-back began */
     uint32_t groups;    /* groups of responses that are at least half the requester's wait apart */
     uint64_t sent;      /* time of the latest transmission before the go-back, ns */
@@ -231,7 +234,7 @@ struct roce_watch_point {
 
 /* A go-back after a timeout, until a response shows that the timeout was spurious. */
 struct roce_timeout_watch {
-    uint32_t frame;      /* first frame of the go-back */
+    uint32_t frame, psn; /* first frame of the go-back, and its PSN */
     uint64_t time;       /* time of this frame, ns */
     uint32_t go_backs;   /* go-backs of the requester since then, including this one */
     uint32_t packet_cnt; /* packets of both endpoints before the go-back */

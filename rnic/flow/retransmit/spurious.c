@@ -11,6 +11,9 @@
  * least this long, ns: two capture points may exchange packets that are close together. */
 #define RTT_MIN    8u
 #define RTT_MIN_NS UINT64_C(1000000)
+/* A go-back of at least this many packets is not assumed to follow the loss of all of them, if the
+ * responder was late and sent no sequence NAK. */
+#define FLIGHT_MIN 8u
 /* A go-back is watched for at most this number of packets, because PSNs repeat. */
 #define PACKETS_MAX 65536u
 
@@ -53,7 +56,8 @@ static struct roce_timeout_watch *new_watch(struct roce_ctx *ctx)
             (watches->used & 1u << at && watches->of[i].frame < watches->of[at].frame))
             at = i;
     watches->used |= (uint8_t)(1u << at);
-    watches->of[at] = (struct roce_timeout_watch){.frame = ctx->frame, .time = ctx->time};
+    watches->of[at] = (struct roce_timeout_watch){
+        .frame = ctx->frame, .psn = ctx->pkt->bth.psn, .time = ctx->time};
     return &watches->of[at];
 }
 
@@ -118,8 +122,10 @@ void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
             struct roce_watch_point *point = &watch->point[k];
 
             if (point->own_response ? own && ((point->psn - psn) & ROCE_PSN_MASK) < psn_cnt
-                                    : !own && roce_diff(point->psn, psn) >= 0)
+                                    : !own && roce_diff(point->psn, psn) >= 0) {
                 point->requests++;
+                point->after += point->after || psn == point->psn;
+            }
         }
     }
 }
@@ -142,6 +148,9 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
     bool ack = ctx->pkt->op->kind == ROCE_KIND_ACK;
     uint8_t syndrome = ack ? ctx->pkt->aeth.syndrome : 0;
 
+    if (ack && roce_diff(ctx->pkt->bth.psn, watch->psn) >= 0 &&
+        roce_diff(ctx->pkt->bth.psn, point->psn) < 0)
+        point->moved = true;
     if (ctx->pkt->bth.psn != point->psn || ack == point->own_response)
         return;
     if (point->responses &&
@@ -167,7 +176,9 @@ static bool is_spurious(const struct roce_timeout_watch *watch)
         const struct roce_watch_point *point = &watch->point[k];
 
         if (!point->too_soon && (point->requests == 0 || point->responses <= point->requests) &&
-            (point->own_response || point->groups <= watch->go_backs))
+            (point->own_response ||
+             (point->groups <= watch->go_backs &&
+              (!point->moved || !point->after || point->responses <= point->after))))
             return false;
     }
     return true;
@@ -224,6 +235,30 @@ static bool is_outdated(const struct roce_endpoint *requester,
     return packets_of(requester) - watch->packet_cnt > PACKETS_MAX;
 }
 
+/* Returns whether `watch` is an earlier go-back over the same packets as `later`, which is
+ * spurious: no response came between them. */
+static bool is_before(const struct roce_timeout_watch *watch,
+                      const struct roce_timeout_watch *later)
+{
+    return watch->frame < later->frame && watch->psn == later->psn &&
+           watch->point_cnt == later->point_cnt &&
+           watch->point[watch->point_cnt - 1].psn == later->point[later->point_cnt - 1].psn &&
+           watch->packets >= FLIGHT_MIN;
+}
+
+/* Ends watch `i`, whose go-back is spurious, reports it, and counts it. */
+static void end_watch(struct roce_ctx *ctx, struct roce_endpoint *requester, unsigned i)
+{
+    struct roce_watches *watches = requester->counts.cold->watches;
+    const struct roce_timeout_watch *watch = &watches->of[i];
+    const struct roce_watch_point *point = &watch->point[0];
+
+    watches->used &= (uint8_t) ~(1u << i);
+    count_spurious(ctx, requester, watch);
+    REPORT(ctx, SPURIOUS_TIMEOUT, "time since the request", roce_since(point->sent, watch->time),
+           roce_since(point->sent, point->first), watch->frame, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
+}
+
 void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_endpoint *requester = roce_peer(ctx->sender);
@@ -232,7 +267,6 @@ void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req)
 
     for (unsigned i = 0; i < ROCE_WATCHES; i++) {
         struct roce_timeout_watch *watch = &watches->of[i];
-        const struct roce_watch_point *point = &watch->point[0];
 
         if (!(watches->used & 1u << i))
             continue;
@@ -244,11 +278,10 @@ void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req)
             count_response(ctx, watch, &watch->point[k]);
         if (!is_spurious(watch) || lacks_requests(requester))
             continue;
-        watches->used &= (uint8_t) ~(1u << i);
-        count_spurious(ctx, requester, watch);
-        REPORT(ctx, SPURIOUS_TIMEOUT, "time since the request",
-               roce_since(point->sent, watch->time), roce_since(point->sent, point->first),
-               watch->frame, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
+        end_watch(ctx, requester, i);
+        for (unsigned k = 0; k < ROCE_WATCHES; k++)
+            if (watches->used & 1u << k && is_before(&watches->of[k], watch))
+                end_watch(ctx, requester, k);
     }
     req->watched = watches->used != 0;
 }

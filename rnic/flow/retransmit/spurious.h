@@ -12,8 +12,15 @@
  *      transmission.
  *   2. A go-back of SENDs and WRITEs gets one group of equal ACKs, however many packets it has. A
  *      second group that comes later than half the requester's wait shows the same.
- *   3. A response that comes sooner after the go-back than half the shortest round trip cannot
+ *   3. If the responder acknowledged an earlier packet of the go-back first, it had not accepted
+ *      the last one yet. If it accepts it from the go-back, it acknowledges it once. More ACKs of
+ *      the last packet answer duplicates: it had accepted an earlier transmission.
+ *   4. A response that comes sooner after the go-back than half the shortest round trip cannot
  *      answer it.
+ *
+ * Then the go-backs over the same packets before it were spurious too, because no response came
+ * between them: the responder was late, and otherwise the loss of all packets of the first
+ * transmission, without a sequence NAK, would have to precede.
  *
  * The first and the last retransmitted request are watched: the response to the last one shows that
  * the responder had received all of them. If a request, or a response before the capture point, was

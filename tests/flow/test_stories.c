@@ -324,6 +324,8 @@ static void cause_of_a_go_back(void)
          "0123 !1 ; 123 !2 23 !3 456789abcdefgh , 3456789abcdefgh", 3, 0, 0, 0, 0, false},
         {"adaptive: one ACK was slow", "0 , ^0 123 , 123", 0, 1, 0, 0, 0, true},
         {"a busy software requester obeys a NAK late", "01234 !1 , 1234", 1, 0, 0, 0, 0, false},
+        {"a very busy software requester does it twice", "0123 !1 ,,,,,,,, 123 !2 ,,,,,, 23", 2, 0,
+         0, 0, 0, false},
         {"it does, and the first retransmission is lost", "01234 !1 , 234", 1, 0, 0, 1, 0, false},
         {"a go-back fills a second gap behind a lost packet", "0123578 !4 4678", 1, 0, 0, 1, 0,
          false},

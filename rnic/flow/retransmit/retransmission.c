@@ -113,9 +113,12 @@ static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
 {
     uint64_t least = roce_cold_of(ctx->sender)->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS;
+    bool far = is_far_above_rtt(ctx, idle, 500);
+    bool agreed = roce_timeout_of(ctx->sender) != ROCE_NEVER_NS;
+    bool late = far && roce_cold_of(ctx->sender)->nak_reaction_max_ns;
 
-    return idle >= shown_timeout(ctx) || (idle >= least && is_far_above_rtt(ctx, idle, 500)) ||
-           (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
+    return (idle >= shown_timeout(ctx) && (agreed || late || idle >= USUAL_TIMEOUT_NS)) ||
+           (idle >= least && far) || (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
 }
 
 /* Returns the cause of a go-back to READ or atomic `e`, or into the middle of READ `e`, if the

@@ -28,7 +28,8 @@ TAPS = {"sent-left": ["-i", "sent1"], "sent-right": ["-i", "sent2"], "wire": ["-
 OTHER_TAPS = {"any": ["-i", "any"], "cut96": ["-i", "wire2", "-s", "96"],
               "short": ["-i", "wire2", "-B", "8"]}
 RXE = "/sys/class/infiniband/rxe0/"
-COUNTERS = f"cd {RXE}ports/1/hw_counters 2>/dev/null || cd {RXE}hw_counters; grep . * | tr '\\n' ' '"
+# The agent returns whole lines only.
+COUNTERS = f"cd {RXE}ports/1/hw_counters 2>/dev/null || cd {RXE}hw_counters; grep . * | tr '\\n' ' '; echo"
 
 
 def rows(path):
@@ -179,7 +180,7 @@ class Run:
             time.sleep(0.5)
             said += [f"{tap}: {dump.stop()}" for tap, dump in dumps.items()]
             after = self.both(dict.fromkeys(ADDRESS, "/usr/bin/tc -s qdisc show dev eth0 root; "
-                                            f"/usr/bin/tc qdisc del dev eth0 root; echo; {COUNTERS}"), BUSY)
+                                            f"/usr/bin/tc qdisc del dev eth0 root 2>/dev/null; echo; {COUNTERS}"), BUSY)
             for side in ADDRESS:
                 queue, _, counters = after[side].partition("\n\n")
                 said += [f"{side}$ tc -s qdisc show dev eth0", queue, f"{side}$ rxe's counters", counted(before[side], counters)]

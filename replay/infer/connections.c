@@ -97,7 +97,7 @@ static bool begins_message(const struct trace *trace, uint32_t frame)
 
     return at != UINT32_MAX && !is_response(&trace->pkt[at]) &&
            roce_opcode_starts(roce_opcode(trace->pkt[at].opcode)) && !reuse_is_shift(trace, at) &&
-           !reuse_is_read_restart(trace, at);
+           !reuse_is_read_restart(trace, at) && !reuse_is_in_go_back(trace, at);
 }
 
 static int use_cmp(const void *a, const void *b)

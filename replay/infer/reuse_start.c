@@ -126,6 +126,45 @@ bool reuse_is_read_restart(const struct trace *trace, uint32_t idx)
     return false;
 }
 
+/* Returns the request of the same QP just before (`step` -1) or after (`step` 1) packet `idx`, or
+ * NULL. */
+static const struct trace_packet *find_neighbour(const struct trace *trace, uint32_t idx, int step)
+{
+    const struct trace_packet *p = &trace->pkt[idx];
+
+    for (uint32_t i = idx + (uint32_t)step, n = 0; i < trace->cnt && n < SHIFT_WINDOW;
+         i += (uint32_t)step, n++)
+        if (trace->pkt[i].flow == p->flow && !trace->pkt[i].dropped && !trace->pkt[i].cut &&
+            roce_opcode_is_request(roce_opcode(trace->pkt[i].opcode)))
+            return &trace->pkt[i];
+    return NULL;
+}
+
+/* Returns whether request `p` repeats the latest request before packet `idx` with its PSN. */
+static bool is_repeat(const struct trace *trace, const struct trace_packet *p, uint32_t idx)
+{
+    uint32_t at = (uint32_t)(p - trace->pkt);
+    const struct trace_packet *e = find_request(trace, at < idx ? at : idx, -1, p->psn);
+    struct roce_pkt pkt, before;
+
+    if (!e)
+        return false;
+    trace_parse(p, &pkt);
+    trace_parse(e, &before);
+    return is_same_request(&pkt, &before);
+}
+
+bool reuse_is_in_go_back(const struct trace *trace, uint32_t idx)
+{
+    const struct trace_packet *p = &trace->pkt[idx];
+    const struct trace_packet *before = find_neighbour(trace, idx, -1);
+    const struct trace_packet *after = find_neighbour(trace, idx, 1);
+
+    return before && after && roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(before->psn)) > 0 &&
+           roce_psn_diff(roce_psn_of(after->psn), roce_psn_of(p->psn)) >= 0 &&
+           is_repeat(trace, before, idx) && is_repeat(trace, after, idx);
+}
+
 bool reuse_is_shift(const struct trace *trace, uint32_t idx)
 {
     uint32_t psn = trace->pkt[idx].psn;

@@ -51,6 +51,10 @@ bool reuse_is_shift(const struct trace *trace, uint32_t idx);
  */
 size_t reuse_starts_unshift(const struct trace *trace, struct qp_use *use, size_t cnt);
 
+/* Returns whether request `idx` of the trace belongs to a go-back, and so does not begin a new use:
+ * the requests of its QP before and after it repeat earlier requests, with PSNs around its PSN. */
+bool reuse_is_in_go_back(const struct trace *trace, uint32_t idx);
+
 /* Returns whether request `idx` of the trace repeats the tail of an earlier READ, and so does not
  * begin a new use. */
 bool reuse_is_read_restart(const struct trace *trace, uint32_t idx);

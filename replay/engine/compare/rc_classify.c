@@ -48,11 +48,11 @@ static bool host_lacks(const struct response_cmp *cmp)
 
 /* Returns whether all differences of the direction are inconclusive, and for this response the
  * reason holds. Which copy of a request arrived explains no difference in the opcode or data
- * alone. */
+ * alone, and none before the first retransmission. */
 static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
 {
     return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
-           !(cmp->inconclusive == inconclusive_copies && (c->opcode || c->data));
+           !(cmp->inconclusive == inconclusive_copies && (c->opcode || c->data || !cmp->repeats));
 }
 
 /* Returns whether the capture lacks every copy of a request to this responder. */
@@ -188,6 +188,12 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
 
     if (!event_packet(&cmp->dir->setup, event)->malformed)
         add_icrc(cmp, event, d);
+    if (d->cnt == 0 && cmp->dir->setup.lossy &&
+        (contradicts_order(&cmp->dir->setup, event) ||
+         precedes_response(&cmp->dir->setup, event))) {
+        diff_no_response(cmp, event, d);
+        reason = "responses sent before or after this one show another state of the responder";
+    }
     if (d->cnt > 0 &&
         (rc = report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason))) <= 0)
         return rc;

@@ -345,6 +345,7 @@ static void update_progress(struct response_cmp *cmp, uint32_t event)
 
         if (at->response || at->before_first)
             continue;
+        cmp->repeats |= at->rel <= cmp->high;
         if (last > cmp->high)
             cmp->high = last;
         if (!at->damaged && !at->lost && last > cmp->ack_due &&

@@ -178,6 +178,20 @@ bool contradicts_order(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
+bool precedes_response(const struct inferred_setup *s, uint32_t event)
+{
+    const struct trace_packet *p = event_packet(s, event);
+
+    if (!event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ))
+        return false;
+    for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
+         i < s->event_cnt && i <= event + ORDER_NEAR; i++)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            trace_sent_before(s->trace, p, event_packet(s, i)))
+            return true;
+    return false;
+}
+
 /* Returns whether a responder never sends the PSN and MSN of a response together, whichever
  * requests it received: the MSN of a NAK counts exactly the messages before its PSN, and that of
  * another response no fewer messages than end up to its PSN. */
@@ -260,7 +274,8 @@ bool never_inconclusive(const struct response_case *c, const struct field_diffs 
 {
     return field_diff_find(d, FIELD_DIFF_FORM) || field_diff_find(d, "bth.pkey") ||
            has_wrong_place(c) || has_impossible_msn(c) || has_impossible_pair(c) ||
-           contradicts_order(setup_of(c), c->event) || changes_original(c) || reads_unwritten(c) ||
+           contradicts_order(setup_of(c), c->event) || precedes_response(setup_of(c), c->event) ||
+           changes_original(c) || reads_unwritten(c) ||
            repeats_sequence_nak(setup_of(c), c->event) ||
            (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
 }

@@ -23,6 +23,10 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
  * response may show this or a later request as executed. */
 bool contradicts_order(const struct inferred_setup *s, uint32_t event);
 
+/* Returns whether a response is a fatal NAK, and the responder sent another response after it. The
+ * NAK stops the QP, which then sends nothing. */
+bool precedes_response(const struct inferred_setup *s, uint32_t event);
+
 /* Returns whether the MSN of an ACK or NAK disagrees with the number of messages up to its PSN, and
  * other missing packets of the direction do not explain the disagreement. */
 bool contradicts_msn(const struct inferred_setup *s, uint32_t event);

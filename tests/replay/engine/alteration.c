@@ -104,7 +104,8 @@ static bool alter(struct roce_pkt *pkt, enum alteration kind, uint8_t *payload, 
 }
 
 /* Copies the first captured request of the connection that has the PSN before that of frame `frame`
- * to `buf`. Returns its length, or 0 if there is none. */
+ * to `buf`, with the IPv4 identification of `frame`: with its own one, it would be a copy made by
+ * the network. Returns its length, or 0 if there is none. */
 static int request_before(const struct capture *capture, uint32_t frame, uint8_t *buf)
 {
     struct roce_pkt pkt, other;
@@ -121,8 +122,8 @@ static int request_before(const struct capture *capture, uint32_t frame, uint8_t
         roce_pkt_addr(&other, osrc, odst);
         if (memcmp(src, osrc, 16) != 0 || memcmp(dst, odst, 16) != 0)
             continue;
-        memcpy(buf, capture->frame[i].data, capture->frame[i].len);
-        return (int)capture->frame[i].len;
+        other.ip4.id = pkt.ip4.id;
+        return roce_pkt_build(&other, ROCE_BUILD_KEEP_PAD, buf, ROCE_FRAME_MAX);
     }
     return 0;
 }

@@ -382,7 +382,8 @@ static bool flush_icrc(const struct roce_pkt *pkt)
     uint32_t bth_off = pkt->payload_off - pkt->op->len;
     uint32_t icrc;
 
-    return pkt->op->kind == ROCE_KIND_FLUSH && roce_pkt_icrc_check(pkt, &icrc) == ROCE_ICRC_BAD &&
+    return pkt->op->kind == ROCE_KIND_FLUSH && !roce_pkt_dropped(pkt) &&
+           roce_pkt_icrc_check(pkt, &icrc) == ROCE_ICRC_BAD &&
            pkt->icrc == roce_crc32(icrc, pkt->frame + bth_off, pkt->icrc_off - bth_off);
 }
 

@@ -218,6 +218,27 @@ static void deviations_of_linux_hold_with_its_profile(void)
     talk_free(&t);
 }
 
+/* The network changed the opcode of a READ to FLUSH, which has longer headers. */
+static void a_flush_that_ends_in_its_headers_is_dropped(void)
+{
+    struct capture_frame *frame;
+    struct roce_pkt pkt;
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, VA, RKEY, 8);
+    frame = &t.capture.frame[0];
+    roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len);
+    frame->data[pkt.off[ROCE_HDR_BTH]] = ROCE_OP_RC_FLUSH;
+    talk_read(&t, 0, VA, RKEY, 8);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 0, 1, 8, 1);
+    if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)
+        EXPECT_EQ(r.trace.pkt[0].dropped, true);
+    replay_free(&r);
+    expect_holds(&t, "linux-rxe-6.12", 0);
+}
+
 /* ---- Deviations of Linux rxe that any operation can show ---------------------------------------
  */
 
@@ -282,6 +303,7 @@ SUITE("replay.services", TEST(flush_and_atomic_write_hold),
       TEST(an_atomic_write_that_did_not_store_differs), TEST(a_flush_answered_by_an_ack_differs),
       TEST(a_flush_that_counts_no_message_differs), TEST(a_refused_flush_holds),
       TEST(an_unaligned_atomic_write_served_differs),
-      TEST(deviations_of_linux_hold_with_its_profile), TEST(an_eighth_retry_holds_for_linux_only),
+      TEST(deviations_of_linux_hold_with_its_profile),
+      TEST(a_flush_that_ends_in_its_headers_is_dropped), TEST(an_eighth_retry_holds_for_linux_only),
       TEST(an_rnr_nak_of_a_read_holds_for_linux_only),
       TEST(a_first_read_answered_with_last_holds_for_linux_only))

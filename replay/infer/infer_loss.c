@@ -31,13 +31,6 @@
 /* Used instead of an event number if several copies of the request were captured. */
 #define SENT_TWICE (EVENT_NONE - 1)
 
-/* Returns whether the event is a NAK after which the responder's QP is in the error state. */
-static bool is_refusal(const struct inferred_setup *s, uint32_t event)
-{
-    return event_is_syndrome(s, event, ROCE_SYN_NAK) &&
-           !event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
-}
-
 /* ---- requests that a NAK refused ---------------------------------------------------------------
  */
 
@@ -69,7 +62,7 @@ static void find_refusal(struct inferred_setup *s)
             continue;
         /* The responder checks an R_Key in the packet that carries the key: the first packet of a
          * message (R084), or the packet with an IETH. */
-        if (is_refusal(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
+        if (event_is_fatal_nak(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
             !is_answered_before(s, i, e) &&
             (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
              e->msg_first == (uint32_t)(e - s->req) ||

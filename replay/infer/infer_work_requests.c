@@ -105,10 +105,6 @@ static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
     return start;
 }
 
-/* Longest time, ns, from a fatal NAK to a request that the requester sent before it processed that
- * NAK. A busy requester was measured at 5 ms. */
-#define CROSSED_NS UINT64_C(1000000000)
-
 /* Returns whether a request may have been sent before the fatal NAK arrived at the requester: it
  * was captured soon after the NAK. */
 static bool crosses_fatal_nak(const struct inferred_setup *s, uint32_t event)

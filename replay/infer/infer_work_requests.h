@@ -9,6 +9,10 @@
 
 #include "infer/infer_setup.h"
 
+/* Longest time, ns, from a NAK that stops the requester to a request that the requester sent before
+ * it processed that NAK. A busy requester was measured at 5 ms; the network may delay the NAK. */
+#define CROSSED_NS UINT64_C(1000000000)
+
 struct work_request {
     int64_t rel;        /* relative PSN of the first packet (packet_log.h) */
     uint32_t cnt;       /* number of PSNs */

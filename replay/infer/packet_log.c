@@ -13,6 +13,12 @@ bool event_is_nak_code(const struct inferred_setup *s, uint32_t event, enum roce
            roce_syndrome_code(event_packet(s, event)->syndrome) == code;
 }
 
+bool event_is_fatal_nak(const struct inferred_setup *s, uint32_t event)
+{
+    return event_is_syndrome(s, event, ROCE_SYN_NAK) &&
+           !event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
+}
+
 bool event_is_nak(const struct inferred_setup *s, uint32_t event)
 {
     return event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_syndrome(s, event, ROCE_SYN_RNR);

@@ -151,6 +151,9 @@ bool event_is_syndrome(const struct inferred_setup *setup, uint32_t event,
                        enum roce_syndrome_kind kind);
 /* Returns whether the packet at `event` is a NAK with this code. */
 bool event_is_nak_code(const struct inferred_setup *setup, uint32_t event, enum roce_nak code);
+/* Returns whether the packet at `event` is a NAK that ends the connection: any but a sequence NAK.
+ */
+bool event_is_fatal_nak(const struct inferred_setup *setup, uint32_t event);
 /* Returns whether the packet at `event` is a NAK or an RNR NAK. */
 bool event_is_nak(const struct inferred_setup *setup, uint32_t event);
 

@@ -369,6 +369,14 @@ static int compare_copies(struct request_cmp *cmp, uint32_t event)
     return event_packet(cmp->setup, e->event)->zero_filled ? 0 : compare_with(cmp, event, &first);
 }
 
+/* Returns whether the requester may have sent the request of `event` before it processed the RNR
+ * NAK `nak`, which stops it. */
+static bool crosses(const struct inferred_setup *s, uint32_t nak, uint32_t event)
+{
+    return event_is_syndrome(s, nak, ROCE_SYN_RNR) &&
+           event_packet(s, event)->time - event_packet(s, nak)->time <= CROSSED_NS;
+}
+
 static int compare_request_event(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
@@ -407,6 +415,12 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     if (!ours && a->retransmit[event]) {
         res->fewer += a->retransmit[event] == RETX_CONTINUES;
         return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
+    }
+    /* Our QP is in the error state. The recorded requester sends a new request before it processes
+     * the RNR NAK that stops it. */
+    if (!ours && a->error_event < event && crosses(cmp->setup, a->error_event, event)) {
+        res->not_compared++;
+        return 0;
     }
     res->compared++;
     if (!ours) {

@@ -28,7 +28,7 @@ static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t
 
     for (uint32_t i = from; i < to; i++)
         if (s->event[i].response && a->outcome[i] == RESP_ACCEPTED &&
-            (event_executed(s, i, rel) || (i == s->fatal_nak && s->event[i].rel >= rel)))
+            (event_executed(s, i, rel) || (event_is_fatal_nak(s, i) && s->event[i].rel >= rel)))
             mark_lost(a, i, to);
 }
 

@@ -94,7 +94,7 @@ static bool has_impossible_msn(const struct response_case *c)
 
 bool refuses_executed(const struct inferred_setup *s, uint32_t event)
 {
-    if (!event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ))
+    if (!event_is_fatal_nak(s, event))
         return false;
     for (uint32_t i = event + 1; i < s->event_cnt && i - event <= LOOK_BACK; i++)
         if (s->event[i].response && s->event[i].usable && !event_is_nak(s, i) &&
@@ -182,7 +182,7 @@ bool precedes_response(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event);
 
-    if (!event_is_syndrome(s, event, ROCE_SYN_NAK) || event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ))
+    if (!event_is_fatal_nak(s, event))
         return false;
     for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
          i < s->event_cnt && i <= event + ORDER_NEAR; i++)

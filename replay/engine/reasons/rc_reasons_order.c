@@ -173,13 +173,14 @@ static bool was_overtaken_nak(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a sequence NAK has a PSN that our RNIC received in order, and the requester does
- * not go back to a later PSN. The network reordered or lost the request behind the capture point.
- * A requester that goes back to an earlier PSN received neither this NAK nor the ACKs before it. */
+/* Returns whether a sequence NAK has a PSN that our RNIC received in order, and either a response
+ * acknowledges this PSN before its next copy, or the requester goes back to it. The network
+ * reordered or lost the request behind the capture point. A requester that goes back to an earlier
+ * PSN received neither this NAK nor the ACKs before it. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
-    int64_t rel = s->event[c->event].rel, high = c->high;
+    int64_t rel = s->event[c->event].rel;
     bool answered = false; /* a later response shows that the responder received the request */
     bool earlier = false;  /* the requester went back to an earlier PSN */
 
@@ -191,14 +192,11 @@ static bool naks_reordered(const struct response_case *c)
             continue;
         answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
         earlier |= !s->event[i].response && s->event[i].rel < rel;
-        if (s->event[i].response || s->event[i].rel < rel)
-            continue;
-        if (s->event[i].rel <= high)
+        if (!s->event[i].response && s->event[i].rel == rel)
             return answered ||
-                   (s->event[i].rel == rel && !earlier &&
+                   (!earlier &&
                     (event_packet(s, i)->time <= event_packet(s, c->event)->time + NAK_OBEYED_NS ||
                      infer_loss_is_shown(s, c->event, i, rel, false)));
-        high = s->event[i].rel;
     }
     return answered;
 }

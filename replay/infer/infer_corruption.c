@@ -25,6 +25,7 @@ void infer_corruption(struct inferred_setup *s)
     int64_t last = -1; /* index into setup.event of the latest sign of loss: a retransmission or a
                         * sequence NAK */
     struct roce_reth read = {0};
+    bool obeyed = false; /* the requester has retransmitted the request at `rnr` */
     uint32_t newest = 0; /* index into setup.event of the latest new request. If no new request
                           * follows a damaged response, the requester may have failed */
     bool tail;
@@ -37,8 +38,10 @@ void infer_corruption(struct inferred_setup *s)
             continue;
         }
         if (event->response) {
-            if (event_is_syndrome(s, i, ROCE_SYN_RNR))
+            if (event_is_syndrome(s, i, ROCE_SYN_RNR)) {
                 rnr = event->rel;
+                obeyed = false;
+            }
             if (event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ)) {
                 s->seq_naks++;
                 last = i;
@@ -48,10 +51,11 @@ void infer_corruption(struct inferred_setup *s)
         tail = asks_for_tail(s, i, &read);
         if (event->rel <= high || tail) {
             s->retransmitted++;
-            if (rnr == INT64_MIN || event->rel < rnr) {
+            if (rnr == INT64_MIN || event->rel < rnr || (event->rel == rnr && obeyed)) {
                 s->lossy = true;
                 last = i;
             }
+            obeyed |= event->rel == rnr;
         }
         if (event->rel > high) {
             high = event->rel;

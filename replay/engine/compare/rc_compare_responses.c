@@ -56,6 +56,20 @@ static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
            s->event[ours->event].rel == rel;
 }
 
+/* Returns whether a recorded response continues the response to an earlier copy of the READ than
+ * `ours`, which begins at this PSN: another response of our RNIC equals it, and a later recorded
+ * response equals `ours`. The capture lacks the start of the earlier response. */
+static bool continues_other(const struct response_cmp *cmp, uint32_t event,
+                            const struct tx_response *ours)
+{
+    struct field_diffs d;
+
+    return !roce_opcode_starts(event_opcode(&cmp->dir->setup, event)) &&
+           roce_opcode_starts(roce_opcode(ours->opcode)) &&
+           rc_match_at(cmp, event, true, false, &d) && d.cnt == 0 &&
+           rc_match_comes_later(cmp, event, ours);
+}
+
 /* Removes the difference between a response with data and ours, if they differ only in the MSN, and
  * the copies of the request or later requests allow that MSN. */
 static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
@@ -120,9 +134,10 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours && d.cnt > 0) {
         struct tx_response *late = rc_match_at(cmp, event, true, true, &other);
 
-        if (late && other.cnt == 0 &&
-            (answers_restart_at(cmp, event, late) ||
-             (late->event < ours->event && may_be_late(cmp, event, late))))
+        if (continues_other(cmp, event, ours) ||
+            (late && other.cnt == 0 &&
+             (answers_restart_at(cmp, event, late) ||
+              (late->event < ours->event && may_be_late(cmp, event, late)))))
             ours = NULL; /* the response belongs to another copy of the request */
         else
             allow_other_msn(cmp, event, ours, &d);

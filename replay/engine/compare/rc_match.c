@@ -99,8 +99,8 @@ bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event)
     return end > 0 && cmp->by_psn[end - 1].rel == rel;
 }
 
-/* Returns whether a later recorded response equals our response `a`. */
-static bool comes_later(const struct response_cmp *cmp, uint32_t event, const struct tx_response *a)
+bool rc_match_comes_later(const struct response_cmp *cmp, uint32_t event,
+                          const struct tx_response *a)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
 
@@ -127,7 +127,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         if (a->matched || a->psn == p->psn || a->opcode != p->opcode)
             continue; /* more differs than the PSN, or the PSN is equal */
         rc_match_fields(cmp, p, a, &d);
-        if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !comes_later(cmp, event, a))
+        if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !rc_match_comes_later(cmp, event, a))
             return true;
     }
     return false;

@@ -27,6 +27,9 @@ struct tx_response *rc_match_recent(const struct response_cmp *cmp, uint32_t eve
 /* Returns whether our RNIC sent responses with the PSN of the recorded response, and all of these
  * are matched with other recorded responses. */
 bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event);
+/* Returns whether a later recorded response equals our response `a`. */
+bool rc_match_comes_later(const struct response_cmp *cmp, uint32_t event,
+                          const struct tx_response *a);
 /* Returns whether an unmatched response of our RNIC differs from the recorded one in the PSN only.
  */
 bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event);

@@ -126,6 +126,17 @@ static bool first_was_overtaken(const struct response_case *c)
     return kind_of(c) != ROCE_KIND_ACK && is_first_answer(c) && follows_higher_msn(c);
 }
 
+/* Returns whether the PSN of a response is before the first captured request, and its MSN counts no
+ * later message. The network reordered it behind responses to later requests. */
+static bool answers_before_first(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    return c->reorders && s->event[c->event].rel < s->first && s->msn_votes > 1 &&
+           counts_messages(s, c->event) &&
+           roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn), roce_psn_of(s->msn)) <= 0;
+}
+
 /* Returns whether the network reordered the responses to two copies of a READ or atomic: the
  * recorded responses have the MSNs of our two responses in the opposite order. */
 static bool answers_swapped(const struct response_case *c)
@@ -193,10 +204,9 @@ static bool naks_reordered(const struct response_case *c)
         answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
         earlier |= !s->event[i].response && s->event[i].rel < rel;
         if (!s->event[i].response && s->event[i].rel == rel)
-            return answered ||
-                   (!earlier &&
-                    (event_packet(s, i)->time <= event_packet(s, c->event)->time + NAK_OBEYED_NS ||
-                     infer_loss_is_shown(s, c->event, i, rel, false)));
+            return answered || (!earlier && (event_packet(s, i)->time <=
+                                                 event_packet(s, c->event)->time + NAK_OBEYED_NS ||
+                                             infer_loss_is_shown(s, c->event, i, rel, false)));
     }
     return answered;
 }
@@ -207,6 +217,7 @@ const struct inconclusive_rule reasons_order[] = {
     {counts_what_arrived, true,  inconclusive_copies},
     {answers_swapped,     true,  "shows responses that the network reordered"},
     {was_overtaken,       true,  "shows responses that the network reordered"},
+    {answers_before_first, true, "shows responses that the network reordered"},
     {first_was_overtaken, false, "shows responses that the network reordered"},
     {was_overtaken_nak,   true,  "shows responses that the network reordered"},
     {naks_reordered,      true,  "does not show which requests the network reordered after the capture point"},

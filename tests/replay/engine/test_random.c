@@ -403,6 +403,9 @@ static void recordings_once_failed_wrongly_pass(void)
         {QUEUED, 1094, "... and use up the retry count"},
         {REORDERED, 20054, "a response begins where only the recorded requester restarted a READ"},
         {REORDERED, 1033, "a response that begins inside a READ answers an earlier restart"},
+        {QUEUED, 77059, "the requester times out after it has obeyed an RNR NAK"},
+        {ALL_AT_ONCE, 77020, "a response without its First answers a READ before the restart"},
+        {ALL_AT_ONCE, 77046, "an Atomic ACK is overtaken by responses after a gap"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -68,19 +68,49 @@ static bool host_has_gap(const struct response_cmp *cmp)
     return false;
 }
 
+/* Maximum number of requests searched for another use of an R_Key. */
+#define KEY_USES_MAX 4096u
+
+/* Returns whether the responder executed a request with the R_Key of request `e` of this direction,
+ * on any connection of the host. */
+static bool key_was_used(const struct response_cmp *cmp, const struct request_pkt *e)
+{
+    unsigned searched = 0;
+
+    for (uint32_t d = cmp->session->host[cmp->dir->host].first_dir;
+         d != KEYMAP_NONE && searched <= KEY_USES_MAX; d = cmp->session->dir[d].next_of_host) {
+        const struct inferred_setup *s = &cmp->session->dir[d].setup;
+        int64_t refused =
+            s->fatal_nak == EVENT_NONE ? INT64_MAX : s->event[s->fatal_nak].rel; /* its PSN */
+
+        for (size_t i = 0; i < s->req_cnt && s->req[i].rel < refused; i++) {
+            enum roce_kind kind = event_opcode(s, s->req[i].event)->kind;
+
+            if (searched++ > KEY_USES_MAX)
+                break;
+            if (s->req[i].rkey == e->rkey && kind != ROCE_KIND_SEND)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Returns whether the packets do not show why the responder refused a request, and our RNIC refuses
  * the same request with another NAK. A local fault of the responder causes NAK 0x63 (R090). Its
  * program may change the rights or the resources of the QP, which causes NAK 0x61. NAK 0x62 may
- * refuse an XRC SRQ number (R180). */
-static bool refuses_for_own_reason(const struct inferred_setup *s, uint32_t event,
+ * refuse an XRC SRQ number (R180). But if no executed request had the R_Key of the request, the key
+ * is wrong, and the responder must send NAK 0x62. */
+static bool refuses_for_own_reason(const struct response_cmp *cmp, uint32_t event,
                                    const struct field_diffs *d)
 {
+    const struct inferred_setup *s = &cmp->dir->setup;
     const struct request_pkt *e = request_at(s, s->event[event].rel);
 
     return event == s->fatal_nak && e && !e->invalid && d->cnt == 1 &&
            field_diff_find(d, "aeth.syndrome") &&
            (!event_is_nak_code(s, event, ROCE_NAK_REMOTE_ACCESS) ||
-            inferred_setup_svc(s) == ROCE_SVC_XRC);
+            inferred_setup_svc(s) == ROCE_SVC_XRC) &&
+           (event_opcode(s, e->event)->kind == ROCE_KIND_SEND || key_was_used(cmp, e));
 }
 
 /* Reports a recorded response that differs. Adds one difference for each differing field and
@@ -120,7 +150,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     const struct peer_quirk *known = peer_quirk_of_response(profile, &c);
     const char *why;
 
-    if (!known && refuses_for_own_reason(s, event, d))
+    if (!known && refuses_for_own_reason(cmp, event, d))
         return 1;
     why = known || never_inconclusive(&c, d) ? NULL
           : is_doubted(cmp, &c)              ? cmp->inconclusive

@@ -88,6 +88,26 @@ static void refusals_that_no_local_reason_explains_differ(void)
     }
 }
 
+/* No executed request had the R_Key of the refused request, so only the key explains the refusal.
+ */
+static void refusals_of_an_unknown_key_differ(void)
+{
+    static const uint8_t codes[] = {1, 3};
+    struct talk t;
+
+    for (size_t i = 0; i < sizeof(codes); i++) {
+        uint32_t frame;
+
+        talk_init(&t);
+        add_request(&t, WRITE, 0);
+        talk_ack(&t, 0, ACK, 1);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 1, VA, RKEY + 0x100, 64, 64, 1);
+        frame = talk_ack(&t, 1, NAK(codes[i]), 1);
+        talk_expect_diff(&t, NULL, frame, "aeth.syndrome");
+        talk_free(&t);
+    }
+}
+
 /* Builds SENDs that find no receive WQE, with these timer codes in the RNR NAKs. Returns the frame
  * of the RNR NAK at index `wanted`. */
 static uint32_t refuse_sends(struct talk *t, const uint8_t *code, uint32_t cnt, uint32_t wanted)
@@ -123,5 +143,5 @@ static void another_timer_of_several_rnr_naks_holds(void)
 }
 
 SUITE("replay.program", TEST(refusals_for_local_reasons_hold),
-      TEST(refusals_that_no_local_reason_explains_differ),
+      TEST(refusals_that_no_local_reason_explains_differ), TEST(refusals_of_an_unknown_key_differ),
       TEST(another_timer_of_several_rnr_naks_holds))

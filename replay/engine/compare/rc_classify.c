@@ -46,13 +46,30 @@ static bool host_lacks(const struct response_cmp *cmp)
     return false;
 }
 
+/* Returns whether only the MSN of a READ response or Atomic ACK differs, and one copy of its
+ * request was captured before it. */
+static bool counts_one_copy(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    unsigned copies = 0;
+
+    if (!c->counts || !e || kind_of(c) == ROCE_KIND_ACK)
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        copies +=
+            !s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel < e->rel + e->cnt;
+    return copies == 1;
+}
+
 /* Returns whether all differences of the direction are inconclusive, and for this response the
  * reason holds. Which copy of a request arrived explains no difference in the opcode or data
- * alone, and none before the first retransmission. */
+ * alone, none before the first retransmission, and no other MSN of a response to one copy. */
 static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
 {
     return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
-           !(cmp->inconclusive == inconclusive_copies && (c->opcode || c->data || !cmp->repeats));
+           !(cmp->inconclusive == inconclusive_copies &&
+             (c->opcode || c->data || !cmp->repeats || counts_one_copy(c)));
 }
 
 /* Returns whether the capture lacks every copy of a request to this responder. */

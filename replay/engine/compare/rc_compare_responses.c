@@ -137,7 +137,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         if (continues_other(cmp, event, ours) ||
             (late && other.cnt == 0 &&
              (answers_restart_at(cmp, event, late) ||
-              (late->event < ours->event && may_be_late(cmp, event, late)))))
+              (late->event < ours->event &&
+               (may_be_late(cmp, event, late) || rc_match_comes_later(cmp, event, ours))))))
             ours = NULL; /* the response belongs to another copy of the request */
         else
             allow_other_msn(cmp, event, ours, &d);

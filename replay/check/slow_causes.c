@@ -86,7 +86,7 @@ static void say_overtaken(struct strbuf *t, const struct direction *w)
     strbuf_addf(t,
                 "packets arrived out of order %" PRIu64
                 "×; the receiver treats reordering as loss and sent %" PRIu64 " sequence NAK%s",
-                w->mine->out_of_order, w->naks, w->naks == 1 ? "" : "s");
+                w->mine->out_of_order, w->its->psn_naks, w->its->psn_naks == 1 ? "" : "s");
 }
 
 static void look_overtaken(struct strbuf *t, const struct direction *w)
@@ -279,18 +279,26 @@ static void add_timeouts(struct strbuf *t, const struct direction *w)
     }
 }
 
+static bool is_spurious(const struct direction *w)
+{
+    return go_back_cnt(w, ROCE_CAUSE_SPURIOUS) > 0;
+}
+
 static void say_late(struct strbuf *t, const struct direction *w)
 {
     uint64_t packets = w->mine->retx[ROCE_CAUSE_TIMEOUT].packets;
 
     if (is_one_sided(w))
-        strbuf_addf(t, "the requester paused %" PRIu64 "×, for ",
-                    go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
+        strbuf_addf(t, "the requester paused %" PRIu64 "×", go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
     else
-        strbuf_addf(t, "the %s expired %" PRIu64 "×, after ",
+        strbuf_addf(t, "the %s expired %" PRIu64 "×",
                     w->mine->adaptive ? "retransmission timer" : "ACK timeout",
                     go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
-    add_timeouts(t, w);
+    if (!is_spurious(w)) { /* otherwise look_spurious() appends the waits, which include those of
+                            * spurious timeouts */
+        strbuf_addf(t, ", %s ", is_one_sided(w) ? "for" : "after");
+        add_timeouts(t, w);
+    }
     strbuf_addf(t, "; the requester retransmitted %" PRIu64 " packet%s", packets,
                 packets == 1 ? "" : "s");
 }
@@ -373,15 +381,11 @@ static void look_late(struct strbuf *t, const struct direction *w)
     }
     known += reads->late + unheeded + add_timeout_losses(t, w, &sep);
     if (known < cnt)
-        strbuf_addf(t,
-                    "%s%sthe last packets before a pause, or their responses, were lost: only the "
-                    "timeout of the requester detects such a loss",
-                    sep, *sep ? "otherwise " : "");
-}
-
-static bool is_spurious(const struct direction *w)
-{
-    return go_back_cnt(w, ROCE_CAUSE_SPURIOUS) > 0;
+        strbuf_addf(
+            t,
+            "%s%sthe last packets before a pause, or their responses, were lost or late: only the "
+            "timeout of the requester detects such a loss",
+            sep, *sep ? "otherwise " : "");
 }
 
 static void say_spurious(struct strbuf *t, const struct direction *w)
@@ -391,7 +395,7 @@ static void say_spurious(struct strbuf *t, const struct direction *w)
 
     strbuf_addf(t,
                 "%" PRIu64 "× responses came after the %s: the requester retransmitted %" PRIu64
-                " packet%s without need, and no packet was lost",
+                " packet%s without need, and no request was lost",
                 cnt, w->mine->adaptive ? "retransmission timer" : "ACK timeout", packets,
                 packets == 1 ? "" : "s");
 }
@@ -896,7 +900,7 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         add_addr(t, w.its);
         strbuf_addf(t, " or the path answered only after the timer of ");
         add_addr(t, w.mine);
-        strbuf_addf(t, " had expired; nothing was lost");
+        strbuf_addf(t, " had expired; no request was lost");
         return;
     default:
         add_addr(t, w.mine);

@@ -117,7 +117,8 @@ static void talk(struct flowgen *g, const char *steps)
  * the loss before it. */
 static void loss_before_a_timeout_is_described(void)
 {
-    static const char last[] = "the last packets before a pause, or their responses, were lost";
+    static const char last[] =
+        "the last packets before a pause, or their responses, were lost or late";
     static const char missing[] =
         "the packet with PSN 20482 was lost from 192.0.2.1 to the capture "
         "point, and no sequence NAK for it reached 192.0.2.1\n";
@@ -141,6 +142,8 @@ static void loss_before_a_timeout_is_described(void)
         {"023 . 123 ^3 56 . 456 ^6",
          "2× a packet (first PSN 20482) was lost from 192.0.2.1 to the capture point", false},
         {"023 . 123 ^3 45 . 45 ^5", missing, true},
+        {"0 . 0 ^0 . ^0 12 . 12 ^2", "the ACK timeout expired 1×; the requester retransmitted 2 ",
+         true},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -432,7 +435,7 @@ static void headline_names_the_worst_trouble(void)
         {"rc-late-responses", "slow",
          "Connection #0 was slow: it spent 35 % of its 969.5 ms waiting, mostly because 192.0.2.2 "
          "or the "
-         "path answered only after the timer of 192.0.2.1 had expired; nothing was lost."},
+         "path answered only after the timer of 192.0.2.1 had expired; no request was lost."},
         {"uc-loss", "data lost",
          "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
         {"rc-retry-exhausted", "stuck",

@@ -186,7 +186,7 @@ static int read_live_option(int key, const char *value, struct drill_args *args)
     case KEY_REALLY: config->really = true; return -1;
     case KEY_PATIENCE:
         if (!parse_whole(value, 1, 3600000, &number))
-            return cli_error("drill: --patience %s: not a number from 1 to 3600000", value);
+            return cli_error("drill: --patience %s: not a number of ms from 1 to 3600000", value);
         config->patience_ns = (uint64_t)number * 1000000u;
         return -1;
     case KEY_ACK_TIMEOUT:

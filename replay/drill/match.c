@@ -405,7 +405,7 @@ enum outcome_of_try match_event(struct drill_engine *e, const struct script_even
     case SCRIPT_CM_EVENT: return try_cm_event(e, event);
     case SCRIPT_GONE:
         e->met = e->now;
-        return e->gone ? TRY_MET : wait_for(e, event, "end of the device");
+        return e->gone ? TRY_MET : wait_for(e, event, "loss of the device");
     default: return match_fail(e, "not an expectation");
     }
 }

@@ -127,7 +127,7 @@ static bool parse_let(struct parser *p)
     char name[SCRIPT_NAME_MAX];
 
     if (p->let_cnt == PARSE_LETS_MAX)
-        return lexer_fail(&p->lexer, "more than %d lets", PARSE_LETS_MAX);
+        return lexer_fail(&p->lexer, "more than %d 'let' lines", PARSE_LETS_MAX);
     if (!check_new_name(p) || !parse_name(p, "a name", name))
         return false;
     if (!lexer_mark(&p->lexer, '='))

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "live/rkey_discovery.h"
 
-static const char ours_text[] = "this endpoint is ours";
+static const char ours_text[] = "our RNIC takes the place of this endpoint";
 
 static const struct shadow_memory *memory_of(const struct cm_peer_conns *conns, uint32_t dir)
 {
@@ -175,7 +175,7 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
     uint32_t start;
 
     if (exch == LIVE_RUN_NONE)
-        return "the capture does not contain its CM exchange: use --agent";
+        return "the capture does not contain the CM exchange of this connection: use --agent";
     if (conns->cm->exch[exch].skip)
         return conns->cm->exch[exch].skip;
     if (s->mtu > conns->live->port.iface.path_mtu)

@@ -7,7 +7,8 @@
 #include "drill/from/from_dgram.h"
 #include "drill/from/from_rc.h"
 
-_Static_assert(DRILL_FROM_NONE == FROM_RC_FIRST, "without a number: the first connection");
+_Static_assert(DRILL_FROM_NONE == FROM_RC_FIRST,
+               "without a number, the first connection is chosen");
 
 /* Adds the lines of a connection. Returns the same values as from_rc_responder(). */
 static int add_connection(struct from_drill *d, struct replay *replay,

@@ -411,7 +411,7 @@ static void limits_are_errors(void)
     snprintf(text, sizeof(text), "%s", HEAD);
     for (unsigned i = 0; i < 33; i++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "let T%u = 1us\n", i);
-    expect_refused(text, "36:5", "more than 32 lets");
+    expect_refused(text, "36:5", "more than 32 'let' lines");
     expect_refused(HEAD "a = 1\nb = 1\nc = 1\nd = 1\ne = 1\nf = 1\ng = 1\n", "10:1",
                    "more than 6 variants");
     expect_refused(HEAD "a = 1, 2, 3, 4, 5, 6, 7\nb = 1, 2, 3, 4, 5, 6, 7\nc = 1, 2, 3, 4, 5, 6\n",

@@ -30,18 +30,18 @@ OTHERS = r"mlx5|efa|mana|hns|cuda"  # tests for devices of one manufacturer
 DEVICE, MACHINE, LATER = "device", "machine", "later release"
 SKIPS = (
     ("test_tag_matching", r"Extended CQ is not supported", 4, DEVICE,
-     "The text is misleading: the test asks for a CQ that reports matched tags (IBV_WC_EX_WITH_TM_INFO). Tag matching is an "
-     "offload of messages of MPI with a protocol of one manufacturer; the specification of RoCE has none."),
+     "A CQ that reports matched tags (IBV_WC_EX_WITH_TM_INFO); the message of the skip is misleading. Tag matching is an offload "
+     "of messages of MPI with a protocol of one manufacturer; the specification of RoCE has none."),
     ("test_mr", r"Allocating dmabuf is not supported by /dev/dri/|Device /dev/dri/", 10, MACHINE, "A GPU that exports DMA-bufs."),
     ("test_odp|test_parent_domain", r"There are no huge pages of size 2M allocated", 3, MACHINE,
      "Huge pages: `echo 16 >/proc/sys/vm/nr_hugepages`. With them these tests pass."),
     ("test_rdmacm", r"net interface$", 0, MACHINE, "The right to mount: the tests read /sys/class/infiniband."),
     ("", r"Device memory is not supported|DM dmabuf export is not supported", 0, LATER, "Exporting device memory as a DMA-buf."),
     ("test_qp", r"Failed to modify QP\. Errno: 95", 0, LATER, "A rate limit of a raw packet QP: the device sends raw packets at once."),
-    ("", r"Device does not report CC_DMA_BOUNCE|CC PD is not supported", 0, LATER, "Only in confidential guests."),
+    ("", r"Device does not report CC_DMA_BOUNCE|CC PD is not supported", 0, LATER, "A confidential virtual machine."),
     ("", r"No PHC or failed to open", 0, LATER, "A clock in hardware."),
     ("", r"Failed to create DMA Handle", 0, LATER, "Steering tags of PCI Express."),
-    ("", r"ibv_query_port_speed is not supported", 0, LATER, "The kernel does not know the speed of a dummy interface."),
+    ("", r"ibv_query_port_speed is not supported", 0, LATER, "An interface whose speed the kernel knows: a dummy interface has none."),
 )
 # Expected errors: test, text of its traceback, and the reason. The error must not depend on the device.
 ERRORS = (

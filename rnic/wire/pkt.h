@@ -6,7 +6,7 @@
  *   1. roce_pkt_parse() for a received frame, roce_pkt_parse_captured() or roce_tunnel_parse()
  *      (tunnel.h) for a frame of a capture. They fill in the model and copy nothing: payload and
  *      frame point to the caller's bytes.
- *   2. 2. roce_pkt_dropped() returns whether a receiver drops the packet; call it before you rely
+ *   2. roce_pkt_dropped() returns whether a receiver drops the packet; call it before you rely
  *      on the headers. roce_pkt_icrc_check() checks the ICRC.
  *
  * To build a frame:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Raw packet QPs and their flows, with the calls of libpcap's RDMA sniffer. With RNIC_WIRE=shm the
- * device refuses them: frames in shared memory pass no interface.
+ * Raw packet QPs and their flows (the rules of ibv_create_flow()), with the calls of libpcap's RDMA
+ * sniffer. With RNIC_WIRE=shm the device refuses them: frames in shared memory pass no interface.
  *
  * raw [CASE]
  */

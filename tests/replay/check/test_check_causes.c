@@ -340,12 +340,13 @@ static void unanswered_request_is_reported_as_stuck(void)
     checkrun_free(&r);
 }
 
-/* A flow is slow, but did not fail. The report must state the cause and the side to investigate. */
+/* A connection is slow, but did not fail. The report must state the cause and the side to
+ * investigate. */
 static void cause_of_a_slow_flow_is_reported(void)
 {
     static const struct {
         const char *capture, *words[4]; /* words that the report must contain; {NULL} if nothing
-                                         * slowed the flow */
+                                         * slowed the connection */
     } cases[] = {
         {"rc-loss-requests",
          {"packets were lost: 192.0.2.2 sent", "never reached", "check for drops"}},
@@ -355,7 +356,7 @@ static void cause_of_a_slow_flow_is_reported(void)
         {"rc-loss-acks",
          {"the ACK timeout expired", "the response was captured before the timeout: it was lost"}},
         {"rc-atomics", {NULL}},
-        {"rc-retry-exhausted", {NULL}}, /* a failure, not a slow flow */
+        {"rc-retry-exhausted", {NULL}}, /* a failure, not a slow connection */
     };
 
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -18,7 +18,8 @@ bool check_conn_slow(const struct roce_conn_summary *sum);
 
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
  * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
- * the connection; a filter for its packets is printed after each cause. NULL prints no filters. */
+ * the connection; after each cause, a filter for the packets that show it is printed. NULL prints
+ * no filters. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope);
 
 /* What a requester waited for, in the order of reports. */

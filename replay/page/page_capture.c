@@ -17,8 +17,8 @@ struct page_capture *page_capture_new(const char *name)
 
     if (!capture)
         return NULL;
-    /* In an arena of its own, the thread of the queue would change the protection of each page that
-     * it allocates. */
+    /* Allow only one arena of malloc(): in an arena of its own, the thread of the queue would
+     * change the protection of each page that it allocates. */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TOP_PAD, HEAP_STEP);
     capture->name = name;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * RC play: our RNIC takes the place of each recorded RC endpoint and receives the packets of the
- * other endpoint. engine/replay.c calls the room, and live/ and sim/ use its parts. compare/
- * compares the results.
+ * other endpoint. engine/replay.c calls the functions of both steps, and live/ and sim/ use the
+ * other headers of this folder. compare/ compares the results.
  *
  *   1. rc_responder_play() replays the recorded requests and keeps the responses of our RNICs:
  *        rc_responder_dev.h      creates one RNIC for each responder address

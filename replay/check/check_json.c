@@ -252,6 +252,7 @@ static void put_side(struct json_line *line, const char *key, const struct check
         {"unheeded_naks", s->unheeded_naks},
         {"unseen_acked", s->unseen_acked},
         {"out_of_order", s->out_of_order},
+        {"naks_for_late", s->naks_for_late},
         {"accepted_early", s->accepted_early},
         {"accepted_reads", s->accepted_reads},
         {"udp_sports", s->udp_sports ? s->udp_sports : 1},

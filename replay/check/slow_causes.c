@@ -73,20 +73,26 @@ static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 /* ---- the possible causes -----------------------------------------------------------------------
  */
 
-/* Returns whether packets were reordered, not lost. True if out-of-order packets explain at least
- * half of the sequence NAKs. */
+/* Returns whether packets were reordered, not lost. True if sequence NAKs for late packets explain
+ * at least half of the retransmissions. */
 static bool is_overtaken(const struct direction *w)
 {
-    return w->naks > 0 && w->mine->out_of_order >= 2 && w->mine->out_of_order * 2 >= w->naks &&
-           !w->mine->any_order;
+    return w->naks > 0 && w->mine->naks_for_late * 2 >= w->naks && !w->mine->any_order;
 }
 
 static void say_overtaken(struct strbuf *t, const struct direction *w)
 {
+    uint64_t late = w->mine->naks_for_late, naks = w->its->psn_naks;
+
+    strbuf_addf(t, "packets arrived out of order");
+    if (w->mine->out_of_order)
+        strbuf_addf(t, " %" PRIu64 "×", w->mine->out_of_order);
+    else
+        strbuf_addf(t, " behind the capture point");
     strbuf_addf(t,
-                "packets arrived out of order %" PRIu64
-                "×; the receiver treats reordering as loss and sent %" PRIu64 " sequence NAK%s",
-                w->mine->out_of_order, w->its->psn_naks, w->its->psn_naks == 1 ? "" : "s");
+                "; the receiver treats reordering as loss and sent %" PRIu64 " sequence NAK%s, "
+                "%" PRIu64 " of them for late packets",
+                naks, naks == 1 ? "" : "s", late);
 }
 
 static void look_overtaken(struct strbuf *t, const struct direction *w)
@@ -609,7 +615,7 @@ static const struct {
 } causes[] = {
     {is_setup_late,       say_setup_late,       look_setup_late,  "roce.cm.message"},
     {is_response_late,    say_response_late,    look_response_late, "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"},
-    {is_overtaken,        say_overtaken,        look_overtaken,   "roce.analysis.out_of_order"},
+    {is_overtaken,        say_overtaken,        look_overtaken,   "roce.analysis.out_of_order || roce.analysis.nak"},
     {is_damaged,          say_damaged,          look_damaged,     "roce.icrc.bad"},
     {is_lost,             say_lost,             look_lost,        "roce.analysis.psn_gap || roce.analysis.nak"},
     {is_answer_overtaken, say_answer_overtaken, look_overtaken,   "roce.analysis.out_of_order || roce.analysis.psn_gap"},

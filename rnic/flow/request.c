@@ -4,6 +4,7 @@
  * already captured (new, after a gap, out of order, copy, retransmission), and follows its message.
  */
 #include "flow/request.h"
+
 #include "flow/checks/check_request.h"
 
 #include "flow/base/counters.h"
@@ -379,6 +380,14 @@ static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
 }
 
+/* Counts a request that was captured out of order. */
+static void note_late(struct roce_cold_counters *cold, uint32_t psn)
+{
+    memmove(cold->late_psn + 1, cold->late_psn, (ROCE_LATE_PSNS - 1) * sizeof(cold->late_psn[0]));
+    cold->late_psn[0] = psn + 1;
+    cold->out_of_order++;
+}
+
 /* Processes a request with an older PSN that no window entry has: a late or retransmitted packet
  * that was not captured before, or a QP reuse. */
 static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
@@ -441,7 +450,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         return;
     }
     if (roce_request_is_out_of_order(ctx, now->psn)) {
-        roce_cold(ctx->flow, ctx->sender)->out_of_order++;
+        note_late(roce_cold(ctx->flow, ctx->sender), now->psn);
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
     } else {

@@ -111,6 +111,31 @@ static uint32_t unseen_cnt(const struct roce_ctx *ctx, uint32_t from, uint32_t t
     return cnt - roce_dropped_cnt(roce_peer(ctx->sender), from, cnt);
 }
 
+/* Returns whether request `psn` is one of the latest that were captured out of order. */
+static bool is_late_psn(const struct roce_cold_counters *cold, uint32_t psn)
+{
+    for (unsigned i = 0; i < ROCE_LATE_PSNS; i++)
+        if (cold->late_psn[i] == psn + 1)
+            return true;
+    return false;
+}
+
+/* Counts the latest sequence NAK as one for a late packet if the current response acknowledges the
+ * packet, and no retransmission of it was captured since the NAK. */
+static void note_late_after_nak(const struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
+{
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
+    const struct roce_sent_packet *e;
+
+    if (!rsp->nak || roce_diff(upto, rsp->nak_psn) <= 0 || !req->una_known ||
+        roce_diff(req->una, rsp->nak_psn) > 0)
+        return;
+    e = roce_window_get(&req->win, rsp->nak_psn);
+    if (e && e->last_frame < rsp->nak_frame &&
+        !is_late_psn(roce_cold_of(roce_peer(ctx->sender)), rsp->nak_psn))
+        roce_cold(ctx->flow, roce_peer(ctx->sender))->naks_for_late++;
+}
+
 /* Marks all requests of `req` with PSNs before `upto` as acknowledged. */
 static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
@@ -123,6 +148,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         return; /* the response is to another use of the QP, or names a PSN that was never sent */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
+    note_late_after_nak(ctx, req, upto);
     if (req->una_known && roce_diff(upto, req->una) <= 0)
         return;
     if (!req->una_known)
@@ -317,6 +343,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
                    .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
             ack_to(ctx, req, psn);
+            if (is_late_psn(roce_cold_of(roce_peer(ctx->sender)), psn))
+                roce_cold(ctx->flow, roce_peer(ctx->sender))->naks_for_late++;
             roce_rsp_note_nak(ctx, rsp);
             rsp->gap_nak = true;
             rsp->gap_psn = psn;

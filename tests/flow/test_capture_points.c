@@ -407,8 +407,53 @@ static void mirrored_cm_messages_are_no_retransmissions(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_COPY), true);
 }
 
-SUITE("flow.capture_points", TEST(mirrored_datagrams_are_counted_once),
-      TEST(mirrored_responses_are_counted_once), TEST(mirrored_cm_messages_are_no_retransmissions),
+/* Sequence NAKs for packets that were late, not lost. Behind the capture point, the packet of the
+ * first NAK came late: the second NAK acknowledges it before a retransmission. Before the capture
+ * point, the packet of the NAK was captured out of order; a NAK for another packet shows a loss. */
+static void naks_for_late_packets_are_counted(void)
+{
+    static const struct {
+        const char *name;
+        unsigned order[8]; /* the packets as captured */
+        int nak[2];        /* the packets that the NAKs ask for; -1: none */
+        uint64_t late;
+    } rows[] = {
+        {"late behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 3}, 1},
+        {"late, then lost, behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 5}, 1},
+        {"lost behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {3, -1}, 0},
+        {"late before the capture point", {0, 2, 1, 3, 4, 5, 6, 7}, {1, -1}, 1},
+        {"late before, lost behind the capture point", {0, 2, 1, 3, 4, 5, 6, 7}, {5, -1}, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p[8];
+        uint32_t from = 0;
+
+        flowgen_begin(&g);
+        for (unsigned k = 0; k < 4; k++)
+            flowgen_send(&g, 0, 64);
+        for (unsigned k = 0; k < 8; k++)
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        for (unsigned k = 0; k < 8; k++)
+            flowgen_put(&g, 0, &p[rows[i].order[k]]);
+        for (unsigned n = 0; n < 2 && rows[i].nak[n] >= 0; n++) {
+            from = (uint32_t)rows[i].nak[n];
+            flowgen_ack(&g, 1, p[from].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+        }
+        for (; from < 8; from++)
+            flowgen_put(&g, 0, &p[from]);
+        flowgen_ack_all(&g, 1);
+        judge_end(&g, &v);
+        if (v.conn[0].side[0].naks_for_late != rows[i].late)
+            suite_fail(__FILE__, __LINE__, "%s: %u", rows[i].name,
+                       (unsigned)v.conn[0].side[0].naks_for_late);
+    }
+}
+
+SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
+      TEST(mirrored_datagrams_are_counted_once), TEST(mirrored_responses_are_counted_once),
+      TEST(mirrored_cm_messages_are_no_retransmissions),
       TEST(swapped_first_packets_are_out_of_order), TEST(read_that_counts_late_is_no_error),
       TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
       TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),

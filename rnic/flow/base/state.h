@@ -199,6 +199,7 @@ struct roce_rsp {
 #define ROCE_DEFERRED_MAX 8u
 /* number of gaps in READ responses that are remembered until the missing responses are captured */
 #define ROCE_READ_GAPS 16u
+#define ROCE_LATE_PSNS 2u
 
 /* maximum number of different UDP source ports stored for each endpoint */
 #define ROCE_PORTS_MAX 4u
@@ -273,6 +274,9 @@ struct roce_cold_counters {
     /* How many of missing_psns and of unseen_acked are not the first PSN of a READ request. */
     uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
+    uint64_t naks_for_late;            /* see naks_for_late of struct roce_endpoint_summary */
+    uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:
+                                        * none */
     uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];

@@ -212,6 +212,9 @@ struct roce_endpoint_summary {
     uint64_t altered_frame;   /* frame of the first retransmission that differs from the original
                                * packet; 0 if none, or if a later message was retransmitted
                                * unchanged */
+    uint64_t naks_for_late; /* sequence NAKs of the peer for packets that were late, not lost: they
+                             * were captured out of order, or a response acknowledged them before a
+                             * retransmission was captured */
     uint64_t unheeded_naks; /* timeouts of the endpoint although a sequence NAK of its peer for the
                              * retransmitted PSN or a later one was captured before: the NAK was
                              * lost behind the capture point, or the endpoint ignored the NAK */

@@ -471,7 +471,7 @@ static void look_response_late(struct strbuf *t, const struct direction *w)
  * retransmission itself, not by the local ACK timeout. */
 static bool is_adaptive(const struct direction *w)
 {
-    return w->mine->adaptive && (is_late(w) || is_spurious(w));
+    return w->mine->adaptive && !w->mine->may_be_rxe && (is_late(w) || is_spurious(w));
 }
 
 static void say_adaptive(struct strbuf *t, const struct direction *w)
@@ -625,7 +625,7 @@ static const struct {
     {is_congested,        say_congested,        look_congested,   "roce.analysis.cnp || roce.analysis.ce"},
     {is_late,             say_late,             look_late,        "roce.analysis.timeout_retransmission"},
     {is_spurious,         say_spurious,         look_spurious,    "roce.analysis.spurious_retransmission"},
-    {is_adaptive,         say_adaptive,         look_adaptive,    "roce.analysis.timeout_retransmission"},
+    {is_adaptive,         say_adaptive,         look_adaptive,    "roce.analysis.timeout_retransmission || roce.analysis.spurious_retransmission"},
     {is_unexplained,      say_unexplained,      look_unexplained, "roce.analysis.retransmission && roce.analysis.cause == 6"},
 };
 /* clang-format on */
@@ -784,7 +784,8 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow, 
         causes[i].look(&t, w);
         fprintf(out, "%s\n", buf);
         if (scope)
-            filter_text_print(out, scope, causes[i].filter);
+            filter_text_print(out, causes[i].is == is_setup_late ? "" /* CM uses QP 1 */ : scope,
+                              causes[i].filter);
     }
 }
 

@@ -18,24 +18,27 @@ lab = None
 
 
 class Listener:
-    """A program that listens and receives the floods of REQs."""
+    """The program listener.c, which receives the floods of REQs."""
 
     def __init__(self):
         self.program = bounded.Program(lab.spaces[labs.SERVER].command(
             os.path.join(lab.bin, "rnic-run"), "-i", labs.LINK, "--",
-            *labs.rows_of.runtime_first("rping", labs.PRELOAD, lab.bin), "rping", "-s", "-P", "-a",
-            labs.wire.ADDRESSES[0][0], "-p", str(LISTENER_PORT)),
+            *labs.rows_of.runtime_first("{BIN}/programs/listener", labs.PRELOAD, lab.bin),
+            os.path.join(lab.bin, "programs", "listener"), labs.wire.ADDRESSES[0][0], str(LISTENER_PORT)),
             env=dict(labs.wire.environment(labs.PRELOAD), TMPDIR=lab.scratch))
 
-    def memory(self):
-        """Returns KiB of resident memory of rping, or 0 if it has ended."""
+    def wrong(self):
+        """Returns what the floods did to the listener, or None."""
+        if self.program.poll():
+            return f"the listener ended: {self.program.done}"
         found = [re.search(r"VmRSS:\s+(\d+)", labs.stacks.read(f"/proc/{pid}/status"))
                  for pid in labs.stacks.family(self.program.pid)]
-        return max([int(one[1]) for one in found if one], default=0)
+        used = max([int(one[1]) for one in found if one], default=0)
+        return f"the listener has {used >> 10} MiB" if used > LISTENER_MEMORY else None
 
 
 def attacked(attack, turn):
-    attackers, listener, problem, used = [], None, None, 0
+    attackers, listener, problem = [], None, None
     try:
         if attack.startswith("connection_requests"):
             listener = Listener()
@@ -54,14 +57,14 @@ def attacked(attack, turn):
             if problem:
                 return sent_by(attackers), f"{kind}: {problem}"
         if listener:
-            used = listener.memory()
+            problem = listener.wrong()
     finally:
         sent = sent_by(attackers)
         if listener:
             labs.stacks.end(listener.program.pid)
             listener.program.kill()
-    if used > LISTENER_MEMORY:
-        return sent, f"the flooded program has {used >> 10} MiB"
+    if problem:
+        return sent, problem
     if not sent:
         return sent, "no frame was sent: " + attackers[0].done.out
     return sent, lab.left()

@@ -107,24 +107,38 @@ int outfile_close(FILE *file, const char *path)
     return failed ? cli_error("%s: cannot be written", path) : 0;
 }
 
-/* Returns the name of a temporary file in the folder of `path`, or NULL. */
+/* Returns the name of a temporary file in the folder of the file that `path` or a symbolic link
+ * there names, or NULL. */
 static char *temp_name(const char *path)
 {
-    size_t size = strlen(path) + sizeof(".tmp-2147483647");
+    char *target = realpath(path, NULL);
+    size_t size = strlen(target ? target : path) + sizeof(".tmp-2147483647");
     char *temp = malloc(size);
 
     if (temp)
-        snprintf(temp, size, "%s.tmp-%d", path, (int)getpid());
+        snprintf(temp, size, "%s.tmp-%d", target ? target : path, (int)getpid());
+    free(target);
     return temp;
+}
+
+/* Returns whether a temporary file cannot replace `path`: standard output, also under a name of
+ * /dev, a pipe or device, and a symbolic link to a file that does not exist. */
+static bool is_irreplaceable(const char *path)
+{
+    struct stat st, link;
+
+    if (outfile_is_stdout(path) || same_file(path, "-", STDOUT_FILENO))
+        return true;
+    return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : lstat(path, &link) == 0;
 }
 
 int outfile_open_temp(const char *path, FILE **out, char **temp)
 {
     struct stat st;
-    bool exists = lstat(path, &st) == 0;
+    bool exists = stat(path, &st) == 0;
 
     *temp = NULL;
-    if (outfile_is_stdout(path) || (exists && !S_ISREG(st.st_mode)))
+    if (is_irreplaceable(path))
         return outfile_open(path, out);
     if (exists && access(path, W_OK) != 0)
         return cli_error("%s: %s", path, strerror(errno));
@@ -144,13 +158,15 @@ int outfile_open_temp(const char *path, FILE **out, char **temp)
 int outfile_close_temp(FILE *file, const char *path, char *temp, int status)
 {
     int closed = outfile_close(file, path);
+    char *target = temp ? realpath(path, NULL) : NULL; /* NULL: a new file */
 
     if (status == 0)
         status = closed;
-    if (temp && status == 0 && rename(temp, path) != 0)
+    if (temp && status == 0 && rename(temp, target ? target : path) != 0)
         status = cli_error("%s: %s", path, strerror(errno));
     if (temp && status != 0)
         (void)unlink(temp);
+    free(target);
     free(temp);
     return status;
 }

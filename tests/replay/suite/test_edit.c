@@ -115,6 +115,22 @@ static void failed_edit_leaves_its_output(void)
                     0, "e.pcapng\n640\n26 frames read, 25 written\n", "");
 }
 
+/* A symbolic link stays, and the file to which it points changes only if the edit succeeds. */
+static void failed_edit_leaves_the_target_of_a_link(void)
+{
+    CHECKRUN_EXPECT("mkdir -p $T/linked/far; echo old >$T/linked/far/e.pcapng; "
+                    "ln -s far/e.pcapng $T/linked/l; $R edit --impair drop@frame=99 " READS
+                    " $T/linked/l; s=$?; ls $T/linked/far; cat $T/linked/l; exit $s",
+                    2, "e.pcapng\nold\n", "changes none of the 27 frames");
+    CHECKRUN_EXPECT("$R edit -q --impair drop@frame=1 " READS " $T/linked/l; "
+                    "readlink $T/linked/l; ls $T/linked/far; "
+                    "$R edit --impair drop@frame=26 $T/linked/far/e.pcapng /dev/null",
+                    0, "far/e.pcapng\ne.pcapng\n26 frames read, 25 written\n", "");
+    CHECKRUN_EXPECT("$R edit -q --impair drop@frame=1 " READS
+                    " /dev/stdout | $R edit --impair drop@frame=26 - /dev/null",
+                    0, "26 frames read, 25 written\n", "");
+}
+
 /* --impair help lists the header fields. set= accepts each name that decode -v prints. */
 static void names_of_fields_are_listed(void)
 {
@@ -131,4 +147,5 @@ static void names_of_fields_are_listed(void)
 SUITE("replay.edit", TEST(altered_field_is_compared_if_the_icrc_is_right),
       TEST(other_frames_do_not_change), TEST(frames_are_lost_copied_and_delayed),
       TEST(cooked_and_tunnelled_frames_are_altered), TEST(wrong_use_is_one_error),
-      TEST(failed_edit_leaves_its_output), TEST(names_of_fields_are_listed))
+      TEST(failed_edit_leaves_its_output), TEST(failed_edit_leaves_the_target_of_a_link),
+      TEST(names_of_fields_are_listed))

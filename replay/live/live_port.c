@@ -146,39 +146,6 @@ static bool choose_address(struct live_port *port)
     return best != NULL;
 }
 
-static int resolve_target(struct live_port *port, struct error *error)
-{
-    struct rnic_route route = {0};
-    struct frame_taker taker = {.port = port, .hop = port->target};
-    char buf[64];
-    struct strbuf t = strbuf_of(buf, sizeof(buf));
-
-    /* Without a route, the target is expected on the local link. */
-    if (rnic_route_get(port->target, port->iface.index, &route) == 0 && route.gateway)
-        taker.hop = route.hop;
-    if (rnic_neigh_lookup(port->iface.index, taker.hop, port->dmac))
-        return 0;
-    for (unsigned i = 0; i < ASKS && !taker.found; i++) {
-        uint8_t buf_ask[RNIC_NEIGH_FRAME_MAX];
-        struct rnic_frame frame = {
-            .data = buf_ask,
-            .len = (uint32_t)rnic_neigh_ask(buf_ask, port->mac, port->addr, taker.hop)};
-        uint64_t until = live_now() + ASK_NS;
-
-        if (live_port_send(port, &frame, 1, error) != 0)
-            return -1;
-        while (!taker.found && live_now() < until)
-            if (wait_for(port, until, &taker) < 0)
-                return error_set(error, "interface %s: no longer available", port->iface.name);
-    }
-    if (taker.found)
-        return 0;
-    strbuf_add_addr(&t, taker.hop);
-    return error_set(error, "target %s: no reply to %s on %s (%u requests)", buf,
-                     roce_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", port->iface.name,
-                     ASKS);
-}
-
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
                    const uint8_t *addr, bool really, struct error *error)
 {
@@ -225,7 +192,7 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
      * an ICMP error, because no program uses the port. If rdma_rxe is loaded, rdma_rxe uses the
      * port, and the kernel sends no ICMP error either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
-    return resolve_target(port, error);
+    return 0;
 }
 
 void live_port_announce(const struct live_port *port, const char *fmt, ...)
@@ -241,6 +208,39 @@ void live_port_announce(const struct live_port *port, const char *fmt, ...)
     vfprintf(stderr, fmt, args);
     va_end(args);
     fprintf(stderr, " through %s to %s\n", port->iface.name, text);
+}
+
+int live_port_resolve(struct live_port *port, struct error *error)
+{
+    struct rnic_route route = {0};
+    struct frame_taker taker = {.port = port, .hop = port->target};
+    char buf[64];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    /* Without a route, the target is expected on the local link. */
+    if (rnic_route_get(port->target, port->iface.index, &route) == 0 && route.gateway)
+        taker.hop = route.hop;
+    if (rnic_neigh_lookup(port->iface.index, taker.hop, port->dmac))
+        return 0;
+    for (unsigned i = 0; i < ASKS && !taker.found; i++) {
+        uint8_t buf_ask[RNIC_NEIGH_FRAME_MAX];
+        struct rnic_frame frame = {
+            .data = buf_ask,
+            .len = (uint32_t)rnic_neigh_ask(buf_ask, port->mac, port->addr, taker.hop)};
+        uint64_t until = live_now() + ASK_NS;
+
+        if (live_port_send(port, &frame, 1, error) != 0)
+            return -1;
+        while (!taker.found && live_now() < until)
+            if (wait_for(port, until, &taker) < 0)
+                return error_set(error, "interface %s: no longer available", port->iface.name);
+    }
+    if (taker.found)
+        return 0;
+    strbuf_add_addr(&t, taker.hop);
+    return error_set(error, "target %s: no reply to %s on %s (%u requests)", buf,
+                     roce_gid_is_ip4(taker.hop) ? "ARP" : "Neighbour Discovery", port->iface.name,
+                     ASKS);
 }
 
 void live_port_close(struct live_port *port)

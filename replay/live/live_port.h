@@ -4,9 +4,11 @@
  * target's frames. If the kernel does not own the address, the live port answers ARP and Neighbour
  * Discovery for it.
  *
- *   1. live_port_open() opens the interface and resolves the target's MAC address.
- *   2. live_port_send() and live_port_wait() send and receive.
- *   3. live_port_close()
+ *   1. live_port_open() opens the interface and transmits nothing.
+ *   2. live_port_announce() tells the user what follows.
+ *   3. live_port_resolve() gets the target's MAC address.
+ *   4. live_port_send() and live_port_wait() send and receive.
+ *   5. live_port_close()
  */
 #ifndef REPLAY_LIVE_LIVE_PORT_H
 #define REPLAY_LIVE_LIVE_PORT_H
@@ -49,6 +51,10 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
  * mentioned. */
 void live_port_announce(const struct live_port *port, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Sets port->dmac from the kernel's neighbour table, or by ARP or Neighbour Discovery. Returns 0,
+ * or -1 and an error. */
+int live_port_resolve(struct live_port *port, struct error *error);
 void live_port_close(struct live_port *port);
 
 /* Sends frames, and waits while the transmit ring is full. Returns 0, or -1 and an error. */

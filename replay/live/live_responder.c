@@ -375,11 +375,13 @@ int live_open(struct live *live, const struct live_options *options, struct sess
     if (!allocate_tables(live))
         return error_set(error, "no memory");
     if (live_port_open(&live->port, options->iface, target, options->address ? ours : NULL,
-                       options->really, error) != 0 ||
-        (options->agent && agent_client_open(&live->agent, options->agent, target, error) != 0))
+                       options->really, error) != 0)
         return -1;
     live_port_announce(&live->port, "up to %zu packets of %s, and retransmissions,",
                        session->trace->cnt, session->trace->name);
+    if (live_port_resolve(&live->port, error) != 0 ||
+        (options->agent && agent_client_open(&live->agent, options->agent, target, error) != 0))
+        return -1;
     memcpy(live->path.mac, live->port.mac, 6);
     memcpy(live->path.dmac, live->port.dmac, 6);
     memcpy(live->path.addr, live->port.addr, 16);

@@ -73,7 +73,7 @@ static int read_capture(struct load_gen *load, const char *name, struct error *e
     int rc = trace_read(&trace, name, error);
 
     memcpy(path.mac, load->port.mac, 6);
-    memcpy(path.dmac, load->port.dmac, 6);
+    memset(path.dmac, 0, 6); /* not known yet */
     memcpy(path.addr, load->port.addr, 16);
     memcpy(path.target, load->port.target, 16);
     for (size_t i = 0; rc == 0 && i < trace.cnt; i++) {
@@ -190,6 +190,10 @@ int load_gen_run(const struct live_args *args, const char *const *path, size_t c
     else if (rc == 0)
         live_port_announce(&load.port, "%zu requests, %" PRIu64 " %s,", load.cnt, args->loop,
                            args->loop == 1 ? "time" : "times");
+    if (rc == 0)
+        rc = live_port_resolve(&load.port, error);
+    for (size_t i = 0; rc == 0 && i < load.bytes_cnt; i++)
+        memcpy(load.bytes[i], load.port.dmac, 6); /* the ICRC does not cover MAC addresses */
     if (rc == 0) {
         struct sigaction old, action = {.sa_handler = on_signal};
 

@@ -91,7 +91,9 @@ static double bare(const char *capture, uint64_t loop)
     pcap_t *pcap;
 
     /* Open the port once, only to learn the MAC addresses. */
-    need(live_port_open(&port, "va", path.target, NULL, false, &error) == 0, error.text);
+    need(live_port_open(&port, "va", path.target, NULL, false, &error) == 0 &&
+             live_port_resolve(&port, &error) == 0,
+         error.text);
     memcpy(path.mac, port.mac, 6);
     memcpy(path.dmac, port.dmac, 6);
     live_port_close(&port);

@@ -233,10 +233,12 @@ static int try_device(const struct device_live_config *config, size_t cnt, struc
         if (!(ip == 4 ? config->target4 : config->target6))
             continue;
         rc = open_port(&dev, config, &net, error);
-        if (rc == 0)
-            rc = agent_client_open(&dev.agent.client, config->agent, dev.port.target, error);
         if (rc == 0 && cnt > 0)
             live_port_announce(&dev.port, "the packets of %zu drill%s", cnt, cnt == 1 ? "" : "s");
+        if (rc == 0)
+            rc = live_port_resolve(&dev.port, error);
+        if (rc == 0)
+            rc = agent_client_open(&dev.agent.client, config->agent, dev.port.target, error);
         agent_client_close(&dev.agent.client);
         live_port_close(&dev.port);
         if (rc != 0)
@@ -269,7 +271,8 @@ static struct drill_device *device_open(const void *config, const struct script 
     }
     dev->agent.client.fd = -1;
     dev->patience = c->patience_ns;
-    if (live_agent_check(script, error) != 0 || open_port(dev, c, net, error) != 0)
+    if (live_agent_check(script, error) != 0 || open_port(dev, c, net, error) != 0 ||
+        live_port_resolve(&dev->port, error) != 0)
         goto failed;
     memcpy(net->dut_addr, dev->port.target, 16);
     memcpy(net->own_addr, dev->port.addr, 16);

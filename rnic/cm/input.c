@@ -5,6 +5,8 @@
 #include "cm/engine.h"
 #include "transport/fault.h"
 #include "wire/bytes.h"
+#include "wire/gid.h"
+#include "wire/pkt.h"
 
 /* ---- answers without an id ------------------------------------------------------------------- */
 
@@ -95,11 +97,13 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
     }
 }
 
-/* Returns the reason to reject a REQ, or 0 to accept it. */
-static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
+/* Returns the reason to reject a REQ to the GID `local`, or 0 to accept it. */
+static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
+                                                 const uint8_t local[16])
 {
     const struct roce_cm_req *req = &msg->req;
     struct roce_cm_rdmaip ip;
+    int rc;
 
     if (req->transport == ROCE_CM_TRANSPORT_RD || (req->transport == ROCE_CM_TRANSPORT_EXTENDED &&
                                                    req->ext_transport != ROCE_CM_EXT_TRANSPORT_XRC))
@@ -110,8 +114,15 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg)
     if ((req->pkey ^ RNIC_CM_PKEY) & 0x7FFF)
         return ROCE_CM_REJ_INVALID_GID; /* the port does not have the P_Key; Linux uses this reason
                                          */
-    if (roce_cm_rdmaip_read(&ip, msg) == ROCE_ERR_MALFORMED)
-        return ROCE_CM_REJ_CONSUMER; /* invalid RDMA-IP header (R243); Linux uses this reason */
+    if (memcmp(req->primary_remote_gid, local, 16) != 0)
+        return ROCE_CM_REJ_INVALID_GID;
+    if (req->local_qpn < 2 || req->local_qpn == ROCE_QP_MULTICAST)
+        return ROCE_CM_REJ_UNSUPPORTED; /* not the QPN of a connection */
+    /* RDMA-IP header that is invalid, or has another IP version than the GIDs (R243); Linux uses
+     * this reason. */
+    rc = roce_cm_rdmaip_read(&ip, msg);
+    if (rc == ROCE_ERR_MALFORMED || (rc == ROCE_OK && (ip.ipv == 4) != roce_gid_is_ip4(local)))
+        return ROCE_CM_REJ_CONSUMER;
     return (enum roce_cm_rej_reason)0;
 }
 
@@ -135,11 +146,11 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         send_rej_once(cm, msg, addr, 0, req->local_comm_id, OF_REQ, ROCE_CM_REJ_INVALID_SERVICE_ID);
         return true;
     }
-    reason = req_reject_reason(msg);
+    reason = req_reject_reason(msg, addr->local);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
     /* The peer has a connection from this QP here, but sends a REQ for a new one: the old
      * connection is stale (R231). */
-    if (!reason && stale && req->local_qpn != 0 && !RNIC_FAULT(CM_STALE)) {
+    if (!reason && stale && !RNIC_FAULT(CM_STALE)) {
         reason = ROCE_CM_REJ_STALE;
         if (stale->state == RNIC_CM_CONNECTED)
             cm_send_dreq(stale, NULL, 0, now);

@@ -63,20 +63,23 @@ void cm_pair_stop(struct cm_pair *w)
 
 struct roce_cm_req cm_pair_request(uint32_t qpn)
 {
-    return (struct roce_cm_req){.service_id = SERVICE,
-                                .local_ca_guid = 100,
-                                .local_qpn = qpn,
-                                .starting_psn = 111,
-                                .responder_resources = 3,
-                                .initiator_depth = 5,
-                                .remote_cm_timeout = 18,
-                                .local_cm_timeout = 18,
-                                .max_cm_retries = 15,
-                                .retry_count = 6,
-                                .mtu = 3,
-                                .pkey = 0xFFFF,
-                                .primary_ack_timeout = 15,
-                                .private_data = {[1] = 0x40}};
+    struct roce_cm_req req = {.service_id = SERVICE,
+                              .local_ca_guid = 100,
+                              .local_qpn = qpn,
+                              .starting_psn = 111,
+                              .responder_resources = 3,
+                              .initiator_depth = 5,
+                              .remote_cm_timeout = 18,
+                              .local_cm_timeout = 18,
+                              .max_cm_retries = 15,
+                              .retry_count = 6,
+                              .mtu = 3,
+                              .pkey = 0xFFFF,
+                              .primary_ack_timeout = 15,
+                              .private_data = {[1] = 0x40}};
+
+    memcpy(req.primary_remote_gid, cm_pair_addr[A].remote, 16);
+    return req;
 }
 
 struct roce_cm_rep cm_pair_reply(void)

@@ -14,11 +14,12 @@ static void flood_req(struct cm_pair *w, uint32_t number, const struct rnic_cm_a
     struct roce_cm_msg msg;
 
     roce_cm_msg_init(&msg, ROCE_CM_REQ, number);
-    msg.req = cm_pair_request(number & 0xFFFFFF);
+    msg.req = cm_pair_request(2 + number % 0xFFFFF0);
     msg.req.local_comm_id = number;
     msg.req.local_ca_guid = 666;
     msg.req.primary_ack_timeout = 31; /* a TIMEWAIT of 2.4 hours */
     msg.req.local_cm_timeout = 31;
+    memcpy(msg.req.primary_remote_gid, addr->local, 16);
     roce_cm_msg_build(&msg, mad, sizeof(mad));
     rnic_cm_input(w->end[B].cm, mad, sizeof(mad), addr, w->now);
 }

@@ -25,6 +25,38 @@ static void req_without_listener_is_rejected(void)
     }
 }
 
+/* A REQ with a QPN that no connection has, for another GID than that of its packet, or with an
+ * RDMA-IP header of another IP version must be rejected with the reason (12.6.7). */
+static void req_for_other_qpns_or_gids_is_rejected(void)
+{
+    const struct {
+        uint32_t qpn;
+        uint8_t gid, version; /* difference to the right value */
+        enum roce_cm_rej_reason reason;
+    } cases[] = {
+        {0, 0, 0, ROCE_CM_REJ_UNSUPPORTED},        {1, 0, 0, ROCE_CM_REJ_UNSUPPORTED},
+        {0xFFFFFF, 0, 0, ROCE_CM_REJ_UNSUPPORTED}, {2, 1, 0, ROCE_CM_REJ_INVALID_GID},
+        {2, 0, 0x20, ROCE_CM_REJ_CONSUMER},        {2, 0, 0, (enum roce_cm_rej_reason)0},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct roce_cm_req req = cm_pair_request(cases[i].qpn);
+        struct cm_pair w;
+
+        cm_pair_start(&w);
+        req.primary_remote_gid[15] ^= cases[i].gid;
+        req.private_data[1] ^= cases[i].version;
+        w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);
+        EXPECT_EQ(rnic_cm_connect(w.end[A].id, &req, &cm_pair_addr[A], w.now), RNIC_OK);
+        cm_pair_pass(&w, LONG_TIME);
+        EXPECT_EQ(w.end[B].seen[RNIC_CM_REQUEST], !cases[i].reason);
+        EXPECT_EQ(w.end[A].seen[RNIC_CM_REJECTED], cases[i].reason != 0);
+        if (cases[i].reason)
+            EXPECT_EQ(w.end[A].last.msg.rej.reason, cases[i].reason);
+        cm_pair_stop(&w);
+    }
+}
+
 /* A request for a service arrives shortly before the program listens. The program must get this
  * request, once. perftest -R connects when its peer is about to listen, and a REJ would end
  * perftest. */
@@ -131,6 +163,7 @@ static void family_listener_takes_its_family(void)
     cm_pair_stop(&w);
 }
 
-SUITE("cm.listen", TEST(req_without_listener_is_rejected), TEST(early_req_waits_for_listener),
+SUITE("cm.listen", TEST(req_without_listener_is_rejected),
+      TEST(req_for_other_qpns_or_gids_is_rejected), TEST(early_req_waits_for_listener),
       TEST(nobody_listens_in_time), TEST(gid_listener_precedes_wildcard),
       TEST(family_listener_takes_its_family))

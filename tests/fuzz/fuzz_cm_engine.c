@@ -65,6 +65,7 @@ static void call(struct side *side, unsigned me, struct input *in, rnic_time now
                               .local_ca_guid = 100 + me,
                               .local_qpn = at + 2u,
                               .mtu = 3,
+                              .pkey = 0xFFFF,
                               .remote_cm_timeout = next(in) & 31,
                               .local_cm_timeout = 18,
                               .max_cm_retries = 3,
@@ -74,6 +75,7 @@ static void call(struct side *side, unsigned me, struct input *in, rnic_time now
     const struct roce_cm_sidr_req sidr = {.service_id = services[1], .private_data = {[1] = 0x40}};
     const struct roce_cm_sidr_rep sidr_rep = {.qpn = 9};
 
+    memcpy(req.primary_remote_gid, addr_of[me].remote, 16);
     if (!id) {
         side->id[at] = rnic_cm_id_new(side->cm, NULL);
         FUZZ_CHECK(side->id[at]);

@@ -26,7 +26,7 @@ NEAR, FAR = wire.ADDRESSES[0][0], "10.77.0.9"
 SILENT = "10.77.0.8"  # address of a peer that never answers
 PORT = 7700
 REQ, MRA, REJ, REP, RTU, DREQ, DREP, SIDR_REQ, SIDR_REP, LAP, APR = range(0x10, 0x1B)
-TIMEOUT, INVALID_SERVICE, INVALID_TRANSPORT, STALE, INVALID_MTU, CONSUMER = 4, 8, 9, 10, 26, 28
+TIMEOUT, UNSUPPORTED, INVALID_SERVICE, INVALID_TRANSPORT, STALE, INVALID_MTU, CONSUMER = 4, 5, 8, 9, 10, 26, 28
 REASONS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 24, 25, 26, 27, 28, 30, 31, 33)
 # Timeout codes: 17 ms for timeouts that shall expire, 134 ms and 4.3 s for those that must not.
 QUICK, PATIENT, LONG = 12, 15, 20
@@ -225,11 +225,11 @@ def expect_event(talk, event, seconds=10):
 
 
 def refused(peer, talk):
-    """Requests that the device rejects itself: no listener (R232), invalid transport, MTU or version."""
+    """Requests that the device rejects itself: no listener (R232), invalid transport, MTU, QPN or version."""
     talk.listen()
     for reason, fields in ((INVALID_SERVICE, {"port": PORT + 1}), (INVALID_MTU, {"mtu": 0}),
                            (INVALID_MTU, {"mtu": 9}), (INVALID_TRANSPORT, {"transport": 2}),
-                           (CONSUMER, {"version": 5})):
+                           (UNSUPPORTED, {"qpn": 1}), (CONSUMER, {"version": 5})):
         comm = peer.new()
         peer.send(REQ, peer.request(comm, **fields), comm)
         rej, tid = peer.gets(REJ)

@@ -9,6 +9,7 @@
 #include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
+#include "wire/gid.h"
 
 static bool load(struct capture *c, const char *name)
 {
@@ -175,7 +176,8 @@ static void missing_messages_never_differ(void)
  */
 static void move_to_one_host(struct capture *c)
 {
-    uint8_t buf[ROCE_FRAME_MAX];
+    uint8_t mad[ROCE_MAD_SIZE], buf[ROCE_FRAME_MAX];
+    struct roce_cm_msg msg;
     struct roce_pkt pkt;
     uint8_t addr[4];
 
@@ -189,6 +191,11 @@ static void move_to_one_host(struct capture *c)
             memcpy(addr, pkt.ip4.src, 4);
         memcpy(pkt.ip4.src, addr, 4);
         memcpy(pkt.ip4.dst, addr, 4);
+        if (roce_cm_msg_of_pkt(&msg, &pkt) == 0 && msg.kind == ROCE_CM_REQ) {
+            roce_gid_of_ip4(addr, msg.req.primary_remote_gid);
+            pkt.payload = mad;
+            roce_cm_msg_build(&msg, mad, sizeof(mad));
+        }
         len = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
         if (len < 0)
             abort();

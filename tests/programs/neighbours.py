@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Tests that users of one network namespace do not disturb each other: a user sees neither the devices nor the
-recordings of another one, false names delay no user for long, and claimed names are reported at once.
+recordings of another one, and does not reach its memory. False names delay no user for long, and claimed names are
+reported at once.
 
 neighbours.py --bin FOLDER      exit status 77: only root can run processes of several users"""
 import argparse
@@ -29,6 +30,34 @@ for number in range(1, int(sys.argv[2]) + 1):
     kept.append(one)
 print("claimed", flush=True)
 sys.stdin.read()
+"""
+
+# Joins the shared memory of other users: connects to each name of the list that follows, greets, and accepts the
+# connection of a process to a name that has its user id. Prints what each one sends.
+INTRUDER = """
+import os, select, socket, struct, sys
+GREETING = struct.pack("<II16s", 0x31484D53, 4000, b"wire0")  # struct shm_hello
+def received(one):
+    try:
+        data, files, _, _ = socket.recv_fds(one, 4096, 8)
+    except ConnectionError:
+        return "nothing"
+    return "nothing" if not data and not files else f"{len(data)} bytes, {len(files)} files"
+trap = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+trap.bind("\\0rnic/wire0/shm/" + sys.argv[1] + ".4000")
+trap.listen(16)
+for name in sys.argv[2:]:
+    kind = socket.SOCK_SEQPACKET if "/shm" in name else socket.SOCK_STREAM
+    one = socket.socket(socket.AF_UNIX, kind)
+    one.connect("\\0" + name[1:])
+    try:
+        socket.send_fds(one, [GREETING], [os.memfd_create("ring")])
+    except ConnectionError:
+        pass
+    print(name, received(one), flush=True)
+print("trap", flush=True)
+while select.select([trap, sys.stdin], [], [])[0] == [trap]:
+    print("trapped", received(trap.accept()[0]), flush=True)
 """
 
 
@@ -89,6 +118,50 @@ def users_do_not_see_each_other(world):
         program.communicate()
 
 
+def users_do_not_reach_each_others_memory(world):
+    """A server on shared memory. A client of its user reads and writes its memory. A client of another user
+    does not reach it, nor does a process that connects to the sockets of the server, or waits for it at a name
+    with its user id."""
+    def rping(uid, *words):
+        return as_user(uid, os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--wire", "shm", "--", "timeout", "5",
+                       "rping", "-a", wire.ADDRESSES[0][0], "-p", "7400", *words)
+
+    def counters():
+        return subprocess.run(world.space.command(*as_user(USERS[0], os.path.join(world.bin, "rnic-info"), "--json")),
+                              check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    server = world.start(*as_user(USERS[0], os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--wire", "shm", "--",
+                                  "rping", "-s", "-P", "-a", wire.ADDRESSES[0][0], "-p", "7400"))
+    while not world.space.ready("cm/106/7400"):
+        assert server.poll() is None, server.communicate()
+        time.sleep(0.05)
+    out = subprocess.run(world.space.command(*rping(USERS[0], "-c", "-v", "-C", "2")), check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    assert "ping data: rdma-ping-1" in out, out
+    time.sleep(0.5)  # the connection has ended at the server, too
+    before = re.findall(r'"rx_packets": *(\d+)', counters())
+    done = subprocess.run(world.space.command(*rping(USERS[1], "-c", "-v", "-C", "2")), check=False, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(done.returncode, done.stdout)
+    assert done.returncode and "ping data" not in done.stdout, done
+    assert before and before == re.findall(r'"rx_packets": *(\d+)', counters()), (before, counters())
+    with open(f"/proc/{world.space.pid}/net/unix", encoding="utf-8") as table:
+        names = {line.split()[-1] for line in table if re.search("@rnic/wire0/(shm|proc)", line)}
+    assert any("/shm" in name for name in names) and any("/proc" in name for name in names), names
+    intruder = world.start(*as_user(USERS[1], sys.executable, "-c", INTRUDER, str(USERS[0]), *names))
+    for _ in names:
+        line = intruder.stdout.readline()
+        assert line.endswith(" nothing\n"), line
+    assert intruder.stdout.readline() == "trap\n"
+    done = subprocess.run(world.space.command(*rping(USERS[0], "-c", "-C", "2")), check=False)
+    assert done.returncode == 0, done
+    trapped = intruder.communicate("")[0]
+    print(names, trapped)
+    assert trapped and set(trapped.splitlines()) == {"trapped nothing"}, trapped
+    wire.stacks.end(server.pid)
+    server.communicate()
+
+
 def false_names_delay_only_briefly(world):
     squatter = world.squat("proc", FALSE_NAMES, ".\x1b[31m\x07")
     text, seconds = world.info(USERS[0])
@@ -125,7 +198,7 @@ def main():
         world = World(args.bin, folder)
         try:
             for test in (claimed_names_are_reported_at_once, false_names_delay_only_briefly,
-                         users_do_not_see_each_other):
+                         users_do_not_see_each_other, users_do_not_reach_each_others_memory):
                 test(world)
                 print(test.__name__, flush=True)
         finally:

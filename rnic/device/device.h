@@ -50,7 +50,8 @@ struct rnic {
     uint32_t cq_cnt;
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
-    rnic_step_fn *step_fn; /* callback for each step of a send request (rnic_watch), or NULL */
+    struct rnic_list armed; /* QPs whose ACK timer was started since rnic_sent() */
+    rnic_step_fn *step_fn;  /* callback for each step of a send request (rnic_watch), or NULL */
     void *step_user;
     rnic_time now;         /* latest time that a caller passed, ns */
     struct rnic_list cnps; /* QPs with a CNP to send */

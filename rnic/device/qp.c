@@ -198,6 +198,7 @@ int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *given, struct rni
     qp->state = RNIC_QPS_RESET;
     rnic_list_init(&qp->ready);
     rnic_list_init(&qp->windows);
+    rnic_list_init(&qp->armed);
     rnic_timer_init(&qp->timer);
     rnic_list_add(&rnic->qps, &qp->link);
     qp->send_cq = init.send_cq;
@@ -243,6 +244,7 @@ int rnic_qp_del(struct rnic_qp *qp)
     rnic_timer_del(&rnic->timers, &qp->timer);
     rnic_cc_free(qp);
     rnic_list_del(&qp->ready);
+    rnic_list_del(&qp->armed);
     rnic_list_del(&qp->link);
     rnic_mw_unbind_all(qp);
     count_users(qp, UINT32_MAX); /* adding UINT32_MAX subtracts one */

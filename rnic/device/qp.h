@@ -56,6 +56,7 @@ struct rnic_qp {
     struct rnic_cq *recv_cq;         /* CQ for receive completions; NULL if there is no receive
                                       * queue */
     struct rnic_timer timer;
+    struct rnic_list armed; /* link in rnic.armed */
 
     struct rnic_requester req;
     struct rnic_responder resp;
@@ -136,5 +137,8 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now);
 
 /* Handles the expiry of the QP's timer. */
 void rnic_qp_expire(struct rnic_qp *qp, rnic_time now);
+
+/* Starts a running ACK timer again at `now`. */
+void rnic_qp_restart_timer(struct rnic_qp *qp, rnic_time now);
 
 #endif

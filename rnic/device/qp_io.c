@@ -26,6 +26,18 @@ static void queue_if_ready(struct rnic_qp *qp)
         rnic_list_add(&rnic->ready, &qp->ready);
 }
 
+/* Sets the timer of the QP as its requester demands. */
+static void set_timer(struct rnic_qp *qp)
+{
+    struct rnic *rnic = qp->pd->rnic;
+    const struct rnic_retry *retry = &qp->req.retry;
+
+    if (retry->wait == RNIC_RETRY_ACK && retry->deadline != qp->timer.deadline &&
+        rnic_list_empty(&qp->armed))
+        rnic_list_add(&rnic->armed, &qp->armed);
+    rnic_timer_set(&rnic->timers, &qp->timer, retry->wait, retry->wait_code, retry->deadline);
+}
+
 /* Updates the device after a change of the requester. */
 static void settle_requester(struct rnic_qp *qp)
 {
@@ -43,9 +55,16 @@ static void settle_requester(struct rnic_qp *qp)
         rnic_event_put(&rnic->events, RNIC_EVENT_SQ_DRAINED, qp, NULL); /* the send queue is drained
                                                                          * (R191) */
     }
-    rnic_timer_set(&rnic->timers, &qp->timer, qp->req.retry.wait, qp->req.retry.wait_code,
-                   qp->req.retry.deadline);
+    set_timer(qp);
     queue_if_ready(qp);
+}
+
+void rnic_qp_restart_timer(struct rnic_qp *qp, rnic_time now)
+{
+    if (qp->req.retry.wait != RNIC_RETRY_ACK)
+        return;
+    rnic_retry_arm(&qp->req.retry, now);
+    set_timer(qp);
 }
 
 void rnic_qp_settle(struct rnic_qp *qp)

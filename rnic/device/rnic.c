@@ -46,6 +46,7 @@ struct rnic *rnic_new(const struct rnic_attr *attr)
     rnic_delayed_ack_init(&rnic->delayed_ack);
     rnic_list_init(&rnic->cnps);
     rnic_list_init(&rnic->ready);
+    rnic_list_init(&rnic->armed);
     rnic_list_init(&rnic->notified);
     rnic_list_init(&rnic->pds);
     rnic_list_init(&rnic->mrs);
@@ -347,6 +348,22 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
     }
     rnic_timers_trim(&rnic->timers);
     return 0;
+}
+
+bool rnic_timers_started(const struct rnic *rnic)
+{
+    return !rnic_list_empty(&rnic->armed);
+}
+
+void rnic_sent(struct rnic *rnic, rnic_time now)
+{
+    now = rnic_clock(rnic, now);
+    while (!rnic_list_empty(&rnic->armed)) {
+        struct rnic_qp *qp = RNIC_LIST_OF(rnic->armed.next, struct rnic_qp, armed);
+
+        rnic_qp_restart_timer(qp, now);
+        rnic_list_del(&qp->armed);
+    }
 }
 
 bool rnic_output_ready(const struct rnic *rnic)

@@ -177,6 +177,15 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
  * ROCE_FRAME_MAX. The caller repeats the call until it returns 0. */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
+/*
+ * Starts the ACK timers again that were started since the last call: by a request of rnic_output(),
+ * or by a response. A caller on a real network calls it when the frames have left, because a timer
+ * must not expire before its timeout (9.7.6.1.3). A caller whose frames leave at the `now` of
+ * rnic_output() does not need it. Has no effect if rnic_timers_started() is false.
+ */
+void rnic_sent(struct rnic *rnic, rnic_time now);
+bool rnic_timers_started(const struct rnic *rnic);
+
 /* Returns whether rnic_output() may have a frame at the time passed to the latest call. */
 bool rnic_output_ready(const struct rnic *rnic);
 

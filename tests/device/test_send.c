@@ -5,6 +5,7 @@
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"
+#include "wire/codes.h"
 
 static struct device_fixture fixture;
 static struct rnic_cq *send_cq;
@@ -471,7 +472,32 @@ static void nak_ends_the_wait_of_an_ack(void)
     fixture_free(&fixture);
 }
 
-SUITE("device.send", TEST(ack_waits_only_while_the_qp_is_idle), TEST(ack_hold_ends_at_its_deadline),
+/* A frame leaves a port later than rnic_output() built it, and a response is older than the clock
+ * says. The ACK timer must not expire earlier than its timeout after both (9.7.6.1.3). */
+static void ack_timer_runs_from_the_time_when_the_request_left(void)
+{
+    const uint64_t timeout = roce_ack_timeout_ns(TIMEOUT_SHORT);
+    struct roce_pkt pkt;
+
+    begin_held(TIMEOUT_SHORT);
+    EXPECT_EQ(rnic_timers_started(fixture.rnic), false);
+    EXPECT_EQ(post(RNIC_WR_WRITE, 1, 8, 0), RNIC_OK);
+    CU_ASSERT(fixture_out(&fixture, &pkt));
+    EXPECT_EQ(rnic_timers_started(fixture.rnic), true);
+    rnic_sent(fixture.rnic, fixture.now + 13000);
+    EXPECT_EQ(rnic_timers_started(fixture.rnic), false);
+    rnic_expire(fixture.rnic, fixture.now + timeout + 12999);
+    CU_ASSERT(!fixture_out(&fixture, &pkt));
+    EXPECT_EQ(rnic_deadline(fixture.rnic), fixture.now + timeout + 13000);
+    rnic_qp_del(qp);
+    fixture.now += 2 * timeout;
+    rnic_sent(fixture.rnic, fixture.now);
+    EXPECT_EQ(rnic_deadline(fixture.rnic), RNIC_NEVER);
+    fixture_free(&fixture);
+}
+
+SUITE("device.send", TEST(ack_timer_runs_from_the_time_when_the_request_left),
+      TEST(ack_waits_only_while_the_qp_is_idle), TEST(ack_hold_ends_at_its_deadline),
       TEST(nak_ends_the_wait_of_an_ack), TEST(acks_are_sent_before_requests),
       TEST(r188_post_before_rts_is_refused), TEST(r194_value_out_of_range_changes_nothing),
       TEST(creation_limits), TEST(errors_of_a_post),

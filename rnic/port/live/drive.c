@@ -45,6 +45,17 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
     return true;
 }
 
+/* Passes the batch to the port, and starts the ACK timers of its requests when it has left. Returns
+ * false if the port is full. */
+static bool send_all(struct rnic_live *live, uint64_t now)
+{
+    if (!send_batch(live, now))
+        return false;
+    if (rnic_timers_started(live->rnic))
+        rnic_sent(live->rnic, rnic_live_now());
+    return true;
+}
+
 /* Sends at most TX_FRAMES frames. Returns whether any frame was sent. On shared memory each frame
  * is sent before the next one is built: the peer receives it earlier, and the buffer stays in the
  * cache. */
@@ -76,7 +87,7 @@ static bool transmit(struct rnic_live *live, uint64_t now)
             return true;
         at = 0;
     }
-    send_batch(live, now);
+    send_all(live, now);
     return moved;
 }
 

@@ -13,20 +13,37 @@
 /* Number of events before and after a response whose responses are compared in sent order. */
 #define ORDER_NEAR 64u
 
+/* Returns whether event `i` refuses a request up to PSN `executed`. */
+static bool is_refusal_of(const struct inferred_setup *s, uint32_t i, int64_t executed)
+{
+    return s->event[i].response && s->event[i].usable && s->event[i].rel <= executed &&
+           event_is_nak(s, i) && !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ);
+}
+
+/* Returns the last event after `event` that is near and refuses a request up to PSN `executed`, or
+ * `event` if there is none. */
+static uint32_t last_refusal(const struct inferred_setup *s, uint32_t event, int64_t executed)
+{
+    uint32_t i = s->event_cnt - event > LOOK_BACK ? event + LOOK_BACK : s->event_cnt - 1;
+
+    while (i > event && !is_refusal_of(s, i, executed))
+        i--;
+    return i;
+}
+
 bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t executed = event_executed_to(s, c->event);
     int64_t shown = INT64_MIN; /* last PSN that the other responses so far show as executed */
+    uint32_t last = last_refusal(s, c->event, executed);
 
-    if (event_is_nak(s, c->event))
+    if (event_is_nak(s, c->event) || last == c->event)
         return false;
-    for (uint32_t i = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
-         i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
+    for (uint32_t i = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0; i <= last; i++) {
         if (i == c->event || !s->event[i].response || !s->event[i].usable)
             continue;
-        if (i > c->event && event_is_nak(s, i) && !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
-            s->event[i].rel <= executed && s->event[i].rel > shown)
+        if (i > c->event && is_refusal_of(s, i, executed) && s->event[i].rel > shown)
             return true;
         if (event_executed_to(s, i) > shown && request_table_msn_fits(s, i))
             shown = event_executed_to(s, i);

@@ -45,8 +45,9 @@ uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
 
-/* QPNs that the text of a drill uses for the drill's own end. On a device in real time, the drill
- * has other QPNs, and drill_qpn() translates. */
+/* QPNs that the text of a drill uses for the drill's own end. For a device in real time, the QPNs
+ * of the drill's own end are assigned at run time (drill_net.own_qpn). drill_qpn() maps the QPNs of
+ * the text to them. */
 #define DRILL_OWN_QPN  0x100u
 #define DRILL_OWN_QPNS 4096u
 

@@ -18,8 +18,8 @@ static bool is_word_char(char c)
 }
 
 /* Reads the number at `at`. Reports an error if the number exceeds 64 bits. Also reports an error
- * for decimals, unless `value` is set: then the token is the value of a field and may be an IP
- * address. */
+ * if a '.' and a digit follow, unless `value` is set: then the token is the value of a field and
+ * may be an IP address. */
 static void take_number(struct lexer *lexer, bool value)
 {
     struct lex_token *token = &lexer->token;

@@ -94,7 +94,7 @@ void parse_print_verbs(FILE *out)
     parse_print_options(out, SCRIPT_BIT(ID) | COMP_OPTIONS, SCRIPT_BIT(ID));
 }
 
-/* ---- the script's lists ---------------------------------------------------------------------- */
+/* ---- the script's list of events ------------------------------------------------------------- */
 
 static struct script_event *add_event(struct parser *p)
 {

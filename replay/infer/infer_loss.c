@@ -211,8 +211,9 @@ static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64
     return EVENT_NONE;
 }
 
-/* Returns for each event the event of the next copy of its request, or EVENT_NONE. The caller frees
- * the array. Returns NULL if out of memory. */
+/* Returns an array with one element for each event: the index in s->event of the next transmission
+ * of the request with the PSN of the event, or EVENT_NONE. The caller frees the array. Returns NULL
+ * if out of memory. */
 static uint32_t *find_copies(const struct inferred_setup *s)
 {
     uint32_t *copy = malloc((s->event_cnt + 1) * sizeof(*copy));

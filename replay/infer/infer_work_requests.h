@@ -23,8 +23,8 @@ struct work_request {
                          * has `part_cnt` events */
     uint32_t part_cnt;
     bool open;    /* the capture lacks the end of the message */
-    uint32_t len; /* bytes sent, or requested by a READ. If the message is open: captured bytes plus
-                   * 1 */
+    uint32_t len; /* bytes sent, or requested by a READ. Open message: bytes of the captured packets
+                   * plus 1, so that our requester sends these packets as First and Middle */
     uint32_t cut; /* open WRITE: number of bytes that its RETH announces beyond `len` */
     enum roce_kind kind;
 };

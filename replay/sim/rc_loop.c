@@ -37,8 +37,9 @@ struct rc_loop {
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
-    int64_t near; /* latest relative PSN; the relative PSN of the next packet is the one nearest to
-                   * it */
+    int64_t near; /* relative PSN of the latest packet: its PSN minus the start PSN, without the
+                   * wrap at 24 bits. Of all relative PSNs that the next packet can have, rel_of()
+                   * selects the one nearest to this */
     struct posted_wr *posted;
     size_t posted_cnt;
     bool full; /* the send queue is full: posting was refused, and no work request has completed

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Response queue: the responses that a responder has yet to send, in the order of the requests
  * (R077). A later ACK replaces an unsent earlier ACK, because it acknowledges more requests (R064,
- * R069). Exception: an ACK that is alone in the queue stays when a sequence NAK is added, until the
- * queue is full. The queue has at most one entry for each responder resource, and one ACK or NAK
- * between two such entries, however many requests arrive. */
+ * R069). Exception: a sequence NAK does not replace an ACK that is alone in the queue. Such an ACK
+ * is erased if a response is added to the full queue. The queue has at most one entry for each
+ * responder resource, and one ACK or NAK between two such entries, however many requests arrive. */
 #ifndef TRANSPORT_RESPONSE_QUEUE_H
 #define TRANSPORT_RESPONSE_QUEUE_H
 

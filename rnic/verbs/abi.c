@@ -8,7 +8,7 @@
 #include <errno.h>
 #include "verbs/objects.h"
 
-/* ---- the hidden IBVERBS_1.0 ------------------------------------------------------------------ */
+/* ---- compatibility symbols of version IBVERBS_1.0 (not the default version) ------------------ */
 
 RNIC_EXPORT void *rnic_compat_POINTER(void);
 RNIC_EXPORT int rnic_compat_ERRNO(void);

@@ -32,7 +32,7 @@ void oracle_free(struct requester_oracle *w)
     w->end = NULL;
 }
 
-/* ---- the set of explanations ----------------------------------------------------------------- */
+/* ---- the set of views ------------------------------------------------------------------------ */
 
 static void count(struct oracle_view *v, enum oracle_count what)
 {
@@ -64,8 +64,8 @@ static bool alike(const struct oracle_view *a, const struct oracle_view *b)
            a->patient == b->patient && a->armed == b->armed;
 }
 
-/* Merges explanations with the same state, which therefore allow the same further packets. The
- * counters of the merged explanation become ranges that include those of both. */
+/* Merges views with the same state, which therefore allow the same further packets. The counters of
+ * the merged view become ranges that include those of both. */
 static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {
@@ -86,8 +86,8 @@ static void merge(struct requester_oracle *w)
     }
 }
 
-/* For each explanation in which the ACK timer can have expired by `now`, adds a copy in which it
- * did, although no packet shows it. */
+/* For each view in which the ACK timer can have expired by `now`, adds a copy in which it did,
+ * although no packet shows it. */
 static void fork(struct requester_oracle *w, uint64_t now)
 {
     unsigned cnt = w->view_cnt;
@@ -104,8 +104,8 @@ static void fork(struct requester_oracle *w, uint64_t now)
     }
 }
 
-/* Removes the explanations i for which fits[i] is false. If none remains, fails the test with the
- * text `what`. */
+/* Removes each view i for which fits[i] is false. If none remains, fails the test with the text
+ * `what`. */
 static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint32_t psn,
                  uint64_t now, const char *what)
 {
@@ -154,8 +154,8 @@ static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fe
         w->end[w->max] = fetch ? at + cnt : 0;
 }
 
-/* Returns whether explanation `v` allows the requester to send position `at` at time `now`. Changes
- * the state in `v` if the packet shows that the timer expired. */
+/* Returns whether view `v` allows the requester to send position `at` at time `now`. Changes the
+ * state in `v` if the packet shows that the timer expired. */
 static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                   uint64_t now)
 {
@@ -250,7 +250,7 @@ static void progress(struct oracle_view *v, uint32_t was)
     v->patient = false;
 }
 
-/* Applies an ACK or NAK with position `at` to explanation `v`. */
+/* Applies an ACK or NAK with position `at` to view `v`. */
 static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                       uint8_t syndrome, uint64_t now)
 {
@@ -275,7 +275,7 @@ static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_
         w->took_fatal = true;
 }
 
-/* Applies a READ or atomic response with position `at` to explanation `v`. */
+/* Applies a READ or atomic response with position `at` to view `v`. */
 static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     uint32_t was = v->una;
@@ -287,8 +287,8 @@ static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_
         take_lost(w, v, ORACLE_implied_nak_seq_err);
 }
 
-/* Returns whether explanation `v` allows this response: it must answer a packet that was sent.
- * Applies the response to `v`. */
+/* Returns whether view `v` allows this response: it must answer a packet that was sent. Applies
+ * the response to `v`. */
 static bool gets(struct requester_oracle *w, struct oracle_view *v, const struct roce_pkt *pkt,
                  uint64_t now)
 {

@@ -25,8 +25,9 @@
  * Sometimes the packets do not show when a timer expires: the link of the requester is busy then,
  * or CNPs slowed it down. Only its next packet shows the expiry. Between the two, the requester
  * ignores a NAK, because it has already gone back. If an ACK for all requests arrives between the
- * two, it has nothing to retransmit. So the oracle keeps a set of explanations, all of which obey
- * every rule. Each further packet removes the explanations that contradict it. Usually one remains.
+ * two, it has nothing to retransmit. So the oracle keeps several views. A view is the state of
+ * the requester under one hypothesis about when its timer expired. Each further packet removes the
+ * views that contradict it. Usually one remains.
  */
 #ifndef TEST_REQUESTER_ORACLE_H
 #define TEST_REQUESTER_ORACLE_H
@@ -55,7 +56,8 @@ struct oracle_range {
     uint64_t least, most;
 };
 
-/* One explanation of all packets so far. A position is a PSN minus the first PSN. */
+/* A view: state of the requester after all packets so far, for one hypothesis about the expiries of
+ * its timer. A position is a PSN minus the first PSN. */
 struct oracle_view {
     uint32_t una; /* position of the oldest request packet without an answer */
     uint32_t nxt; /* position of the next packet to send */

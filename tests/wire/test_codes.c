@@ -116,7 +116,7 @@ static void syndromes_have_text(void)
     expect_syndrome(0x80, "reserved");
 }
 
-/* Each table must have this number of names, and no two values may have the same name. */
+/* Each table must have the number of names listed here. No two values may have the same name. */
 static void value_names_are_unique(void)
 {
     static const unsigned named[ROCE_VALS_CNT] = {

@@ -98,8 +98,8 @@ static int add_verb(struct from_drill *d, const char *text)
     return from_line_end(d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds the memory that WRITEs access to the regions. Returns the length of the longest message that
- * consumes a receive WQE, or -1 and an error. */
+/* Adds or extends memory regions of the drill for the memory that WRITEs access. Returns the length
+ * of the longest message that consumes a receive WQE, or -1 and an error. */
 static int64_t measure(struct source *s)
 {
     struct expected_delivery delivery;

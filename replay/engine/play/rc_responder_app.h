@@ -23,8 +23,8 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
                                struct rnic_qp *qp, struct responder_srq *srq, uint32_t event,
                                bool in_place, const struct rnic_qp_view *view);
 
-/* Registers or deregisters an R_Key and reports the change to the session's watch. Returns 0, or -1
- * if out of memory. */
+/* Registers or deregisters an R_Key, and passes the change to the session's observer (struct
+ * session_watch). Returns 0, or -1 if out of memory. */
 int rc_responder_app_set_key(struct rc_responder_dev *dev, struct shadow_region *region,
                              bool valid);
 
@@ -34,8 +34,9 @@ int rc_responder_app_set_key(struct rc_responder_dev *dev, struct shadow_region 
 int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event,
                                 bool fresh);
 
-/* Reports a stored byte to the session's watch and memory log. It is the `store` callback of
- * struct shadow_reader; `ctx` is the rc_responder_dev. Returns 0, or -1 if out of memory. */
+/* Records a byte written to the shadow memory in the session's memory log, and passes it to the
+ * session's observer (struct session_watch). It is the `store` callback of struct shadow_reader;
+ * `ctx` is the rc_responder_dev. Returns 0, or -1 if out of memory. */
 int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, uint64_t va,
                                 uint8_t byte, bool initial);
 

@@ -118,8 +118,8 @@ static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel
 
     for (uint32_t i = event;
          i-- > 0 && event - i <= FOLLOW_MAX && (s->event[i].response || s->event[i].rel != rel);) {
-        /* An earlier NAK already has this PSN. That NAK may be the one that the later request
-         * caused. */
+        /* The capture has a NAK with this PSN before the event. The out-of-order request may have
+         * caused that NAK. */
         if (s->event[i].response && s->event[i].rel == rel && event_is_nak(s, i))
             return false;
         after |= !s->event[i].response && s->event[i].rel > rel;

@@ -205,10 +205,10 @@ struct roce_endpoint_summary {
                                * point, or not captured */
     uint64_t missing_packets; /* missing_psns as packets: one READ request has several PSNs, and
                                * counts once if its retransmission or its responses were captured */
-    uint64_t missing_repeats; /* number of packets missing between the captured packets of go-backs:
-                               * the retransmissions were lost before the capture point, or not
-                               * captured. 0 if requests are out of order, because a missing
-                               * retransmission then looks like a late one */
+    uint64_t missing_repeats; /* number of unacknowledged packets that the captured packets of
+                               * go-backs skip: their retransmissions were lost before the capture
+                               * point, or not captured. 0 if requests are out of order, because a
+                               * missing retransmission then looks like a late one */
     uint64_t altered_frame;   /* frame of the first retransmission that differs from the original
                                * packet; 0 if none, or if a later message was retransmitted
                                * unchanged */

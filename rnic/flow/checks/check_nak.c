@@ -8,11 +8,12 @@
 #include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
-/* shortest time between the end of a use of a QP and its next use, ns */
+/* shortest time between the end of a connection and a later connection of the same QPNs, ns */
 #define SAME_LIFE_NS UINT64_C(10000000)
-/* shortest time between the latest request of a use and the first response of the next use, ns */
+/* shortest time between the latest request of a connection and the first response of a later
+ * connection of the same QPNs, ns */
 #define REUSE_NS_MIN UINT64_C(50000)
-/* an MSN of at least this is not reached soon after the start of a use, where the MSN is 1 */
+/* lowest MSN that a connection does not reach soon after its start, where the MSN is 1 */
 #define MSN_SURE     16u
 #define MSN_STEP_MAX 64u
 #define PSNS_PER_NS  2u /* no link transmits more PSNs per ns */
@@ -86,9 +87,10 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
         check_access(ctx, req);
 }
 
-/* Returns whether the current response belongs to the use of the QPs that the fatal NAK ended. That
- * is so if it comes soon after the NAK, if CM messages would announce another use, or if its MSN
- * continues. */
+/* Returns whether the current response belongs to the connection that the fatal NAK ended, and not
+ * to a later connection of the same QPNs. That is so in three cases. The response follows soon
+ * after the NAK. CM messages of the connection were captured, so the capture would also have those
+ * of a later connection. The MSN of the response continues. */
 static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -115,9 +117,10 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal = false;
 }
 
-/* Returns whether the current response belongs to the same use of the QPs as the latest request,
- * `since` ns before. That is so if CM messages would announce another use, if the response comes
- * too soon for another use, or if its MSN continues. */
+/* Returns whether the current response belongs to the connection of the latest request, `since` ns
+ * before, and not to a later connection of the same QPNs. That is so in three cases. CM messages of
+ * the connection were captured, so the capture would also have those of a later connection. The
+ * response comes too soon for a later connection. The MSN of the response continues. */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;

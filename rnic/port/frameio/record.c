@@ -389,7 +389,8 @@ int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behi
     record->process = (uint32_t)getpid();
     record->tally.fd = -1;
     if (snprintf(name, sizeof(name), "%s/tally", attr->folder) < (int)sizeof(name))
-        /* there is no tally if the user set RNIC_RECORD without rnic-run */
+        /* The tally (counters shared with rnic-run) exists only if rnic-run started the program. A
+         * user can also set RNIC_RECORD without rnic-run. */
         (void)tally_open(&record->tally, name);
     record->offset = record->tally.tally ? record->tally.tally->utc_offset : rnic_utc_offset();
     *out = &record->port;

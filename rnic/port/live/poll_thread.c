@@ -44,8 +44,8 @@
 #define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning, ns */
 /* shortest slice that the scheduler grants, ns: sched_setattr(2) */
 #define SLICE_NS 100000u
-/* Longest first sleep after a frame, ns. Timers that expire later need not wake the thread from
- * this sleep. */
+/* Maximum duration of the first sleep after a frame, ns. A new timer that expires after this sleep
+ * need not wake the thread. */
 #define DOZE_NS 20000000u
 
 /* ---- settings of the scheduler --------------------------------------------------------------- */

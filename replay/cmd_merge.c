@@ -185,8 +185,8 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
     free(seen);
     /* A report of drills lacks those without the variant of --only. */
     if (rc == 0 && files > size / FILE_MIN && !(r[0].kind && strcmp(r[0].kind, "drills") == 0))
-        rc = error_set(error, "%s: the reports have results of fewer than %zu files", r[0].path,
-                       files);
+        rc = error_set(error, "%s: its run has %zu files, but the reports have fewer results",
+                       r[0].path, files);
     return rc;
 }
 

@@ -303,7 +303,10 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
             " with a changed field, %" PRIu64 " requests retransmitted",
             sum->frames, sum->lost, sum->damaged, sum->forged, sum->repeated);
     if (sum->gave_up)
-        fprintf(out, ", %" PRIu64 " connections failed, as the impairments require", sum->gave_up);
+        fprintf(out,
+                ", %" PRIu64
+                " connections failed as expected: the impairments used up their retries",
+                sum->gave_up);
     if (sum->doubtful)
         fprintf(out, ", %" PRIu64 " violations after packets with a changed field (not counted)",
                 sum->doubtful);

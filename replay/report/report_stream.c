@@ -60,10 +60,9 @@ static void print_found(FILE *out, const struct dgram_stream *s)
     if (t.len)
         fprintf(out, "  ignored   %s\n", buf);
     if (s->not_posted)
-        fprintf(
-            out,
-            "  limited   %u packets of incomplete messages, which cannot be posted: not compared\n",
-            s->not_posted);
+        fprintf(out,
+                "  limited   %u packets not compared: their messages are incomplete or malformed\n",
+                s->not_posted);
 }
 
 static void print_diffs(FILE *out, const struct dgram_streams *streams, uint32_t idx)

@@ -493,12 +493,12 @@ static bool read_place(struct impair_rule *rule, enum impair_use use, bool *nth,
     if (use != IMPAIR_OFFLINE && (place == PLACE_CONN || place == PLACE_STREAM))
         return want(item, use == IMPAIR_LIVE ? "a condition for a live device (conn= and stream= "
                                                "are valid only for rocedrill replay --closed-loop)"
-                                             : "a condition other than conn= and stream= (valid "
+                                             : "another condition (conn= and stream= are valid "
                                                "only for rocedrill replay --closed-loop)");
     if (use != IMPAIR_OFFLINE && place == PLACE_PSN && *arg == '+')
         return want(item, "an absolute PSN (+N is valid only for rocedrill replay --closed-loop)");
     if (use != IMPAIR_CAPTURE && place == PLACE_FRAME)
-        return want(item, "a condition other than frame= (valid only for rocedrill edit)");
+        return want(item, "another condition (frame= is valid only for rocedrill edit)");
     switch (place) {
     case PLACE_P: return read_chance(arg, &rule->chance) || want(item, CHANCE);
     case PLACE_DIR: return read_direction(arg, use, &rule->kinds, &rule->sides, item);

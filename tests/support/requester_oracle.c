@@ -96,7 +96,7 @@ static void fork(struct requester_oracle *w, uint64_t now)
         if (!may_have_fired(w, &w->view[i], now))
             continue;
         if (w->view_cnt == ORACLE_VIEWS) {
-            suite_fail(__FILE__, __LINE__, "more than %u explanations", ORACLE_VIEWS);
+            suite_fail(__FILE__, __LINE__, "more than %u views", ORACLE_VIEWS);
             return;
         }
         w->view[w->view_cnt] = w->view[i];

@@ -224,7 +224,9 @@ static int add_event(struct source *s, const struct live_event *e)
     case LIVE_REGISTER:
         return from_region_of(s->d, e->device, e->rkey) < 0
                    ? 0
-                   : from_fail(s->d, "the responder's program registered a memory key again");
+                   : from_fail(
+                         s->d,
+                         "the responder's program registered memory again with an earlier R_Key");
     case LIVE_FRAME:
         return add_request(s, (unsigned)qp, event_packet(setup_of(s, (unsigned)qp), e->step));
     case LIVE_ANSWER:

@@ -30,7 +30,7 @@
     const bar = el("div", { class: "bar", role: "img",
       "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
     const legend = el("ul", { class: "legend" });
-    parts.concat({ label: "sending, receiving or idle", color: "ack", ns: Math.max(ns - waited, 0) }).forEach((p) => {
+    parts.concat({ label: "sending, receiving or idle (no wait for a retransmission or slow response)", color: "ack", ns: Math.max(ns - waited, 0) }).forEach((p) => {
       const piece = el("span");
       piece.style.width = (100 * p.ns / Math.max(ns, waited)) + "%";
       piece.style.background = "var(--" + p.color + ")";
@@ -206,8 +206,8 @@
       if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: first transmission to retransmission after a timeout"]);
       if (used((s) => s.direction === d && s.cause === "spurious timeout")) legend.push(["spurious", "band: first transmission to retransmission after a spurious timeout (the response came later)"]);
       if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
-        legend.push(["nak", "band: from the first transmission to the next, not after a timeout"]);
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: from the first transmission of a packet to the next, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
+        legend.push(["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK"]);
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
     const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);

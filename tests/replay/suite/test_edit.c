@@ -98,7 +98,7 @@ static void wrong_use_is_one_error(void)
                     2, "", "in.pcap");
     CHECKRUN_EXPECT("$R edit --impair drop@frame=1 $T/none.pcap $T/e.pcapng", 2, "", "none.pcap");
     CHECKRUN_EXPECT("$R replay --impair drop@frame=1 " READS, 2, "",
-                    "frame= (valid only for rocedrill edit)");
+                    "another condition (frame= is valid only for rocedrill edit)");
     CHECKRUN_EXPECT("$R edit --impair help", 0, "rocedrill edit only: number of the frame", "");
 }
 

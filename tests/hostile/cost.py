@@ -138,7 +138,7 @@ class Engine:
         return int(found[1].replace(",", ""))
 
     def learn(self, count, cnt):
-        """Measures ordinary input with the method `count`."""
+        """Measures ordinary input with the method `count`. Costs below the noise count as the noise."""
         least = RSS_NOISE / cnt if count == self.memory else 1e-9
         start = count(self.ordinary(EMPTY)[0])
         ordinary, number = self.ordinary(cnt)
@@ -146,7 +146,7 @@ class Engine:
         if not isinstance(self, (Live, Parser)):
             short = os.path.join(self.folder, "short")
             number = shapes.write(short, shapes.ordinary_connections(cnt))
-            connection = max(count(short) - start - number * each, 0) / self.connections(short)
+            connection = max(count(short) - start - number * each, least * cnt) / self.connections(short)
         self.costs[count] = (start, each, connection)
 
     def ratio(self, path, cnt, count):

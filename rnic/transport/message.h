@@ -12,11 +12,11 @@ struct rnic_message {
     bool open;           /* the First packet was received and the Last packet was not */
     enum roce_kind kind; /* ROCE_KIND_SEND or ROCE_KIND_WRITE */
     uint32_t len;        /* bytes received so far */
+    uint32_t srqn;       /* XRC: SRQ number in the message's first packet */
     /* Receive WQE of a SEND, or of a WRITE with immediate; NULL if none is in use. After an
      * incomplete UC message, the WQE serves the next message (R163). */
     struct rnic_rwqe *wqe;
     struct rnic_scatter at; /* SEND: position of the next byte in the receive buffer */
-    uint32_t srqn;          /* XRC: SRQ number in the message's first packet */
     /* WRITE: address, R_Key and DMA length in the RETH */
     uint64_t va;
     uint32_t rkey;

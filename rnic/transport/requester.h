@@ -112,9 +112,9 @@ struct rnic_requester {
     rnic_pos fetch_psns; /* unacknowledged positions of READs, which the window does not count */
     uint32_t fetch_cnt;  /* number of READs, atomics, FLUSH and ATOMIC WRITE */
 
-    struct rnic_sq sq;
     uint32_t
         cur; /* index of the WQE at position nxt, or of the next WQE; sq.tail if there is none */
+    struct rnic_sq sq;
     bool started;
     bool draining;  /* the QP is in SQD */
     bool watched;   /* ops->step() is called for each step of a WQE; the device may change this flag

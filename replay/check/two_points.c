@@ -155,20 +155,18 @@ static struct point_packet *new_packet(struct point_capture *at)
     return &at->packet[at->cnt++];
 }
 
+static int compare_frame(const void *key, const void *packet)
+{
+    uint32_t frame = *(const uint32_t *)key, other = ((const struct point_packet *)packet)->frame;
+
+    return (frame > other) - (frame < other);
+}
+
 /* Returns the packet with a frame number, or NULL. */
 static struct point_packet *packet_of_frame(struct point_capture *at, uint32_t frame)
 {
-    uint32_t lo = 0, hi = at->cnt;
-
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-
-        if (at->packet[mid].frame < frame)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < at->cnt && at->packet[lo].frame == frame ? &at->packet[lo] : NULL;
+    return at->cnt ? bsearch(&frame, at->packet, at->cnt, sizeof(*at->packet), compare_frame)
+                   : NULL;
 }
 
 /* Counts a sequence NAK for a request that was captured before the NAK. */

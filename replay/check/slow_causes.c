@@ -276,13 +276,18 @@ static bool is_late(const struct direction *w)
     return go_back_cnt(w, ROCE_CAUSE_TIMEOUT) > 0;
 }
 
+static void add_range(struct strbuf *t, uint64_t min_ns, uint64_t max_ns)
+{
+    strbuf_add_duration(t, min_ns);
+    if (max_ns != min_ns) {
+        strbuf_addf(t, " to ");
+        strbuf_add_duration(t, max_ns);
+    }
+}
+
 static void add_timeouts(struct strbuf *t, const struct direction *w)
 {
-    strbuf_add_duration(t, w->mine->timeout_min_ns);
-    if (w->mine->timeout_max_ns != w->mine->timeout_min_ns) {
-        strbuf_addf(t, " to ");
-        strbuf_add_duration(t, w->mine->timeout_max_ns);
-    }
+    add_range(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
 }
 
 static bool is_spurious(const struct direction *w)
@@ -452,11 +457,7 @@ static void say_response_late(struct strbuf *t, const struct direction *w)
     const struct roce_spread *waits = &w->mine->response_waits;
 
     strbuf_addf(t, "%" PRIu64 "× a response came late: the requester waited ", waits->cnt);
-    strbuf_add_duration(t, waits->min);
-    if (waits->max != waits->min) {
-        strbuf_addf(t, " to ");
-        strbuf_add_duration(t, waits->max);
-    }
+    add_range(t, waits->min, waits->max);
     strbuf_addf(t, ", and retransmitted nothing before it");
 }
 

@@ -8,7 +8,7 @@
 
 void roce_aeth_register(int proto);
 
-/* Adds the field roce.aeth.kind, and the field for this kind of syndrome: credits, RNR timer or NAK
+/* Adds the field roce.aeth.kind, and one field for this kind of syndrome: credits, RNR timer or NAK
  * code. `offset` is the offset of the AETH in `tvb`. */
 void roce_aeth_add(const struct roce_aeth *aeth, tvbuff_t *tvb, int offset, proto_tree *tree);
 

@@ -23,7 +23,7 @@ static const header_field_info *hf_info[HF_CNT];
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
-/* Tree to which items are added, and the tvb that they refer to. */
+/* Tree to which items are added, and the tvb to which the items refer. */
 struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;
@@ -257,7 +257,7 @@ static void add_message(const struct tree_out *out, const struct roce_frame_info
 }
 
 /* Adds the PSNs, bytes and requests in flight. Before the first ACK, the number of PSNs is unknown;
- * rnic/flow then reports 0, and the field is omitted. */
+ * rnic/flow then reports 0, and the field of the PSNs is not added. */
 static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
                           const struct roce_flow_result *r)
 {
@@ -271,7 +271,8 @@ static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
         add_num(out, HF_READ_BYTES, r->read_bytes_in_flight);
 }
 
-/* Adds the payload length, either as goodput or as retransmitted bytes. */
+/* Adds the payload length: as goodput if the payload was sent for the first time, otherwise as
+ * retransmitted bytes. */
 static void add_volume(const struct tree_out *out, const struct roce_pkt *pkt,
                        const struct roce_flow_result *r)
 {

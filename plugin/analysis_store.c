@@ -8,10 +8,11 @@
 
 #define PAGE_FRAMES 512u
 #define CHUNK_SIZE  32768u
-/* Granularity, bytes, in which received READ data is tracked: the smallest path MTU. */
-#define READ_UNIT  256u
-#define READ_UNITS 32768u /* limit of the units tracked for one READ: 8 MiB of data */
-#define READ_PAGE  1024u  /* units for which one page of frame_extra.read_page has bits */
+/* Granularity with which received READ data is recorded, bytes: the smallest path MTU. */
+#define READ_UNIT 256u
+/* maximum number of units of READ_UNIT bytes recorded for one READ: 8 MiB of data */
+#define READ_UNITS 32768u
+#define READ_PAGE  1024u /* number of units for which one page of frame_extra.read_page has bits */
 
 /* Index entry of a frame. */
 struct frame_entry {
@@ -21,24 +22,23 @@ struct frame_entry {
     /* The next two members are set for nearly every request, so they are not in struct frame_extra,
      * which only few frames have. */
     uint32_t acked_in;
-    uint32_t msg_last; /* if this frame begins a message: frame number of its last packet */
+    uint32_t msg_last; /* frame number of the last packet of the message that this frame begins */
 };
 
 /* Data that only few frames have. */
 struct frame_extra {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
-    /* The frame begins a go-back after a timeout: response that shows that the timeout was
-     * spurious. */
+    /* If this frame begins a go-back after a spurious timeout: frame number of the response that
+     * shows that the timeout was spurious. */
     uint32_t spurious_in;
     /* Frame number of the retransmission whose payload, equal to that of this frame, was placed in
      * the message. */
     uint32_t placed_in;
-    /* Only in the entry of a message's first READ response: which data of the READ was received.
+    /* Only in the entry of a message's first READ response: the received data of the READ.
      * read_next: number of bytes received in order from the start. */
     uint64_t read_next;
-    /* Used once responses arrive out of order: READ_UNITS / READ_PAGE pages with one bit for each
-     * received unit. A page is NULL until one of its units arrives. NULL while responses arrive in
-     * order. */
+    /* NULL while the READ responses arrive in order. After that: READ_UNITS / READ_PAGE pages with
+     * one bit for each received unit. A page is NULL until one of its units arrives. */
     uint8_t **read_page;
     uint32_t cm_stream; /* CM REQ: stream that was set up when the REP arrived */
     uint64_t cm_time;   /* CM REQ: time of the frame, ns */
@@ -63,10 +63,10 @@ static struct {
     struct roce_stream_info *stream;
     uint32_t stream_cnt, stream_cap;
     uint32_t last_fed;
-    /* 1 + highest severity of all findings so far; 0: no finding. */
+    /* 1 + highest severity of all findings so far; 0 before the first finding. */
     unsigned highest_severity;
-    /* The finding of the current packet whose severity is higher than that of all findings before
-     * it; NULL: no such finding. */
+    /* Finding of the current packet, if its severity is higher than that of all findings before it;
+     * otherwise NULL. */
     const struct roce_finding *new_highest;
 } store;
 
@@ -247,7 +247,7 @@ static void store_cm_req(const struct roce_flow_in *in)
     extra->cm_mtu = roce_mtu_bytes(msg.req.mtu);
 }
 
-/* Updates the stream that a CM message sets up or closes with the data of the message. */
+/* Copies data of a CM message to the stream that the message sets up or closes. */
 static void store_cm_message(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct roce_stream_info *stream = add_stream(r->cm_conn_index, in);
@@ -281,7 +281,7 @@ static void store_cm_message(const struct roce_flow_in *in, const struct roce_fl
 }
 
 /* Returns by how much the MSN increased since the previous AETH that the same side sent. Returns 0
- * if unknown. */
+ * if the increase is unknown. */
 static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roce_flow_in *in,
                                const struct roce_flow_result *r)
 {
@@ -345,7 +345,7 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     bool first = r->msg_first_frame == in->frame, seen;
     struct frame_extra *extra;
 
-    /* The READ has only one response, so it cannot overlap others. */
+    /* The READ has only one response, so that no other response can contain the same data. */
     if (first && at == 0 && roce_opcode_ends(in->pkt->op))
         return false;
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
@@ -375,7 +375,7 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    /* Perhaps a retransmission of a packet that rnic/flow no longer remembers. */
+    /* Perhaps this packet retransmits a packet that rnic/flow no longer remembers. */
     if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
@@ -385,9 +385,10 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
     return ROCE_NOTE_SKIP_PAYLOAD;
 }
 
-/* The result of a frame has links to earlier frames. Adds the reverse links: from an acknowledged
- * packet to its ACK (from its retransmission, if there was one), from a packet to its next
- * transmission or copy, and from the first packet of a message to the last. */
+/* The result of a frame contains numbers of earlier frames. Stores the reverse links in these
+ * earlier frames: from an acknowledged packet to its ACK (from its retransmission, if there was
+ * one), from a packet to its next transmission or copy, and from the first packet of a message to
+ * the last. */
 static void add_forward_links(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct frame_entry *first = r->msg_first_frame ? find_entry(r->msg_first_frame) : NULL;
@@ -403,8 +404,8 @@ static void add_forward_links(const struct roce_flow_in *in, const struct roce_f
         first->msg_last = in->frame;
 }
 
-/* Returns how often a limit changed the analysis: connections that lost their history or were
- * closed early, and packets that were not tracked. */
+/* Returns how often a limit (memory, number of connections) changed the analysis: connections that
+ * lost their history or were closed early, and packets that were not recorded. */
 static uint64_t count_lost(void)
 {
     const struct roce_flow_totals *totals = roce_flow_totals(store.flow);
@@ -492,8 +493,8 @@ static int compare_done(const void *a, const void *b)
                                 : (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts the operations by frame at the first call, because those that rnic/flow completes at the
- * end of a connection are not in the order of frames. */
+/* Sorts the operations by frame at the first call. rnic/flow reports the operations that complete
+ * at the end of a connection too late for this order. */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 {
     uint32_t low = 0, high = store.done_cnt;
@@ -514,8 +515,8 @@ const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
     return *cnt ? &store.done[low] : NULL;
 }
 
-/* Restores the R_Key and the virtual address, which are stored only in the record of the packet
- * with the RETH. */
+/* Sets the R_Key and the virtual address of a packet without RETH. They are stored only in the
+ * record of the packet that has the RETH. */
 static void restore_region(struct roce_flow_result *r)
 {
     uint32_t named = r->flags & ROCE_AN_RESPONSE ? r->request_frame : r->msg_first_frame;

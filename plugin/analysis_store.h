@@ -4,8 +4,8 @@
  *
  *   1. First pass: packet-roce.c feeds each RoCE frame once, in file order (roce_store_feed). The
  *      result is encoded (result_codec.h) and stored by frame number. If a later frame adds
- *      information about an earlier one, for example that it acknowledges it, the entry of the
- *      earlier frame is updated.
+ *      information about an earlier one, the entry of the earlier frame is updated. For example,
+ *      the later frame acknowledges it.
  *   2. End of the first pass: rnic/flow reports its last findings, at the last frame of each
  *      connection. tshark without -2 has already printed this frame, so it does not print these
  *      findings.
@@ -28,7 +28,7 @@ struct roce_frame_finding {
     struct roce_frame_finding *next;
 };
 
-/* Parts of a connection's life that were captured, as bits. */
+/* CM messages and data of a connection that were captured, as bits. */
 enum roce_completeness {
     ROCE_COMPLETE_REQ = 1u << 0,
     ROCE_COMPLETE_REP = 1u << 1,
@@ -54,20 +54,22 @@ struct roce_frame_info {
     uint32_t msg_packets; /* number of packets of the message that ends here; 0 if unknown */
     uint32_t msn_step;    /* increase of the MSN since the previous AETH that the same side sent */
     bool src_qp_unknown;  /* the source QP was unknown when the frame was first read */
-    bool limited; /* at this frame the analysis reached a limit (ROCE_NOTE_LIMIT of result_codec.h)
-                   */
+    bool limited; /* at this frame the analysis reached a limit, so that later results may lack data
+                   * (ROCE_NOTE_LIMIT of result_codec.h) */
     /* Numbers of later frames that refer to this frame. */
     uint32_t acked_in; /* first frame that acknowledges this packet */
-    /* This frame begins a message: its last packet, unless it is this frame. */
+    /* Frame number of the last packet of the message that this frame begins, unless it is this
+     * frame. */
     uint32_t msg_last;
     uint32_t first_response, last_response; /* first and last response to this request */
     uint32_t repeated_in;                   /* next transmission of this packet */
-    /* Retransmission after a spurious timeout: response to the transmission before it. */
+    /* If this frame retransmits after a spurious timeout: frame number of the response to the
+     * earlier transmission. */
     uint32_t spurious_in;
     uint32_t cnp_in;                           /* CNP that reports the ECN CE mark of this packet */
     uint32_t cm_answer;                        /* reply to this CM message */
-    const struct roce_frame_finding *findings; /* list of findings in the order of detection,
-                                                * allocated in file scope */
+    const struct roce_frame_finding *findings; /* List of the frame's findings in the order of
+                                                * detection, allocated in file scope. */
 };
 
 /* Data of a stream (a connection) that the dissection of every packet needs, in addition to the
@@ -75,22 +77,23 @@ struct roce_frame_info {
 struct roce_stream_info {
     uint32_t qpn[2];      /* QPN of each side, or ROCE_QPN_UNKNOWN */
     uint32_t first_frame; /* first frame of the stream; may be a CM message */
-    /* Frame number of the first packet between the QPs, without CM; 0 if none yet. */
+    /* Frame number of the first packet between the two QPs, CM messages excluded; 0 if none was
+     * captured yet. */
     uint32_t first_data;
     uint64_t first_time, last_time; /* times of the first and the latest frame, ns */
-    uint32_t req_frame, rep_frame;  /* frames of the CM messages that set up the stream; 0 if not
-                                     * captured */
+    uint32_t req_frame, rep_frame;  /* frame numbers of the REQ and REP that set up the stream; 0 if
+                                     * not captured */
     uint64_t service_id;            /* service ID of the REQ; 0 if not captured */
     uint64_t initial_rtt;           /* time from REQ to REP, ns; ROCE_NEVER_NS if not captured */
     uint32_t pmtu; /* path MTU of the REQ or of a First packet, bytes; 0 if unknown */
-    /* Identifier of the virtual network, in the form of roce_pkt.overlay. */
+    /* Identifier of the virtual network (for example of VXLAN), in the form of roce_pkt.overlay. */
     uint32_t overlay;
     /* Evidence that the two directions belong together; later frames can add evidence. */
     enum roce_pairing pairing;
     uint8_t complete;  /* bits of enum roce_completeness captured so far */
     uint8_t msn_known; /* bit N: msn[N] is valid */
     uint32_t msn[2];   /* latest MSN that each side sent */
-    /* QP reuse index (number of earlier uses of the QP pair) to which `msn` belongs. */
+    /* Number of earlier uses of the QP pair at the packet from which `msn` is. */
     uint32_t msn_epoch;
 };
 

@@ -116,7 +116,7 @@ bool roce_cm_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int offset, packet_i
     roce_info_column_cm(text, &msg);
     col_add_str(pinfo->cinfo, COL_INFO, wmem_strbuf_get_str(text));
     /* The expert info itself has a fixed text, so that `tshark -z expert` counts all such messages
-     * together. Only the tree item has the text of this message. */
+     * together. Only the tree item contains the text for this message. */
     proto_item_set_text(proto_tree_add_expert(tree, pinfo,
                                               msg.kind == ROCE_CM_REJ ? &ei_reject : &ei_message,
                                               tvb, offset, ROCE_MAD_SIZE),

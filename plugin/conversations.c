@@ -197,8 +197,8 @@ static void insert_follow_record(follow_info_t *info, follow_record_t *record)
         info->payload = g_list_prepend(info->payload, record);
 }
 
-/* Adds the payload of a packet to the followed stream, unless it is a duplicate. So the stream has
- * each byte once, in the order of the message. */
+/* Adds the payload of a packet to the followed stream, unless the payload is a duplicate. So the
+ * stream has each byte once, in the order of the message. */
 static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
                                             epan_dissect_t *edt _U_, const void *data,
                                             tap_flags_t flags _U_)
@@ -210,7 +210,7 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
 
     if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
-    if (info->seq[0] == 0) { /* the first record: seq[0] stores 1 + the side of the client */
+    if (info->seq[0] == 0) { /* for the first record, seq[0] is set to 1 + the side of the client */
         guint32 qpn[2];
 
         get_qpns(tap, qpn);

@@ -12,18 +12,18 @@
 void roce_expert_register(int proto);
 
 /* Adds an expert info for each defect of the packet. Truncation, padding and a frame check sequence
- * are not faults and can be in every frame, and each expert info takes microseconds. So they become
- * plain items with the same names, added only if a filter refers to them. */
+ * are not faults and can be in every frame, and each expert info takes microseconds. So these three
+ * become plain items with the same names, which are added only if a filter refers to them. */
 void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
                              proto_tree *tree);
 
-/* Adds an expert info for each finding in the list that begins with `first`. Each has a link to the
- * frame to which the finding also refers. */
+/* Adds an expert info for each finding in the list that begins with `first`. Each expert info has a
+ * link to the other frame of its finding. */
 void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *tvb,
                               packet_info *pinfo, proto_tree *tree);
 
-/* Reports a finding although no tree is built, so that Wireshark's status bar shows the highest
- * severity. */
+/* Reports a finding to Wireshark although no tree is built, so that the status bar shows the
+ * highest severity. */
 void roce_expert_raise(const struct roce_finding *finding, packet_info *pinfo);
 
 #endif

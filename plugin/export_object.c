@@ -10,13 +10,15 @@
 
 /* A message that is being assembled. */
 struct message_object {
-    /* Payload received so far, each part at its offset in the message; NULL after the export. */
+    /* Payload received so far, each packet's payload at its offset in the message; NULL after the
+     * export. */
     GByteArray *data;
     uint64_t have;  /* number of payload bytes received */
     uint64_t total; /* length of the message, bytes; 0 until its last packet */
 };
 
-static GHashTable *objects; /* the key is the frame number of the message's first packet */
+static GHashTable *objects; /* The key of this hash table is the frame number of the first packet of
+                             * a message. */
 
 static void free_object(void *p)
 {

@@ -21,8 +21,8 @@ static bool is_same_name(const char *a, const char *b)
     }
 }
 
-/* Returns the plugin's field that corresponds to the built-in field `name`, or NULL. `name` begins
- * with BUILTIN; the rest of both names is equal. */
+/* Returns the plugin's field for the built-in dissector's field `name`, or NULL. `name` begins with
+ * BUILTIN; the rest of `name` is also the rest of the plugin's name. */
 static const char *find_counterpart(const char *name)
 {
     const char *rest = name + strlen(BUILTIN);
@@ -54,8 +54,9 @@ static void warn(const char *name)
         g_strdup_printf("%s matches no RoCE packet while the protocol RoCE is enabled. %s%s.", name,
                         ours ? "Use " : "The fields of RoCE begin with ", ours ? ours : OURS);
 
-    /* Wireshark sometimes dissects while it paints a window; a dialog must then wait until the main
-     * loop is idle. tshark has no main loop, so it prints at once. */
+    /* Wireshark sometimes dissects while it paints a window. The dialog with the warning must then
+     * wait until the main loop is idle. tshark has no main loop, so the warning is printed at once.
+     */
     if (g_main_depth() > 0)
         g_idle_add(show, text);
     else
@@ -84,7 +85,8 @@ static void warn_of_fields(int proto, const header_field_info *protocol)
 void roce_filter_hint(const packet_info *pinfo)
 {
     static const header_field_info *protocol;
-    /* Number of the frame at which the filters were last checked; 0: not yet. */
+    /* Number of the frame at which the filters were last checked; 0 if they were not checked yet.
+     */
     static guint32 last;
     static int proto = -1;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hf.h"
 
-/* Wireshark's field ids, for each header an array in the order of the codec's field table. The last
- * id of the array is the item of the header itself. */
+/* Wireshark's ids of our fields: for each header an array in the order of the codec's field table.
+ * The last id of each array is that of the header itself. */
 static int *hf[ROCE_HEADER_CNT];
 static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* registration data of each field id */
 static int ett[ROCE_HEADER_CNT];
@@ -94,7 +94,7 @@ static void describe_field(hf_register_info *info, int *id, const struct roce_hd
                        << (bytes * 8 - field->bit - field->width);
 }
 
-/* Describes the field for a whole header, so that for example the filter `roce.reth` matches
+/* Describes the field that stands for a whole header: for example, the filter `roce.reth` matches
  * packets with a RETH. */
 static void describe_header(hf_register_info *info, int *id, const struct roce_hdr_info *hdr)
 {
@@ -141,8 +141,8 @@ void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree
 {
     const struct roce_hdr_info *info = header_info(id);
     unsigned header = info->field_cnt;
-    /* If the header is cut, all its fields are added, so that Wireshark raises its truncation
-     * exception. */
+    /* If the header is cut, add all its fields, so that Wireshark raises its truncation exception.
+     */
     bool whole = tvb_bytes_exist(tvb, offset, info->len);
     proto_tree *sub = NULL;
 

@@ -10,7 +10,7 @@
 
 struct line {
     char buf[320];
-    size_t len; /* < sizeof(buf); line_finish() writes the terminating zero */
+    size_t len; /* number of characters in `buf`; line_finish() appends the terminating zero */
 };
 
 static inline void line_add_text(struct line *line, const char *text)

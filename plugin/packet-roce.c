@@ -4,7 +4,7 @@
  *
  * Its input is the payload of UDP port 4791, the payload of Ethertype 0x8915 (RoCEv1), or a frame
  * of an InfiniBand link. The ICRC also covers the IP and UDP headers, so parsing starts at the IP
- * header, which precedes the input in the same frame.
+ * header, before the input, in the same frame.
  */
 #include "packet-roce.h"
 
@@ -28,10 +28,10 @@
 #include "ulp.h"
 #include "wire/tunnel.h"
 
-/* Length of the Linux cooked capture header, bytes; the next: its version 2. */
+/* Lengths of the Linux cooked capture header, version 1 and version 2, bytes. */
 #define SLL_LEN  16
 #define SLL2_LEN 20
-/* Maximum length of an IPv6 header with extension headers that is tried, bytes. */
+/* Longest IPv6 header with extension headers that the parser tries, bytes. */
 #define IP6_MAX 256
 /* Length of the shortest tunnel headers, IP and GRE, bytes. */
 #define TUNNEL_MIN (ROCE_IP4_LEN + 4)
@@ -67,8 +67,8 @@ struct dissection {
 /* ---- parsing a frame ---------------------------------------------------------------------------
  */
 
-/* Parses the packet that starts `back` bytes before the tvb in the same frame. Returns true if its
- * BTH is then at offset `bth` of the tvb. */
+/* Parses the packet that starts `back` bytes before the tvb in the same frame. Returns true if the
+ * BTH of this packet is at offset `bth` of the tvb. */
 static bool parse_from(struct dissection *w, enum roce_link link, int back, int bth)
 {
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
@@ -84,7 +84,7 @@ static bool parse_from(struct dissection *w, enum roce_link link, int back, int 
            w->pkt.off[ROCE_HDR_BTH] == back + bth;
 }
 
-/* Parses a packet without its outer headers, from the BTH at offset `bth` of the tvb. Then the ICRC
+/* Parses a packet without its outer headers, from the BTH at offset `bth` of the tvb. The ICRC
  * cannot be verified, because it also covers the outer headers. */
 static bool parse_bth(struct dissection *w, int bth)
 {
@@ -124,7 +124,7 @@ static void read_vlan_tags(struct dissection *w)
 /*
  * For a packet in a tunnel, reads the VLAN tags of the inner frame and the identifier of the
  * virtual network into w->pkt; both identify the connection. The link type of the outer frame is
- * unknown here. So each type is tried; only the right one leads to the same BTH. Returns true, or
+ * unknown. So each type is tried, and only the right type leads to the same BTH. Returns true, or
  * false if the packet is not in a tunnel.
  */
 static bool read_tunnel_headers(struct dissection *w)
@@ -158,8 +158,8 @@ static bool parse_rocev2(struct dissection *w)
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
 
-    /* Tries IPv6 first: an IPv6 packet can have a 4 at the place where an IPv4 header would have
-     * its version. */
+    /* Try IPv6 first: an IPv6 packet may have the number 4 where an IPv4 header would have its
+     * version. */
     if (udp >= ROCE_IP6_LEN && tvb_get_uint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
         parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + ROCE_IP6_LEN, 0))
         return true;
@@ -167,7 +167,7 @@ static bool parse_rocev2(struct dissection *w)
         if (udp >= len && tvb_get_uint8(whole, udp - len) == (0x40 | len / 4) &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    /* IPv6 with extension headers: tries each possible length; roce_pkt_parse() parses the
+    /* IPv6 with extension headers: try each possible length, and let roce_pkt_parse() parse the
      * headers. */
     for (int len = ROCE_IP6_LEN + 8; len <= IP6_MAX && udp >= len; len += 8)
         if (tvb_get_uint8(whole, udp - len) >> 4 == 6 &&
@@ -315,7 +315,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
  * Wireshark often builds a tree only for other protocols. */
 static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
-    /* Looked up here because Wireshark registers this tap after it called our handoff routine. */
+    /* The tap is looked up here because Wireshark registers it after it called our handoff routine.
+     */
     if (tap_expert == 0)
         tap_expert = find_tap_id("expert");
     return have_tap_listener(tap_expert) ||
@@ -371,8 +372,8 @@ static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
     if (roce_dc_is(&w->pkt))
         return dissect_dc(w, pinfo, tree);
-    /* The result of the analysis is needed for the tree, the taps, the Info column, and the
-     * upper-layer dissectors. */
+    /* The tree, the taps, the Info column and the upper-layer dissectors need the result of the
+     * analysis. */
     analyze_packet(w, pinfo,
                    tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
                        w->pkt.op->kind == ROCE_KIND_READ);

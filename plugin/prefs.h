@@ -7,9 +7,9 @@
 #include "ws_compat.h"
 #include "analysis_store.h"
 
-/* Which heuristic dissectors are tried on the payload if its protocol is unknown. */
+/* Heuristic dissectors that are tried on the payload if its protocol is unknown. */
 enum roce_guess {
-    ROCE_GUESS_NONE, /* none: only the CM exchange or the user determines the protocol */
+    ROCE_GUESS_NONE, /* try none: only the CM exchange or the user determines the protocol */
     ROCE_GUESS_ALL,  /* all dissectors in the list "infiniband.payload" */
 };
 
@@ -22,7 +22,8 @@ struct roce_prefs {
     roce_ws_bool reassemble;
     unsigned memory; /* memory limit of the analysis, MiB */
     int guess;       /* enum roce_guess */
-    /* Enum roce_profile; int because Wireshark's enumeration preferences require it. */
+    /* Value of enum roce_profile. It is an int because Wireshark's enumeration preferences require
+     * one. */
     int profile;
     struct roce_store_opts store; /* options of the analysis store, set by roce_prefs_apply() */
 };

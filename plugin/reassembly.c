@@ -7,7 +7,7 @@ static reassembly_table messages;
 static int ett_fragment = -1;
 static int ett_fragments = -1;
 
-/* Fields roce.message.*: exactly the set of fields that Wireshark's reassembly requires. */
+/* Fields roce.message.*: Wireshark's reassembly functions require exactly these fields. */
 /* clang-format off */
 static int hf_fragments = -1, hf_fragment = -1, hf_overlap = -1, hf_conflict = -1, hf_tails = -1,
            hf_too_long = -1, hf_error = -1, hf_count = -1, hf_in = -1, hf_length = -1, hf_data = -1;
@@ -78,7 +78,7 @@ tvbuff_t *roce_reassembly_add(const struct roce_pkt *pkt, const struct roce_fram
         return pkt->op->pos == ROCE_POS_FIRST && !frame->skip_payload ? payload : NULL;
     if (!roce_store_is_first_placement(frame))
         return NULL;
-    /* The frame number of the first packet identifies the message. */
+    /* the message is identified by the frame number of its first packet */
     head = fragment_add_check(&messages, payload, 0, pinfo, r->msg_first_frame, NULL,
                               (guint32)r->msg_offset, pkt->payload_len, !roce_opcode_ends(pkt->op));
     return process_reassembled_data(payload, 0, pinfo, "Reassembled message", head, &items, NULL,

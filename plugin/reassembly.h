@@ -15,7 +15,7 @@ void roce_reassembly_register(int proto);
 
 /*
  * Adds the payload of a packet to its message. If the packet completes the message, returns the
- * message, on every pass; otherwise NULL. If packets are truncated by the snaplen, reassembly is
+ * message, on every pass; otherwise returns NULL. If the snaplen truncates packets, reassembly is
  * impossible: returns `payload` itself for the first packet of the message.
  */
 tvbuff_t *roce_reassembly_add(const struct roce_pkt *pkt, const struct roce_frame_info *frame,

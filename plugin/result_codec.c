@@ -4,8 +4,8 @@
 #include "wire/codes.h"
 
 /*
- * The members that are encoded. P(member, default): encoded if it differs from its default.
- * F(member): number of an earlier frame, encoded as the distance to this frame; its default is 0.
+ * The members of a record. P(member, default): encoded if the value differs from the default.
+ * F(member): number of an earlier frame, encoded as the distance to this frame; the default is 0.
  * Members that most frames set are first, so that the presence bits need few bytes.
  */
 /* clang-format off */

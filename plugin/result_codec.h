@@ -20,14 +20,14 @@ enum roce_note {
     ROCE_NOTE_SKIP_REASSEMBLY = 1u << 1,
     /* The source QP was unknown when the frame was first read. */
     ROCE_NOTE_SRC_QP_UNKNOWN = 1u << 2,
-    /* At this frame rnic/flow reached a limit: idle connections lost their history or were closed,
-     * or the packet was not tracked. */
+    /* At this frame rnic/flow reached a limit of memory or connections: idle connections lost their
+     * history or were closed, or the packet was not recorded. */
     ROCE_NOTE_LIMIT = 1u << 3,
 };
 
 struct roce_result_record {
     struct roce_flow_result result;
-    /* Time since the previous frame of the stream, ns; ROCE_NEVER_NS for the first. */
+    /* Time since the previous frame of the stream, ns; ROCE_NEVER_NS for the first frame. */
     uint64_t delta;
     uint32_t notes;    /* bits of enum roce_note */
     uint32_t msn_step; /* increase of the MSN since the previous AETH that the same side sent */

@@ -10,7 +10,7 @@
 /* ---- table of retransmissions by cause ---------------------------------------------------------
  */
 
-/* Not a cause: row of the READ responses that repeat data. */
+/* Row of the READ responses that repeat data. This is not a cause of enum roce_cause. */
 #define CAUSE_ASKED_AGAIN ROCE_CAUSE_CNT
 
 struct retx_row {
@@ -186,8 +186,8 @@ static void rule_print(const void *row, struct roce_stat_table *stat)
     roce_stat_num(stat, rule->last);
 }
 
-/* The last column is not a text, because Wireshark's window makes each column as wide as its text,
- * except the last one. */
+/* Wireshark's window makes each column as wide as its text, but the last column fills the rest. So
+ * a column of numbers is last. */
 static const struct roce_stat_column rule_columns[] = {
     {"Rule", 12, false},       {"Severity", 8, false},   {"Count", 8, true},
     {"First frame", 11, true}, {"Rule text", 60, false}, {"Known deviation", 15, false},

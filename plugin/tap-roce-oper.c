@@ -86,7 +86,7 @@ struct region_row {
     char host[64];
     uint32_t rkey;
     uint64_t first, end, requests, written, read;
-    unsigned kinds; /* kinds of requests: bit N for value N of enum roce_kind */
+    unsigned kinds; /* bit set of request kinds: bit N is set for value N of enum roce_kind */
 };
 
 static void region_packet(struct roce_stat_table *stat, const struct roce_tap *tap,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define STAT_TABLES_MAX 16
-/* Tables of this group get no entry from Wireshark; the plugin adds a submenu. */
+/* Group for tables without a menu entry of Wireshark. The plugin adds a submenu for them. */
 #define STAT_GROUP_NONE REGISTER_STAT_GROUP_GENERIC
 
 struct table_row {
@@ -17,8 +17,8 @@ struct table_row {
     void *counts;
 };
 
-/* All registered tables. find_stat_table() searches here, because a callback of Wireshark gets only
- * the stat_tap_table. */
+/* All registered tables. find_stat_table() searches this array, because Wireshark's callbacks
+ * receive only a stat_tap_table. */
 static struct roce_stat_table *all[STAT_TABLES_MAX];
 static unsigned all_cnt;
 
@@ -51,8 +51,8 @@ static void free_retired_row(void *p)
     free_row(row);
 }
 
-/* Removes all rows. Keeps their memory in stat->retired, because open windows may still refer to
- * the items. */
+/* Removes all rows of a table. Their memory is kept in stat->retired, because open windows may
+ * still refer to the items. */
 static void retire_rows(struct roce_stat_table *stat)
 {
     GHashTableIter iter;
@@ -316,8 +316,9 @@ void roce_stat_register(struct roce_stat_table *stat)
     register_stat_tap_table_ui(&stat->ui);
 }
 
-/* Registers the submenu Statistics -> RoCE. Wireshark itself would list the tables in the menu
- * Statistics, among those of all protocols; only a plugin's own entries can be in a submenu. */
+/* Registers the submenu Statistics -> RoCE. Wireshark would put the tables directly into the menu
+ * Statistics, among those of all protocols. Only entries that a plugin adds itself can be in a
+ * submenu. */
 void roce_stat_menu_register(int proto)
 {
     ext_menu_t *menu = ext_menubar_register_menu(proto, "RoCE", TRUE);

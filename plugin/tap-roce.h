@@ -20,12 +20,13 @@
 
 #define ROCE_STAT_CELL_LEN 240 /* size of a cell of text, bytes; longer text is truncated */
 #define ROCE_STAT_NUM_LEN  40  /* size of a right-aligned cell, bytes */
-/* number of rows of a table; all later keys share one more row, "others" */
+/* maximum number of rows of a table; all further keys share one more row, "others" */
 #define ROCE_STAT_ROWS_MAX 100000
 
 struct roce_stat_column {
     const char *name;
-    int width;  /* width of the column in tshark, and of right-aligned cells, characters */
+    int width;  /* width of the column in tshark, and of the text in right-aligned cells,
+                 * characters */
     bool right; /* right-aligned: a number or a time */
 };
 
@@ -35,11 +36,11 @@ struct roce_stat_table {
     const struct roce_stat_column *column;
     unsigned column_cnt;
     size_t row_size; /* size of the row structure, bytes */
-    /* Counts a packet in the rows to which it belongs; roce_stat_row() returns them. */
+    /* Counts a packet in its rows, which roce_stat_row() returns. */
     void (*packet)(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo);
     /* Formats a row: one call of roce_stat_text() or a similar function for each column. */
     void (*print)(const void *row, struct roce_stat_table *stat);
-    /* Called before all frames are counted again from the start; may be NULL. */
+    /* Called before Wireshark passes all frames again from the first one; may be NULL. */
     void (*reset)(void);
 
     /* Private to tap-roce.c. */
@@ -50,7 +51,8 @@ struct roce_stat_table {
     stat_tap_table *table;
     char *cell;  /* next cell to format */
     unsigned at; /* column index of the next cell */
-    bool others; /* the row that is formatted counts all keys for which the table has no row */
+    bool others; /* true: the row that is being formatted is "others", which counts all keys without
+                  * a row */
 };
 
 /* Returns the row with the key `key` (`len` bytes, compared byte by byte). Creates the row if

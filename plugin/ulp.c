@@ -78,7 +78,8 @@ static guint mapping_cnt;
 /* Argument of the dissectors in `handles`. */
 struct ulp_call {
     struct infinibandinfo info;
-    bool named; /* the user named the protocol; Wireshark knows no CM exchange of the connection */
+    bool named; /* true: the user named the protocol of this QP, and Wireshark has no CM exchange of
+                 * the connection */
     bool to_server;
 };
 
@@ -88,8 +89,9 @@ UAT_VS_DEF(qp_mapping, ulp, struct qp_mapping, guint32, ULP_NVME, "NVMe over RDM
 /* ---- calling a dissector -----------------------------------------------------------------------
  */
 
-/* Adds the conversations that a captured CM exchange would have created; the dissectors of NVMe and
- * iSER read the port from them. The QP that the user named belongs to the passive side. */
+/* Adds the conversations that Wireshark would have created from a captured CM exchange. The
+ * dissectors of NVMe and iSER read the port from these conversations. The QP that the user named
+ * belongs to the passive side. */
 static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinfo)
 {
     conversation_infiniband_data *data;
@@ -136,8 +138,8 @@ static bool call_heuristic(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, prot
     return took;
 }
 
-/* Dissects payload as protocol `ulp`, one of the table "roce.qp". A dissector handle has no user
- * data, so each protocol has a separate function that calls this one. */
+/* Dissects a payload as protocol `ulp` of the table "roce.qp". Wireshark passes no user data to a
+ * dissector, so each protocol has a separate function that calls dissect_ulp(). */
 static int dissect_ulp(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        void *data)
 {
@@ -309,8 +311,8 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
 /*
  * Returns a copy of a CM message in which the active side's communication ID replaces the
  * transaction ID. The built-in dissector matches replies with REQs by transaction ID and address
- * only. It would choose the wrong REQ if two REQs have the same transaction ID, or if the right REQ
- * was not captured. The communication ID is unique, and replies contain it as well.
+ * only. It would choose a wrong REQ if two REQs have the same transaction ID, or if the REQ of the
+ * reply was not captured. The communication ID is unique, and replies contain it as well.
  */
 static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
                                    packet_info *pinfo)
@@ -352,7 +354,8 @@ static void feed_builtin_dissector(tvbuff_t *tvb, unsigned mad, const struct roc
     }
     CATCH_NONFATAL_ERRORS
     {
-        /* The built-in dissector failed on this message, so it created no conversation. */
+        /* The built-in dissector raised an exception for this message, so it created no
+         * conversation. */
     }
     ENDTRY;
     col_set_writable(pinfo->cinfo, -1, writable);

@@ -50,7 +50,8 @@ typedef struct epan_dfilter dfilter_t;
 
 /*
  * From 4.6 on, an upper-layer dissector can reject the payload unless `info` (struct
- * infinibandinfo) states that the caller reassembles SENDs. SMB Direct does so by default.
+ * infinibandinfo) states that the caller reassembles SENDs. The dissector of SMB Direct rejects it
+ * by default.
  */
 #if ROCE_WS_AT_LEAST(4, 6)
 #define ROCE_WS_SENDS_ARE_WHOLE(info) ((info)->do_rc_send_reassembling = true)
@@ -58,8 +59,8 @@ typedef struct epan_dfilter dfilter_t;
 #define ROCE_WS_SENDS_ARE_WHOLE(info) ((void)(info))
 #endif
 
-/* Adds a duration, displayed as "N.N seconds". Up to 4.4, Wireshark formats durations so itself;
- * from 4.6 on, this function does. */
+/* Adds a duration, displayed as "N.N seconds". Up to 4.4, Wireshark uses this format itself; from
+ * 4.6 on, this function formats the duration. */
 static inline proto_item *roce_ws_add_time(proto_tree *tree, int field, tvbuff_t *tvb, int offset,
                                            int len, uint64_t ns)
 {

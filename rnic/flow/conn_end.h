@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* End of a connection: final reports and release of memory. Private to flow/. */
+/* End of a connection: final reports and release of memory. Used only in rnic/flow. */
 #ifndef FLOW_CONN_END_H
 #define FLOW_CONN_END_H
 

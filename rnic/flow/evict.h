@@ -2,7 +2,7 @@
 /*
  * Eviction: frees memory before the next packet is judged. During a capture, a connection is
  * removed only here, or when its QPs are reused. Only roce_flow_feed() calls roce_evict(), before
- * it uses a pointer to a connection. Private to flow/.
+ * it uses a pointer to a connection. Used only in rnic/flow.
  */
 #ifndef FLOW_EVICT_H
 #define FLOW_EVICT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Fast path: processes expected packets, which are most of a capture, in a third of the
- * instructions of the full path. Private to flow/.
+ * instructions of the full path. Used only in rnic/flow.
  */
 #ifndef FLOW_FAST_PATH_H
 #define FLOW_FAST_PATH_H

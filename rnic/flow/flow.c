@@ -24,11 +24,12 @@
 
 #define DEFAULT_CONNS  1000000u
 #define DEFAULT_WINDOW 8192u
-/* coarsest clock resolution: assumed before the first packet, ns */
+/* clock resolution that is assumed before the first packet, ns: the coarsest possible one */
 #define GRAIN_MOST UINT64_C(1000000000)
 #define GRAIN_FINE 1000u /* clock resolution that is fine enough to be ignored, ns */
-#define OTHER_SERVICE_MIN                                                                          \
-    4 /* number of consecutive packets of another service after which the QPN counts as reused */
+/* number of consecutive packets of another transport service after which the QPN is assumed to be
+ * reused */
+#define OTHER_SERVICE_MIN 4
 
 static void *heap_alloc(void *ctx, size_t size)
 {
@@ -110,8 +111,7 @@ struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t co
 {
     uint32_t final = roce_flow_conn_index(flow, conn_index);
 
-    /* side 0 of a direction that was joined to another connection becomes side 1 of that
-     * connection */
+    /* a direction that was joined to another connection is side 1 of that connection */
     return (struct roce_flow_owner){.conn_index = final, .side = final == conn_index ? side : 1};
 }
 
@@ -133,8 +133,8 @@ static void find_endpoint(struct roce_ctx *ctx, bool create)
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH)) {
         if (!roce_pkt_has(pkt, ROCE_HDR_DETH))
             return; /* the capture cuts the packet before the source QP */
-        new_conns = pkt->bth.dest_qp == ROCE_QP_GSI; /* a CM message (to QP1) may set up one more
-                                                      * connection */
+        new_conns = pkt->bth.dest_qp == ROCE_QP_GSI; /* a CM message (sent to QP1) may also create
+                                                      * the connection that it sets up */
     }
     ctx->sender = roce_conn_find(ctx->flow, key, ctx->digest->hash);
     new_conns += !ctx->sender && create;
@@ -171,8 +171,9 @@ static void count_packet(struct roce_ctx *ctx)
 }
 
 /* Returns whether the current packet belongs to the transport service of its QP. A QP drops packets
- * of another service (R030). But after several such packets, or after a long idle time, the QPN was
- * reused for another service: this packet then begins a new use and the function returns true. */
+ * of another service (R030). But after several such packets, or after a long idle time, the QPN is
+ * assumed to be reused for another service: the current packet then begins a new connection, and
+ * the function returns true. */
 static bool is_for_service(struct roce_ctx *ctx)
 {
     struct roce_endpoint *side = ctx->sender;
@@ -258,7 +259,8 @@ static void analyze_packet(struct roce_ctx *ctx)
 static const struct roce_flow_result result_none = ROCE_FLOW_RESULT_NONE;
 
 /* Sets all members to unknown. gcc copies the whole struct with one string instruction, which takes
- * as long as a tenth of the analysis of a packet; it copies parts with moves. */
+ * as long as a tenth of the analysis of a packet. To copy parts of the struct, it uses fast moves.
+ */
 static void set_unknown(struct roce_flow_result *result)
 {
     const size_t part = 96;
@@ -320,8 +322,8 @@ static inline void look_at_icrc(struct roce_common *common, const struct roce_fl
     look->first_good = in->icrc == ROCE_ICRC_GOOD && undecided && look->src_suspect;
 }
 
-/* Returns whether the flow does not judge the packet. That is so if its opcode is unknown, or if
- * the packet is of NVIDIA's DC transport. */
+/* Returns true if the packet is not judged: its opcode is unknown, or it is of NVIDIA's DC
+ * transport. */
 static inline bool is_not_judged(const struct roce_pkt *pkt)
 {
     return !pkt->op || (pkt->op->svc == ROCE_SVC_RD && roce_dc_may_be(pkt));
@@ -360,8 +362,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.want_result = result != NULL;
     if (result) {
         set_unknown(result);
-    } else { /* the caller passed no result: clear only the members of `scratch` that are added to
-              * or read later */
+    } else { /* The caller passed no result, so `scratch` is used. Clear only the members that are
+              * read later, or to which values are added. */
         scratch.flags = scratch.findings = scratch.acked_packets = scratch.ce_frame = 0;
         scratch.done_bytes = 0;
         ctx.result = &scratch;
@@ -392,7 +394,7 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
     find_endpoint(&ctx, !dropped);
     if (ctx.conn) {
-        if (ctx.want_result) { /* this also fills the result of packets that are dropped below */
+        if (ctx.want_result) { /* Fill in the connection also for packets that are dropped below. */
             ctx.result->conn_index = ctx.conn->conn_index;
             ctx.result->side = roce_endpoint_side(ctx.sender);
         }
@@ -414,8 +416,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         flow->acked_hosts |= ctx.look->dst_suspect;
     if (!ctx.conn)
         return;
-    if (ctx.want_result) { /* the connection of the packet may have changed since, because its
-                            * directions were paired */
+    if (ctx.want_result) { /* The conn_index may have changed since, because the directions were
+                            * paired. */
         ctx.result->conn_index = ctx.conn->conn_index;
         ctx.result->side = roce_endpoint_side(ctx.sender);
         ctx.result->qp_use = (uint8_t)(ctx.conn->facts.qp_uses - 1);

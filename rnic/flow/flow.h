@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Flow: a passive observer of RoCE traffic. It reports the events on each connection of a capture
- * and the rules that were violated. rocedrill check, the Wireshark plugin and tests call it, in
- * this order:
+ * The analysis engine: a passive observer of RoCE packets, named "flow" in the code (struct
+ * roce_flow). It reports the events on each connection of a capture and the rules that were
+ * violated. rocedrill check, the Wireshark plugin and tests call it, in this order:
  *
  *   1. flow = roce_flow_new(&opts);
  *   2. for each frame: roce_pkt_parse(...); roce_flow_feed(flow, &in, &result);
@@ -49,7 +49,7 @@ struct roce_flow;
 /* Allocator callbacks. `free` receives the size that was allocated. */
 struct roce_alloc {
     void *(*alloc)(void *ctx, size_t size); /* allocates `size` bytes; returns NULL if memory is
-                                             * exhausted: the flow then evicts connections */
+                                             * exhausted: connections are then evicted */
     void (*free)(void *ctx, void *p, size_t size);
     void *ctx;
 };
@@ -65,14 +65,15 @@ enum roce_link_kind {
     ROCE_LINK_CM_ANSWER,   /* CM message `other` answers CM message `frame` (REQ, REP, DREQ) */
 };
 
-/* One use of a QP pair. If the QPNs are reused, a connection has several uses. */
+/* One use of a QP pair: the time from the setup of the two QPs until they are set up again for
+ * another connection, or until the capture ends. */
 struct roce_flow_use {
     uint32_t conn_index; /* number of the connection at the time of the call, not final:
                           * roce_flow_owner() returns the final number */
     uint32_t frame;      /* first frame of this use; if CM messages set up the use, the frame of the
                           * REP */
-    /* REQ and REP that set up the use, valid during the call; NULL if a reuse was detected without
-     * CM */
+    /* REQ and REP that set up this use of the QPs, valid during the call; NULL if packets without
+     * CM showed the reuse */
     const struct roce_cm_req *req;
     const struct roce_cm_rep *rep;
     uint32_t req_frame, rep_frame;
@@ -97,19 +98,20 @@ struct roce_flow_in;
 /* number of groups into which roce_flow_group() divides the pairs of hosts */
 #define ROCE_FLOW_GROUPS 2048u
 
-/* Result of roce_flow_look() for one packet: the facts about the packet that depend on the earlier
- * packets of all hosts. */
+/* Result of roce_flow_look() for one packet: facts that depend on the earlier packets of all hosts.
+ */
 struct roce_flow_look {
     uint64_t last_time;                /* latest time in the capture so far, ns */
     uint64_t grain;                    /* resolution of the capture's clock, inferred from the times
                                         * so far, ns */
-    uint64_t src_suspect, dst_suspect; /* the host's bit in a bit set of the hosts that sent a wrong
-                                        * ICRC; 0 if the host sent none */
+    uint64_t src_suspect, dst_suspect; /* the bit of the source host, and that of the destination
+                                        * host, in a bit set of the hosts that sent a wrong ICRC; 0
+                                        * if the host sent none */
     enum roce_icrc_status icrc; /* ICRC status to use; it also depends on the other packets of the
                                  * host (base/icrc_trust.h) */
     bool undecided;             /* no packet of the sender up to now had a right ICRC */
-    bool first_good;            /* the packet has the first right ICRC of a host that sent wrong
-                                 * ones before */
+    bool first_good;            /* this packet is the first with a right ICRC from a host that sent
+                                 * wrong ones before */
 };
 
 #define ROCE_FLOW_MEM_MAX ((size_t)1 << 30) /* memory limit of a flow by default, bytes */
@@ -118,29 +120,30 @@ struct roce_flow_opts {
     struct roce_alloc mem;     /* allocator; all zero: malloc() and free() */
     size_t mem_max;            /* memory limit, bytes; 0: ROCE_FLOW_MEM_MAX */
     uint32_t conn_max;         /* maximum number of connections in memory; 0 = 1,000,000 */
-    uint32_t window_max;       /* maximum number of request packets in memory for each direction; 0
-                                * = 8192 */
+    uint32_t window_max;       /* maximum number of request packets in memory for each direction of
+                                * a connection; 0 = 8192 */
     enum roce_profile profile; /* implementation whose known deviations are marked in the findings:
                                 * known_deviations.def */
-    uint64_t hash_seed;        /* seed of the hash table's secret; 0 = a random seed. The results do
-                                * not depend on the seed */
-    bool any_order;            /* true: every receiver accepts packets in any order. false: the flow
-                                * recognises such receivers, separately for each direction */
-    bool no_fast_path;         /* true: all packets use the full path; tests compare the two
-                                * paths */
+    uint64_t hash_seed;        /* seed of the hash table's secret; 0 = a random seed. The findings
+                                * do not depend on the seed */
+    bool any_order;            /* true: every receiver is assumed to accept packets in any order.
+                                * false: the packets of each direction show whether its receiver
+                                * does */
+    bool no_fast_path;         /* true: all packets take the full path, never that of fast_path.c;
+                                * tests compare the results */
     void *user;                /* first argument of the callbacks; each callback may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
-    /* Called when a use of a QP pair begins: CM messages set it up, or its packets show a QP reuse.
-     * Not called for the first use of a QP pair if no CM messages set it up. The call may be later
-     * than the first frame of a reuse. */
+    /* Called when a use of a QP pair begins: CM messages set up the QPs, or packets show that they
+     * were reused. Not called for the first use if no CM messages set up the QPs. The call may come
+     * some frames after the reuse. */
     void (*on_use)(void *user, const struct roce_flow_use *use);
     /* Called for each CM message in a packet that a receiver would not drop. */
     void (*on_cm)(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg);
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
-    /* Called when an operation is completed. The summary of the connection counts the same
-     * operations as completed. */
+    /* Called when an operation completes, for each one that the summary of the connection counts as
+     * completed. */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -148,16 +151,16 @@ struct roce_flow_opts {
 
 /* One captured frame, input of roce_flow_feed(). */
 struct roce_flow_in {
-    const struct roce_pkt *pkt; /* the packet, for which roce_pkt_parse() returned 0; the flow
-                                 * does not keep the pointer */
+    const struct roce_pkt *pkt; /* the packet, for which roce_pkt_parse() returned 0; the analysis
+                                 * keeps no pointer to it */
     uint32_t frame;             /* frame number in the capture, from 1, ascending */
     uint64_t time; /* capture time, ns since any epoch; small backward steps are tolerated */
     enum roce_icrc_status
         icrc; /* result of roce_pkt_icrc_check(), or UNVERIFIED if the ICRC was not checked */
     const struct roce_packet_digest
         *digest; /* digest of `pkt`, or NULL: roce_flow_feed() then computes the digest */
-    const struct roce_flow_look *look; /* result of roce_flow_look() for the packet; NULL if one
-                                        * flow judges the whole capture */
+    const struct roce_flow_look *look; /* result of roce_flow_look() for the packet; NULL if
+                                        * roce_flow_split() was not called */
 };
 
 /* Bits of roce_flow_result.flags. */
@@ -166,7 +169,7 @@ enum roce_analysis {
     ROCE_AN_RESPONSE = 1u << 1,
     ROCE_AN_RETRANSMISSION = 1u << 2,     /* retransmitted request; result.cause is the reason */
     ROCE_AN_DUPLICATE_REQUEST = 1u << 3,  /* retransmitted request that was already acknowledged */
-    ROCE_AN_COPY = 1u << 4,               /* second capture of one transmission, not a
+    ROCE_AN_COPY = 1u << 4,               /* second capture of one transmission of a packet, not a
                                            * retransmission */
     ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request whose first transmission was captured after a
                                            * later PSN */
@@ -177,7 +180,7 @@ enum roce_analysis {
     ROCE_AN_RNR_NAK = 1u << 10,
     ROCE_AN_NAK = 1u << 11, /* any NAK except RNR */
     ROCE_AN_IMPLIED_NAK =
-        1u << 12, /* response to a later PSN while a READ or atomic is unanswered */
+        1u << 12, /* response to a later PSN although a READ or atomic is unanswered */
     ROCE_AN_ZERO_CREDIT = 1u << 13,
     ROCE_AN_CREDIT_UPDATE = 1u << 14,
     ROCE_AN_CREDITS_EXHAUSTED =
@@ -188,13 +191,13 @@ enum roce_analysis {
     ROCE_AN_CNP = 1u << 19,
     ROCE_AN_MSG_START = 1u << 20,
     ROCE_AN_MSG_END = 1u << 21,
-    ROCE_AN_DROPPED = 1u << 22,   /* packet that a receiver drops for its format or ICRC, without a
-                                   * change of state */
+    ROCE_AN_DROPPED = 1u << 22,   /* packet that the receiver drops because of its format or ICRC */
     ROCE_AN_CM = 1u << 23,        /* a CM message */
-    ROCE_AN_REL_PSN = 1u << 24,   /* result.rel_psn counts from the first PSN of the connection, not
-                                   * from the first captured one */
+    ROCE_AN_REL_PSN = 1u << 24,   /* result.rel_psn counts from the first PSN of the connection; if
+                                   * not set, from the first captured PSN */
     ROCE_AN_REGION = 1u << 25,    /* result.rkey and result.va are known */
-    ROCE_AN_CM_ACTIVE = 1u << 26, /* CM message of an exchange whose REQ the same host sent */
+    ROCE_AN_CM_ACTIVE = 1u << 26, /* CM message whose sender also sent the REQ of the same
+                                   * exchange */
 };
 
 /* Analysis of one frame in its connection. Unknown frame numbers are 0, unknown times
@@ -203,7 +206,8 @@ struct roce_flow_result {
     uint32_t conn_index; /* number of the connection when the frame was judged, or ROCE_NO_CONN if
                           * the frame has none; roce_flow_owner() returns the final number */
     uint8_t side;        /* sender of the frame: index into the sides of the summary */
-    uint8_t qp_use;      /* index of the use of the QP pair; 0 is the first in the capture */
+    uint8_t qp_use;      /* index of the use of the QP pair (struct roce_flow_use); 0 is the first
+                          * use in the capture */
     uint8_t pairing;     /* enum roce_pairing of the connection at this packet */
     uint32_t flags;      /* bit set of enum roce_analysis */
     uint32_t findings;   /* number of findings about this frame */
@@ -211,9 +215,9 @@ struct roce_flow_result {
 
     uint32_t rel_psn;  /* PSN of the frame minus the requester's first PSN, mod 2^24. The first PSN
                         * is from CM, or else the first captured one */
-    uint32_t next_psn; /* request: PSN of the next request. After a READ, this is its PSN plus the
+    uint32_t next_psn; /* request: PSN of the next request. For a READ, this is its own PSN plus the
                         * number of its responses */
-    uint32_t gap;      /* number of missing PSNs before this request or READ response */
+    uint32_t gap;      /* number of PSNs that are missing before this request or READ response */
 
     enum roce_cause cause; /* cause of the retransmission. If a later frame shows that a timeout was
                             * spurious (ROCE_CAUSE_SPURIOUS), the finding SPURIOUS_TIMEOUT has
@@ -226,7 +230,8 @@ struct roce_flow_result {
 
     uint32_t request_frame; /* response: frame of the last request packet that the response
                              * acknowledges */
-    uint32_t acked_packets; /* request packets that the response acknowledges for the first time */
+    uint32_t acked_packets; /* number of request packets that no earlier response acknowledged, but
+                             * this response does */
     uint64_t rtt;           /* time from the request packet to this response, ns; unknown if the
                              * request was retransmitted */
     uint64_t response_time; /* last response of a READ or atomic: time since the request, ns */
@@ -238,22 +243,22 @@ struct roce_flow_result {
     /* State of the requester whose request the frame is or answers, after this packet. */
     uint32_t psns_in_flight, requests_in_flight, reads_in_flight;
     uint64_t bytes_in_flight;
-    uint32_t read_bytes_in_flight; /* bytes that READ requests ask for and that are missing in the
-                                    * responses captured so far, at most UINT32_MAX; 0 if no READ is
-                                    * in flight */
+    uint32_t read_bytes_in_flight; /* bytes requested by READs that are missing in the responses
+                                    * captured so far, at most UINT32_MAX; 0 if no READ is in flight
+                                    */
 
     uint32_t msg_number;      /* number of captured messages of the requester before this message */
     uint32_t msg_first_frame; /* first frame of the message; 0 if not captured */
     uint64_t msg_offset;      /* payload bytes of the message before this packet */
     uint64_t msg_bytes;       /* payload bytes of the message up to and including this packet */
-    uint64_t msg_total;       /* length of the message in bytes, from the RETH, or, if it has none,
-                               * known at its last packet; 0 if unknown */
+    uint64_t msg_total;       /* length of the message in bytes: from the RETH, or, without a RETH,
+                               * known only at the last packet; 0 if unknown */
     uint32_t rkey;            /* R_Key of the message */
     uint64_t va;              /* remote address of this packet's payload */
 
     uint32_t credits;    /* credits in an ACK; ROCE_CREDITS_UNLIMITED for code 31 */
     uint64_t rnr_wait;   /* RNR NAK: advertised wait, ns */
-    uint64_t rnr_waited; /* retransmission after an RNR NAK: observed wait of the requester, ns */
+    uint64_t rnr_waited; /* retransmission after an RNR NAK: time that the requester waited, ns */
     uint32_t ce_frame;   /* CNP: frame of the CE-marked packet that the CNP answers */
     uint64_t cnp_delay;
 
@@ -262,7 +267,7 @@ struct roce_flow_result {
     uint64_t cm_service;    /* CM message: service id of the REQ; 0 if the REQ was not captured */
 };
 
-/* Initializer of a result whose members are all unknown. */
+/* Initializer of a result in which all values are unknown. */
 /* clang-format off */
 #define ROCE_FLOW_RESULT_NONE {.conn_index = ROCE_NO_CONN, .src_qpn = ROCE_QPN_UNKNOWN,           \
     .rto = ROCE_NEVER_NS, .timeout = ROCE_NEVER_NS, .rtt = ROCE_NEVER_NS,                         \
@@ -271,7 +276,7 @@ struct roce_flow_result {
     .cnp_delay = ROCE_NEVER_NS, .cm_conn_index = ROCE_NO_CONN}
 /* clang-format on */
 
-/* Returns a new observer, or NULL if out of memory. Copies `opts`; NULL or zero members select the
+/* Returns a new analysis, or NULL if out of memory. Copies `opts`; NULL or zero members select the
  * defaults. */
 struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts);
 void roce_flow_del(struct roce_flow *flow); /* Frees an observer, which may be NULL. */
@@ -283,8 +288,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
 /* Returns the secret that roce_digest_packet() needs. The secret is valid until roce_flow_del(). */
 const struct roce_hash_secret *roce_flow_secret(const struct roce_flow *flow);
 
-/* Prefetches the connection of a packet into the cache. The caller calls this two to eight packets
- * before it feeds the packet. */
+/* Prefetches the connection of a packet into the cache. The caller calls this function two to eight
+ * packets before it passes the packet to roce_flow_feed(). */
 void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
 /* Ends the capture: reports closing findings and calls on_conn() for each connection. Must be
@@ -292,10 +297,11 @@ void roce_flow_expect(const struct roce_flow *flow, const struct roce_packet_dig
 void roce_flow_finish(struct roce_flow *flow);
 
 /*
- * Several flows, called parts, can judge one capture together, each in its own thread. Findings,
- * numbers and callbacks are the same as with one flow. All packets between two hosts must be fed to
- * one part, because pairing compares all QPs of the two hosts. One thread calls roce_flow_look()
- * for the packets in the order of the capture; then the parts judge the packets:
+ * Several struct roce_flow, called parts, can judge one capture together, each in its own thread.
+ * Findings, numbers and callbacks are the same as with a single struct roce_flow. All packets
+ * between two hosts must be fed to one part, because pairing compares all QPs of the two hosts. One
+ * thread calls roce_flow_look() for the packets in the order of the capture; then the parts judge
+ * the packets:
  *
  *   1. roce_flow_split(flow, part, cnt, ...);   before the first packet; part[0] is `flow`
  *   2. for each packet: roce_flow_look(flow, &in, &look), and a choice of the part by
@@ -325,9 +331,9 @@ bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
 /* Returns the group to which the two hosts of a packet belong, a number below ROCE_FLOW_GROUPS. */
 uint32_t roce_flow_group(const struct roce_packet_digest *digest);
 
-/* Returns whether the part has so many bytes or connections that a limit may be reached soon. The
- * caller must then call roce_flow_merge(), because eviction compares the connections of all
- * parts. */
+/* Returns whether the part uses so much memory, or has so many connections, that it may soon reach
+ * a limit. The caller must then call roce_flow_merge(), because eviction compares the connections
+ * of all parts. */
 bool roce_flow_is_crowded(const struct roce_flow *part);
 
 /* Moves the connections of all parts into `flow` and deletes the other parts. */
@@ -355,26 +361,27 @@ struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t co
 struct roce_flow_totals {
     uint64_t packets, bytes; /* packets fed, and their bytes on the wire */
     uint64_t dropped;        /* packets dropped because they are malformed or have a wrong ICRC */
-    uint64_t dc; /* packets not judged, because they are of NVIDIA's DC transport (wire/dc.h), or
-                  * because the capture cuts them before the byte that identifies DC */
+    uint64_t dc;          /* number of packets not judged because they are of NVIDIA's DC transport
+                           * (wire/dc.h), or because the snaplen cuts them before the byte that identifies DC
+                           */
     uint64_t connections; /* connections in the whole capture */
     uint64_t evicted;     /* connections that were evicted */
-    uint64_t forgotten;   /* request windows that were dropped from idle connections to free
+    uint64_t forgotten;   /* number of request windows dropped from idle connections to free
                            * memory */
-    uint64_t overflown;   /* request packets that the flow did not record, because more than
+    uint64_t overflown;   /* number of request packets that were not recorded, because more than
                            * window_max were outstanding or the packet was too far out of order */
-    uint64_t untracked;   /* packets without a connection because memory was exhausted */
+    uint64_t untracked;   /* number of packets without a connection because memory was exhausted */
     uint64_t findings[ROCE_SEV_CNT];
-    uint64_t rxe_sides; /* with ROCE_PROFILE_AUTO: ends of connections recognised as Linux rxe */
-    bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an end deviates as only Linux 6.1 does */
-    bool rxe_6_12;      /* with ROCE_PROFILE_AUTO: an end deviates as only Linux 6.12 does */
-    uint64_t known[ROCE_SEV_CNT];  /* findings that are known deviations of the profile
+    uint64_t rxe_sides; /* with ROCE_PROFILE_AUTO: number of endpoints recognised as Linux rxe */
+    bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an endpoint deviates as only Linux 6.1 does */
+    bool rxe_6_12;      /* with ROCE_PROFILE_AUTO: an endpoint deviates as only Linux 6.12 does */
+    uint64_t known[ROCE_SEV_CNT];  /* numbers of findings that are known deviations of the profile
                                     * (known_deviations.def), by severity */
     uint64_t errors_unknown;       /* ERROR findings that are not known deviations */
     uint64_t rules[ROCE_RULE_CNT]; /* findings by rule */
     size_t mem_now, mem_peak;      /* bytes allocated now, and highest number of bytes */
-    bool mem_limited;              /* after roce_flow_finish(): with more memory, the results might
-                                    * be others */
+    bool mem_limited;              /* after roce_flow_finish(): the memory limit may have changed
+                                    * the results */
 };
 
 const struct roce_flow_totals *roce_flow_totals(const struct roce_flow *flow);

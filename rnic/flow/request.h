@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests of RC, XRC and UC: each packet is compared with the sender's earlier packets. Private to
- * flow/.
+ * Requests of RC, XRC and UC: each packet is compared with the sender's earlier packets. Used only
+ * in rnic/flow.
  */
 #ifndef FLOW_REQUEST_H
 #define FLOW_REQUEST_H

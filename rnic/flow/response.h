@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responses: applies an ACK, NAK, READ response or Atomic ACK to the requests it answers. Private
- * to flow/.
+ * Responses: applies an ACK, NAK, READ response or Atomic ACK to the requests it answers. Used only
+ * in rnic/flow.
  */
 #ifndef FLOW_RESPONSE_H
 #define FLOW_RESPONSE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Splits the analysis of one capture between several struct roce_flow, called parts: see "Several
- * flows" in flow.h. Each part has the connections between some hosts. All parts share the
- * roce_common of part 0. */
+/* Splits the analysis of one capture between several struct roce_flow, called parts (see
+ * roce_flow_split() in flow.h). Each part has the connections between some hosts. All parts share
+ * the roce_common of part 0. */
 #include <string.h>
 #include "flow/base/state.h"
 #include "flow/table/conn.h"
@@ -110,8 +110,8 @@ static bool was_used_before(const struct roce_conn *a, const struct roce_conn *b
                                                       : a->conn_index < b->conn_index;
 }
 
-/* Moves the connections of `from` into the list of `to` that is sorted by last use. Each packet of
- * a connection is a use. */
+/* Moves the connections of `from` into the list of `to`, which is sorted by the time of the latest
+ * packet. */
 static void merge_uses(struct roce_flow *to, struct roce_flow *from)
 {
     struct roce_conn *a = to->oldest, *b = from->oldest, *last = NULL, *next;
@@ -134,8 +134,8 @@ static void merge_uses(struct roce_flow *to, struct roce_flow *from)
     to->newest = last;
 }
 
-/* Moves the lists of unpaired directions. Each list belongs to one group of hosts, so only one part
- * has directions in it. */
+/* Moves the lists of unpaired directions. A list belongs to one group of hosts, and only one part
+ * judges that group. */
 static void merge_pairs(struct roce_flow *to, const struct roce_flow *from)
 {
     for (unsigned i = 0; i < ROCE_PAIR_BUCKETS; i++) {

@@ -177,8 +177,8 @@ void cm_pair_carry(struct cm_pair *w)
                 moved = true;
                 bool other = memcmp(addr.remote, cm_pair_addr[e].remote, 16) != 0;
 
-                CU_ASSERT(!other || w->end[e].tidy); /* only the tests with a flood use other
-                                                      * addresses */
+                CU_ASSERT(!other || w->end[e].tidy); /* only in tests with a flood of requests, a
+                                                      * message may have another destination */
                 if (other || lost(w, mad, e))
                     continue;
                 w->now += DELAY;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* CM pair: two CM engines, A and B, connected by a simulated network. The network loses the
  * messages that a test selects. A connects, B listens; each end's program answers the events of its
- * engine as the members of struct cm_pair_end say.
+ * engine as the members of struct cm_pair_end determine.
  *
  *   1. cm_pair_start()
  *   2. cm_pair_ask() and calls of the engines, each followed by cm_pair_carry() or cm_pair_pass()
- *   3. cm_pair_stop()
- */
+ *   3. cm_pair_stop() */
 #ifndef TESTS_CM_CM_PAIR_H
 #define TESTS_CM_CM_PAIR_H
 
@@ -27,10 +26,10 @@ struct cm_pair_end {
     bool accepts, rejects, silent; /* how the program reacts to a request: accepts it, rejects it,
                                     * or does not answer */
     bool speaks;
-    bool elsewhere; /* another engine of the port has a listener for every service */
-    bool xrc;       /* the program accepts with an XRC target QP */
-    bool tidy;      /* the program deletes ids after it rejected them, or after their peer was
-                     * unreachable */
+    bool elsewhere; /* true: another CM engine of the same port has a listener for every service */
+    bool xrc;       /* true: the program accepts with an XRC target QP */
+    bool tidy;      /* true: the program deletes an id after it rejected the request, or after the
+                     * peer was unreachable */
 };
 
 struct cm_pair {
@@ -38,8 +37,8 @@ struct cm_pair {
     rnic_time now;
     struct rng rng;
     unsigned loss;                  /* probability that a message is lost, percent */
-    unsigned lose[ROCE_CM_MSG_CNT]; /* for each kind of message: how many of the next ones are
-                                     * lost */
+    unsigned lose[ROCE_CM_MSG_CNT]; /* for each kind of message: number of messages that the network
+                                     * will lose, from the next one on */
     unsigned sent[ENDS][ROCE_CM_MSG_CNT];
 };
 
@@ -47,8 +46,8 @@ extern const struct rnic_cm_addr cm_pair_addr[ENDS];
 
 /* Creates both engines. B listens for SERVICE, and its program accepts. */
 void cm_pair_start(struct cm_pair *w);
-/* `patience` is the time for which B delays a request for a service without a listener
- * (rnic_cm_attr.listen_wait), ns. */
+/* As cm_pair_start(). `patience` is the time for which B delays a request for a service without a
+ * listener (rnic_cm_attr.listen_wait), ns. */
 void cm_pair_start_with(struct cm_pair *w, uint64_t patience);
 void cm_pair_stop(struct cm_pair *w);
 
@@ -59,12 +58,12 @@ struct roce_cm_rep cm_pair_reply(void);
 /* A connects a QP to SERVICE of B. */
 void cm_pair_ask(struct cm_pair *w, uint32_t qpn);
 
-/* Lets the program of an end take the events of its engine and answer them. */
+/* Lets the program of end `e` fetch the events of its engine and answer them. */
 void cm_pair_take_events(struct cm_pair *w, unsigned e);
-/* Delivers messages, and events to the programs, until no message is in flight. */
+/* Delivers messages, and passes events to the programs, until no message is in flight. */
 void cm_pair_carry(struct cm_pair *w);
-/* Advances the time by `time` ns. Expires each timer at its time, and delivers the messages sent
- * then. */
+/* Advances the time by `time` ns. Lets each timer expire at its time, and delivers the messages
+ * sent then. */
 void cm_pair_pass(struct cm_pair *w, uint64_t time);
 
 void cm_pair_expect_connected(struct cm_pair *w);

@@ -40,7 +40,8 @@ static void connect_and_disconnect(void)
     cm_pair_stop(&w);
 }
 
-/* Connects an XRC initiator at A to an XRC target at B. Both must have the right QPNs (R245). */
+/* Connects an XRC initiator at A to an XRC target at B. Both ends must then have the right QPNs
+ * (R245). */
 static void connect_xrc(struct cm_pair *w)
 {
     cm_pair_start(w);
@@ -57,8 +58,8 @@ static void connect_xrc(struct cm_pair *w)
     EXPECT_EQ(rnic_cm_id_qpn(w->end[B].id), 0x222);
 }
 
-/* A REP contains the XRC target QP in the field of the EE context. A DREQ must contain the QPN of
- * the target, too, so that either side can disconnect. */
+/* A REP contains the XRC target QP in the field of the EE context. A DREQ must also contain the QPN
+ * of the target, and either side must be able to disconnect. */
 static void xrc_initiator_disconnects_target(void)
 {
     for (unsigned e = 0; e < ENDS; e++) {
@@ -72,15 +73,16 @@ static void xrc_initiator_disconnects_target(void)
         cm_pair_pass(&w, LONG_TIME);
         EXPECT_EQ(w.end[A].seen[RNIC_CM_DISCONNECTED], 1);
         EXPECT_EQ(w.end[B].seen[RNIC_CM_DISCONNECTED], 1);
-        EXPECT_EQ(w.sent[e][ROCE_CM_DREQ], 1); /* the peer accepted the first DREQ, so there is no
-                                                * other */
+        EXPECT_EQ(w.sent[e][ROCE_CM_DREQ], 1); /* the peer accepted the first DREQ, so no second one
+                                                * is sent */
         EXPECT_EQ(w.sent[1 - e][ROCE_CM_DREP], 1);
         cm_pair_stop(&w);
     }
 }
 
-/* An XRC target QP may outlive its creator. So deleting its id must not end the connection
- * (core/cm.c, cm_destroy_id()). Deleting the id of the initiator must. */
+/* An XRC target QP may outlive its creator. So deleting the id of the target must not end the
+ * connection (Linux core/cm.c, cm_destroy_id()). Deleting the id of the initiator must end the
+ * connection. */
 static void deleted_xrc_target_sends_no_dreq(void)
 {
     struct cm_pair w;
@@ -104,8 +106,8 @@ static void deleted_xrc_target_sends_no_dreq(void)
     cm_pair_stop(&w);
 }
 
-/* One message of each kind is lost. The connection must be set up and ended as without loss (R230,
- * R237). */
+/* One message of each kind is lost. The engines must retransmit the message, set up the connection
+ * and end it (R230, R237). */
 static void each_lost_message_is_retransmitted(void)
 {
     static const enum roce_cm kinds[] = {ROCE_CM_REQ, ROCE_CM_REP, ROCE_CM_RTU, ROCE_CM_DREQ,
@@ -129,7 +131,7 @@ static void each_lost_message_is_retransmitted(void)
 }
 
 /* Random messages are lost. Each side must still report the end of its connection once, and no
- * timer or state may remain. */
+ * timer and no id may remain in the engines. */
 static void loss_and_duplicates_are_survived(void)
 {
     for (unsigned run = 0; run < 300; run++) {
@@ -140,8 +142,8 @@ static void loss_and_duplicates_are_survived(void)
         w.loss = 30;
         cm_pair_ask(&w, 0x111);
         cm_pair_pass(&w, LONG_TIME);
-        cm_pair_expect_connected(&w); /* the REQ is sent up to 16 times, so that all are lost
-                                       * practically never happens */
+        cm_pair_expect_connected(&w); /* the REQ is sent up to 16 times, so it is very improbable
+                                       * that all are lost */
         rnic_cm_disconnect(w.end[run % 2].id, NULL, 0, w.now);
         cm_pair_pass(&w, LONG_TIME);
         for (unsigned e = 0; e < ENDS; e++) {
@@ -154,8 +156,8 @@ static void loss_and_duplicates_are_survived(void)
     }
 }
 
-/* A REJ must pass reason and private data to the requester. If the REJ is lost, the retransmitted
- * REQ must be answered by the same REJ (R235). */
+/* A REJ must pass reason and private data to the requester. If the REJ is lost, the passive side
+ * must answer the retransmitted REQ with the same REJ (R235). */
 static void rejection_reaches_the_requester(void)
 {
     struct cm_pair w;
@@ -173,7 +175,8 @@ static void rejection_reaches_the_requester(void)
     cm_pair_stop(&w);
 }
 
-/* The port does not have the P_Key, so it would drop all packets of the connection. */
+/* The REQ names a P_Key that the port does not have, so the port would drop all packets of the
+ * connection. The REQ must be rejected. */
 static void req_with_another_pkey_is_rejected(void)
 {
     static const uint16_t keys[] = {0xFFFF, 0x7FFF, 0x7FFE, 0};
@@ -193,8 +196,8 @@ static void req_with_another_pkey_is_rejected(void)
     }
 }
 
-/* The program is slow to accept. If the REQ is repeated, its CM must send an MRA, and the peer must
- * then wait longer (R236). */
+/* The program is slow to accept. When the peer retransmits the REQ, the CM of the slow program must
+ * send an MRA, and the peer must then wait longer (R236). */
 static void mra_extends_the_wait(void)
 {
     struct cm_pair w;
@@ -214,8 +217,8 @@ static void mra_extends_the_wait(void)
     cm_pair_stop(&w);
 }
 
-/* The peer lost the state of a connection, and sends a REQ with the same QPN. The REQ must be
- * rejected as stale, and the old connection must end (R231). */
+/* The peer forgot a connection, as after a restart, and sends a REQ with the same QPN. The REQ must
+ * be rejected as stale, and the old connection must end (R231). */
 static void reused_qpn_is_rejected_as_stale(void)
 {
     struct cm_pair w;
@@ -226,7 +229,7 @@ static void reused_qpn_is_rejected_as_stale(void)
     cm_pair_carry(&w);
     old = w.end[B].id;
     w.end[A].silent = true;
-    rnic_cm_del(w.end[A].cm); /* A loses its CM state, as after a restart of the machine */
+    rnic_cm_del(w.end[A].cm); /* A forgets all its connections, as after a restart of the machine */
     w.end[A].cm = rnic_cm_new(
         &(struct rnic_cm_attr){.ca_guid = 100, .id_prefix = 7, .id_prefix_bits = 12, .seed = {99}});
     cm_pair_ask(&w, 0x111);
@@ -261,8 +264,8 @@ static void dreq_with_wrong_qpn_is_ignored(void)
     cm_pair_stop(&w);
 }
 
-/* A passive side may only lower the values of the REQ, but Linux lets programs raise them. The
- * active side must limit the values in the REP to what its device supports (R238). */
+/* Linux lets the passive program raise values of the REQ, although it may only lower them. The
+ * active side must limit the values in the REP to the maxima of its device (R238). */
 static void takes_more_than_offered(void)
 {
     struct cm_pair w;
@@ -290,7 +293,7 @@ static void takes_more_than_offered(void)
 }
 
 /* A LAP, which requests an alternate path, must be answered by an APR "not supported". The
- * connection must remain (R197). */
+ * connection must not change (R197). */
 static void lap_is_answered_unsupported(void)
 {
     struct cm_pair w;
@@ -352,8 +355,8 @@ static void sidr_resolves_ud_service(void)
     cm_pair_stop(&w);
 }
 
-/* A program deletes an id: one with a received REQ, one with a sent REQ, or a connected one. Its
- * peer must be informed. */
+/* A program deletes an id: one with a received REQ, one with a sent REQ, or a connected one. The
+ * engine must inform the peer with a REJ or DREQ. */
 static void deleted_id_informs_the_peer(void)
 {
     struct cm_pair w;

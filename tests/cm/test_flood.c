@@ -24,7 +24,7 @@ static void flood_req(struct cm_pair *w, uint32_t number, const struct rnic_cm_a
     rnic_cm_input(w->end[B].cm, mad, sizeof(mad), addr, w->now);
 }
 
-/* Fetches the events of B, and its messages, which are discarded. */
+/* Fetches the events of B, and discards the messages that B wants to send. */
 static void take_output(struct cm_pair *w)
 {
     struct rnic_cm_addr addr;
@@ -36,7 +36,7 @@ static void take_output(struct cm_pair *w)
 }
 
 /* Sends B many requests whose connections are never completed: from one address or, if `spoofed`,
- * each from a new one. */
+ * each REQ from a new address. */
 static void flood_reqs(struct cm_pair *w, bool spoofed)
 {
     struct rnic_cm_addr addr = cm_pair_addr[B];
@@ -89,8 +89,8 @@ static void a_flood_of_reqs_does_not_keep_others_from_connecting(void)
     }
 }
 
-/* While one peer floods B with requests, the half-open exchange of another peer must not be
- * ended. */
+/* One peer floods B with REQs. The connection setup of another peer, which is not complete yet,
+ * must not be ended. */
 static void a_flood_of_one_peer_spares_others(void)
 {
     struct cm_pair w;

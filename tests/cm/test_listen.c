@@ -5,8 +5,8 @@
 #include "support/suite.h"
 #include "wire/gid.h"
 
-/* A REQ for a service without a listener must be rejected (R232). If the engine does not answer for
- * the port, no REJ is sent, and the requester must give up (R237). */
+/* A REQ for a service without a listener must be rejected (R232). If another engine of the port may
+ * have a listener, the engine must send no REJ; the peer then gives up (R237). */
 static void req_without_listener_is_rejected(void)
 {
     for (unsigned silent = 0; silent < 2; silent++) {
@@ -58,8 +58,8 @@ static void req_for_other_qpns_or_gids_is_rejected(void)
 }
 
 /* A request for a service arrives shortly before the program listens. The program must get this
- * request, once. perftest -R connects when its peer is about to listen, and a REJ would end
- * perftest. */
+ * request, once. The client of perftest -R connects before its server listens, and ends if it
+ * receives a REJ. */
 static void early_req_waits_for_listener(void)
 {
     enum { PATIENCE = 250000000 };
@@ -90,9 +90,9 @@ static void early_req_waits_for_listener(void)
     cm_pair_stop(&w);
 }
 
-/* No program listens. The REQ waits for a listener at most as long as its timeout field says, and
- * must then be rejected (R232). If another CM of the same port may have a listener (`there`), no
- * REJ must be sent. */
+/* No program listens. The engine must delay the REQ for at most the time in the timeout field of
+ * the REQ, and then reject it (R232). If another CM of the same port may have a listener (`there`),
+ * no REJ must be sent. */
 static void nobody_listens_in_time(void)
 {
     struct cm_pair w;
@@ -111,8 +111,8 @@ static void nobody_listens_in_time(void)
         EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), RNIC_NEVER);
         cm_pair_stop(&w);
     }
-    cm_pair_start_with(&w, 250000000); /* only 64 requests can wait, so the others must be rejected
-                                        * at once */
+    cm_pair_start_with(&w, 250000000); /* the engine delays at most 64 REQs; it must reject the
+                                        * others at once */
     cm_pair_stop_listening(&w);
     for (uint32_t i = 0; i < 100; i++) {
         cm_pair_ask(&w, 0x1000 + i);

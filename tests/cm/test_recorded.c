@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Replays recorded conversations of the Linux CM (traces/captures), with our CM in the place of one
- * side and then of the other. The test makes the calls that a program must make for the recorded
- * messages. Our CM must then send messages with the recorded content, also if messages were lost.
+ * side and then of the other. The test calls our CM as the recorded program called the Linux CM.
+ * Our CM must then send messages with the recorded content, also if messages were lost.
  * Communication ids and transaction ids may differ.
  */
 #include <pcap/pcap.h>
@@ -65,8 +65,8 @@ static void read_capture(const char *name)
     CU_ASSERT_FATAL(said_cnt > 0);
 }
 
-/* Sets *local and *remote to the communication ids of a message, as its sender sees them; NULL if
- * the message has none. */
+/* Sets *local to the communication id that the sender of a message chose, and *remote to that of
+ * its peer; NULL if the message has no such id. */
 static void ids_of(struct roce_cm_msg *msg, uint32_t **local, uint32_t **remote)
 {
     *local = *remote = NULL;
@@ -89,8 +89,8 @@ static void ids_of(struct roce_cm_msg *msg, uint32_t **local, uint32_t **remote)
     }
 }
 
-/* Writes the MAD of a message with communication ids and transaction id set to 0, to compare its
- * content. */
+/* Writes the MAD of a message with communication ids and transaction id set to 0, so that the rest
+ * can be compared. */
 static void content(const struct roce_cm_msg *msg, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg copy = *msg;
@@ -109,13 +109,12 @@ struct replay {
     const char *name;
     struct rnic_cm *cm;
     struct rnic_cm_id *id;
-    uint32_t theirs; /* communication id that the recorded side, which our CM replaces, has in the
-                      * recording */
+    uint32_t theirs; /* communication id, in the recording, of the side that our CM replaces */
     struct rnic_cm_addr addr;
     rnic_time now;
 };
 
-/* Makes the call of a program that causes the CM to send `msg`. */
+/* Makes the call with which a program causes the CM to send the message `msg`. */
 static void act(struct replay *r, const struct roce_cm_msg *msg)
 {
     switch (msg->kind) {
@@ -141,8 +140,8 @@ static void act(struct replay *r, const struct roce_cm_msg *msg)
     }
 }
 
-/* Fetches the next MAD of our CM. If there is none, lets timers expire until there is one. Returns
- * true, or false if the CM sends none. */
+/* Fetches the next MAD that our CM sends. If there is none, advances the time to the next timers
+ * until there is one. Returns true, or false if the CM sends none. */
 static bool say(struct replay *r, struct roce_cm_msg *msg)
 {
     uint8_t mad[ROCE_MAD_SIZE];
@@ -159,7 +158,7 @@ static bool say(struct replay *r, struct roce_cm_msg *msg)
     return false;
 }
 
-/* Returns whether the recorded message is a repetition of an earlier one. */
+/* Returns whether the recorded message is a retransmission of an earlier one. */
 static bool again(unsigned frame)
 {
     for (unsigned i = 0; i < frame; i++)
@@ -171,7 +170,7 @@ static bool again(unsigned frame)
 }
 
 /* Returns whether the recorded message did not reach the peer: the next recorded message is then a
- * repetition, of this message or of the one that it answers. */
+ * retransmission of this message, or of the message that this one answers. */
 static bool was_lost(unsigned frame)
 {
     return !again(frame) && frame + 1 < said_cnt && again(frame + 1);

@@ -107,7 +107,7 @@ static void bad_reader_stays_bad(void)
 
     EXPECT_EQ(roce_rd_be32(&r), 0);
     EXPECT_EQ(roce_rd_u8(&r),
-              0); /* one byte is left, but after a failed read every read must return 0 */
+              0); /* one byte is left, but after a failed read all later reads must return 0 */
     CU_ASSERT_PTR_NULL(roce_rd_bytes(&r, SIZE_MAX));
     EXPECT_EQ(r.off, 0);
     r = roce_rd(NULL, 0);

@@ -7,7 +7,7 @@
 #define CNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Attribute id, name and length of the private data of each message (R222, R225). Written by hand,
- * so that the generated tables can be compared with them. */
+ * to check the generated tables. */
 static const struct {
     enum roce_cm kind;
     uint16_t attr_id;
@@ -369,8 +369,8 @@ static void rdmaip_header_in_private_data(void)
     }
 }
 
-/* The local ACK timeout must be the value that Linux computes from these codes (R239). The active
- * side must use the ACK delay in the REP, not the timeout in the REQ. */
+/* The local ACK timeout must be the value that Linux computes from the packet life time and the ACK
+ * delay (R239). The active side must use the ACK delay in the REP, not the timeout in the REQ. */
 static void ack_timeout_is_delay_plus_two_lifetimes(void)
 {
     struct roce_cm_req req = {.primary_ack_timeout = 14};

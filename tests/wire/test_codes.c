@@ -17,8 +17,8 @@ static uint32_t pattern(unsigned code)
 
 static void rnr_timer_follows_its_pattern(void)
 {
-    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* code 0 is the longest time: the value that the formula
-                                           * gives for code 32 */
+    EXPECT_EQ(roce_rnr_ns(0), 655360000); /* code 0 is the longest time, for which the formula needs
+                                           * code 32 */
     EXPECT_EQ(roce_rnr_ns(0), UINT64_C(10000) * pattern(32));
     EXPECT_EQ(roce_rnr_ns(25), 61440000);
     for (unsigned code = 1; code < ROCE_RNR_CODES; code++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Defects: for each row of defects.def, a frame with only this defect is built. The parser must
- * report exactly this defect. */
+/* Builds, for each row of defects.def, a frame with only this defect. The parser must report
+ * exactly this defect. */
 #include <stdlib.h>
 #include "support/sample.h"
 #include "support/suite.h"
@@ -89,8 +89,8 @@ static void defect_fcs(void)
     roce_le32_put(b.frame + b.len, roce_crc32_portable(0, b.frame, b.len));
     b.len += 4;
     expect_only(&b, 0, BIT(FCS));
-    b.frame[b.len - 1] ^= 1; /* four bytes that are not a correct frame check sequence are a
-                              * trailer */
+    b.frame[b.len - 1] ^= 1; /* four bytes after the packet that are not a correct frame check
+                              * sequence are a trailer */
     expect_only(&b, 0, BIT(TRAILER));
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 0);
     rebuild(&b, 0);
@@ -196,7 +196,7 @@ static void defect_ip_checksum(void)
 
     good(&b, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.frame[IP + 8]--; /* the TTL changes, but not the checksum, as with a faulty router */
+    b.frame[IP + 8]--; /* the TTL changes but the checksum does not, as behind a faulty router */
     expect_only(&b, 0, BIT(IP_CHECKSUM));
     b.frame[IP + 10] = b.frame[IP + 11] = 0;
     expect_only(&b, 0, BIT(IP_CHECKSUM_0));
@@ -273,7 +273,7 @@ static void defect_lrh_len(void)
 
     good(&b, ROCE_ENCAP_IB_LOCAL, ROCE_OP_RC_SEND_ONLY, 4);
     rebuild(&b, 0);
-    b.len -= 2; /* without the VCRC the length is a multiple of 4, and only LRH.PktLen is wrong */
+    b.len -= 2; /* without the VCRC the length is a multiple of 4, so only LRH.PktLen is wrong */
     b.frame[5]++;
     expect_only(&b, 0, BIT(LRH_LEN));
 }

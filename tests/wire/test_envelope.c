@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests that the parser finds the BTH after every kind of link and envelope, and that it
- * distinguishes frames of other protocols from malformed RoCE frames.
+ * Tests that the parser finds the BTH after every kind of link header and network header, and that
+ * it distinguishes frames of other protocols from malformed RoCE frames.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static void five_tags_are_not_roce(void)
 }
 
 /* The same IP packet follows an Ethernet header, a Linux cooked header of version 1 or 2, or no
- * link header. The parser must find the BTH in each case. */
+ * link header. The parser must find the BTH after each of them. */
 static void every_link_leads_to_the_bth(void)
 {
     static const struct {
@@ -244,13 +244,15 @@ static void other_protocols_are_not_roce(void)
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
     EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] &= 0xFC); /* link next header: raw */
     build(&b, ROCE_ENCAP_IB_LOCAL, 0);
-    EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] = (uint8_t)((b.frame[1] & 0xFC) | 1)); /* link next
-                                                                                  * header: IPv6 */
+    EXPECT_OTHER(ROCE_LINK_IB, b.frame[1] = (uint8_t)((b.frame[1] & 0xFC) | 1)); /* LRH.LNH (link
+                                                                                  * next header) of
+                                                                                  * a raw IPv6
+                                                                                  * packet */
 #undef EXPECT_OTHER
 }
 
-/* The parser must skip IPv6 extension headers before UDP, report them as a defect, and find the BTH
- * after them (CA17-16, R009). */
+/* The parser must skip IPv6 extension headers before UDP, report their presence as a defect, and
+ * find the BTH (CA17-16, R009). */
 static void ipv6_extension_headers_are_walked(void)
 {
     /* next header UDP, length 0 (8 bytes), padding option */
@@ -281,8 +283,7 @@ static void ipv6_extension_headers_are_walked(void)
     }
 }
 
-/* Checks that two results of the parser agree, except that the packet of `tagged` has one more VLAN
- * tag. */
+/* Checks that two results of the parser agree, except for the VLAN tag that only `tagged` has. */
 static void expect_same(const struct roce_pkt *plain, const struct roce_pkt *tagged)
 {
     EXPECT_EQ(plain->encap, tagged->encap);
@@ -305,8 +306,8 @@ static void expect_same(const struct roce_pkt *plain, const struct roce_pkt *tag
         EXPECT_EQ(plain->icrc_off + ROCE_VLAN_LEN, tagged->icrc_off);
 }
 
-/* Checks that two packets with a BTH are equal, after the VLAN tag is removed from the model
- * `tagged`. */
+/* Checks that two models of packets with a BTH are equal, except for the VLAN tag that only
+ * `tagged` has. */
 static void expect_equal(const struct roce_pkt *plain, struct roce_pkt tagged)
 {
     ptrdiff_t moved = tagged.frame + ROCE_VLAN_LEN - plain->frame;
@@ -333,8 +334,8 @@ static void expect_equal(const struct roce_pkt *plain, struct roce_pkt tagged)
 }
 
 /* Parses the packet of `plain` with the fast parser into *again, which contains the result of an
- * earlier packet. No value of the earlier packet may remain. Returns whether the fast parser
- * accepted the packet. */
+ * earlier packet. No value of the earlier packet may remain in *again. Returns whether the fast
+ * parser accepted the packet. */
 static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *plain)
 {
     struct roce_pkt before = *again, now;
@@ -350,9 +351,9 @@ static bool expect_equal_again(struct roce_pkt *again, const struct roce_pkt *pl
     return true;
 }
 
-/* The fast parser accepts only frames without a VLAN tag. So each random packet is parsed with and
- * without a tag: the results must be the same. Some packets have a wrong byte, are truncated, or
- * have trailing bytes. */
+/* The fast parser accepts only frames without a VLAN tag. So each random packet is parsed without a
+ * tag (fast) and with a tag (slow): the results must be the same. Some packets have a wrong byte,
+ * are truncated, or have trailing bytes. */
 static void plain_frames_are_read_as_tagged_ones(void)
 {
     struct rng rng = rng_seed();
@@ -369,8 +370,8 @@ static void plain_frames_are_read_as_tagged_ones(void)
 
         build_op(&b, (uint8_t)rng_below(&rng, 256), &rng);
         memcpy(frame, b.frame, b.len);
-        if (rng_below(&rng, 4)) /* change no byte of the Ethernet header, which moves when a tag is
-                                 * added */
+        if (rng_below(&rng, 4)) /* change no byte of the Ethernet header, because the VLAN tag moves
+                                 * this header */
             frame[14 + rng_below(&rng, 52)] ^= (uint8_t)(1u << rng_below(&rng, 8));
         if (rng_below(&rng, 2))
             roce_ip4_set_checksum(frame + 14, 20);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks the tables of headers in ways that do not depend on the tables: the fields fill their
+ * Checks the tables of headers against facts that are not from the tables: the fields fill their
  * header without gaps, each field changes only its own bits, and the lengths are those of the
  * standards. A BTH written by hand must be decoded correctly.
  */
@@ -74,8 +74,8 @@ static void names_are_unique(void)
     }
 }
 
-/* Setting a field to ones in a header of zeros, and to zeros in a header of ones, must change only
- * the bits of this field. */
+/* If a field is set to ones in a header of zeros, or to zeros in a header of ones, only the bits of
+ * this field may change. */
 static void each_field_is_alone(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];
@@ -105,8 +105,8 @@ static void each_field_is_alone(void)
 }
 
 /* clang-format off */
-/* For each member of a generated struct: if it is all ones, the built header must have ones exactly
- * where the description of the field says. Parsing must give back the value. */
+/* For each member of a generated struct: if all its bits are ones, the built header must have ones
+ * exactly at the bits of the field's description. Parsing must give back the value. */
 #define HDR_BEGIN(id, ID, n, shrt, title, source)                                                  \
     static void members_of_##id(void)                                                              \
     {                                                                                              \
@@ -155,7 +155,7 @@ static void members_move_their_bits(void)
 #include "wire/headers.def"
 }
 
-/* Any bytes of a header, parsed and built again, must be the same. */
+/* A header of any bytes, parsed and built again, must have the same bytes. */
 static void build_is_the_inverse_of_parse(void)
 {
     struct rng rng = rng_seed();
@@ -180,7 +180,7 @@ static void build_is_the_inverse_of_parse(void)
     }
 }
 
-/* The lengths that the standards specify, written by hand. */
+/* Lengths of the headers in the standards, written by hand. */
 static void lengths_are_the_standards(void)
 {
     static const struct {
@@ -267,8 +267,8 @@ static void text_reads_as_people_read(void)
     CU_ASSERT_STRING_EQUAL(buf, "ab00..");
 }
 
-/* With a buffer of any small size, the text of each field must end with a zero byte inside the
- * buffer. */
+/* With an output buffer of any small size, the text of each field must end with a zero byte inside
+ * the buffer. */
 static void text_stays_in_its_buffer(void)
 {
     const struct roce_hdr_info *infos[INFOS_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests that packets built with a header template have the same bytes as packets built without, for
- * every length. */
+/* Tests that packets of every length built with a header template have the same bytes as packets
+ * built without a template. */
 #include "wire/header_template.h"
 
 #include "support/sample.h"
@@ -28,8 +28,8 @@ static void template_gives_same_bytes_as_model(void)
         got = roce_pkt_build(&pkt, 0, fast, sizeof(fast));
         EXPECT_EQ(got, want);
         CU_ASSERT(want > 0 && memcmp(plain, fast, (size_t)want) == 0);
-        /* Also build into a buffer of exactly this length, and into one that is a byte too
-         * short. */
+        /* Also build the packet into a buffer of exactly its length, and into one that is a byte
+         * too short. */
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want), want);
         CU_ASSERT(memcmp(plain, fast, (size_t)want) == 0);
         EXPECT_EQ(roce_pkt_build(&pkt, 0, fast, (size_t)want - 1), ROCE_ERR_NOSPACE);

@@ -109,7 +109,7 @@ static void ibta_sample_packet(void)
     roce_le32_put(stored, roce_icrc(ROCE_ENCAP_IB_LOCAL, p, ROCE_LRH_LEN, sizeof(p)));
     CU_ASSERT(memcmp(stored, "\x96\x25\xB7\x5A", 4) == 0);
     memcpy(changed, p, sizeof(p));
-    changed[0] = 0x70; /* another VL, and no ones in BTH byte 4: both are masked in the ICRC */
+    changed[0] = 0x70; /* change the VL, and clear the ones in BTH byte 4: the ICRC masks both */
     changed[12] = 0;
     EXPECT_EQ(roce_icrc(ROCE_ENCAP_IB_LOCAL, changed, ROCE_LRH_LEN, sizeof(p)),
               roce_le32_get(stored));
@@ -234,8 +234,8 @@ static void both_implementations_agree(void)
         }
 }
 
-/* Returns whether a receiver that checks only the format and the ICRC accepts the frame. A wrong
- * IPv4 checksum is ignored, because a router that changes TOS or TTL also corrects the checksum. */
+/* Returns whether a receiver that checks only the format and the ICRC accepts the frame. It ignores
+ * a wrong IPv4 checksum, which a router corrects when it changes TOS or TTL. */
 static bool accepted(enum roce_link link, const uint8_t *frame, size_t len)
 {
     struct roce_pkt pkt;
@@ -357,7 +357,7 @@ static void what_routers_do_is_no_defect(void)
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL), ROCE_ICRC_GOOD);
 }
 
-/* roce_icrc_own() must return the same ICRC as roce_icrc(), and leave the packet unchanged. Tested
+/* roce_icrc_own() must return the same ICRC as roce_icrc(), and must not change the packet. Tested
  * with random lengths, and with and without IP options before the BTH. */
 static void own_packets_are_left_as_they_were(void)
 {

@@ -33,7 +33,8 @@ static void header_by_hand(void)
     CU_ASSERT(memcmp(back, by_hand, sizeof(back)) == 0);
 }
 
-/* Parses any number of captured bytes, from a memory block of exactly this size. */
+/* Parses the first bytes of the MAD, any number of them, from a memory block of exactly this size.
+ */
 static void cut_at_every_length(void)
 {
     for (size_t len = 0; len <= ROCE_MAD_SIZE; len++) {

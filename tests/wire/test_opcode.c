@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Checks the 256 opcodes against a second, shorter description: a table of operations (the low five
- * bits of the opcode), and one rule for each service: which headers it adds.
+ * bits of the opcode), and, for each service, the headers that it adds.
  */
 #include <stdio.h>
 #include "support/suite.h"
@@ -41,7 +41,7 @@ static enum roce_hdr letter_hdr(char c)
     }
 }
 
-/* transport services as bits: those that have an operation */
+/* transport services as bits; an operation has the bits of the services that have it */
 enum { RC = 1, UC = 2, RD = 4, UD = 8, XRC = 16 };
 
 /* clang-format off */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests whole packets. Every opcode in every envelope is built and parsed. Captures are truncated
+ * Tests whole packets. Packets of every opcode, in every encapsulation, are built, parsed, and cut
  * at any byte. test_defect.c tests the defects.
  */
 #include <stdlib.h>
@@ -18,8 +18,8 @@ static bool on_ethernet(enum roce_encap encap)
     return encap >= ROCE_ENCAP_V1;
 }
 
-/* Returns the offset of the IP header or GRH of an encapsulation: the sum of the lengths of the
- * headers before it. */
+/* Returns the offset of the IP header or GRH in a frame: the sum of the lengths of the headers
+ * before it. */
 static unsigned net_off_of(enum roce_encap encap, unsigned vlan_cnt)
 {
     return on_ethernet(encap) ? 14 + 4 * vlan_cnt : 0;
@@ -274,8 +274,8 @@ static void cut_capture_keeps_the_captured_headers(void)
     }
 }
 
-/* Bytes that the capture does not contain must not cause a defect. Tested with every opcode, with
- * and without payload, and with packets that may be reliable datagrams or DC (wire/dc.h). */
+/* Bytes that the capture does not contain must not cause a defect. Packets of every opcode are cut,
+ * with and without payload, and also packets that may be of RD or of DC (wire/dc.h). */
 static void cut_capture_has_no_additional_defects(void)
 {
     static const uint32_t lens[] = {0, 4, 92};
@@ -302,8 +302,9 @@ static void cut_capture_has_no_additional_defects(void)
     }
 }
 
-/* A frame that really ends early must be an error or have a defect for which a receiver drops it.
- * The parser must not read beyond its end, and all offsets must be inside it. */
+/* A frame that is too short, and not only its capture, must be an error or have a defect for which
+ * a receiver drops it. The parser must not read beyond its end, and all offsets must be inside it.
+ */
 static void short_frame_is_never_accepted(void)
 {
     static const uint8_t payload[21] = "a payload with pad..";
@@ -446,8 +447,8 @@ static void unrecorded_cut_is_detected_by_the_lengths(void)
         roce_pkt_parse_captured(&p, ROCE_LINK_ETHERNET, frame, full - 8, full - 8);
         CU_ASSERT(roce_pkt_defect(&p, ROCE_DEFECT_IP_LEN));
         frame[udp + 4] ^= 1;
-        /* If the last 4 bytes are a correct ICRC, the frame is complete, and its sender wrote wrong
-         * lengths. */
+        /* If the last 4 bytes are a correct ICRC, the frame must count as complete, with wrong
+         * lengths in its headers. */
         EXPECT_EQ(roce_pkt_parse(&p, ROCE_LINK_ETHERNET, frame, full, full), 0);
         p.ip4.len = (uint16_t)(p.ip4.len + 8);
         p.ip6.len = (uint16_t)(p.ip6.len + 8);

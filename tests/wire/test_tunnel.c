@@ -148,8 +148,8 @@ static int parse(struct roce_pkt *pkt, const struct frame *f)
     return roce_tunnel_parse(pkt, ROCE_LINK_ETHERNET, f->p, f->len, f->len);
 }
 
-/* Returns whether the tunnel can contain a packet of that encapsulation. A tunnel header that names
- * the inner protocol names IPv4 in this test. */
+/* Returns whether the tunnel can contain a packet of encapsulation `encap`. If the tunnel header
+ * names the inner protocol, the name is IPv4 in this test. */
 static bool fits(const struct wrapping *w, enum roce_encap encap)
 {
     bool named = w->tunnel != ROCE_TUNNEL_IPIP && w->tunnel != ROCE_TUNNEL_MPLS &&
@@ -236,8 +236,8 @@ static void tunnels_in_tunnels(void)
     }
 }
 
-/* The capture is truncated at any byte. The parser must either report the values of the whole inner
- * packet, or that it was not captured completely. */
+/* The capture is truncated at any byte. The parser must either return the values of the whole inner
+ * packet, or report that it was not captured completely. */
 static void cut_anywhere(void)
 {
     for (size_t i = 0; i < CNT(wrappings); i++) {

@@ -15,7 +15,8 @@
 enum {
     MAX_OUTSTANDING = 1024, /* maximum number of requests and receives of one side */
     MAX_MESSAGES = 1024,    /* maximum number of messages that one side receives */
-    DRAIN_MS = 300,         /* maximum time from a request's completion to its receive's, ms */
+    DRAIN_MS = 300,         /* maximum time from the completion of a request to the completion of
+                             * its receive, ms */
 };
 
 /* A posted work request. Index in the table = wr_id. */
@@ -113,8 +114,8 @@ static struct posted *post_slot(struct state *s, const struct step *step, size_t
 
 /* --- completions */
 
-/* Finds the message of a receive: an unreliable service may lose some, and an SRQ serves several
- * QPs. */
+/* Finds the message of a completed receive. An unreliable service may have lost messages, and an
+ * SRQ has the receives of several QPs. */
 static void match_message(struct state *s, const struct posted *p, const struct ibv_wc *wc)
 {
     uint32_t grh = s->rig.opt.type == IBV_QPT_UD ? GRH_LEN : 0;
@@ -207,7 +208,7 @@ static void wait_requests(struct state *s)
     }
 }
 
-/* Waits for the receives of the peer's completed requests, then checks the region's content. */
+/* Waits for the receives of the peer's completed requests, then checks the bytes of the region. */
 static void settle(struct state *s)
 {
     uint64_t end = now_ms() + DRAIN_MS;
@@ -269,8 +270,8 @@ static enum ibv_wr_opcode wr_opcode(const struct step *step)
 }
 
 /*
- * Posts with the extended interface. It has additional requests, and on rxe it lets an
- * unaligned atomic through to the peer.
+ * Posts with the extended interface (ibv_wr_*), because it has more kinds of requests, and because
+ * on rxe it sends an unaligned atomic to the peer.
  */
 static int post_extended(struct rig *rig, const struct step *step, struct posted *p, uint64_t wr_id)
 {
@@ -311,7 +312,7 @@ static bool is_extended(const struct rig *rig, const struct step *step)
     return extended;
 }
 
-/* Returns true if the request sends the bytes of the message. */
+/* Returns true if the packets of the request contain the bytes of the message. */
 static bool carries_data(const struct step *step)
 {
     bool carries = is_send(step) || step->op->wr == IBV_WR_RDMA_WRITE;
@@ -335,7 +336,7 @@ static uint32_t local_len(const struct step *step)
     return carries_data(step) || fetches_data(step) ? step->value : 0;
 }
 
-/* Applies a successful request to the expected content of the responder's region, on both sides. */
+/* Applies a successful request to the expected bytes of the responder's region, on both sides. */
 static void account(uint8_t *memory, const struct step *step, int number)
 {
     uint64_t old;
@@ -581,7 +582,7 @@ static void run_step(struct state *s, const struct step *step)
     peer_meet(&s->rig, 0);
     if (request || wait) {
         settle(s);
-        /* The next step starts only after the region was checked. */
+        /* Start the next step only after the region was checked. */
         peer_meet(&s->rig, 0);
     }
 }

@@ -5,7 +5,7 @@
  * The same program runs with the same arguments on both sides. "left" is the requester of a step
  * unless the step has from=right. Both sides execute the whole list. After each step they
  * synchronize over a TCP connection on a network that is not recorded. So a step starts only after
- * both sides have finished the previous one, and each side knows the expected content of the
+ * both sides have finished the previous one. Each side also computes the expected bytes of the
  * other's memory.
  */
 #ifndef RXEDRIVE_H
@@ -67,8 +67,8 @@ struct options {
     int patience; /* timeout of a completion, s */
 };
 
-/* Data that both sides exchange before the first step. Sent unconverted: the machines are the same.
- */
+/* Data that both sides exchange before the first step. Sent in host byte order, because both
+ * machines have the same. */
 struct endpoint {
     uint32_t qpn[MAX_QPS];
     uint32_t rkey[KEYS];

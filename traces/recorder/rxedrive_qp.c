@@ -208,8 +208,8 @@ static void qp_connect(struct rig *rig, int index)
     modify(rig->qp[index], &attr, rts);
 }
 
-/* Joins the multicast group in the IP stack too; without this the device receives no group packets.
- */
+/* Joins the multicast group also in the IP stack; otherwise the device receives no packets of the
+ * group. */
 static void join_group(struct rig *rig, const union ibv_gid *group)
 {
     int fd, failed;
@@ -234,7 +234,7 @@ static void join_group(struct rig *rig, const union ibv_gid *group)
         fatal("cannot attach the QP to %s: %s", rig->opt.group, strerror(failed));
 }
 
-/* Creates the address handle: left sends to the group, right to left. */
+/* Creates the address handle with which left sends to the group, or right to left. */
 static void open_ah(struct rig *rig)
 {
     union ibv_gid to = rig->peer.gid, group;
@@ -439,7 +439,7 @@ void rig_report_events(struct rig *rig)
     }
 }
 
-/* Uses up QP numbers, so that the two ends of a connection have different QPNs. */
+/* Creates and destroys QPs, so that the two ends of a connection have different QPNs. */
 void rig_spend_qpns(int n)
 {
     struct rig rig = {.opt = {.type = IBV_QPT_RC}};

@@ -4,7 +4,7 @@
  * routing, several paths). A device that requires order drops a packet that arrives before an
  * earlier one, and the requester retransmits the packet. So if a packet arrived early, was
  * transmitted once and was acknowledged, the receiver does not require order, or the capture point
- * reordered the packets. Private to flow/.
+ * reordered the packets. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_ANY_ORDER_H
 #define FLOW_BASE_ANY_ORDER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Counters of an endpoint. Rarely used counters are allocated when one of them is counted for the
- * first time. If the allocation fails, the count is lost. Private to flow/.
+ * first time. If the allocation fails, the count is lost. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_COUNTERS_H
 #define FLOW_BASE_COUNTERS_H

@@ -2,7 +2,8 @@
 /*
  * Memory of a flow: the caller's allocator with a limit. An allocation never evicts a connection
  * and never reports a finding, so pointers to connections stay valid. If memory becomes short,
- * `tight` is set, and roce_evict() frees memory before the next packet is judged. Private to flow/.
+ * `tight` is set, and roce_evict() frees memory before the next packet is judged. Used only in
+ * rnic/flow.
  */
 #ifndef FLOW_BASE_MEM_H
 #define FLOW_BASE_MEM_H

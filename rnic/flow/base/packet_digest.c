@@ -66,9 +66,8 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
     if (pkt->op->kind == ROCE_KIND_CMP_SWAP) /* in a Fetch & Add, rxe sends old memory */
         h = h * 31 + pkt->atomiceth.compare;
     digest->sampled = len > 0 && pkt->payload_cap_len == len;
-    if (digest->sampled &&
-        len > 8) { /* a shorter payload is read below as one word: both words would overlap, and for
-                    * 8 bytes be equal and could cancel out */
+    if (digest->sampled && len > 8) { /* for up to 8 bytes, w[0] and w[1] would overlap, and could
+                                       * cancel out in `h`: use only w[0] */
         memcpy(&w[0], pkt->payload, 8);
         memcpy(&w[1], pkt->payload + len - 8, 8);
     } else if (digest->sampled) {
@@ -78,9 +77,8 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
     digest->sample = (uint32_t)(h ^ h >> 32);
 }
 
-/* Returns whether certainly no check of checks/check_format.c would report the packet: the checks
- * are then not called. tests/flow/cases_format.c detects a packet that this function accepts
- * although a check would report it. */
+/* Returns true if no check of checks/check_format.c would report the packet, so that the caller can
+ * skip these checks. tests/flow/cases_format.c tests that the two agree. */
 static bool form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
 {
     const struct roce_opcode *op = pkt->op;

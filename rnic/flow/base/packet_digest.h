@@ -2,7 +2,7 @@
 /*
  * Packet digest: values computed from one packet alone. They are the lookup key of its direction,
  * the result of the format checks and a hash of part of its payload. The thread that reads the
- * packet computes the digest while the bytes are in its cache. flow.h describes when it is used.
+ * packet computes the digest while the bytes are in its cache. flow.h describes the order of calls.
  */
 #ifndef FLOW_BASE_PACKET_DIGEST_H
 #define FLOW_BASE_PACKET_DIGEST_H

@@ -20,8 +20,9 @@ uint16_t roce_linux_sport(uint32_t qpn, uint32_t other)
 
 uint16_t roce_rxe_ud_sport(uint32_t qpn)
 {
-    return (uint16_t)(0xC000 + (qpn * UINT32_C(0x61C88647) >> 18)); /* the upper 14 bits of a
-                                                                     * multiplicative hash */
+    return (uint16_t)(0xC000 + (qpn * UINT32_C(0x61C88647) >> 18)); /* 0xC000 plus the upper 14 bits
+                                                                     * of a multiplicative hash of
+                                                                     * the QPN */
 }
 
 bool roce_peer_host_is_rxe(struct roce_flow *flow, const uint8_t addr[16])
@@ -39,8 +40,8 @@ static void remember_host(struct roce_flow *flow, const uint8_t addr[16])
         memcpy(flow->common->rxe_host[flow->common->rxe_host_cnt++], addr, 16);
 }
 
-/* Returns whether the packets of an endpoint prove that it is rxe: MigReq 0, and the UDP source
- * port that rxe would use. */
+/* Returns whether the packets of an endpoint prove that it is Linux Soft-RoCE (rxe): they have
+ * MigReq 0 and the UDP source port that rxe would use. */
 static bool side_proves(const struct roce_endpoint *side)
 {
     const struct roce_endpoint *peer = roce_peer(side);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Peers: recognises Linux Soft-RoCE (rxe) by its packets, for ROCE_PROFILE_AUTO. The checks of
- * rnic/flow call it; rocedrill replay also calls roce_linux_sport() and roce_rxe_ud_sport(). There
- * are no errors: an endpoint whose packets do not prove that it is rxe is not recognised.
+ * Recognises Linux Soft-RoCE (rxe) by its packets, if the profile of known deviations is
+ * ROCE_PROFILE_AUTO. The checks of rnic/flow call it; rocedrill replay also calls
+ * roce_linux_sport() and roce_rxe_ud_sport().  There are no errors.
  *
  * rxe always sends MigReq 0, and derives its UDP source port from QP numbers. An endpoint that does
  * both is rxe: other devices send MigReq 1, or choose their source ports in another way. If an
@@ -31,14 +31,15 @@ uint16_t roce_rxe_ud_sport(uint32_t qpn);
 /* Records that `ctx->sender` sent the current packet with MigReq 0. */
 void roce_peer_note_migreq(struct roce_ctx *ctx);
 
-/* Returns whether endpoint `side` is rxe. If it is, remembers that its host is rxe. */
+/* Returns whether endpoint `side` is Linux Soft-RoCE (rxe). If it is, remembers that its host is
+ * rxe. */
 bool roce_peer_is_rxe(struct roce_flow *flow, const struct roce_endpoint *side);
 
 /* Returns whether the host with this address was recognised as rxe. */
 bool roce_peer_host_is_rxe(struct roce_flow *flow, const uint8_t addr[16]);
 
-/* Remembers the host of every endpoint that its packets prove to be rxe. Called at the end of the
- * capture, before the connections end. */
+/* Called at the end of the capture, before the connections end: remembers the host of every
+ * endpoint whose packets prove that it is rxe. */
 void roce_peer_learn_all(struct roce_flow *flow);
 
 #endif

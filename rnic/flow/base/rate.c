@@ -10,8 +10,8 @@
     UINT64_C(1000000) /* a congestion episode ends after QUIET_NS and QUIET_WINS windows without a \
                        * CNP */
 #define QUIET_WINS 4u
-/* To measure the rate before the first CNP, the first window may end early: after at least PART_NS
- * (ns) and PART_LEAST packets. */
+/* The window that measures the rate before the first CNP may be shorter than other windows: at
+ * least PART_NS (ns) and PART_LEAST packets. */
 #define PART_NS    UINT64_C(10000)
 #define PART_LEAST 8u
 #define FEW                                                                                        \
@@ -46,8 +46,8 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* Returns the rate of `side`, in bytes per second, just before its peer sent the current packet (a
- * CNP); 0 if unknown. */
+/* The current packet is a CNP to `side`. Returns the rate at which `side` sent just before, in
+ * bytes per second; 0 if unknown. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_meter *m = side->meter;
@@ -65,8 +65,8 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint 
         return rate_of(m->before_bytes, m->before_ns);
     if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
         return 0;
-    /* At the end of the measured time, the newest packet is still being transmitted. So count half
-     * of that packet. */
+    /* The newest packet is captured at the start of its transmission. So count half of its bytes.
+     */
     return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
 }
 
@@ -184,8 +184,8 @@ void roce_rate_step(struct roce_ctx *ctx)
         begin_window(ctx, side);
         return;
     }
-    if (ctx->result->flags &
-        ROCE_AN_COPY) { /* the endpoint sent this packet once, so do not count its second capture */
+    if (ctx->result->flags & ROCE_AN_COPY) { /* the endpoint sent this packet once, so do not count
+                                              * the second capture of it */
         m->packets++;
         m->bytes += (uint32_t)ctx->pkt->wire_len;
         return;
@@ -215,7 +215,7 @@ void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side)
         return; /* the counters could not be allocated */
     if (!s->open) {
         *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)cold->ce_marked};
-        s->marked -= ctx->result->ce_frame != 0; /* count the CE-marked packet that this CNP answers
+        s->marked -= ctx->result->ce_frame != 0; /* count the CE-marked packet that caused this CNP
                                                   * as part of the episode */
         s->sum.frame = ctx->frame;
         s->sum.time = ctx->time;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Rate: measures how fast an endpoint sends, and how CNPs (Annex A17.9.3) change its rate. A meter
- * measures the rate in time windows. The first CNP that an endpoint receives begins a congestion
- * episode. The episode records the rate before the CNP, the lowest rate after it, and the recovery
- * time. Private to flow/.
+ * (struct roce_meter) measures the rate in time windows. The first CNP that an endpoint receives
+ * begins a congestion episode. The episode records the rate before the CNP, the lowest rate after
+ * it, and the recovery time. Used only in rnic/flow.
  *
  * The rate counts all bytes of the endpoint's captured packets, retransmissions included. If
  * packets of a window are missing in the capture, the window yields no rate.
@@ -44,7 +44,7 @@ struct roce_endpoint;
 /* Updates the rate meter of the sender after the packet in `ctx` was judged. */
 void roce_rate_step(struct roce_ctx *ctx);
 
-/* Records that packets of `side` are missing in the capture, so that the rate of its present window
+/* Records that packets of `side` are missing in the capture, so that the rate in its current window
  * is unknown. */
 void roce_rate_hole(struct roce_endpoint *side);
 

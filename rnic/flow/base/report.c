@@ -23,9 +23,9 @@ static const char *known_of(enum roce_profile profile, enum roce_rule rule, cons
     return NULL;
 }
 
-/* Returns the id of the known deviation, if the finding is one of Linux rxe and the sender is
- * recognised as rxe; otherwise NULL. Records whether only kernel 6.1 or only 6.12 has this
- * deviation. */
+/* Returns the id of the known deviation, if Linux rxe is known to violate `rule` in this way and
+ * the sender is recognised as rxe; otherwise NULL. Records whether only kernel 6.1 or only 6.12 has
+ * this deviation. */
 static const char *known_of_rxe(const struct roce_ctx *ctx, enum roce_rule rule,
                                 const char *condition)
 {
@@ -88,7 +88,7 @@ static const struct roce_req *requester_of(const struct roce_ctx *ctx)
     return &(answer ? roce_peer(ctx->sender) : ctx->sender)->req;
 }
 
-/* Returns whether the capture leaves a doubt whether `rule` was violated. Causes: the capture
+/* Returns true if the capture does not prove that `rule` was violated. Causes: the capture
  * contradicts itself, a packet may be damaged, the QPs may have been reused, or the two directions
  * may not belong to one connection. */
 static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
@@ -103,13 +103,14 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
         return conn != NULL;
     if (!ctx->have_connection)
         return false;
-    /* Also doubtful: the peer began a new use of its QP, so this requester probably will. Or an
-     * empty Only packet shifted the PSNs of the requester (known deviation D41). */
+    /* The finding is also doubtful in two cases. The peer reused its QP for a new connection, so
+     * this requester probably will do so, too. Or the requester sent an empty Only packet that
+     * shifted its later PSNs (known deviation D41). */
     return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || requester_of(ctx)->peer_restarted ||
            requester_of(ctx)->moved;
 }
 
-/* Returns whether a finding of this rule shows that packets are missing in the capture. */
+/* Returns whether a violation of this rule means that packets are missing in the capture. */
 static bool shows_gap(enum roce_rule rule)
 {
     return rule == ROCE_RULE_PSN_GAP || rule == ROCE_RULE_ACK_UNSEEN ||

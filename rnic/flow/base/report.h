@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Reports: sends the findings of checks to the caller's callback. An ERROR is deferred while a
- * possible QP reuse is undecided. Private to flow/.
+ * Passes the findings of checks to the caller's callback. An ERROR is deferred while a possible QP
+ * reuse is undecided. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_REPORT_H
 #define FLOW_BASE_REPORT_H
@@ -17,7 +17,8 @@ struct roce_report {
     enum roce_relation rel;
     const char *condition; /* condition of the finding in known_deviations.def, for example "send",
                             * or NULL */
-    bool weak;             /* the capture does not prove the violation: an ERROR becomes WARN */
+    bool weak;             /* the capture does not prove the violation: the severity ERROR becomes
+                            * WARN */
 };
 
 /* Reports a finding about the packet in `ctx`. */
@@ -36,16 +37,16 @@ void roce_report_once(struct roce_ctx *ctx, struct roce_report report);
 void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *finding);
 
 /* Defers an ERROR while a possible QP reuse is undecided, and returns true. Returns false if the
- * caller must report the finding now. If too many findings are deferred already, also lowers the
- * severity to WARN. */
+ * caller must report the finding now. If too many findings are deferred already, lowers the
+ * severity of `finding` to WARN and returns false. */
 bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding);
 
-/* Reports to the caller's callback that the packet in `ctx` answers or repeats the earlier `frame`.
- */
+/* Calls the caller's callback: the packet in `ctx` answers or repeats the packet in the earlier
+ * `frame`. */
 void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
-/* Passes to the caller's callback that the packet in `ctx` completed an operation of `requester`.
- * `start` is the time of the operation's first packet, ns; `ns` is its latency, or ROCE_NEVER_NS if
+/* Calls the caller's callback: the packet in `ctx` completed an operation of `requester`. `start`
+ * is the time of the operation's first packet, ns; `ns` is its latency, or ROCE_NEVER_NS if
  * unknown. */
 void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
                       enum roce_kind kind, uint64_t bytes, uint64_t start, uint64_t ns);

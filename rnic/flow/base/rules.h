@@ -2,8 +2,8 @@
 /*
  * Rules: requirements on a conformant RoCEv2 implementation, one row each in rules.def. Each row
  * names its judge: this library (ROCE_JUDGE_FLOW) or a test. An id is never reused or renumbered.
- * Its number is that of a row in rnic/rules.md; from 301 on, the rule describes an event that only
- * an observer of packets reports.
+ * Its number is that of a row in rnic/rules.md; a number from 301 on is that of an event, for
+ * example a retransmission, that only this library reports.
  */
 #ifndef FLOW_BASE_RULES_H
 #define FLOW_BASE_RULES_H
@@ -21,9 +21,9 @@ enum roce_severity {
 enum roce_judge {
     ROCE_JUDGE_FLOW, /* judged by this library, from the packets */
     ROCE_JUDGE_WIRE, /* judged by the packet codec and its tests */
-    ROCE_JUDGE_RNIC, /* judged by tests of an RNIC, because the rule depends on the RNIC's
-                      * configuration or forbids packets */
-    ROCE_JUDGE_API,  /* judged by tests of the verbs API: completions, events, return values */
+    ROCE_JUDGE_RNIC, /* tests of an RNIC judge the rule, because it depends on the RNIC's
+                      * configuration or forbids to send packets */
+    ROCE_JUDGE_API,  /* tests of the verbs API judge the rule: completions, events, return values */
     ROCE_JUDGE_CNT
 };
 
@@ -53,7 +53,8 @@ bool roce_rule_is_norm(const struct roce_rule_info *rule);
  * rule. */
 const char *roce_rule_explain(enum roce_rule rule);
 
-/* Returns the rule with the given id, or ROCE_RULE_CNT. The comparison is case-sensitive. */
+/* Returns the rule with this id, or ROCE_RULE_CNT if there is none. The comparison is
+ * case-sensitive. */
 enum roce_rule roce_rule_find(const char *id);
 
 /* The severity names are "ERROR", "WARN", "NOTE". The judge names are "flow", "wire", "rnic test",
@@ -85,7 +86,8 @@ struct roce_deviation {
 };
 extern const struct roce_deviation roce_deviations[];
 
-/* Returns the index of the deviation with this id, or ROCE_DEVIATION_CNT. */
+/* Returns the index of the known deviation with this id, for example "D41", or ROCE_DEVIATION_CNT.
+ */
 unsigned roce_deviation_find(const char *id);
 
 /* Returns the profile with this name, for example "linux-rxe-6.1", or ROCE_PROFILE_CNT. */

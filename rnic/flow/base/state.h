@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * State: all data that the flow stores. The functions that create, find and join connections are in
- * table/. Private to flow/.
+ * All data that the analysis stores about the packets. The functions that create, find and join
+ * connections are in table/. Used only in rnic/flow. A "use" of a QP pair is the time from the
+ * setup of the two QPs until they are set up again or the capture ends.
  *
- *   roce_flow       the flow: options, memory, connections, CM exchanges, totals
+ *   roce_flow       the analysis: options, memory, connections, CM exchanges, totals
  *   roce_conn       one connection: a pair of QPs in their present use
  *   roce_endpoint   one endpoint of a connection: requester, responder, counters
  *   roce_req        requester role of an endpoint: window of request packets, outstanding requests
@@ -29,7 +30,7 @@
 #include "flow/base/window.h"
 #include "wire/codes.h"
 
-/* shortest local ACK timeout that is assumed to be in use, ns */
+/* shortest local ACK timeout that a device is assumed to use, ns */
 #define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)
 /* shortest idle time that two programs need to set up their QPs for another use, ns */
 #define ROCE_REST_NS UINT64_C(100000)
@@ -62,20 +63,21 @@ struct roce_retransmission {
 /* Kind of event that suggests a reuse of the QP: see qp_reuse.h. */
 enum roce_reuse_kind {
     ROCE_REUSE_NONE,
-    ROCE_REUSE_GAP,         /* a request has a later PSN than expected: PSNs before it are
-                             * missing */
+    ROCE_REUSE_GAP,         /* a request has a later PSN than expected: requests with the PSNs
+                             * before it are missing */
     ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN than expected */
     ROCE_REUSE_LATER_PSN,   /* a request has the expected PSN or a later one, but after an idle time
                              * in which the QP may have been set up again */
-    ROCE_REUSE_UNSOLICITED, /* a response answers a PSN for which no captured request fits */
+    ROCE_REUSE_UNSOLICITED, /* a response has a PSN for which no captured request fits */
     ROCE_REUSE_MSN_RESTART, /* the MSN of a response is near 0 again, and counts only the latest
                              * requests */
 };
 
 struct roce_deferred_findings;
 
-/* A possible reuse of a QP, until later packets confirm or refute it. "The event" is the packet
- * that suggests the reuse, because it does not continue the connection (enum roce_reuse_kind). */
+/* A possible reuse of a QP, until later packets confirm or refute the reuse. "The event" is the
+ * packet that suggests the reuse, because it does not continue the connection (enum
+ * roce_reuse_kind). */
 struct roce_reuse_candidate {
     uint32_t frame; /* frame of the event */
     uint64_t time;
@@ -84,16 +86,17 @@ struct roce_reuse_candidate {
     uint32_t msn_before;      /* latest MSN of the peer before the event */
     uint32_t msn;             /* MSN_RESTART: the MSN near 0; UNSOLICITED: MSN of the unsolicited
                                * response */
-    uint32_t in_flight;       /* messages of the requester that were outstanding at the event */
+    uint32_t in_flight;       /* number of the requester's messages that were outstanding at the
+                               * event */
     uint32_t messages;        /* number of messages that ended from the event on */
     uint32_t packets;         /* request packets from the event on */
-    uint32_t same;            /* number of requests that equal the earlier request with the same
-                               * PSN */
-    uint32_t different;       /* number of requests that differ from the earlier request with the
-                               * same PSN */
+    uint32_t same;            /* number of requests since the event that equal the earlier request
+                               * with the same PSN */
+    uint32_t different;       /* number of requests since the event that differ from the earlier
+                               * request with the same PSN */
     uint32_t different_frame; /* first frame counted in `different`; 0 if none */
-    bool psns_unsure;         /* one of the requests from the event on is a READ whose number of
-                               * PSNs is unknown */
+    bool psns_unsure;         /* one of the requests since the event is a READ whose number of PSNs
+                               * is unknown */
     bool new_port;            /* the UDP source port changed at the event */
     bool after_rest;          /* the requester was idle for at least ROCE_REST_NS before the
                                * event */
@@ -109,16 +112,17 @@ struct roce_req {
     bool base_sure;      /* `base` is certainly the first PSN of the connection */
     bool psn_cnt_guess;  /* the newest entry is a READ whose number of PSNs is a guess, so `nxt` may
                           * be too low */
-    bool base_cm;        /* `base` is from CM messages. If !started, no request was captured yet */
-    bool maybe_reused;   /* the requester went back to a PSN at which a new use of the QP may begin,
-                          * and has not sent a new PSN since */
+    bool base_cm;        /* `base` is from CM messages. If `started` is false, no request was
+                          * captured yet */
+    bool maybe_reused;   /* the requester went back to a PSN at which the reused QP may begin, and
+                          * has not sent a new PSN since */
     uint8_t reuse_kind;  /* enum roce_reuse_kind of the open reuse candidate; NONE if there is
                           * none */
-    bool peer_restarted; /* the peer began a new use of the QPs as requester, so this requester
-                          * is expected to restart with another PSN */
+    bool peer_restarted; /* the peer's requester began a new use of the QPs, so this requester is
+                          * expected to restart with another PSN */
     uint8_t implied_nak : 1;   /* READs or atomics from implied_nak_psn on were implicitly NAKed */
-    uint8_t pending_cause : 7; /* enum roce_cause of a go-back that a response asks for, until the
-                                * go-back starts; NONE otherwise */
+    uint8_t pending_cause : 7; /* enum roce_cause of the go-back that a captured response will
+                                * cause, until the go-back starts; NONE otherwise */
     uint32_t base;
     uint32_t rel_base; /* base of relative PSNs: the first value of `base` */
     uint32_t nxt;      /* highest PSN requested, plus 1: the next PSN expected */
@@ -134,20 +138,20 @@ struct roce_req {
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn;           /* PSN of the latest retransmission by timeout or RNR NAK */
     uint8_t timeouts, rnrs, naks; /* numbers of retransmissions of retry_psn after a timeout, an RNR
-                                   * NAK, a sequence NAK. A timeout after a sequence NAK that was
-                                   * not obeyed counts as both */
+                                   * NAK, a sequence NAK. A timeout after a sequence NAK that caused
+                                   * no retransmission counts as both */
     uint8_t base_digest;          /* digest of the request with PSN `base` */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
     uint32_t part;             /* acknowledged payload bytes of the message whose end is not
                                 * acknowledged yet */
     uint32_t msg_number;
-    uint16_t run_id; /* run id of the newest window entry: see roce_sent_packet */
+    uint16_t run_id; /* run id of the newest window entry: struct roce_sent_packet explains runs */
     bool una_known;
     bool shifted : 1; /* the requester retransmitted an empty Only packet with the PSN of another
                        * request (D41), so later requests may have other PSNs than at first */
     bool watched : 1; /* go-backs are watched: see roce_cold_counters.watches */
-    bool moved : 1;   /* a retransmission was compared with its first transmission after `shifted`
-                       * was set: later findings about requests and responses are at most WARN */
+    bool moved : 1;   /* after `shifted` was set, the requester retransmitted a packet: later
+                       * findings about requests and responses are at most WARN */
 };
 
 /* Responder role of an endpoint: its latest responses and NAKs. Small members are adjacent to avoid
@@ -158,12 +162,11 @@ struct roce_rsp {
     bool msn_ref;
     uint8_t msn_ref_hits; /* how many responses confirmed the MSN reference msn_ref_*: see
                            * check_ack.c */
-    bool nak, rnr;        /* a sequence NAK or RNR NAK was captured, and its PSN has not been
-                           * retransmitted since */
-    bool rnr_sure; /* so far, the responder answered every transmission of rnr_psn with one RNR
-                    * NAK */
+    bool nak, rnr;        /* a sequence NAK (`nak`) or RNR NAK (`rnr`) was captured, and its PSN was
+                           * not retransmitted since */
+    bool rnr_sure; /* the responder has answered every transmission of rnr_psn with one RNR NAK */
     uint8_t rnr_at_tries;
-    bool gap_nak; /* a sequence NAK for gap_psn was captured, and no request with this PSN since */
+    bool gap_nak; /* a sequence NAK for gap_psn was captured, but no request with this PSN since */
     bool fatal;
     bool credit_seen;
     bool read_known; /* read_nxt and read_high are valid */
@@ -174,12 +177,12 @@ struct roce_rsp {
     uint32_t last_psn, last_msn; /* PSN and MSN of the latest response with an AETH */
     uint32_t last_icrc;
     uint32_t dup_num, dup_frame, last_frame;
-    /* MSN reference: when the requester had sent msn_ref_cum messages (run msn_ref_run of its
-     * window), the responder's MSN was msn_ref_msn. */
+    /* MSN reference, from a response with the MSN msn_ref_msn: the requester had then sent
+     * msn_ref_cum messages in run msn_ref_run of its window. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
     uint32_t rnr_at; /* PSN of the latest RNR NAK; rnr_at_tries: number of transmissions of this PSN
-                      * at that time */
+                      * before that NAK */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
     uint32_t lsn;       /* limit sequence number: highest sum of MSN and credits, mod 2^24 */
@@ -193,9 +196,10 @@ struct roce_rsp {
 };
 
 #define ROCE_REACTIONS 20u /* up to half a second */
-#define ROCE_DROPPED_CNT                                                                           \
-    16u /* number of recent malformed or damaged requests that are remembered */
-#define ROCE_RECENT_CNT   8u /* number of recent NAKs or datagrams kept to detect their copies */
+/* number of malformed or damaged requests that are remembered, the most recent ones */
+#define ROCE_DROPPED_CNT 16u
+/* number of NAKs or datagrams kept to detect their copies, the most recent ones */
+#define ROCE_RECENT_CNT   8u
 #define ROCE_DEFERRED_MAX 8u
 /* number of gaps in READ responses that are remembered until the missing responses are captured */
 #define ROCE_READ_GAPS 16u
@@ -208,26 +212,29 @@ struct roce_rsp {
 struct roce_read_gap {
     uint32_t psn, cnt; /* range of missing PSNs; cnt 0: unused entry */
     uint32_t frame;    /* frame of the response after the gap */
-    bool fresh;        /* no response with these PSNs was captured before, for an earlier
-                        * transmission of the READ */
-    bool passed;       /* the response after the gap answers a later request, so the gap is an
-                        * implied NAK */
+    bool fresh;        /* the missing responses are not known from an earlier transmission: no
+                        * response with these PSNs was captured */
+    bool passed;       /* the response after the gap answers a later request than the missing ones,
+                        * so the gap is an implied NAK */
 };
 
 /* A retransmitted request whose responses show whether a timeout was spurious. */
 struct roce_watch_point {
     uint32_t psn;
     uint32_t frame;     /* frame of the first transmission of the request that contains `psn` */
-    bool own_response;  /* the request is a READ or atomic; otherwise, an ACK answers it */
-    bool too_soon;      /* the first response came too soon to answer the retransmission */
+    bool own_response;  /* true: the request is a READ or atomic, with its own response; false: an
+                         * ACK answers the request */
+    bool too_soon;      /* the first response came too soon after the retransmission to answer it */
     uint8_t syndrome;   /* syndrome of the first ACK */
-    bool moved;         /* an ACK of an earlier PSN of the go-back came since it began, so the
+    bool moved;         /* after the go-back began, an ACK of one of its earlier PSNs came: the
                          * responder had not accepted this PSN yet */
-    uint32_t requests;  /* transmissions since the go-back began that this PSN may answer */
-    uint32_t after;     /* how many of them since this PSN itself was retransmitted, inclusive */
+    uint32_t requests;  /* number of transmissions since the go-back began that a response with this
+                         * PSN may answer */
+    uint32_t after;     /* number of these transmissions from the retransmission of this PSN on */
     uint32_t responses; /* responses with this PSN since the go-back began */
-    uint32_t groups;    /* groups of responses that are at least half the requester's wait apart */
-    uint64_t sent;      /* time of the latest transmission before the go-back, ns */
+    uint32_t groups;    /* number of groups of responses; between two groups is at least half of the
+                         * requester's wait */
+    uint64_t sent;      /* time of the latest transmission of this PSN before the go-back, ns */
     uint64_t first, latest; /* time of the first and the latest response, ns */
 };
 
@@ -237,7 +244,7 @@ struct roce_watch_point {
 struct roce_timeout_watch {
     uint32_t frame, psn; /* first frame of the go-back, and its PSN */
     uint64_t time;       /* time of this frame, ns */
-    uint32_t go_backs;   /* go-backs of the requester since then, including this one */
+    uint32_t go_backs;   /* number of go-backs of the requester from this one on, inclusive */
     uint32_t packet_cnt; /* packets of both endpoints before the go-back */
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
@@ -255,8 +262,9 @@ struct roce_watches {
 struct roce_deferred_findings {
     uint32_t cnt;
     struct roce_finding finding[ROCE_DEFERRED_MAX];
-    bool of_peer[ROCE_DEFERRED_MAX]; /* the finding is about the peer of the endpoint that has the
-                                      * candidate; while it is deferred, side numbers may change */
+    bool of_peer[ROCE_DEFERRED_MAX]; /* true: the finding is about the peer of the endpoint that has
+                                      * the reuse candidate. While the finding is deferred, side
+                                      * numbers may change */
 };
 
 /* Rarely used counters of an endpoint, allocated at first use. The names and meanings are those of
@@ -271,26 +279,28 @@ struct roce_cold_counters {
     } recent[ROCE_RECENT_CNT];
     uint8_t recent_next;
     uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
-    /* How many of missing_psns and of unseen_acked are not the first PSN of a READ request. */
+    /* Numbers of PSNs in missing_psns and in unseen_acked that are not the first PSN of a READ
+     * request. */
     uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
     uint64_t naks_for_late;            /* see naks_for_late of struct roce_endpoint_summary */
     uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:
-                                        * none */
+                                        * unused element */
     uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;
-    /* Range of PSNs whose READ responses may have been missing: [read_old, read_old_end). Either
-     * their roce_read_gap was overwritten, or they precede the first captured response. */
+    /* PSNs from read_old to read_old_end - 1: their READ responses may have been missing, but no
+     * roce_read_gap records them. It was overwritten, or the PSNs precede the first captured
+     * response. */
     uint32_t read_old, read_old_end;
-    /* If `read_went_back`, the latest READ response has an older PSN than the one before it,
-     * because the READ was restarted: roce_rsp.read_nxt before it. */
+    /* true: the latest READ response has an older PSN than the one before it, because the READ was
+     * restarted. read_back is then the value of roce_rsp.read_nxt before this response. */
     bool read_went_back;
     uint32_t read_back;
     uint64_t accepted_early, accepted_reads;
-    /* The first different UDP source ports of the endpoint, number of changes to an earlier port,
-     * and frame and time of the first change. */
+    /* port: the first different UDP source ports of the endpoint. port_returns: number of changes
+     * to a port used earlier. port_frame, port_time: frame and time of the first change. */
     uint16_t port[ROCE_PORTS_MAX];
     uint8_t port_cnt;
     uint32_t port_returns, port_frame;
@@ -298,14 +308,16 @@ struct roce_cold_counters {
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t lost_messages;
     uint64_t bad_icrc, malformed;
-    /* Requests with a wrong ICRC, since the latest correct request: times of the first and last,
-     * PSN, first and last frame, number. */
+    /* Requests with a wrong ICRC since the latest correct request: bad_time, bad_last_time,
+     * bad_first and bad_last are times and frames of the first and the last one; bad_psn and
+     * bad_tries are their PSN and number. */
     uint64_t bad_time, bad_last_time;
     uint32_t migreq_frame; /* frame and time of the packet that set roce_endpoint.migreq_0 */
     uint64_t migreq_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
-    /* First READ response after the response to a later request: frame and time, its PSN, the PSN
-     * expected then, frame of the response to the later request. Frame 0: none */
+    /* First READ response that came after the response to a later request: its time, frame and PSN,
+     * `una`: the PSN expected then, `after`: frame of the response to the later request. Frame 0:
+     * none */
     struct roce_late_read {
         uint64_t time;
         uint32_t frame, psn, una, after;
@@ -319,8 +331,8 @@ struct roce_cold_counters {
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;
-    /* [0]: number of sequence NAKs that the endpoint obeyed within 1 us; [i]: within 2^i us, but
-     * not within 2^(i-1) us; the last one also counts later ones */
+    /* Times from a sequence NAK to the retransmission that it caused. [0]: number of times up to 1
+     * us; [i]: up to 2^i us, but above 2^(i-1) us; the last element also counts longer times */
     uint16_t nak_reactions[ROCE_REACTIONS];
     uint64_t nak_reaction_max_ns; /* longest time from a sequence NAK to the retransmission that it
                                    * caused, ns */
@@ -328,13 +340,13 @@ struct roce_cold_counters {
     struct roce_spread response_waits;
     struct roce_watches *watches; /* NULL before the first timeout; valid if roce_req.watched */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
-    uint8_t longer_waits; /* number of consecutive waits for one PSN of which each was longer
-                           * than the previous one */
+    uint8_t longer_waits; /* number of consecutive waits before retransmissions of one PSN, each
+                           * longer than the one before */
     bool adaptive;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
     struct roce_spread cnp_gap_ns, cnp_delay_ns;
     struct roce_cnp_summary cnp; /* effect of the CNPs that the endpoint received; `slow` is the
-                                  * congestion episode that has not ended */
+                                  * congestion episode that still lasts */
     struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_unanswered;         /* see roce_endpoint_summary.ce_unanswered */
@@ -365,7 +377,7 @@ struct roce_counts {
 };
 
 struct roce_endpoint {
-    /* Members read by a hash table lookup, adjacent to share a cache line. */
+    /* Members that a lookup in the hash table reads. They are adjacent, to share a cache line. */
     struct roce_endpoint *hash_next;
     uint32_t hash;
     bool keyed;          /* the endpoint is in the hash table */
@@ -377,24 +389,24 @@ struct roce_endpoint {
         *pair_prev; /* links of the list of unpaired directions: pair_index.h */
     uint32_t pair_key;
     bool pair_indexed;
-    uint8_t pair_hits;     /* number of responses of this endpoint that all fitted the same unpaired
+    uint8_t pair_hits;     /* number of responses of this endpoint that fitted only one unpaired
                             * direction, `pair_with` */
-    bool pair_ambiguous;   /* a response of this endpoint, or of another one, fitted several
-                            * unpaired directions */
-    uint8_t other_service; /* number of consecutive packets of another transport service than the
-                            * connection's */
-    uint32_t pair_with;    /* conn_index of the unpaired direction that the latest responses
-                            * fitted */
+    bool pair_ambiguous;   /* a response of this endpoint fitted several unpaired directions, or
+                            * this direction was one of several that a response fitted */
+    uint8_t other_service; /* number of consecutive packets whose transport service is not that of
+                            * the connection */
+    uint32_t pair_with;    /* conn_index of the unpaired direction that the latest responses of this
+                            * endpoint fitted */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
-    /* Values from the first packet of the endpoint, which should not change. `any`: there was a
-     * packet. */
+    /* Values from the first packet of the endpoint, which its later packets should repeat. `any`:
+     * there was a packet. */
     bool any;
     uint8_t region_cap; /* capacity of `region`; placed here to avoid padding */
     uint16_t sport, pkey;
     uint8_t dscp;
-    bool saw_id;   /* the IPv4 identification changes from packet to packet, so it can identify
+    bool saw_id;   /* the IPv4 identification differs between packets, so that it can identify
                     * copies */
     bool migreq_0; /* with ROCE_PROFILE_AUTO: the endpoint sent MigReq 0 */
     uint16_t last_id;
@@ -413,13 +425,14 @@ struct roce_conn {
     bool paired;          /* both directions of the connection are known and joined */
     bool self;            /* a QP that is connected to itself: side 0 is both ends */
     bool ud;              /* a pair of UD QPs, looked up by both QPNs */
-    bool inconsistent;    /* the capture contradicts itself: no later finding is an ERROR */
-    bool icrc_unverified; /* a packet was judged whose ICRC could not be verified, so it may be
+    bool inconsistent;    /* the captured packets of the connection contradict each other: no later
+                           * finding is an ERROR */
+    bool icrc_unverified; /* the ICRC of a judged packet could not be verified, so the packet may be
                            * damaged */
-    uint32_t join_frame; /* frame in which the directions were paired; responses to earlier requests
-                          * may be unmatched. 0 if all responses were matched */
-    bool mtu_seen;       /* a First or Middle packet showed the path MTU */
-    uint32_t net;        /* network: encapsulation, VLANs and overlay */
+    uint32_t join_frame;  /* frame in which the directions were paired, if responses captured before
+                           * it are not matched with their requests; otherwise 0 */
+    bool mtu_seen;        /* a First or Middle packet showed the path MTU */
+    uint32_t net;         /* network: encapsulation, VLANs and overlay */
     struct roce_conn *older, *newer;       /* list of connections in the order of last use */
     struct roce_conn *next_all, *prev_all; /* list of connections in the order of their numbers */
     struct roce_endpoint side[2];
@@ -440,9 +453,9 @@ struct roce_timewait_qp {
 
 struct roce_cm_exchange;
 
-/* Data about the whole capture, shared by all flows that judge it (see roce_flow_split()).
- * roce_flow_look() changes `trust` (except its deferred findings), `last_time` and `grain`. All
- * other members may be used only after roce_gate(). */
+/* Data about the whole capture, shared by all parts (struct roce_flow) that judge it together: see
+ * roce_flow_split(). roce_flow_look() changes `trust` (except its deferred findings), `last_time`
+ * and `grain`. All other members may be used only after roce_gate(). */
 struct roce_common {
     struct roce_mem *mem; /* memory from which the members below are allocated */
     uint32_t *alias; /* alias[i] = conn_index of the connection to which connection i was joined;
@@ -458,17 +471,17 @@ struct roce_common {
     bool has_gaps;      /* a finding shows that packets are missing in the capture */
     uint64_t last_time; /* latest time in the capture, ns */
     uint64_t grain; /* resolution of the capture's clock so far, ns; 0 before the first packet */
-    struct roce_flow *const *part; /* the flows that judge the capture together; NULL if there is
-                                    * only one */
-    const uint8_t *part_of;        /* part_of[g] = index in `part` of the flow that judges group g
+    struct roce_flow *const *part; /* the parts that judge the capture together; NULL if
+                                    * roce_flow_split() was not called */
+    const uint8_t *part_of;        /* part_of[g] = index in `part` of the part that judges group g
                                     * of hosts */
     unsigned part_cnt;
 };
 
 struct roce_flow {
     struct roce_flow_opts opts;
-    struct roce_common *common, own; /* `common` points to `own`, or to that of the first of several
-                                      * flows */
+    struct roce_common *common, own; /* `common` points to `own`, or, in a part that
+                                      * roce_flow_split() made, to that of part 0 */
     void (*gate)(void *user);        /* see roce_gate(); NULL for a single flow */
     bool gated;                      /* roce_gate() has returned for the current packet */
     struct roce_mem own_mem;         /* memory of `own`, while several flows share `own` */
@@ -476,15 +489,15 @@ struct roce_flow {
     struct roce_hash_secret secret;
     struct roce_flow_totals totals;
     struct roce_endpoint **table;
-    struct roce_endpoint *recent; /* endpoint that was found last, or NULL; tried first, because
-                                   * packets arrive in bursts */
+    struct roce_endpoint *recent; /* endpoint found for the previous packet, or NULL. It is tried
+                                   * first, because packets arrive in bursts */
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
     struct roce_endpoint *pair[ROCE_PAIR_BUCKETS];
     uint16_t directions[ROCE_PAIR_BUCKETS]; /* number of directions of connected services in each
-                                             * bucket of host pairs (pair_index.c); stays at its
-                                             * maximum */
+                                             * list of pair_index.c; not counted beyond UINT16_MAX
+                                             */
     uint64_t acked_hosts;      /* bit set of the hosts in `trust` whose packets were acknowledged by
                                 * a receiver */
     uint64_t unanswered_hosts; /* bit set of the hosts in `trust` that sent a request three times
@@ -499,9 +512,9 @@ struct roce_flow {
     bool finished;
 };
 
-/* Waits until every earlier packet of the capture has been judged; returns at once for a single
- * flow. A function must call roce_gate() before it uses roce_common or calls a callback. So flows
- * in several threads do this in the order of the capture. */
+/* Waits until every earlier packet of the capture has been judged. Returns at once if one thread
+ * judges the capture. A function must call roce_gate() before it uses roce_common or calls a
+ * callback. So the threads do both in the order of the capture. */
 static inline void roce_gate(struct roce_flow *flow)
 {
     if (!flow->gate || flow->gated)
@@ -517,10 +530,10 @@ struct roce_ctx {
     uint32_t frame;
     uint64_t time;
     enum roce_icrc_status icrc;
-    bool rewritten;               /* the ICRC is wrong, but the receiver got a correct packet,
-                                   * because the capture point changed bytes */
-    bool have_connection;         /* findings refer to the connection: its state is used to judge
-                                   * the packet */
+    bool rewritten;               /* the capture point changed bytes of the packet: its ICRC is
+                                   * wrong, but the receiver got a correct packet */
+    bool have_connection;         /* false: the packet is judged without the data of its
+                                   * connection */
     struct roce_conn *conn;       /* connection of the packet, or NULL */
     struct roce_endpoint *sender; /* sender of the packet; NULL if conn is NULL */
     struct roce_flow_result *result;

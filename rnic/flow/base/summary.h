@@ -16,7 +16,7 @@
 
 #define ROCE_QPN_UNKNOWN UINT32_MAX
 #define ROCE_PSN_UNKNOWN UINT32_MAX
-/* maximum number of R_Keys recorded for each side; the number of further R_Keys is counted */
+/* maximum number of R_Keys recorded for each side; further R_Keys are only counted */
 #define ROCE_REGIONS_MAX 8u
 
 /* Cause of a retransmission. */
@@ -25,11 +25,12 @@ enum roce_cause {
     ROCE_CAUSE_SEQ_NAK,     /* a NAK with PSN sequence error */
     ROCE_CAUSE_RNR_NAK,     /* an RNR NAK (receiver not ready) */
     ROCE_CAUSE_TIMEOUT,     /* no response within the local ACK timeout */
-    ROCE_CAUSE_IMPLIED_NAK, /* a READ or atomic was not answered, but a later request was (implied
-                             * NAK) */
+    ROCE_CAUSE_IMPLIED_NAK, /* implied NAK: a READ or atomic was not answered, but a later request
+                             * was */
     ROCE_CAUSE_READ_GAP,    /* a READ response is missing, although later ones were captured */
     ROCE_CAUSE_UNKNOWN,     /* unknown: too early for a timeout, and no NAK in the capture */
-    ROCE_CAUSE_SPURIOUS,    /* a timeout, but the response to the first transmission came later */
+    ROCE_CAUSE_SPURIOUS,    /* timeout without need: the response to the first transmission was only
+                             * late */
     ROCE_CAUSE_CNT
 };
 
@@ -56,7 +57,8 @@ enum roce_end {
     ROCE_END_REJECTED,        /* a REJ refused the connection before it was set up */
     ROCE_END_NAK,             /* a fatal NAK stopped the requester: syndrome 0x61, 0x62 or 0x63 */
     ROCE_END_RNR_EXHAUSTED,   /* the requester stopped after RNR NAKs */
-    ROCE_END_RETRY_EXHAUSTED, /* the requester stopped after retransmissions without a response */
+    ROCE_END_RETRY_EXHAUSTED, /* no response followed the last retransmissions, and the requester
+                               * stopped */
     ROCE_END_UNANSWERED,      /* the requester retransmitted and got no response, and the capture
                                * does not show that it stopped: it ends too early, or has no
                                * response at all and may be one-sided */
@@ -67,7 +69,7 @@ enum roce_end {
 const char *roce_end_name(enum roce_end end);
 
 /* Evidence that two directions are one connection. ROCE_PAIRED_BY_PSNS and the values after it are
- * only a guess: a finding that compares both directions of such a pair is not an ERROR. */
+ * weak evidence: a finding that compares both directions of such a pair is not an ERROR. */
 enum roce_pairing {
     ROCE_PAIRED_NOT,
     ROCE_PAIRED_BY_CM,    /* REQ and REP name both QPs */
@@ -76,10 +78,10 @@ enum roce_pairing {
                            * QPNs */
     ROCE_PAIRED_SELF,     /* a QP that is connected to itself */
     ROCE_PAIRED_BY_PSNS,  /* only one requester sent the PSNs that the responses acknowledge */
-    ROCE_PAIRED_BY_MSNS,  /* several requesters sent the PSNs that the responses acknowledge; the
-                           * MSN equals the number of messages of only one of these requesters */
-    ROCE_PAIRED_BY_PORT,  /* several requesters sent the PSNs that the responses acknowledge; only
-                           * one of these requesters uses the responder's UDP source port */
+    ROCE_PAIRED_BY_MSNS,  /* several requesters sent the PSNs that the responses acknowledge, but
+                           * the MSN equals the number of messages of only one of them */
+    ROCE_PAIRED_BY_PORT,  /* several requesters sent the PSNs that the responses acknowledge, but
+                           * only one of them uses the responder's UDP source port */
     ROCE_PAIRED_ALONE,    /* the two hosts have no other connection in the capture */
     ROCE_PAIRED_CNT
 };
@@ -94,10 +96,12 @@ static inline bool roce_pairing_is_guess(enum roce_pairing pairing)
 const char *roce_pairing_name(enum roce_pairing pairing);
 
 struct roce_oper_summary {
-    uint64_t messages;  /* messages whose last packet was sent; for READ: requests */
-    uint64_t completed; /* messages acknowledged, or fully answered, in the capture */
+    uint64_t messages;  /* number of messages whose last packet was sent; for READs, number of
+                         * requests */
+    uint64_t completed; /* number of messages that were acknowledged or fully answered in the
+                         * capture */
     uint64_t bytes;     /* payload bytes of completed messages, each message counted once; for SEND
-                         * and WRITE only the captured packets */
+                         * and WRITE only the payload of captured packets */
     const struct roce_hist *latency; /* times from the first packet of a message to its
                                       * completion; NULL without samples */
 };
@@ -107,18 +111,18 @@ struct roce_retx_summary {
     uint64_t packets, bytes;
     uint64_t stalled_ns; /* times from the previous transmission of a PSN to its retransmission,
                           * summed over all go-backs, ns */
-    uint64_t waited_ns;  /* times before go-backs in which the requester sent nothing and, before
-                          * those without a NAK as their cause, received nothing, summed, ns */
+    uint64_t waited_ns;  /* sum of the times before go-backs in which the requester sent nothing,
+                          * ns. If no NAK caused the go-back, the requester also received nothing */
 };
 
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and
  * requests the READ again from this PSN. */
 struct roce_read_restarts {
-    uint64_t captured; /* go-backs to the PSN of a response that was captured before: this response
-                        * was lost behind the capture point */
-    uint64_t missing;  /* go-backs to the PSN of a response that was not captured */
-    uint64_t late;     /* go-backs to the PSN of a response that was captured, after responses to
-                        * the READ were captured out of order: the requester drops such a response */
+    uint64_t captured; /* number of go-backs to the PSN of a captured response: this response was
+                        * lost behind the capture point */
+    uint64_t missing;  /* number of go-backs to the PSN of a response that was not captured */
+    uint64_t late;     /* number of go-backs to the PSN of a response that was captured out of
+                        * order: the requester drops such a response */
     uint32_t psn;      /* PSN to which the first go-back in `captured` or `missing` went */
     uint32_t frame;    /* frame of this go-back; 0: none */
 };
@@ -127,8 +131,10 @@ struct roce_read_restarts {
  * at most once, and not if it is counted in roce_read_restarts or `unheeded_naks`. */
 struct roce_timeout_losses {
     uint64_t acked;       /* a response that acknowledges the PSN was captured */
-    uint64_t missing;     /* the first transmission of the PSN was not captured, but later PSNs */
-    uint64_t relost;      /* the PSN was retransmitted before, since a sequence NAK for it */
+    uint64_t missing;     /* number of timeouts whose PSN was captured only as a retransmission,
+                           * although later PSNs were captured before */
+    uint64_t relost;      /* number of timeouts whose PSN was retransmitted for a sequence NAK
+                           * before: the retransmission was lost */
     uint32_t missing_psn; /* PSN of the first timeout counted in `missing` */
     uint32_t relost_psn;  /* PSN of the first timeout counted in `relost` */
 };
@@ -140,7 +146,7 @@ struct roce_spread {
 
 /* End of a congestion episode. */
 enum roce_cnp_end {
-    ROCE_CNP_OPEN,      /* the episode was open when the connection or the capture ended */
+    ROCE_CNP_OPEN,      /* the episode had not ended when the connection or the capture ended */
     ROCE_CNP_RECOVERED, /* the rate returned to 90 % of the rate before the first CNP */
     ROCE_CNP_QUIET,     /* CNPs stopped, and the rate had not dropped */
     ROCE_CNP_IDLE,      /* the endpoint had nothing to send */
@@ -160,7 +166,8 @@ struct roce_cnp_episode {
     uint64_t ce_marked;    /* CE-marked packets that `side` sent during the episode */
     uint64_t before;       /* rate before the first CNP */
     uint64_t lowest;       /* rate of the slowest window after the first CNP */
-    uint64_t lowest_ns;    /* time from the first CNP to the end of the slowest window, ns */
+    uint64_t lowest_ns;    /* time from the first CNP to the end of the window with the lowest rate,
+                            * ns */
     uint64_t after;        /* rate in the last window of the episode */
     bool slowed;           /* the rate dropped below 80 % of the rate before the first CNP */
     uint64_t recovered_ns; /* time from the first CNP to the recovery, ns; ROCE_NEVER_NS if `end` is
@@ -172,8 +179,8 @@ struct roce_cnp_episode {
 struct roce_cnp_summary {
     uint64_t episodes;
     uint64_t measured;                 /* episodes with a rate before and after the first CNP */
-    struct roce_spread before, lowest; /* rates before the first CNP, and in the slowest window; of
-                                        * the episodes in which the rate dropped */
+    struct roce_spread before, lowest; /* Over the episodes in which the rate dropped: rates before
+                                        * the first CNP, and lowest rates */
     struct roce_spread recovery_ns;    /* recovery times of the episodes that ended with
                                         * ROCE_CNP_RECOVERED, ns */
 };
@@ -192,51 +199,54 @@ struct roce_endpoint_summary {
     uint32_t first_psn; /* first PSN of the endpoint's requests, from CM messages or else the first
                          * captured PSN; ROCE_PSN_UNKNOWN if none */
     bool first_psn_sure;
-    bool any_order;          /* the peer accepts packets of this endpoint in any order */
+    bool any_order;          /* the peer accepts the packets of this endpoint in any order */
     bool adaptive;           /* adaptive retransmission: the times before retransmissions do not
                               * follow the agreed timeout */
-    uint8_t udp_sports;      /* number of different UDP source ports of a connected QP, counted up
-                              * to 4; 0 if there is only one */
+    uint8_t udp_sports;      /* number of different UDP source ports that a connected QP used,
+                              * counted up to 4; 0 if it used only one */
     uint16_t udp_sport;      /* UDP source port of the endpoint's first captured packet */
     uint64_t packets, bytes; /* captured packets of the endpoint, and their bytes on the wire */
     uint64_t payload_sent; /* payload bytes of the endpoint's requests, retransmissions included */
     uint64_t responses, acks; /* responses and ACKs that the endpoint sent */
-    uint64_t missing_psns;    /* PSNs of requests missing in the capture: lost before the capture
-                               * point, or not captured */
-    uint64_t missing_packets; /* missing_psns as packets: one READ request has several PSNs, and
-                               * counts once if its retransmission or its responses were captured */
-    uint64_t missing_repeats; /* number of unacknowledged packets that the captured packets of
-                               * go-backs skip: their retransmissions were lost before the capture
-                               * point, or not captured. 0 if requests are out of order, because a
-                               * missing retransmission then looks like a late one */
+    uint64_t missing_psns;    /* number of PSNs of requests that are missing in the capture: lost
+                               * before the capture point, or not captured */
+    uint64_t missing_packets; /* number of packets in missing_psns: a READ request has several PSNs,
+                               * but counts once if its retransmission or its responses were
+                               * captured */
+    uint64_t missing_repeats; /* number of unacknowledged packets whose retransmission is missing in
+                               * a captured go-back: it was lost before the capture point, or not
+                               * captured. 0 if requests are out of order, because a missing
+                               * retransmission then looks like a late one */
     uint64_t altered_frame;   /* frame of the first retransmission that differs from the original
                                * packet; 0 if none, or if a later message was retransmitted
                                * unchanged */
-    uint64_t naks_for_late; /* sequence NAKs of the peer for packets that were late, not lost: they
-                             * were captured out of order, or a response acknowledged them before a
-                             * retransmission was captured */
-    uint64_t unheeded_naks; /* timeouts of the endpoint although a sequence NAK of its peer for the
-                             * retransmitted PSN or a later one was captured before: the NAK was
-                             * lost behind the capture point, or the endpoint ignored the NAK */
-    uint64_t
-        unseen_acked; /* PSNs of requests that the peer acknowledged but that were not captured */
-    uint64_t unseen_packets; /* unseen_acked as packets; a READ request with captured responses
-                              * counts once */
+    uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late, not
+                               * lost: they were captured out of order, or were acknowledged before a
+                               * retransmission was captured */
+    uint64_t unheeded_naks;  /* number of timeouts of the endpoint after a captured sequence NAK for
+                              * the same PSN or a later one: the NAK was lost behind the capture
+                              * point, or the endpoint ignored it */
+    uint64_t unseen_acked;   /* number of PSNs of requests that the peer acknowledged but that were
+                              * not   captured */
+    uint64_t unseen_packets; /* number of packets in unseen_acked; a READ request with captured
+                              * responses counts once */
     uint64_t out_of_order, copies, duplicates;
-    uint64_t accepted_early; /* requests of the endpoint that were captured before one with an
-                              * earlier PSN, transmitted once, and acknowledged */
-    uint64_t accepted_reads; /* READs of the peer whose responses were captured out of order, and
-                              * that the peer did not retransmit */
+    uint64_t accepted_early; /* number of requests of the endpoint that were captured before one
+                              * with an earlier PSN, transmitted once, and acknowledged */
+    uint64_t accepted_reads; /* number of READs of the peer that it did not retransmit, although
+                              * their responses were captured out of order */
     uint64_t psn_naks, rnr_naks, fatal_naks; /* NAKs that the endpoint sent */
-    uint64_t rnr_paged;      /* RNR NAKs for requests that need no receive WQE: on-demand paging */
-    uint64_t late_responses; /* READ responses captured after a later response to the same READ */
-    uint64_t response_gaps;  /* gaps in the PSNs of READ responses, also of responses that were sent
-                              * again */
+    uint64_t rnr_paged;      /* number of RNR NAKs for requests that need no receive WQE: the
+                              * responder uses on-demand paging */
+    uint64_t late_responses; /* number of READ responses captured after a later response to the same
+                              * READ */
+    uint64_t response_gaps;  /* number of gaps in the PSNs of READ responses, also of responses to
+                              * retransmitted READs */
     uint64_t missing_responses;       /* READ responses that are missing in these gaps */
     uint64_t repeated_responses;      /* READ responses that the endpoint sent again */
     uint64_t repeated_response_bytes; /* payload bytes of the repeated READ responses */
-    uint64_t lost_messages; /* UC: messages with missing packets; each PSN gap counts as at least
-                             * one message */
+    uint64_t lost_messages; /* UC: number of messages with missing packets; each PSN gap counts as
+                             * at least one message */
     uint64_t bad_icrc, malformed;
     struct roce_oper_summary oper[ROCE_OPER_CNT];
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
@@ -245,26 +255,28 @@ struct roce_endpoint_summary {
     struct roce_timeout_losses timeout_losses;
     const struct roce_hist
         *ack_rtt; /* times from the endpoint's requests to their acknowledgement; may be NULL */
-    uint64_t rnr_advertised_ns, rnr_waited_ns; /* advertised and observed wait after RNR NAKs for
-                                                * the endpoint's requests, summed, ns */
+    uint64_t rnr_advertised_ns, rnr_waited_ns; /* waits after RNR NAKs for the endpoint's requests,
+                                                * sums of the advertised and of the observed waits,
+                                                * ns */
     uint64_t timeout_min_ns,
         timeout_max_ns; /* shortest and longest retransmission timeout measured, ns; 0 if none */
-    uint64_t early_timeouts; /* retransmissions by timeout sooner than 3/4 of the agreed timeout */
-    uint64_t late_response_ns; /* longest time from a request to its response that came after a
-                                * spurious timeout, ns; 0 if none */
-    struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for
-                                        * the response to a request that it sent once, and no packet
-                                        * of this direction was captured, ns */
+    uint64_t early_timeouts;   /* number of retransmissions by timeout sooner than 3/4 of the agreed
+                                * timeout */
+    uint64_t late_response_ns; /* longest time from a request to its response, among the responses
+                                * that came after a spurious timeout, ns; 0 if none */
+    struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for a
+                                        * response and no packet of this direction was captured, ns.
+                                        * Only requests that it sent once count */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint64_t max_bytes_in_flight;
     uint64_t ce_marked;      /* CE-marked packets that the endpoint sent */
-    uint64_t ce_unanswered;  /* CE-marked packets with payload that the endpoint sent, if their
-                              * receiver should have sent a CNP and sent none; otherwise 0 */
+    uint64_t ce_unanswered;  /* number of CE-marked packets with payload that the endpoint sent, if
+                              * their receiver should have sent a CNP and sent none; otherwise 0 */
     uint64_t cnps;           /* CNPs that the endpoint sent */
-    uint64_t cnps_unasked;   /* CNPs of a paired endpoint for which no CE-marked packet was captured
-                              * since the endpoint's previous CNP */
+    uint64_t cnps_unasked;   /* number of CNPs of a paired endpoint for which no CE-marked packet
+                              * was captured since the previous CNP of the endpoint */
     uint64_t cnp_gap_min_ns; /* shortest time between two CNPs of the endpoint (R219), ns; 0 with
                               * fewer than two */
     struct roce_spread
@@ -273,8 +285,8 @@ struct roce_endpoint_summary {
                                        * answers it, ns */
     struct roce_cnp_summary cnp;      /* effect of the CNPs that the endpoint received */
     uint64_t becn, fecn;              /* packets other than CNPs with the BECN or FECN bit */
-    uint32_t region_cnt, region_more; /* R_Keys in `region`, and number of further R_Keys that are
-                                       * not stored */
+    uint32_t region_cnt, region_more; /* number of R_Keys in `region`, and number of further R_Keys
+                                       * that are not stored */
     const struct roce_region *region;
     bool may_be_rxe; /* the endpoint sent packets with MigReq 0, which Linux rxe always does */
 };
@@ -290,8 +302,8 @@ struct roce_conn_facts {
     uint16_t vid;              /* outermost VLAN id; 0 if none */
     bool paired;               /* the two directions are paired */
     bool multicast;
-    bool truncated;  /* some packets were captured only in part (snaplen), or the flow dropped
-                      * window entries */
+    bool truncated;  /* the snaplen cut some packets, or the analysis dropped entries of the request
+                      * window */
     bool complete;   /* captured from the first PSN on, without a gap */
     bool mtu_sure;   /* the path MTU is from CM or from a First packet */
     uint8_t qp_uses; /* number of uses of this QP pair */
@@ -304,16 +316,16 @@ struct roce_conn_facts {
     struct {
         uint16_t seen; /* bit set of enum roce_cm: the CM messages captured */
         uint8_t active_side;
-        uint8_t timeout_code[2]; /* local ACK timeout of each side as a requester, as a code; 0 if
-                                  * unlimited or unknown. The side that sent the REQ computes its
-                                  * own from the target ACK delay in the REP */
+        uint8_t timeout_code[2]; /* local ACK timeout of each side as a requester, coded as in the
+                                  * REQ; 0 if unlimited or unknown. The sender of the REQ computes
+                                  * its timeout with the target ACK delay in the REP */
         uint8_t rep_rnr_retry;   /* RNR retry count in the REP, for the active side */
         uint16_t rep_ms; /* time from the first REQ to the REP, ms, at most 65535; 0 if unknown */
         uint64_t service_id;
-        uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. Its RNR retry
-                                                           * count is for the passive side */
-        uint8_t responder_resources, initiator_depth; /* responder resources in the REQ; initiator
-                                                       * depth in the REP */
+        uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. The RNR retry
+                                                           * count is that of the passive side */
+        uint8_t responder_resources, initiator_depth;     /* responder resources in the REQ, and
+                                                           * initiator depth in the REP */
         uint8_t rep_responder_resources, rep_initiator_depth;
         bool req_srq, rep_srq; /* the sender of the REQ or REP uses a shared receive queue */
         uint8_t reqs;          /* number of captured transmissions of the REQ, at most 255 */
@@ -329,15 +341,17 @@ struct roce_conn_facts {
                            * syndrome of the last response, which requesters ignore. Otherwise 0. */
     bool end_paged;       /* the last RNR NAKs were for a request that needs no receive WQE
                            * (on-demand paging) */
-    bool end_damaged;     /* each transmission of the last request had a wrong ICRC */
+    bool end_damaged;     /* every transmission of the last request had a wrong ICRC */
     uint32_t end_psn;
-    uint32_t end_frame; /* frame of the NAK, DREQ, REJ, last RNR NAK or last retransmission */
+    uint32_t end_frame; /* frame of the packet that ended the connection: NAK, DREQ, REJ, last RNR
+                         * NAK or last retransmission */
     uint32_t end_request_frame; /* frame of the request after which the requester stopped */
     uint16_t end_tries;         /* number of transmissions of the request in end_request_frame */
-    uint8_t end_repeats; /* number of retransmissions of that request by timeout, or after an RNR
-                          * NAK if RNR NAKs stopped the requester; if a NAK ended the connection,
-                          * number of retransmissions after the NAK */
-    uint8_t end_naks;    /* number of retransmissions of this request after a sequence NAK */
+    uint8_t end_repeats;        /* number of retransmissions of the request in end_request_frame by
+                                 * timeout, or after RNR NAKs if these stopped the requester. If a NAK
+                                 * ended the connection: number of retransmissions after the NAK */
+    uint8_t end_naks; /* number of retransmissions of the request in end_request_frame after a
+                       * sequence NAK */
 };
 
 struct roce_conn_summary {

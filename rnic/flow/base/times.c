@@ -4,8 +4,7 @@
 #include <string.h>
 #include "flow/base/state.h"
 
-/* Adds a sample of histogram `of` to the list. Returns false, without adding it, if the list is
- * full. */
+/* Adds a sample of the histogram with index `of` to the list. Returns false if the list is full. */
 static bool small_hist_add(struct roce_small_hist *small, unsigned of, uint64_t ns)
 {
     uint8_t bucket = (uint8_t)roce_hist_bucket(ns);
@@ -39,7 +38,8 @@ static bool small_hist_add(struct roce_small_hist *small, unsigned of, uint64_t 
     return true;
 }
 
-/* Copies the samples of histogram `of` from the list to the empty histogram `hist`. */
+/* Copies the samples of the histogram with index `of` from the list to the empty histogram `hist`.
+ */
 static void small_hist_copy(const struct roce_small_hist *small, unsigned of,
                             struct roce_hist *hist)
 {
@@ -77,8 +77,8 @@ static void small_hist_remove(struct roce_small_hist *small, unsigned of)
         }
 }
 
-/* Moves the samples of histogram `of` from the list to a full histogram. Returns this histogram, or
- * NULL if out of memory. */
+/* Moves the samples of the histogram with index `of` from the list to a full histogram. Returns
+ * this histogram, or NULL if out of memory. */
 static struct roce_hist *make_full_hist(struct roce_ctx *ctx, struct roce_times *times, unsigned of)
 {
     struct roce_hist *hist;

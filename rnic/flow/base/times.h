@@ -2,7 +2,7 @@
 /*
  * Times: durations of an endpoint's requests, one histogram for each kind. Most connections of a
  * large capture have few requests, so the samples of an endpoint are first stored in a short list.
- * When the list is full, samples move from the list to full histograms. Private to flow/.
+ * When the list is full, samples move from the list to full histograms. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_TIMES_H
 #define FLOW_BASE_TIMES_H
@@ -35,7 +35,7 @@ struct roce_small_hist {
 
 struct roce_ctx;
 
-/* Histograms of an endpoint. All members zero: no samples. */
+/* Histograms of an endpoint. If all members are zero, there are no samples. */
 struct roce_times {
     struct roce_small_hist *small; /* list of samples; NULL before the first sample */
     struct roce_hist **hist;       /* ROCE_TIMES pointers to histograms; a pointer is NULL while the
@@ -44,12 +44,13 @@ struct roce_times {
 
 struct roce_flow;
 
-/* Adds a sample of `ns` to histogram `of`. If memory is exhausted, the sample is lost. */
+/* Adds a sample of `ns` to the histogram with index `of`. If memory is exhausted, the sample is
+ * lost. */
 void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of, uint64_t ns);
 void roce_times_free(struct roce_flow *flow, struct roce_times *times);
 
-/* Returns histogram `of`, or NULL if it has no samples. If the samples are still in the list,
- * copies them to *room, memory of the caller, and returns `room`. */
+/* Returns the histogram with index `of`, or NULL if it has no samples. If its samples are still in
+ * the list, copies them to *room, memory of the caller, and returns `room`. */
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,
                                         struct roce_hist *room);
 

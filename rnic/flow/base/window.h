@@ -5,8 +5,8 @@
  * their retransmissions are recognised.
  *
  * Each packet has one entry; a READ request has one entry for all its PSNs. Entries do not overlap.
- * If the PSNs of two entries are not adjacent, the packets between them were not captured. Private
- * to flow/.
+ * If the PSNs of two entries are not adjacent, the packets between them were not captured. Used
+ * only in rnic/flow.
  */
 #ifndef FLOW_BASE_WINDOW_H
 #define FLOW_BASE_WINDOW_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * AETH checks: syndromes, credits and the MSN. The MSN of a response is compared with a reference:
- * the MSN of an earlier response plus the number of messages that ended since. After a PSN gap this
- * number is unknown, so the reference is inferred again.
+ * the MSN of an earlier response plus the number of messages that ended since. After a gap in the
+ * captured PSNs the number of messages is unknown, so the reference is inferred again.
  */
 #include "flow/checks/check_ack.h"
 
@@ -10,11 +10,11 @@
 #include "flow/base/report.h"
 #include "flow/table/qp_reuse.h"
 
-/* number of consecutive messages that must fit the MSN reference before a deviation is an ERROR */
+/* number of consecutive messages whose MSN must fit the reference before a wrong MSN is an ERROR */
 #define MSN_REF_HITS 3
 
 /* Returns whether the current packet may answer a request that uses a receive WQE (SEND, WRITE with
- * immediate). True if the request was not captured. */
+ * immediate). Returns true if the request was not captured. */
 static bool took_receive(struct roce_ctx *ctx)
 {
     struct roce_req *req = &roce_peer(ctx->sender)->req;
@@ -34,7 +34,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
     ctx->lsn_before = rsp->lsn;
     if (!roce_pkt_has(pkt, ROCE_HDR_AETH))
         return;
-    /* a READ response or Atomic ACK is positive: a NAK or RNR NAK is an Acknowledge packet */
+    /* a READ response or Atomic ACK must have an ACK syndrome: a responder sends a NAK or RNR NAK
+     * as an Acknowledge packet */
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||
         (roce_syndrome_kind(syndrome) != ROCE_SYN_ACK && pkt->op->kind != ROCE_KIND_ACK) ||
         (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK && code == ROCE_NAK_INVALID_RD_REQ)) {
@@ -78,8 +79,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
         rsp->credit_seen = false;
 }
 
-/* Returns the newest window entry that the MSN of the current response must count, or NULL. NULL
- * also if the response is not the last one to this entry. */
+/* Returns the newest request in the window that the MSN of the current response must count. Returns
+ * NULL if there is none, or if the response is not the last one to this request. */
 static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
@@ -96,12 +97,12 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     return e;
 }
 
-/* Updates the MSN reference, which is valid for one run (entries without a PSN gap). Returns
- * whether the run of `e` has a reference. If the connection was captured from its start, the MSN
- * counts from 0 (R102). Otherwise the reference is inferred from responses: the MSN in the response
- * to a retransmission may be too high, but never too low. So the lowest difference between MSN and
- * message count is used. A deviation is an ERROR only after MSN_REF_HITS messages confirmed the
- * reference. */
+/* Updates the MSN reference, which is valid for one run (window entries without a PSN gap between
+ * them). Returns whether the run of `e` has a reference. If the connection was captured from its
+ * start, the MSN counts from 0 (R102). Otherwise the reference is inferred from responses: the MSN
+ * in the response to a retransmission may be too high, but never too low. So the reference is the
+ * lowest difference between MSN and message count. A wrong MSN is an ERROR only after MSN_REF_HITS
+ * messages confirmed the reference. */
 static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -118,8 +119,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return true;
     if (oldest->psn == req->base && oldest->run_id == e->run_id) {
         /* If the MSN equals the number of captured messages, the capture contains the start of the
-         * connection. The first response to a READ does not decide that, because its MSN may or may
-         * not count the READ; the last response does. */
+         * connection. A response to a READ shows that only if it is the last one: the MSN of an
+         * earlier one may or may not count the READ. */
         int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
 
         if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {
@@ -165,8 +166,8 @@ static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_
     return w->acked < w->cnt ? e->cum - roce_sent_number(roce_window_at(w, w->acked)) : 0;
 }
 
-/* Returns whether the RNR NAK at `psn` refuses a request that needs no receive WQE, as with
- * on-demand paging. The MSN may already count such a READ (C9-148). */
+/* Returns whether the RNR NAK for `psn` refuses a request that needs no receive WQE, as a responder
+ * with on-demand paging does. The MSN may already count such a READ (C9-148). */
 static bool is_paged(struct roce_req *req, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
@@ -174,8 +175,8 @@ static bool is_paged(struct roce_req *req, uint32_t psn)
     return e && !roce_opcode_uses_rq(roce_opcode(e->op));
 }
 
-/* Returns whether the previous response answers a request that was not captured yet. So responses
- * are captured before their requests, for example at two capture points. */
+/* Returns whether the previous response answers a request that is not captured yet. Responses are
+ * then captured before their requests, for example because there are two capture points. */
 static bool responses_lead(const struct roce_rsp *rsp, const struct roce_req *req)
 {
     return rsp->started && roce_diff(rsp->last_psn, req->nxt) >= 0;
@@ -204,7 +205,7 @@ void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req)
         low--; /* C9-148: the MSN may count a READ at its first response, or only at its last one */
     below = roce_diff(pkt->aeth.msn, low);
     above = tail->run_id == e->run_id ? roce_diff(pkt->aeth.msn, high) : -1;
-    /* The response to a retransmission has the newest MSN, which also counts requests that are
+    /* The MSN in the response to a retransmission also counts later requests, some of which may be
      * missing in the capture. A higher MSN is then not certainly wrong. */
     if (above > 0)
         REPORT(ctx, MSN_TOO_HIGH, "aeth.msn", high & ROCE_PSN_MASK, pkt->aeth.msn, tail->frame,
@@ -247,8 +248,8 @@ void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e)
                                           .other = e->last_frame,
                                           .value = ROCE_VALUE_SYNDROME,
                                           .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL,
-                                          /* only Linux shows that an ATOMIC WRITE has the same
-                                           * rule (R126) */
+                                          /* for ATOMIC WRITE, the only evidence of this rule is
+                                           * Linux (R126) */
                                           .weak = e->bad == ROCE_RULE_ATOMIC_ALIGN &&
                                                   op->kind == ROCE_KIND_ATOMIC_WRITE});
 }

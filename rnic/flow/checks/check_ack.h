@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks of AETHs: syndromes, credits and the MSN. Private to flow/.
+ * Checks of AETHs: syndromes, credits and the MSN. Used only in rnic/flow.
  */
 #ifndef FLOW_CHECKS_CHECK_ACK_H
 #define FLOW_CHECKS_CHECK_ACK_H

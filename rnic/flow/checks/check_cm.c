@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* CM checks of one message alone. cm_track.c compares the messages of one exchange. */
+/* Checks of single CM messages. cm_track.c compares the messages of one exchange. */
 #include "flow/checks/check_cm.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Checks of single CM messages. Private to flow/. */
+/* Checks of single CM messages. Used only in rnic/flow. */
 #ifndef FLOW_CHECKS_CHECK_CM_H
 #define FLOW_CHECKS_CHECK_CM_H
 

@@ -7,9 +7,8 @@
 #include "flow/base/report.h"
 
 #define ECN_CE 3
-#define GAP_MAX_NS                                                                                 \
-    UINT64_C(10000000) /* a CNP this long after the previous CNP (ns) belongs to another           \
-                        * congestion */
+/* a CNP that comes this long after the previous CNP (ns) belongs to another congestion episode */
+#define GAP_MAX_NS UINT64_C(10000000)
 
 static void check_form(struct roce_ctx *ctx)
 {
@@ -32,8 +31,8 @@ static void check_form(struct roce_ctx *ctx)
         }
 }
 
-/* Devices limit the rate of CNPs. They may share the limit among the QPs of a port, so that a QP
- * waits for many intervals of 50 us (R219). */
+/* Devices limit the rate of CNPs. If the QPs of a port share the limit, a QP may have to wait for
+ * many intervals of 50 us (R219). */
 #define CE_MIN    2u
 #define CE_MIN_NS UINT64_C(1000000)
 
@@ -57,8 +56,9 @@ void roce_check_cnp(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *sum;
     struct roce_cold_counters *marked =
-        roce_peer(ctx->sender)->counts.cold; /* counters of the peer, whose packets the CNP answers;
-                                              * NULL if none were CE-marked */
+        roce_peer(ctx->sender)->counts.cold; /* counters of the endpoint whose packets the CNP
+                                              * answers; NULL if none of these packets were
+                                              * CE-marked */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
         sum = roce_cold(ctx->flow, ctx->sender);

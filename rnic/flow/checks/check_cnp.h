@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks of congestion marks and CNPs. Private to flow/.
+ * Checks of congestion marks and CNPs. Used only in rnic/flow.
  */
 #ifndef FLOW_CHECKS_CHECK_CNP_H
 #define FLOW_CHECKS_CHECK_CNP_H
@@ -11,7 +11,7 @@
 void roce_check_cnp(struct roce_ctx *ctx);
 
 /* Reports the CE-marked packets of ctx->sender if their receiver should have sent a CNP and sent
- * none. A CNP is expected for packets with payload only (R220), and not at once. */
+ * none. Only packets with payload call for a CNP (R220), and the CNP may come late. */
 void roce_check_cnp_end(struct roce_ctx *ctx);
 
 #endif

@@ -14,8 +14,8 @@
 #define UNANSWERED_NS                                                                              \
     UINT64_C(1000000000) /* a request without a response for this long is reported, ns */
 
-/* Records how the connection ended: `side` stopped at the request with `psn`, in `frame`. Returns
- * true, or false if another end was recorded before. */
+/* Records that `side` stopped at the request with `psn`, for the reason `end`, in `frame`. Returns
+ * true, or false if an end of the connection was recorded before. */
 static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                    uint32_t psn, uint32_t frame)
 {
@@ -40,8 +40,8 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
 }
 
 /* Records and reports that requester `side` gave up at the request with `psn`. `frame` and `time`
- * are those of its last retransmission or RNR NAK; `of` is the frame of its first transmission or
- * of an RNR NAK. */
+ * are those of its last retransmission or RNR NAK; `of` is the frame of the first transmission of
+ * this request, or of an RNR NAK for it. */
 static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                     uint32_t psn, uint32_t frame, uint64_t time, uint32_t of)
 {
@@ -60,16 +60,16 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
                .other = of);
 }
 
-/* RNR retry counts of 0 to 6 are limits; 7 means unlimited (R157). So a requester that retransmits
- * a request 7 times because of RNR NAKs retries forever. */
+/* RNR retry counts of 0 to 6 are limits; 7 means unlimited (R157). A requester that retransmits one
+ * request 7 times because of RNR NAKs therefore has no limit. */
 #define RNR_RETRY_NONE 7
 
 #define RNR_SILENCE_NS UINT64_C(50000000)
 /* the requester counts as silent after this multiple of the advertised wait */
 #define RNR_SILENCE_CNT 10u
 
-/* Returns whether the requester gave up after the latest RNR NAK. That is so if it sent nothing
- * until long after the advertised wait, and its RNR retry count is unknown or used up. */
+/* Returns whether the requester gave up after the latest RNR NAK. It did if it sent nothing until
+ * long after the wait that the NAK advertised, and its RNR retry count is unknown or used up. */
 static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -82,16 +82,17 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
            (limit == ROCE_RNR_RETRY_UNKNOWN || req->rnrs >= limit);
 }
 
-/* wait before a retransmission by timeout if the capture shows none, ns */
+/* wait before a retransmission by timeout, if the capture shows no such wait, ns */
 #define WAIT_NS UINT64_C(250000000)
-/* A requester whose retry count is unknown counts as stopped after this multiple of its longest
- * wait. Devices with adaptive retransmission double their waits. */
+/* A requester whose retry count is unknown is assumed to have stopped after this multiple of its
+ * longest wait. It is not lower because devices with adaptive retransmission double their waits. */
 #define SILENCE_CNT 3u
 
 /* Returns whether the requester gave up after `retries` retransmissions of one request. `since` is
  * the time of the latest packet for that request, `wait` its longest wait before a retransmission,
- * 0 if unknown. The capture must show that the requester stopped: it continues for longer than the
- * requester would have waited. If the retry count is known, it must also be used up (R154). */
+ * 0 if unknown. The capture shows that the requester stopped only if it contains later packets,
+ * after the time that the requester would have waited. If the retry count is known, it must also be
+ * used up (R154). */
 static bool is_retry_exhausted(const struct roce_ctx *ctx, unsigned retries, uint64_t since,
                                uint64_t wait)
 {
@@ -104,9 +105,9 @@ static bool is_retry_exhausted(const struct roce_ctx *ctx, unsigned retries, uin
     return agreed ? retries >= sum->cm.retry_count && silence > wait : silence > SILENCE_CNT * wait;
 }
 
-/* Records that the requester retransmitted a request, sent no new one, and no response of its peer
- * was captured. If it had sent a new request after that, there must have been responses that were
- * not captured. */
+/* Records that no response of the peer was captured and that the requester only retransmitted a
+ * request. If it had sent a new request after the retransmissions, there must have been responses
+ * that were not captured. */
 static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;
@@ -117,13 +118,13 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
         (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
-/* minimum number of transmissions with a wrong ICRC after which a requester may give up, and
- * minimum number of sequence NAKs for one packet */
+/* lowest number of transmissions with a wrong ICRC, and lowest number of sequence NAKs for one
+ * packet, after which a requester may give up */
 #define DAMAGED_MIN 3u
 #define NAKS_MIN    3u
 
 /* Records that the requester gave up because every transmission of one request had a wrong ICRC,
- * and returns true. Returns false if one of them had a right ICRC. */
+ * and returns true. Returns false if a transmission had a right ICRC. */
 static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;

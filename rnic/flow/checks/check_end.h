@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Findings about the end of a connection. Private to flow/.
+ * Findings about the end of a connection. Used only in rnic/flow.
  */
 #ifndef FLOW_CHECKS_CHECK_END_H
 #define FLOW_CHECKS_CHECK_END_H

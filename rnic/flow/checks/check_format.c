@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Format checks: one packet alone, fields that are constant for a QP, and payload sizes against the
- * path MTU.
+ * Checks of the format of one packet, of fields that are constant for a QP, and of payload sizes
+ * against the path MTU.
  */
 #include "flow/checks/check_format.h"
 
@@ -14,12 +14,12 @@
 #include "flow/table/read_psn_count.h"
 #include "wire/gid.h"
 
-/* If a host sent at least this many packets and all their ICRCs are wrong, not all can be
- * damaged. */
+/* If a host sent at least this many packets and all have a wrong ICRC, the path cannot have damaged
+ * all of them. */
 #define NEVER_SURE 8
 #define SPORT_MIN  0xC000 /* lowest UDP source port of RoCEv2 (R013) */
 
-/* Rule and field to report for each defect that the codec found. */
+/* Rule and field to report for each defect that roce_pkt_parse() found. */
 static const struct {
     enum roce_defect defect;
     enum roce_rule rule;
@@ -52,8 +52,8 @@ static uint64_t defect_value(const struct roce_pkt *pkt, enum roce_rule rule)
     }
 }
 
-/* Returns whether the violation of `rule` is a wrong length, which changes the place where the ICRC
- * is read. A wrong ICRC then does not prove that the packet was damaged. */
+/* Returns whether a packet that violates `rule` has a wrong length, so that the ICRC is read at a
+ * wrong place. A wrong ICRC then does not prove that the packet was damaged. */
 static bool moves_icrc(enum roce_rule rule)
 {
     return rule == ROCE_RULE_IP_LEN || rule == ROCE_RULE_UDP_LEN || rule == ROCE_RULE_IP6_EXT;
@@ -103,7 +103,7 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether the sender may be recognised as rxe from its packets (ROCE_PROFILE_AUTO). */
+/* Returns true if later packets may show that the sender is Linux rxe (ROCE_PROFILE_AUTO). */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;
@@ -120,9 +120,8 @@ static void report_first_migreq(struct roce_ctx *ctx)
     REPORT_ONCE(&then, MIGREQ, "bth.migreq", 1, 0);
 }
 
-/* Reports MigReq 0, which is a known deviation of rxe. If the sender may still be recognised as
- * rxe, defers the report until the connection is paired or ends: the evidence needs both QP
- * numbers. */
+/* Reports MigReq 0, which is a known deviation of rxe. rxe is recognised with both QP numbers of a
+ * connection. So the report is deferred until the connection is paired or ends. */
 static void check_migreq(struct roce_ctx *ctx)
 {
     if (is_peer_sought(ctx) && !ctx->conn->paired && !roce_peer_is_rxe(ctx->flow, ctx->sender))
@@ -141,8 +140,7 @@ void roce_check_migreq_end(struct roce_ctx *ctx)
     report_first_migreq(ctx);
 }
 
-/* Reports the first change of the UDP source port, unless the sender uses several paths on
- * purpose. */
+/* Reports the first change of the UDP source port, unless the sender seems to use several paths. */
 void roce_check_ports_end(struct roce_ctx *ctx)
 {
     const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
@@ -166,7 +164,7 @@ static void check_bth(struct roce_ctx *ctx)
                                                     * management QP */
     bool no_migreq = !bth->migreq && !(native && op->svc == ROCE_SVC_UD);
 
-    if (bth->resv6) /* The ICRC does not cover these reserved bits, so a switch may have changed
+    if (bth->resv6) /* The ICRC does not cover the BTH bits resv6, so a switch may have changed
                      * them. Some NICs set these bits to mark packets for adaptive routing. */
         REPORT_ONCE(ctx, RESERVED_BITS, "bth.resv6", 0, bth->resv6, .value = ROCE_VALUE_HEX,
                     .weak = true);
@@ -175,8 +173,9 @@ static void check_bth(struct roce_ctx *ctx)
     if (bth->padcnt && pkt->payload_cap_len == pkt->payload_len &&
         (pkt->pad[0] | pkt->pad[1] | pkt->pad[2]))
         REPORT_ONCE(ctx, PAD, "pad bytes", 0, pkt->pad[0] | pkt->pad[1] | pkt->pad[2],
-                    .value = ROCE_VALUE_HEX, .weak = true); /* only implementations show the
-                                                             * value (R027) */
+                    .value = ROCE_VALUE_HEX, .weak = true); /* the specification demands no value of
+                                                             * the pad bytes; implementations send 0
+                                                             * (R027) */
     if (bth->dest_qp == 0 && !native)
         REPORT(ctx, DEST_QP0, "bth.dest_qp", .rel = ROCE_REL_NE);
     if ((bth->dest_qp == ROCE_QP_MULTICAST) != roce_gid_is_multicast(ctx->dst) &&
@@ -296,9 +295,9 @@ void roce_check_icrc_end(struct roce_flow *flow)
         struct roce_icrc_host *host = &flow->common->trust.host[i];
         struct roce_ctx ctx = {.flow = flow, .frame = host->frame, .time = host->time};
 
-        /* If a packet of the host was acknowledged, its receiver saw a right ICRC: a capture on the
-         * sending host may contain packets before the NIC computes the ICRC. If no host sent a
-         * right ICRC, the capture probably changed all packets. */
+        /* If a packet of the host was acknowledged, its receiver saw a right ICRC: the capture was
+         * taken on the sending host, before the NIC computed the ICRC. If no host sent a right
+         * ICRC, the capture probably changed all packets. */
         if (host->good == 0 && host->bad > ROCE_ICRC_TRUST_DAMAGED)
             REPORT(&ctx, ICRC_NEVER_GOOD, "packets with a correct ICRC", 1, 0,
                    .rel = ROCE_REL_AT_LEAST,
@@ -344,8 +343,8 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
         side->dscp = ctx->digest->dscp;
         side->last_id = ctx->digest->ip_id;
         if (ctx->conn->facts.svc == ROCE_SVC_CNP)
-            ctx->conn->facts.svc = op->svc; /* only CNPs were captured before, which do not show the
-                                             * transport service */
+            ctx->conn->facts.svc = op->svc; /* only CNPs of this QP were captured before, and a CNP
+                                             * does not show the transport service */
     }
     if (ctx->digest->ip_id != side->last_id)
         side->saw_id = true;

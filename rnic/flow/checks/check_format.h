@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Checks of the format of one packet, of fields that are constant for a QP, and of payload sizes
- * against the path MTU. Private to flow/.
+ * against the path MTU. Used only in rnic/flow.
  */
 #ifndef FLOW_CHECKS_CHECK_FORMAT_H
 #define FLOW_CHECKS_CHECK_FORMAT_H
@@ -28,8 +28,8 @@ void roce_check_size(struct roce_ctx *ctx);
 /* Infers the path MTU from the payload length, if the current packet is a First or Middle. */
 void roce_check_mtu_learn(struct roce_ctx *ctx);
 
-/* At the end of a connection: counts the sender in `ctx` if it was recognised as rxe, and reports
- * its MigReq 0 if that was not reported yet. */
+/* Called for each side at the end of a connection. Counts the sender in `ctx` if it was recognised
+ * as rxe. Reports its packets with MigReq 0 if that was deferred. */
 void roce_check_migreq_end(struct roce_ctx *ctx);
 
 /* At the end of a connection: reports that the sender changed its UDP source port, if it did. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* NAK checks: when a responder may send a NAK, and which responses it may send afterwards. */
+/* Checks when a responder may send a NAK, and which responses it may send after a NAK. */
 #include "flow/checks/check_nak.h"
 
 #include "flow/base/counters.h"
@@ -8,12 +8,13 @@
 #include "flow/table/copy.h"
 #include "flow/table/qp_reuse.h"
 
-/* shortest time between the end of a connection and a later connection of the same QPNs, ns */
+/* shortest time between the end of a connection and the first packet of a later connection with the
+ * same QPNs, ns */
 #define SAME_LIFE_NS UINT64_C(10000000)
 /* shortest time between the latest request of a connection and the first response of a later
- * connection of the same QPNs, ns */
+ * connection with the same QPNs, ns */
 #define REUSE_NS_MIN UINT64_C(50000)
-/* lowest MSN that a connection does not reach soon after its start, where the MSN is 1 */
+/* A connection that just began has an MSN lower than this: its first message has MSN 1. */
 #define MSN_SURE     16u
 #define MSN_STEP_MAX 64u
 #define PSNS_PER_NS  2u /* no link transmits more PSNs per ns */
@@ -44,8 +45,9 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool told = roce_copy_is_detectable(ctx, rsp->gap_frame), seen = roce_conn_has_copies(ctx);
-    bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0; /* sent before the latest
-                                                                        * response */
+    bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0; /* true: the responder sent
+                                                                        * this response before the
+                                                                        * latest captured one */
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
         REPORT(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame,
@@ -102,8 +104,8 @@ static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
            roce_msn_fits(rsp, e, ctx->pkt->aeth.msn);
 }
 
-/* Forgets the fatal NAK if the responder executed a request that was sent after it: neither QP
- * stopped. */
+/* Forgets the fatal NAK if the responder executed a request that was sent after the NAK. Then the
+ * NAK did not stop the QPs. */
 static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;
@@ -149,7 +151,8 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_sent_packet *oldest = req->win.cnt ? roce_window_at(&req->win, 0) : NULL;
     int32_t before = roce_diff(psn, req->base);
-    /* If all captured requests were sent after the fatal NAK, the QPs may have been reused. */
+    /* If the requester sent all captured requests after the fatal NAK, the QPs may have been
+     * reused. */
     bool later = oldest && oldest->psn == req->base && oldest->frame > rsp->fatal_frame &&
                  !roce_conn_cm_seen(ctx->conn);
 
@@ -163,8 +166,8 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
     check_ack_ahead(ctx, req);
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
-        /* An unsolicited ACK that grants the first credits has the PSN before the first request:
-         * this is not a violation. */
+        /* A responder may send the first credits in an unsolicited ACK, whose PSN is that before
+         * the first request: this is not a violation. */
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
                .weak =
                    before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Checks of NAKs and of responses after a NAK. Private to flow/. */
+/* Checks of NAKs and of responses after a NAK. Used only in rnic/flow. */
 #ifndef FLOW_CHECKS_CHECK_NAK_H
 #define FLOW_CHECKS_CHECK_NAK_H
 

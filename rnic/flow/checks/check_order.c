@@ -32,8 +32,7 @@ void roce_check_opcode_order(struct roce_ctx *ctx, struct roce_sent_packet *prev
     bool open = !roce_opcode_ends(was);
 
     if (prev->bad && !(prev->flags & ROCE_SENT_ENDS))
-        return; /* one violation was reported for this message; its later packets would seem wrong,
-                 * too */
+        return; /* this message has a violation already; its later packets would seem wrong, too */
     if (open && roce_opcode_starts(op)) {
         REPORT(ctx, INTERLEAVED, "bth.opcode", continuing_opcode(was), op->value, prev->last_frame,
                ROCE_VALUE_OPCODE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Checks of request packets within their message. Private to flow/. */
+/* Checks of request packets within their message. Used only in rnic/flow. */
 #ifndef FLOW_CHECKS_CHECK_ORDER_H
 #define FLOW_CHECKS_CHECK_ORDER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * READ response and Atomic ACK checks, against the request that the packet answers. If the
- * requester restarted a READ at a later PSN, the response starts there with First or Only. This
- * restart may be missing in the capture, so a finding is an ERROR only if no restart explains it.
+ * Checks READ responses and Atomic ACKs against the requests that they answer. If the requester
+ * restarted a READ at a later PSN, the response starts there with First or Only. The capture may
+ * lack the READ request of the restart. So a finding is an ERROR only if no restart explains it.
  */
 #include "flow/checks/check_read.h"
 
@@ -24,8 +24,8 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, ui
         REPORT(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
 }
 
-/* Returns whether the packet directly before READ `e` was captured. If so, `e` is not the rest of
- * an earlier READ that was restarted. */
+/* Returns whether the packet directly before READ `e`, in PSN order, was captured. If it was, `e`
+ * is not the rest of an earlier READ that was restarted. */
 static bool is_whole(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t i = roce_window_find(&req->win, e->psn);
@@ -46,9 +46,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     want |= base;
     if (op->value == want) { /* the opcode fits the READ as first requested */
         /* The READ was restarted at this PSN, so the response should begin with First or Only. But
-         * it may be a late response to the earlier request. That is impossible if the earlier
-         * request was completely answered. It is rare if a timeout caused the restart, so that a
-         * WARN is reported. */
+         * it may be a late response to the earlier request. A late response is impossible if the
+         * earlier request was completely answered. It is rare if a timeout caused the restart: then
+         * a WARN is reported. */
         bool silent =
             (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
             e->last_frame >= req->retx.frame;
@@ -67,15 +67,17 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-           .weak = k == 0 && !is_whole(req, e), /* `e` may be the restarted rest of a READ, and this
-                                                 * a response to the whole READ */
+           .weak = k == 0 && !is_whole(req, e), /* `e` may be the second part of a READ that was
+                                                 * restarted, and this response may be to the whole
+                                                 * READ */
            .condition = again || !is_whole(req, e)          ? "restart"
                         : k == 0 && !roce_opcode_starts(op) ? "start"
                                                             : NULL);
 }
 
 /* Records that the current READ response came after the response to a later request. If the
- * requester accepts such responses, they are no violation: roce_check_reads_end() decides that. */
+ * requester accepts such responses, they are not a violation. roce_check_reads_end() decides that.
+ */
 static void note_late_read(struct roce_ctx *ctx, const struct roce_req *req)
 {
     struct roce_late_read *late = &roce_cold(ctx->flow, ctx->sender)->late_read;
@@ -107,7 +109,8 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
 
     roce_check_ack_psn(ctx, req);
     if (k < e->resp_next && e->tries == 1 && step->repeated) /* the READ was transmitted once, and
-                                                              * this PSN was answered before */
+                                                              * the response with this PSN was
+                                                              * captured before */
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
     check_len(ctx, e, k);
     check_pos(ctx, req, e, k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Checks of READ responses and Atomic ACKs against their request. Private to flow/. */
+/* Checks of READ responses and Atomic ACKs against their request. Used only in rnic/flow. */
 #ifndef FLOW_CHECKS_CHECK_READ_H
 #define FLOW_CHECKS_CHECK_READ_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Request checks against the responder's packets and the negotiated parameters: credits,
- * outstanding READs, retransmissions, waits. A response that is missing in the capture may have
- * been sent. So if a finding depends on the absence of a response, it is at most WARN.
+ * Checks requests against the responder's packets and the negotiated parameters: credits,
+ * outstanding READs, retransmissions, waits. The capture may lack a response that the responder
+ * sent. So a finding that depends on the absence of a response is at most WARN.
  */
 #include "flow/checks/check_request.h"
 
@@ -11,13 +11,12 @@
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-#define SOON_NS                                                                                    \
-    UINT64_C(100000000) /* time after a NAK within which the packets in flight at the NAK arrive,  \
-                         * ns */
+/* time after a NAK within which the packets arrive that were in flight when the NAK was sent, ns */
+#define SOON_NS UINT64_C(100000000)
 
-/* coarsest resolution of a capture's clock that is assumed, ns */
+/* coarsest resolution that the capture clock is assumed to have, ns */
 #define TICK_MOST     UINT64_C(1000000000)
-#define NEAR          8u  /* number of requests before a given one that are searched for a READ */
+#define NEAR          8u  /* number of requests before a request among which a READ is searched */
 #define RD_ATOMIC_MAX 255 /* maximum of the 8-bit CM field (R193) */
 #define RETRY_MAX     7   /* maximum of the 3-bit retry count (R154) */
 #define RNR_UNLIMITED 7   /* RNR retry count without limit (R157) */
@@ -32,12 +31,13 @@ static void check_reads(struct roce_ctx *ctx)
     uint32_t limit;
 
     if (!req->una_known || ctx->conn->join_frame || req->implied_nak)
-        return; /* READs may be answered although they count as outstanding, by responses in flight
-                 * or captured before the pairing */
+        return; /* READs may have been answered by responses that are in flight, or that were
+                 * captured before the pairing */
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
-    /* With a second capture point, responses may be captured late, so the READs may be answered. */
+    /* If the capture has a second capture point, responses may be captured late: READs that count
+     * as outstanding may be answered. */
     if (limit < RD_ATOMIC_MAX && oldest &&
         roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;
@@ -97,7 +97,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     over = messages_over_credit(rsp, e, ctx->lsn_before);
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && ctx->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
-        return; /* a response that was captured late had granted the credits */
+        return; /* the responder granted the credits in a response that was captured late */
     then.sender = roce_peer(ctx->sender);
     then.frame = e->frame;
     then.time = e->msg_time;
@@ -127,8 +127,8 @@ void roce_check_new_request(struct roce_ctx *ctx, struct roce_sent_packet *e)
                .rel = ROCE_REL_AT_MOST);
 }
 
-/* Records the frame of the first retransmission that differs from the original packet. Clears the
- * record when the first packet of a message is retransmitted unchanged. */
+/* Records the frame of the first retransmission that differs from the original packet. Sets the
+ * record to 0 when the first packet of a message is retransmitted unchanged. */
 static void note_altered(struct roce_ctx *ctx, bool altered)
 {
     if (altered != (roce_cold_of(ctx->sender)->altered_frame != 0) &&
@@ -137,7 +137,7 @@ static void note_altered(struct roce_ctx *ctx, bool altered)
 }
 
 /* Returns the condition name in known_deviations.def if the retransmission `now`, which differs
- * from its original `e`, may be a known deviation; otherwise NULL. */
+ * from its original `e`, may be a known deviation of the sender; otherwise NULL. */
 static const char *differs_condition(const struct roce_req *req, const struct roce_opcode *op,
                                      const struct roce_sent_packet *e,
                                      const struct roce_sent_packet *now)
@@ -231,15 +231,17 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
         check_spread(ctx, e, idle);
     else
         check_wait(ctx, e, idle, t);
-    /* Before the first response is captured, nothing is reported without an agreed count: RNR NAKs
-     * may be missing in the capture, for which a requester may retry without limit. */
+    /* Before the first response is captured, nothing is reported unless CM messages agreed on the
+     * retry count. The capture may lack RNR NAKs, after which a requester may retry without limit.
+     */
     if (req->timeouts > limit && (agreed || roce_peer(ctx->sender)->rsp.started))
         REPORT(ctx, RETRY_COUNT, "repetitions", limit, req->timeouts, ctx->conn->facts.cm.req_frame,
                ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
-/* Returns the clock resolution that a single time stamp suggests, ns. The resolution of the whole
- * capture is not used, because a capture may be merged from files with different clocks. */
+/* Returns the clock resolution that a single time stamp suggests, ns: for example, 1 ms if the time
+ * is a multiple of 1 ms. The resolution of the whole capture is not used, because the capture may
+ * be merged from files with different clocks. */
 static uint64_t tick_of(uint64_t time)
 {
     uint64_t tick = 1;
@@ -268,7 +270,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
-    /* Capture clocks may be inexact or coarse, or step back: allow for that. */
+    /* The capture clock may be inexact or coarse, or step back: allow for that. */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->sender);
     /* If the retransmission follows the first transmission of `e` later than this, the ACK timer
@@ -277,9 +279,9 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     uint32_t agreed_frame;
     uint8_t limit = roce_rnr_retry_of(ctx->sender, &agreed_frame);
 
-    /* Reports a wait that is too short, except in these cases: `e` may have been in flight when the
-     * NAK was captured, the retransmission may have another cause, or two capture points reordered
-     * packets. */
+    /* Reports a wait after an RNR NAK that is too short, except in these cases: `e` may have been
+     * in flight when the NAK was captured, the retransmission may have another cause, or two
+     * capture points reordered packets. */
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
         ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Checks of requests against the responder's credits and NAKs and the negotiated parameters.
- * Private to flow/.
+ * Used only in rnic/flow.
  */
 #ifndef FLOW_CHECKS_CHECK_REQUEST_H
 #define FLOW_CHECKS_CHECK_REQUEST_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Datagram checks: size, multicast addresses, and the management QP. */
+/* Checks of datagrams: size, multicast addresses, and the management QP. */
 #include "flow/checks/check_ud.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks of datagrams. Private to flow/.
+ * Checks of datagrams. Used only in rnic/flow.
  */
 #ifndef FLOW_CHECKS_CHECK_UD_H
 #define FLOW_CHECKS_CHECK_UD_H

@@ -6,8 +6,8 @@
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
 
-/* Returns the opcode of the last response to `e`, a READ, an atomic or another request that an ACK
- * does not complete. */
+/* Returns the opcode of the last response to `e`, which is a READ, an atomic or another request
+ * that needs more than an ACK. */
 static uint8_t response_opcode(const struct roce_sent_packet *e)
 {
     uint8_t op = roce_opcode_is_atomic(roce_opcode(e->op)) ? ROCE_OP_RC_ATOMIC_ACK
@@ -21,7 +21,7 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 {
     e->flags |= ROCE_SENT_IMPLIED;
     if (roce_responses_in_any_order(ctx->flow, ctx->sender))
-        return; /* the requester accepts responses in any order, and waits for the missing ones */
+        return; /* this requester accepts responses in any order, and waits for the missing ones */
     ctx->result->flags |= ROCE_AN_IMPLIED_NAK;
     roce_rate_hole(ctx->sender);
     if (ctx->pkt->bth.psn == ((roce_sent_end(e) - 1) & ROCE_PSN_MASK))
@@ -33,12 +33,13 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         req->implied_nak_psn = e->psn;
     req->implied_nak = true;
     if (!(e->marks & ROCE_MARK_RESP_GAP)) /* if a READ response was missing before, that gap is the
-                                           * cause of the go-back */
+                                           * cause of the go-back, not the implied NAK */
         req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
-/* The current response acknowledges a later request. If a READ or atomic that was retransmitted for
- * an implied NAK is still unanswered, it is implicitly NAKed again. */
+/* The current response acknowledges the PSNs before `upto`. If a READ or atomic among them was
+ * retransmitted for an implied NAK and is still unanswered, this response NAKs it implicitly again.
+ */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
@@ -62,7 +63,7 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
     req->implied_nak = false;
 }
 
-/* The requester still waits for an earlier READ or atomic, and has retransmitted `e`. So it
+/* The requester still waits for an earlier READ or atomic, and has retransmitted `e`. It therefore
  * discards responses to the first transmission of `e`. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e)
 {
@@ -70,8 +71,8 @@ bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_p
            roce_diff(req->implied_nak_psn, e->psn) < 0;
 }
 
-/* The READ is counted without a latency, because the time at which the requester accepted the last
- * response is unknown. */
+/* Counts a READ as completed, without a latency, because the time at which the requester accepted
+ * the last response is unknown. */
 void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
                     struct roce_sent_packet *e)
 {
@@ -87,10 +88,9 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
     e->flags |= ROCE_SENT_DONE;
 }
 
-/* The requester goes back to `psn`, to the first READ with a missing response. If it retransmits a
- * READ from its middle, it has certainly accepted all responses before `psn` (`sure`), including
- * those that were in flight when it went back. Otherwise the capture may lack retransmitted packets
- * with PSNs before `psn`. */
+/* The requester goes back to `psn`, which is in the first READ with a missing response. `sure`:
+ * `psn` is in the middle of a READ, so the requester has accepted all responses before it.
+ * Otherwise the capture may lack retransmitted packets with PSNs before `psn`. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -114,8 +114,8 @@ void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requeste
     struct roce_req *req = &requester->req;
     struct roce_window *w = &req->win;
 
-    /* READs before a later answered request. The requester did not retransmit these READs, so they
-     * are complete if all their responses were captured. */
+    /* A later request than these READs was answered, and the requester did not retransmit the
+     * READs. So they are complete if all their responses were captured. */
     for (uint32_t i = 0; i < w->acked; i++)
         if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));

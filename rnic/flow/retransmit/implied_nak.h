@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Implied NAK: a READ or atomic was not answered, but a later request was (R139). The requester
- * goes back to the first READ or atomic without an answer and retransmits from there. Private to
- * flow/.
+ * goes back to the first READ or atomic without an answer and retransmits from there. Used only in
+ * rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_IMPLIED_NAK_H
 #define FLOW_RETRANSMIT_IMPLIED_NAK_H
@@ -18,9 +18,9 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
  * implied NAK. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
 
-/* Counts READs before `psn` as completed, because the requester went back to `psn` and not to them.
- * If packets may be missing in the capture (`sure` is false), only counts those whose last response
- * was captured. */
+/* Counts the READs before `psn` as completed, because the requester went back only to `psn`. If
+ * `sure` is false, packets may be missing in the capture: then counts only READs whose last
+ * response was captured. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 
 /* Counts READ `e` of `requester` as completed. */

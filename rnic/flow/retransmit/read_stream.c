@@ -28,8 +28,8 @@ const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *respond
     return NULL;
 }
 
-/* Records that responses with PSNs from `from` to `to` - 1 may have been missing, but their gap is
- * not recorded. */
+/* Records that responses with PSNs from `from` to `to` - 1 may be missing, without a struct
+ * roce_read_gap. */
 static void add_old(struct roce_cold_counters *cold, uint32_t from, uint32_t to)
 {
     if (cold->read_old == cold->read_old_end || roce_diff(from, cold->read_old_end) > ROCE_PSN_JUMP)
@@ -95,8 +95,9 @@ static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to
     return cnt;
 }
 
-/* Records that the PSNs from `from` to `to` - 1 are missing. Separates those after the highest
- * captured PSN, which were never captured. `passed`: see struct roce_read_gap. */
+/* Records that the PSNs from `from` to `to` - 1 are missing. PSNs after the highest captured one
+ * become a separate gap, because they were never captured. `passed` is the member of struct
+ * roce_read_gap. */
 static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool passed)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
@@ -109,8 +110,8 @@ static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool p
     add_gap(cold, to, gap);
 }
 
-/* Counts a gap of `missing` PSNs, which begins at `from` and ends before the current READ response.
- * The response answers READ `e`. */
+/* Counts a gap of `missing` PSNs from `from` to the PSN before the current READ response, which
+ * answers READ `e`. */
 static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t from,
                      uint32_t missing)
 {
@@ -123,9 +124,9 @@ static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uin
     add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
 }
 
-/* Returns whether the current READ response may be captured for the first time, although it is
- * older than the latest one and no recorded gap contains it. That is possible if READ `e` was
- * transmitted once. */
+/* Returns true if the current READ response may be captured for the first time, although its PSN is
+ * lower than that of the latest one and no recorded gap contains it. That is possible if READ `e`
+ * was transmitted once. */
 static bool may_be_fresh(const struct roce_endpoint *responder, const struct roce_sent_packet *e,
                          uint32_t psn)
 {
@@ -135,8 +136,8 @@ static bool may_be_fresh(const struct roce_endpoint *responder, const struct roc
            roce_diff(psn, cold->read_old) >= 0 && roce_diff(psn, cold->read_old_end) < 0;
 }
 
-/* Returns whether the previous READ response, to a READ that was restarted, was a late response to
- * an earlier transmission. The current one, with PSN `psn`, then continues the responses before the
+/* The READ was restarted. Returns whether the previous READ response was a late response to the
+ * READ before its restart. The current one, with PSN `psn`, then continues the responses before the
  * late one, or fills another gap. A single missing PSN is more likely a loss after the restart. */
 static bool is_after_late(const struct roce_endpoint *responder, uint32_t psn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * READ stream: the READ responses of a responder, as one sequence of PSNs. Finds gaps in responses
- * sent for the first time and in repeated ones, and counts the repeated ones. Private to flow/.
+ * READ stream: all READ responses of a responder, as one sequence of PSNs. Finds the gaps in this
+ * sequence, and counts the responses that were sent again. Used only in rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_READ_STREAM_H
 #define FLOW_RETRANSMIT_READ_STREAM_H

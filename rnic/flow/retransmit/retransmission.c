@@ -9,23 +9,23 @@
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
 
-/* an older PSN that is captured later than this after the gap is a retransmission, not out of
- * order, ns */
+/* A packet with an older PSN that is captured later than this after the gap is a retransmission,
+ * not out of order, ns. */
 #define LATE_NS UINT64_C(10000000)
 #define USUAL_TIMEOUT_NS                                                                           \
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
-/* shortest wait before a retransmission that is assumed to be one of a timer, ns */
+/* shortest wait before a retransmission that can be that of a timer, ns */
 #define SHORTEST_TIMER_NS UINT64_C(100000)
-/* A silence this many times as long as the usual round trip was ended by a timer. Soft-RoCE in a
- * busy guest retransmits for a NAK after up to 32 round trips. */
+/* If nothing was captured for this many usual round trips, the requester's timer caused the next
+ * retransmission. After a NAK, Soft-RoCE in a busy guest retransmits within 32 round trips. */
 #define FAR_ABOVE 64u
-/* A requester that sends new requests this many times as long as it usually takes to obey a NAK did
- * not receive the NAK. */
+/* A requester usually retransmits soon after a NAK. If it sends new requests for this many times as
+ * long, it did not receive the NAK. */
 #define STILL_SENDING 8u
 
-/* Returns for how long no packet of the requester and none of its responder was captured, ns. `e`
- * is the request that the current packet retransmits, or NULL; the latest transmission of `e` also
- * ends the silence. */
+/* Returns how long ago the previous packet of the requester or of its responder was captured, ns:
+ * the silence. `e` is the request that the current packet retransmits, or NULL; the silence begins
+ * no earlier than the latest transmission of `e`. */
 static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -80,9 +80,10 @@ static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
     return ns < sum->nak_reaction_max_ns ? ns : sum->nak_reaction_max_ns;
 }
 
-/* Returns whether a silence of `idle` ns is far longer than `permille` of 1000 round trips and than
- * the usual reaction to a NAK. Then no packet can have caused the current retransmission, but only
- * the requester's timer. Without a measured round-trip time, returns false. */
+/* Returns whether a silence of `idle` ns is so long that no captured packet can have caused the
+ * current retransmission, but only the requester's timer. It must be far longer than `permille` of
+ * 1000 round trips, and far longer than the usual reaction to a NAK. Without a measured round-trip
+ * time, returns false. */
 static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned permille)
 {
     struct roce_hist room;
@@ -94,8 +95,8 @@ static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned
            idle / FAR_ABOVE >= usual_reaction(ctx, &cnt);
 }
 
-/* Returns whether the requester obeyed several sequence NAKs soon, but sent new requests long after
- * the latest one, and then nothing for `idle` ns. */
+/* Returns whether the requester retransmitted soon after several earlier sequence NAKs, but after
+ * the latest one sent new requests for a long time, and then nothing for `idle` ns. */
 static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -106,10 +107,10 @@ static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
     return cnt >= 2 && idle / FAR_ABOVE >= reaction && sending / STILL_SENDING >= reaction;
 }
 
-/* Returns whether the requester did not receive the sequence NAK that was captured, because it
- * would have retransmitted long before. A busy software requester obeys a NAK some milliseconds
- * late, so a shorter wait shows this only if the requester was seen to retransmit early, or to send
- * on after this NAK. */
+/* Returns whether the requester did not receive the captured sequence NAK: it would have
+ * retransmitted long ago. A busy software requester may retransmit some milliseconds after a NAK.
+ * So a shorter wait shows this only if the requester usually retransmits sooner, or if it sent new
+ * requests after this NAK. */
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
 {
     uint64_t least = roce_cold_of(ctx->sender)->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS;
@@ -158,13 +159,13 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
 
     if (!ctx->conn->paired || (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks))
         return false;
-    /* The requester may have received the response after a lost one late. */
+    /* The requester may have received late the response after the lost one. */
     if (is_far_above_rtt(ctx, idle, lost ? 1000 : 500))
         return true;
     if (roce_timeout_of(ctx->sender) == ROCE_NEVER_NS || idle < ROCE_MIN_TIMEOUT_NS || !e)
         return false;
-    /* If no later request was sent, the responder cannot have sent a sequence NAK. A NAK that the
-     * capture lacks usually asks for a later PSN than the captured responses. */
+    /* If the requester sent no later request, the responder cannot have sent a sequence NAK. A NAK
+     * that the capture lacks usually asks for a later PSN than the captured responses. */
     return again || roce_sent_end(e) == req->nxt ||
            (!lost && (req->una_known ? roce_diff(psn, req->una) <= 0 : !peer->rsp.started));
 }
@@ -184,15 +185,15 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     *trigger = 0;
     if (nak && is_nak_unheeded(ctx, idle))
         nak = false;
-    /* the request that the NAK asks for was retransmitted and acknowledged before */
+    /* the request with the PSN of the NAK was retransmitted and acknowledged before */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
         nak = false;
-    /* There is a sequence NAK and an RNR NAK. The requester waited less than the RNR NAK asks for,
-     * so it reacted to the sequence NAK. */
+    /* There is a sequence NAK and an RNR NAK. The requester waited for a shorter time than the RNR
+     * NAK demands, so it reacted to the sequence NAK. */
     if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
         rnr = false;
-    /* The go-back starts before the PSN of the NAK. A READ response or answer that is missing there
-     * is the cause, not the NAK. */
+    /* The go-back starts at a PSN before that of the NAK, where a response is missing. This missing
+     * response is the cause, not the NAK. */
     if (missing && roce_diff(psn, rsp->nak_psn) < 0)
         nak = false;
     if (missing && roce_diff(psn, rsp->rnr_psn) < 0 &&
@@ -220,8 +221,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     if (gap)
         return ROCE_CAUSE_READ_GAP;
     if (req->pending_cause != ROCE_CAUSE_NONE)
-        return ROCE_CAUSE_UNKNOWN; /* the go-back is the one that a response asked for: the caller
-                                    * sets that cause */
+        return ROCE_CAUSE_UNKNOWN; /* a captured response explains this go-back: the caller sets
+                                    * that cause (pending_cause) */
     if (is_early_timeout(ctx, e, psn, idle))
         return ROCE_CAUSE_TIMEOUT;
     return lost_response_cause(ctx, e, psn);
@@ -251,9 +252,9 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
     }
 }
 
-/* Returns whether the current packet continues the present go-back, although PSNs before `psn` were
- * skipped. These PSNs were acknowledged meanwhile, or their retransmissions are missing in the
- * capture. Returns false if another cause of a retransmission is visible. */
+/* Returns whether the current packet continues the go-back in progress, although the go-back
+ * skipped PSNs before `psn`. These PSNs were acknowledged meanwhile, or their retransmissions are
+ * missing in the capture. Returns false if another cause of a retransmission is visible. */
 static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {
@@ -274,8 +275,8 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
         roce_diff(psn, req->una) > 0)
         return false;
     if (rsp->nak && rsp->nak_psn == psn)
-        rsp->nak = false; /* the go-back began before the PSN of this NAK, so this NAK does not
-                           * cause another one */
+        rsp->nak = false; /* the go-back started at a PSN before that of this NAK, so the NAK causes
+                           * no second go-back */
     return true;
 }
 
@@ -331,8 +332,8 @@ static bool is_in_latest_responses(const struct roce_ctx *ctx, const struct roce
 }
 
 /* Counts a go-back into READ `e`, because the response with PSN `psn` did not arrive. A timeout
- * counts only if the go-back starts in the middle of the READ, or if the response was captured:
- * otherwise the READ request may be lost. Returns whether the go-back was counted. */
+ * counts only if the go-back starts in the middle of the READ, or if the first response was
+ * captured. Otherwise the READ request may be lost. Returns whether the go-back was counted. */
 static bool count_read_restart(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn,
                                enum roce_cause cause)
@@ -360,7 +361,7 @@ static bool count_read_restart(const struct roce_ctx *ctx, struct roce_cold_coun
     return true;
 }
 
-/* Returns whether the requester retransmitted `psn`, the oldest outstanding PSN, since a sequence
+/* Returns whether the requester retransmitted `psn`, the oldest outstanding PSN, after a sequence
  * NAK for it. */
 static bool is_relost(const struct roce_ctx *ctx, uint32_t psn)
 {
@@ -371,8 +372,8 @@ static bool is_relost(const struct roce_ctx *ctx, uint32_t psn)
            (!req->una_known || req->una == psn);
 }
 
-/* Counts a timeout by what the capture shows about the loss before it. `relost`: see is_relost().
- */
+/* Counts a timeout in `sum`, by the loss that the capture shows before it. `relost` is the result
+ * of is_relost(). */
 static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn, bool relost)
 {
@@ -395,9 +396,9 @@ static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_coun
     }
 }
 
-/* Recognises a requester whose waits do not follow the agreed timeout T (R149). It retransmits
- * before 3/4 T, or its waits for one PSN become longer twice in sequence. NVIDIA NICs with adaptive
- * retransmission do so. */
+/* Recognises a requester whose waits do not follow the agreed timeout T (R149). Its first wait is
+ * shorter than 3/4 T, or its waits for one PSN become longer twice in sequence. NVIDIA NICs with
+ * adaptive retransmission do so. */
 static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum, uint32_t psn,
                       uint64_t idle)
 {
@@ -415,8 +416,8 @@ static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum
 }
 
 /* Returns how long the requester waited before the go-back that begins now, ns: it sent no request
- * and, if the go-back has no NAK as its cause, received no response. The waits of a requester are
- * at most as long as the connection, even if the capture's clock steps back. */
+ * and, if the go-back has no NAK as its cause, received no response. The sum of these waits is
+ * limited to the duration of the connection, because the capture's clock may step back. */
 static uint64_t waited_before(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               enum roce_cause cause, uint64_t idle)
 {
@@ -447,8 +448,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     roce_reads_done_before(ctx, psn, e && e->psn != psn);
     cause = cause_of(ctx, e, psn, silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
-        cause = (enum roce_cause)req->pending_cause; /* a response asked for this go-back, but the
-                                                      * missing response was captured meanwhile */
+        cause = (enum roce_cause)req->pending_cause; /* a response was missing and would cause this
+                                                      * go-back, but it was captured meanwhile */
     req->pending_cause = ROCE_CAUSE_NONE;
     req->retx = (struct roce_retransmission){.cause = cause,
                                              .active = true,
@@ -495,8 +496,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         (void)count_read_restart(ctx, sum, e, psn, cause);
     }
     report_retransmission(ctx, e, psn, waited);
-    /* If the response to a READ or atomic is lost behind the capture point, each response to a
-     * later request makes the requester go back (R139). So no finding for a READ or atomic. */
+    /* Report nothing for a READ or atomic: if its response is lost behind the capture point, each
+     * response to a later request makes the requester go back (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
         !roce_conn_has_copies(ctx))
@@ -521,7 +522,7 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     sum->retx[req->retx.cause].packets++;
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
     if (e && e->op != ctx->pkt->op->value)
-        req->watched = false; /* another request with this PSN: probably the QP was reused */
+        req->watched = false; /* another request had this PSN before: probably the QP was reused */
     if (req->watched)
         roce_spurious_request(ctx, psn_cnt, true);
     ctx->result->flags |= ROCE_AN_RETRANSMISSION;
@@ -557,8 +558,8 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
     if (req->retx.active && (req->retx.next == psn || (req->retx.time >= req->gap_time &&
                                                        roce_diff(psn, req->retx.next) > 0)))
         return false;
-    /* The requester already went back to fill the gap, and then was silent. So the retransmission
-     * was lost, and the current packet is another one. */
+    /* The requester already went back to the missing PSN, and then sent nothing for a while. So
+     * that retransmission was lost, and the current packet is the next retransmission. */
     if (req->retx.cause != ROCE_CAUSE_NONE && req->retx.time >= req->gap_time &&
         roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return false;

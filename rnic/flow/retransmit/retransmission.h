@@ -2,7 +2,7 @@
 /*
  * Retransmissions: detects go-backs of a requester, their cause and their cost. One go-back
  * consists of all packets from the first retransmitted PSN until the requester sends a new PSN.
- * Private to flow/.
+ * Used only in rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_RETRANSMISSION_H
 #define FLOW_RETRANSMIT_RETRANSMISSION_H
@@ -10,12 +10,12 @@
 #include "flow/base/state.h"
 
 /* Records that the current packet retransmits `psn_cnt` PSNs from `psn` on. `e` is the window entry
- * of these PSNs, or NULL if there is none. Returns whether a go-back begins with this packet. */
+ * of these PSNs, or NULL if there is none. Returns true if a go-back begins with this packet. */
 bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                               uint32_t psn_cnt);
 
-/* Returns whether the current request, which has an older PSN, is its first transmission and was
- * captured out of order. Otherwise it is a retransmission. */
+/* The current request has an older PSN than the newest request. Returns true if it is the first
+ * transmission and was captured out of order, false if it is a retransmission. */
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn);
 
 #endif

@@ -65,8 +65,8 @@ void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
     req->bytes_in_flight -= e->len;
     req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
-    if (req->reads_in_flight == 0) /* correct the READ bytes, because responses may not have been
-                                    * captured */
+    if (req->reads_in_flight == 0) /* set the READ bytes to 0: some responses may be missing in the
+                                    * capture */
         req->win.read_bytes = 0;
 }
 
@@ -116,8 +116,8 @@ struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at)
         if (*at == 0)
             return NULL;
         roce_req_remove_in_flight(req, old);
-        if (w->acked == 0) { /* the window is full of outstanding packets: drop one before its
-                              * response was captured */
+        if (w->acked == 0) { /* the window is full of outstanding requests: drop one although its
+                              * response was not captured */
             ctx->conn->facts.truncated |= ctx->conn->paired;
             (*overflow)++;
         } else if (roce_sent_has_all_responses(old))

@@ -7,14 +7,16 @@
 /* Two equal responses closer than this may be one response that was captured twice, if the sender
  * does not use the IPv4 identification, ns. */
 #define COPY_NS UINT64_C(50000)
-/* A round trip is compared only if the capture shows at least this many, and all of them are at
- * least this long, ns: two capture points may exchange packets that are close together. */
+/* Round-trip times prove something only if the capture shows at least RTT_MIN of them and all are
+ * longer than the next value, ns: two capture points may exchange packets that are close together.
+ */
 #define RTT_MIN    8u
 #define RTT_MIN_NS UINT64_C(1000000)
-/* A go-back of at least this many packets is not assumed to follow the loss of all of them, if the
- * responder was late and sent no sequence NAK. */
+/* If a go-back has at least this many packets, the path probably did not lose all of them without a
+ * sequence NAK: the responder was late. */
 #define FLIGHT_MIN 8u
-/* A go-back is watched for at most this number of packets, because PSNs repeat. */
+/* A go-back is watched for at most this number of packets. After that, the PSNs may have wrapped.
+ */
 #define PACKETS_MAX 65536u
 
 static uint32_t packets_of(const struct roce_endpoint *side)
@@ -32,7 +34,7 @@ static void add_point(struct roce_timeout_watch *watch, const struct roce_sent_p
                                   .sent = e->time};
 }
 
-/* Returns the place of a new watch: a free one, or that of the oldest go-back. Returns NULL if
+/* Returns an element for a new watch: an unused one, or that of the oldest go-back. Returns NULL if
  * memory is exhausted. */
 static struct roce_timeout_watch *new_watch(struct roce_ctx *ctx)
 {
@@ -71,8 +73,8 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     bool own = e && roce_opcode_is_answered(roce_opcode(e->op));
     struct roce_timeout_watch *watch;
 
-    /* A NAK was captured, or the request was answered before: then the requester did not receive
-     * the response, or ignored it. */
+    /* The requester did not receive, or ignored, a captured NAK or an earlier answer to the
+     * request. */
     if (!e || !ctx->conn->paired || rsp->nak || rsp->rnr || rsp->fatal ||
         (req->una_known && roce_diff(req->una, psn) > 0) ||
         (own && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||
@@ -81,8 +83,8 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
         return;
     if (!last || roce_sent_end(last) != req->nxt || (last->flags & ROCE_SENT_PSN_CNT_GUESS))
         return;
-    /* The last request was sent shortly before the timeout. The ACK of the first one may be lost,
-     * and that of the last one not late. */
+    /* The last request was sent shortly before the timeout. Then the ACK of the first request may
+     * be lost, and the ACK of the last request not late. */
     if (!own && roce_since(last->time, ctx->time) < roce_since(e->time, ctx->time) / 2)
         return;
     watch = new_watch(ctx);
@@ -156,7 +158,7 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
     if (point->responses &&
         (syndrome != point->syndrome ||
          (!ctx->sender->saw_id && roce_since(point->latest, ctx->time) < COPY_NS)))
-        return; /* an ACK that grants other credits was not necessarily caused by a request */
+        return; /* a responder may send an ACK only to grant other credits, without a new request */
     if (point->responses == 0) {
         point->first = ctx->time;
         point->syndrome = syndrome;
@@ -169,7 +171,8 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
     point->latest = ctx->time;
 }
 
-/* Returns whether each watched request was answered for a transmission before the go-back. */
+/* Returns whether, for each watched request, a response answers a transmission before the go-back.
+ */
 static bool is_spurious(const struct roce_timeout_watch *watch)
 {
     for (unsigned k = 0; k < watch->point_cnt; k++) {
@@ -193,7 +196,7 @@ static bool lacks_requests(const struct roce_endpoint *requester)
     return cold->missing_psns || cold->missing_repeats || cold->unseen_acked;
 }
 
-/* Moves the counts of a go-back from the timeouts to the spurious timeouts. */
+/* Moves a go-back from the counters of timeouts to those of spurious timeouts. */
 static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester,
                            const struct roce_timeout_watch *watch)
 {
@@ -223,8 +226,8 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
         requester->req.retx.cause = ROCE_CAUSE_SPURIOUS;
 }
 
-/* Returns whether PSN `psn` of a watched go-back belongs to another request by now. `e` is the
- * window entry of the PSN, or NULL. */
+/* Returns whether a later request has the PSN `psn` of a watched go-back by now. `e` is the window
+ * entry of the PSN, or NULL. */
 static bool is_outdated(const struct roce_endpoint *requester,
                         const struct roce_timeout_watch *watch, uint32_t psn,
                         const struct roce_sent_packet *e)
@@ -235,8 +238,8 @@ static bool is_outdated(const struct roce_endpoint *requester,
     return packets_of(requester) - watch->packet_cnt > PACKETS_MAX;
 }
 
-/* Returns whether `watch` is an earlier go-back over the same packets as `later`, which is
- * spurious: no response came between them. */
+/* `later` is a spurious go-back. Returns whether `watch` is an earlier go-back over the same
+ * packets, with no response between the two. */
 static bool is_before(const struct roce_timeout_watch *watch,
                       const struct roce_timeout_watch *later)
 {
@@ -246,7 +249,7 @@ static bool is_before(const struct roce_timeout_watch *watch,
            watch->packets >= FLIGHT_MIN;
 }
 
-/* Ends watch `i`, whose go-back is spurious, reports it, and counts it. */
+/* Ends watch `i`: reports that its go-back is spurious, and counts it. */
 static void end_watch(struct roce_ctx *ctx, struct roce_endpoint *requester, unsigned i)
 {
     struct roce_watches *watches = requester->counts.cold->watches;

@@ -23,8 +23,8 @@
  * transmission, without a sequence NAK, would have to precede.
  *
  * The first and the last retransmitted request are watched: the response to the last one shows that
- * the responder had received all of them. If a request, or a response before the capture point, was
- * lost, responses are missing and none of this is true. Private to flow/.
+ * the responder had received all of them. If a request was lost, or a response before the capture
+ * point, responses are missing and no rule above applies. Used only in rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_SPURIOUS_H
 #define FLOW_RETRANSMIT_SPURIOUS_H
@@ -32,14 +32,14 @@
 #include "flow/base/state.h"
 
 /* Watches the go-back that began with the current packet because of a timeout. `e` is the window
- * entry of its first PSN `psn`, as before the go-back. `waited`: time counted in
- * roce_retx_summary.waited_ns; `stalled`: in stalled_ns, ns; `relost`: the go-back is counted in
- * roce_timeout_losses.relost. */
+ * entry of its first PSN `psn`, as before the go-back. `waited` and `stalled` are the times, ns, by
+ * which this go-back increased waited_ns and stalled_ns of roce_retx_summary. `relost`: the go-back
+ * is counted in roce_timeout_losses.relost. */
 void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
                          uint64_t stalled, uint64_t waited, bool relost);
 
 /* Counts the current request, a retransmission or a copy of `psn_cnt` PSNs, which the responder may
- * answer. `counted`: it is counted in the go-back that is in progress. */
+ * answer. `counted`: the go-back in progress counts this request. */
 void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted);
 
 /* Compares the current response with the watched go-backs of requester `req`. Reports each go-back

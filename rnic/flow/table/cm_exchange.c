@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Criteria to find an exchange, in addition to the communication id of one side. That id alone is
+/* Criteria to find a CM exchange, in addition to the communication id of one side. This id alone is
  * not enough: ids are reused, and a REQ may be sent again with another transaction id. */
 struct roce_cm_match {
     uint32_t other;      /* communication id of the other side; 0 matches any */
@@ -49,8 +49,8 @@ struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
         s = find_exchange(ctx, 0, msg->rep.remote_comm_id, ctx->dst, match_any);
     if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
         return NULL;
-    /* The REQ that this REP answers was not captured: the exchange found has another transaction
-     * id, and has ended or has another REP. */
+    /* No captured REQ belongs to this REP: the exchange found has another transaction id, and has
+     * ended or has another REP. */
     if (s->tid != msg->mad.tid &&
         (s->gone || (s->rep_frame && s->comm_id[1] != msg->rep.local_comm_id)))
         return NULL;
@@ -58,8 +58,8 @@ struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
 }
 
 /* Returns the exchange whose two communication ids are `local` and `remote`, or NULL. If `tid` is
- * not NULL, the REQ of the exchange must also have this transaction id. Sets *side to the sender of
- * the message: 0 active, 1 passive. */
+ * not NULL, the REQ of the exchange must also have this transaction id. Sets *side to the side that
+ * sent the message: 0 active, 1 passive. */
 static struct roce_cm_exchange *find_by_both_ids(const struct roce_ctx *ctx, uint32_t local,
                                                  uint32_t remote, const uint64_t *tid, int *side)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM exchange: state of one exchange of CM messages, from its REQ on. The flow stores the latest
- * ROCE_CM_EXCHANGES exchanges; a new one replaces the oldest. A pointer to an exchange is valid
- * until the next REQ. Private to flow/.
+ * CM exchange: data about the CM messages that set up or end one connection, from the REQ on. The
+ * analysis stores the latest ROCE_CM_EXCHANGES exchanges; a new one replaces the oldest. A pointer
+ * to an exchange is valid until the next REQ. Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_CM_EXCHANGE_H
 #define FLOW_TABLE_CM_EXCHANGE_H
@@ -14,8 +14,8 @@ struct roce_cm_exchange {
     bool gone;           /* the exchange ended (REJ or DREP): its communication ids may be reused
                           * for another exchange */
     uint32_t net;        /* encapsulation and VLANs */
-    uint8_t addr[2][16]; /* address of the active side [0] and of the passive side [1] */
-    uint32_t comm_id[2]; /* communication id of the active side [0] and of the passive side [1] */
+    uint8_t addr[2][16]; /* addresses of the active side [0] and of the passive side [1] */
+    uint32_t comm_id[2]; /* communication ids of the active side [0] and of the passive side [1] */
     uint32_t qpn[2];     /* QPN of each side; 0 if unknown */
     uint32_t psn[2];
     uint64_t tid, dreq_tid[2], dreq_again[2]; /* transaction ids of the REQ, and of the first and of
@@ -41,8 +41,8 @@ struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
                                                  const struct roce_cm_msg *msg);
 
 /* Returns the exchange to which a message other than REQ and REP belongs, by its communication ids
- * `local` and `remote`, or NULL. Sets *side to the sender of the message: 0 active, 1 passive. If
- * several exchanges match, prefers one with transaction id `tid`, then the newest. */
+ * `local` and `remote`, or NULL. Sets *side to the side that sent the message: 0 active, 1 passive.
+ * If several exchanges match, prefers one with transaction id `tid`, then the newest. */
 struct roce_cm_exchange *roce_cm_exchange_of(const struct roce_ctx *ctx, uint32_t local,
                                              uint32_t remote, uint64_t tid, int *side);
 

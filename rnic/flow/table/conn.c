@@ -38,7 +38,8 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 {
     struct roce_endpoint *side = flow->recent;
 
-    if (side) { /* try the direction found last, then the opposite direction of its connection */
+    if (side) { /* first try the direction found for the previous packet, then the opposite
+                 * direction of its connection */
         if (side->hash == hash && same_key(&side->key, key))
             return side;
         side = &side->conn->side[side == &side->conn->side[0]];
@@ -271,8 +272,7 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
 }
 
-/* Copies the NAKs that the connection `unknown` has as responder to `rsp`, because both are the
- * same responder. */
+/* Copies the recorded NAKs from `unknown` to `rsp`, because both are the same responder. */
 static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
 {
     rsp->nak = unknown->nak;
@@ -292,8 +292,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     uint32_t qpn = b->qpn;
 
     roce_gate(flow);
-    /* A fatal NAK stops both QPs. If the packets of the other direction began after the NAK, the
-     * QPs were used again: the NAK did not end this connection. */
+    /* A fatal NAK stops both QPs. If the first packet of the other direction came after the NAK,
+     * the QPs were reused: the NAK ended an earlier connection. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);
@@ -314,9 +314,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->facts.mtu_sure = from->facts.mtu_sure;
     }
     if (to->facts.mtu && to->facts.mtu_sure)
-        roce_read_psn_count_update(
-            to,
-            false); /* one direction showed the path MTU; the other may have sent READs before */
+        roce_read_psn_count_update(to, false); /* one direction showed the path MTU; the other may
+                                                * have sent READs before that */
     if (from->facts.first_frame < to->facts.first_frame) {
         to->facts.first_frame = from->facts.first_frame;
         to->facts.first_time = from->facts.first_time;

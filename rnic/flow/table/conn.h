@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Creates, finds, joins and frees connections. Sorts connections by last use and by number. Private
- * to flow/.
+ * Creates, finds, joins and frees connections. Sorts connections by the time of the latest packet
+ * and by number. Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_CONN_H
 #define FLOW_TABLE_CONN_H
@@ -29,13 +29,15 @@ bool roce_conn_number(struct roce_flow *flow);
  * sends. */
 void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Inserts an endpoint that was in the hash table of another flow into the table of `flow`. */
+/* Inserts an endpoint into the hash table of `flow`. The endpoint comes from the hash table of
+ * another part (roce_flow_merge()). */
 void roce_conn_rekey(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Moves side 0 of `from` to side 1 of `to`, and frees `from`. */
 void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_conn *from);
 
-/* Moves the connection to the newest position in the list of last use. */
+/* Moves the connection to the newest position in the list sorted by the time of the latest packet.
+ */
 void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn);
 
 /* Frees a connection. The caller must have reported it by roce_conn_end(). */
@@ -73,15 +75,15 @@ static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
         opts->on_use(opts->user, &use);
 }
 
-/* Records in `rsp` the sequence NAK or RNR NAK that is the current packet. The requester is then
- * expected to go back to the PSN of the NAK. */
+/* Records the current packet, a sequence NAK or RNR NAK, in `rsp`. The requester is then expected
+ * to go back to the PSN of the NAK. */
 void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 
 /* Returns the local ACK timeout of requester `side` that the REQ and the REP of the connection set
  * (R239), ns; ROCE_NEVER_NS if unknown or unlimited. */
 uint64_t roce_timeout_of(const struct roce_endpoint *side);
 
-/* result of roce_rnr_retry_of() without a captured CM message that contains the count */
+/* result of roce_rnr_retry_of() if no CM message with the RNR retry count was captured */
 #define ROCE_RNR_RETRY_UNKNOWN UINT8_MAX
 
 /* Returns the RNR retry count of requester `side`, which the CM message of its peer set (R157), or

@@ -4,10 +4,11 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 
-/* if at least 1/MANY of the packets are repetitions, they are copies: a network loses fewer
- * packets */
+/* if at least 1/MANY of the packets are repetitions, they are second captures: a network loses
+ * fewer packets */
 #define MANY 4
-/* shortest time after which a requester retransmits if it received no NAK, ns */
+/* shortest time after which a requester without a NAK retransmits, ns: a sooner repetition is a
+ * copy */
 #define COPY_NS UINT64_C(50000)
 
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
@@ -32,7 +33,7 @@ bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id
 }
 
 /* Returns whether the capture contains most packets of the connection twice, because it was taken
- * at two points. Copies of requests show this. */
+ * at two points. The number of captured copies of requests shows this. */
 static bool is_captured_twice(const struct roce_endpoint *side)
 {
     const struct roce_endpoint *peer = roce_peer(side);
@@ -121,8 +122,8 @@ bool roce_conn_has_copies(const struct roce_ctx *ctx)
         const struct roce_cold_counters *cold = roce_cold_of(sides[i]);
         uint64_t again = 0;
 
-        /* If the sender does not use the IPv4 identification, a copy cannot be recognised: it was
-         * counted as a retransmission that no NAK caused. */
+        /* If the sender does not use the IPv4 identification, copies are not recognised and are
+         * counted as retransmissions that no NAK caused. */
         for (int c = 0; c < ROCE_CAUSE_CNT && !sides[i]->saw_id; c++)
             if (c != ROCE_CAUSE_RNR_NAK && c != ROCE_CAUSE_SEQ_NAK)
                 again += cold->retx[c].packets;

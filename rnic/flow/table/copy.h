@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Copies: one transmission that was captured twice, as opposed to a retransmission. Two frames with
- * the same IPv4 identification and ICRC are copies if the sender gives each packet another
- * identification. Private to flow/.
+ * Copies: two captures of one transmission, as opposed to a retransmission. Two frames with the
+ * same IPv4 identification and ICRC are copies if the sender uses a new identification for each
+ * packet. Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_COPY_H
 #define FLOW_TABLE_COPY_H
@@ -17,8 +17,8 @@ void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
 bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
 
 /* Returns whether the current response is a copy of the latest response or of a recent one that
- * roce_copy_note_response() remembered, and reports the copy. Recent ones are compared, because at
- * a second capture point other responses may be captured before the copy. */
+ * roce_copy_note_response() remembered, and reports the copy. It compares several recent responses,
+ * because at a second capture point other responses may be captured before the copy. */
 bool roce_response_is_copy(struct roce_ctx *ctx);
 
 /* Returns whether the current datagram is a copy of one of the latest datagrams of its sender, and
@@ -29,7 +29,7 @@ bool roce_datagram_is_copy(struct roce_ctx *ctx);
  * twice. */
 void roce_copy_note_response(struct roce_ctx *ctx);
 
-/* Remembers the current response or datagram, so that a copy of it is detected. */
+/* Remembers the current response or datagram, so that a later copy of it is detected. */
 void roce_copy_note(struct roce_ctx *ctx);
 
 /* Returns whether a copy of the NAK in `frame` would be detected. */

@@ -11,10 +11,11 @@
 #define PSN_SMALL                                                                                  \
     4096 /* below this value, a PSN was probably set by a program, not chosen at random */
 #define CONFIRM 3
-/* confirmations needed if the source ports of the two directions differ, which few devices do */
+/* number of responses that must fit a direction, if the two directions have different source ports,
+ * which few devices use */
 #define APART 5
-/* a PSN is near the captured PSNs if it is less than NEAR before the first or after the last of
- * them */
+/* A PSN is near the captured PSNs of a requester if it is less than NEAR before the first one or
+ * after the last one. */
 #define NEAR 64
 
 /* Returns whether `cand` sends from the peer host of `side` to the host of `side`. */
@@ -39,8 +40,8 @@ static enum roce_pairing by_ports(unsigned mates)
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
 }
 
-/* Returns whether the READ response `pkt` can answer request `e`, as far as its length shows. If
- * the READ was retransmitted, the length proves nothing and the result is true. */
+/* Returns whether the READ response `pkt` has a length that fits request `e`. If the READ was
+ * retransmitted, the length proves nothing and the result is true. */
 static bool read_length_fits(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
@@ -55,15 +56,15 @@ static bool read_length_fits(const struct roce_sent_packet *e, const struct roce
     }
 }
 
-/* Returns whether the response `pkt` can answer a request of `cand`, of which `e` has its PSN; NULL
- * if none has. */
+/* Returns whether the response `pkt` can answer a request of `cand`. `e` is the request of `cand`
+ * with the PSN of `pkt`; NULL if there is none. */
 static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
                        const struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = pkt->op;
 
-    if (!e && op->kind == ROCE_KIND_ACK) /* a NAK names the missing PSN, so the request before it
-                                          * was captured */
+    if (!e && op->kind == ROCE_KIND_ACK) /* the PSN of a sequence NAK is that of the missing
+                                          * request, so the request before it was captured */
         return roce_window_get(&cand->req.win, (pkt->bth.psn + 1) & ROCE_PSN_MASK) != NULL;
     if (!e)
         return false;
@@ -90,7 +91,7 @@ static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 }
 
 /* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture up
- * to `e`, which has the PSN of `pkt` (NULL: no request has it). The capture then contains the
+ * to `e`, the request with the PSN of `pkt` (NULL if there is none). The capture then contains the
  * beginning of this connection, because the MSN counts from 0 (R102). */
 static bool msn_counts(const struct roce_endpoint *cand, const struct roce_pkt *pkt,
                        const struct roce_sent_packet *e)
@@ -147,8 +148,8 @@ void roce_pair_check_response(struct roce_ctx *ctx)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* The pairing is late if a request was captured before it. A captured response shows that,
-     * because its request came first. */
+    /* The pairing is late if one of the directions sent requests before. A captured response shows
+     * that, because its request came first. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {
@@ -164,7 +165,8 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* Candidates of one kind: their number, and the latest one found. */
+/* Number of candidates of one kind, and the latest one found. A candidate is a direction that may
+ * be the opposite one. */
 struct candidates {
     unsigned cnt;
     struct roce_endpoint *side;
@@ -176,7 +178,8 @@ static void note_candidate(struct candidates *cands, struct roce_endpoint *cand)
     cands->side = cand;
 }
 
-/* Marks `side` as ambiguous, and the candidates that may have sent the request of its response. */
+/* Marks `side` as ambiguous, and also the candidates that may have sent the request that `side`
+ * answered. */
 static void note_ambiguous_pairs(struct roce_endpoint *side, struct roce_endpoint *const *fits,
                                  unsigned cnt)
 {
@@ -189,9 +192,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one, *fits[SCAN_MAX];
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* candidates of which no captured request fits the
-                                               * response: `port`, whose source port matches the
-                                               * QPNs; `near`, whose PSNs are near */
+    struct candidates port = {0}, near = {0}; /* Candidates without a captured request that fits the
+                                               * response. `port`: the source port matches the QPNs;
+                                               * `near`: the PSNs are near. */
     unsigned scan = 0, mates = 0;             /* `mates`: number of candidates with the same source
                                                * port */
     bool ports, alone;
@@ -226,8 +229,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     }
     if (fit.cnt == 0 && may_answer(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
-        /* no other QP sent the request, and source and destination host are the same: the QP is
-         * connected to itself */
+        /* no other QP sent the request, and both hosts are the same: the QP is connected to itself
+         */
         side->conn->self = side->conn->paired = side->conn->facts.paired = true;
         side->conn->facts.pairing = ROCE_PAIRED_SELF;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
@@ -237,7 +240,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)
-        return; /* the requester is the candidate whose ports match; its request was not captured */
+        return; /* the candidate whose ports match is the requester; its request was not captured */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
@@ -265,13 +268,13 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                   : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
                                      : ROCE_PAIRED_BY_PORT);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
-        roce_rsp_note_nak(ctx, &roce_peer(one)->rsp); /* this NAK may cause a go-back before the
-                                                       * directions are paired */
+        roce_rsp_note_nak(ctx, &roce_peer(one)->rsp); /* this NAK may cause a go-back although the
+                                                       * directions are not paired yet */
 }
 
-/* Returns whether a packet belongs to another connection than ctx->conn. That is so if its source
- * port is not the one that proved the pairing, and its PSN does not continue the connection. A
- * device that uses several paths also changes its port; then the PSN continues. */
+/* Returns whether a packet belongs to another connection than ctx->conn. It does if its source port
+ * is not the one that proved the pairing, and its PSN does not continue the connection. If a device
+ * only uses several paths, its port changes, but the PSN continues. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -348,8 +351,8 @@ static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *ot
 }
 
 /* Returns whether `cand` may have sent the requests that `side` answered: the PSNs are near, and
- * both sent in the same period. PSNs need not match exactly: if the clocks of two mirror ports
- * differ, each ACK may precede its request in the capture. */
+ * both endpoints sent packets in the same period. PSNs need not match exactly: if the clocks of two
+ * mirror ports differ, each ACK may precede its request in the capture. */
 static bool answers_near(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->rsp.started && is_near(cand, side->rsp.last_psn) &&
@@ -374,8 +377,8 @@ void roce_pair_finish(struct roce_flow *flow)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
             (side->pair_indexed &&
-             cand->conn->conn_index < conn->conn_index)) /* the pair was examined before, when
-                                                          * `conn` was the candidate */
+             cand->conn->conn_index < conn->conn_index)) /* this pair of directions was examined
+                                                          * before, when `conn` was the candidate */
             continue;
         if (side->pair_hits || cand->pair_hits || answers_near(side, cand) ||
             answers_near(cand, side) ||

@@ -11,12 +11,12 @@
  * Many programs start every QP at the same PSN, so a match of PSNs alone may be a coincidence.
  * Linux derives the UDP source port from both QPNs, and both directions use the same port
  * (include/rdma/ib_verbs.h rdma_calc_flow_label, rdma_flow_label_to_udp_sport). If the ports prove
- * nothing and the PSNs are small, several responses must match one and the same direction. Further
+ * nothing and the PSNs are small, several responses must match the same direction. Further
  * evidence: the MSN counts the messages of a connection captured from its start, the length of READ
  * responses matches, or both directions use the same port. At the end of the capture, two unpaired
  * directions are joined if they are the only ones between their hosts.
  *
- * Private to flow/.
+ * Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_PAIR_H
 #define FLOW_TABLE_PAIR_H
@@ -24,21 +24,21 @@
 #include "flow/base/state.h"
 
 /* Searches the requester that sent `psn`, the PSN of the current response. ctx->sender sent the
- * response and is not paired yet. Joins the two directions if it is certain enough which direction
- * has this requester. */
+ * response and is not paired yet. Joins the two directions if the evidence for one requester is
+ * strong enough. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 
 /* Searches the opposite direction of the UC sender ctx->sender by its UDP source port, because UC
  * has no responses. Joins the two directions if it is found. */
 void roce_pair_uc(struct roce_ctx *ctx);
 
-/* Checks that the current response fits a request of its peer. If not, and the pairing is a guess,
- * the connection becomes inconsistent. If not, and the pairing is certain, a QP reuse is
- * suspected. */
+/* Checks that the current response fits a request of its peer. If the response fits none and the
+ * pairing is a guess, the connection becomes inconsistent. If it fits none and the pairing is
+ * certain, a QP reuse is suspected. */
 void roce_pair_check_response(struct roce_ctx *ctx);
 
-/* Returns whether the pairing of ctx->conn is outdated: the current packet belongs to a new
- * connection that uses the destination QPN again. */
+/* Returns true if the two directions of ctx->conn no longer belong together: the current packet
+ * belongs to a new connection that uses the destination QPN again. */
 bool roce_pair_has_ended(struct roce_ctx *ctx);
 
 /* At the end of the capture, joins two unpaired directions if their hosts have no other

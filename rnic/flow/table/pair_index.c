@@ -13,8 +13,8 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
     return h ^ h >> 32;
 }
 
-/* Returns the index of the list for packets from `src` to `dst`: twice the group of the two hosts,
- * plus 1 if `src` is the greater address. */
+/* Returns the index of the list of unpaired directions from `src` to `dst`: twice the group number
+ * of the two hosts, plus 1 if `src` is the greater address. */
 static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
 {
     bool swap = memcmp(src, dst, 16) > 0;

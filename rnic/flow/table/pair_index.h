@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pair index: the unpaired directions, whose opposite direction is not known yet. They are in one
- * list for each pair of hosts and direction; the most recent sender is first. Private to flow/.
+ * Pair index: the unpaired directions, whose opposite direction is not known yet. Each list has the
+ * directions from one host to another; the most recent sender is first. Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_PAIR_INDEX_H
 #define FLOW_TABLE_PAIR_INDEX_H
@@ -32,9 +32,8 @@ bool roce_pair_is_alone(const struct roce_flow *flow, const struct roce_conn *co
  * does not matter. */
 uint32_t roce_pair_group(const struct roce_key *key);
 
-/* Returns the part, of the flows that judge the capture together, that judges the packets between
- * the two hosts of a key. A part other than the caller's may be used only while no packet is judged
- * in it. */
+/* Returns the part (struct roce_flow) that judges the packets between the two hosts of a key. A
+ * part other than the caller's may be used only while no packet is judged in it. */
 struct roce_flow *roce_pair_part(struct roce_flow *flow, const struct roce_key *key);
 
 #endif

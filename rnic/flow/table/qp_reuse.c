@@ -4,14 +4,14 @@
 #include "flow/base/report.h"
 #include "flow/table/conn.h"
 
-#define FIRST_LOST                                                                                 \
-    4u /* maximum number of messages missing before the first captured one of a new use */
+/* maximum number of messages that may be missing before the first captured one of a reused QP */
+#define FIRST_LOST 4u
 
 /* Decision about a possible QP reuse: not reused, reused, or undecided. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
-/* Returns whether the current request `now` differs from `e`, an earlier request with the same PSN.
- */
+/* Returns whether the current request `now` differs from `e`, an earlier request with the same PSN,
+ * in a way that a retransmission does not. */
 static bool request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                             const struct roce_sent_packet *now);
 
@@ -27,8 +27,8 @@ static bool is_nak(const struct roce_pkt *pkt)
 }
 
 /* Returns whether the unsolicited response that opened the candidate of `side` may belong to a new
- * use. That is so if the known use had ended or was idle, or if the MSN of the response counts no
- * new message. */
+ * use. It may if the earlier use had ended or was idle, or if the MSN of the response counts no new
+ * message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -67,7 +67,7 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
     roce_reuse_free(ctx->flow, side);
 }
 
-/* Reports that the QP of `side` was reused, and resets the state of the earlier use. */
+/* Reports that the QP of `side` was reused, and resets the data of the earlier use. */
 static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -81,14 +81,14 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
     roce_conn_report_reuse(&of);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
-        ctx->conn->inconsistent = true; /* packets are missing, so the state of the new use is
-                                         * unknown */
+        ctx->conn->inconsistent = true; /* packets are missing in the capture, so the requester of
+                                         * the new use cannot be followed */
     else
         forget_use(ctx);
 }
 
-/* Returns whether only one packet after the event differs from the packet expected. That is more
- * often a fault than a new use. */
+/* Returns true if only one packet since the event differs from the expected one. A fault is then
+ * more probable than a new use. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -103,14 +103,16 @@ static bool is_one_fault(const struct roce_endpoint *side)
     if (rsp->last_frame > cand->frame &&
         (cand->msn_before == 0 ||
          (side->req.reuse_kind != ROCE_REUSE_GAP && rsp->last_msn == cand->messages)))
-        return false; /* the first captured response of the connection may belong to the new use */
+        return false; /* the first captured response of the connection may already belong to the new
+                       * use */
     if (side->req.reuse_kind == ROCE_REUSE_MSN_RESTART &&
         roce_diff(cand->msn, cand->msn_before) < 0)
         return false;
     return frames <= 1 && !cand->new_port;
 }
 
-/* Decides about the open candidate of `side` when the connection ends. */
+/* Decides whether the QP of `side`, which has an open reuse candidate, was reused. Called when the
+ * connection ends. */
 static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -127,7 +129,7 @@ static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce
     return is_one_fault(side) ? SAME_USE : UNKNOWN_USE;
 }
 
-/* Closes the open candidate of `side`, if there is one, because the QP was reused. */
+/* Closes the open candidate of `side`, if there is one, as confirmed: the QP was reused. */
 static void confirm_reuse(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (roce_reuse_is_pending(&side->req))
@@ -138,7 +140,7 @@ void roce_reuse_end(struct roce_ctx *ctx)
 {
     for (int i = 0; i < 2; i++) {
         struct roce_endpoint *side = &ctx->conn->side[i];
-        bool open = roce_reuse_is_pending(&side->req); /* false if CM messages set up a new use and
+        bool open = roce_reuse_is_pending(&side->req); /* false if CM messages of a new connection
                                                         * closed the candidate */
 
         resolve_candidate(ctx, side, open ? outcome_at_end(ctx, side) : UNKNOWN_USE);
@@ -159,8 +161,8 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
         if (req->reuse_kind != ROCE_REUSE_GAP || kind == ROCE_REUSE_GAP)
             return false;
         resolve_candidate(ctx, side,
-                          outcome_at_end(ctx, side)); /* replace the earlier candidate, which is
-                                                       * only a gap in the PSNs */
+                          outcome_at_end(ctx, side)); /* replace the earlier candidate, which was
+                                                       * opened only for a gap in the PSNs */
     }
     if (!side->reuse)
         side->reuse = roce_mem_need(&ctx->flow->mem, sizeof(*cand));
@@ -178,9 +180,9 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
         .after_rest = roce_since(req->last_time, ctx->time) >= ROCE_REST_NS,
         .after_idle = roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS,
         .deferred = cand->deferred};
-    if (kind == ROCE_REUSE_UNSOLICITED) /* the MSN of a NAK does not count the request refused, so
-                                         * add 1; without an AETH, assume an MSN that decides
-                                         * nothing */
+    if (kind == ROCE_REUSE_UNSOLICITED) /* The MSN of a NAK does not count the refused request, so
+                                         * add 1. Without an AETH, assume an MSN that decides
+                                         * nothing. */
         cand->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
                                                           : cand->msn_before + 1;
     return true;
@@ -217,8 +219,8 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
 
 /* ---- evidence for or against a reuse --------------------------------------------------------- */
 
-/* Returns whether the event was an older PSN or an unsolicited response. The earlier use then
- * continues with the PSN at which it stopped (req->nxt). */
+/* Returns whether the event was an older PSN or an unsolicited response. If the QP was not reused,
+ * its next new request then has the PSN req->nxt. */
 static bool is_older_psn_kind(const struct roce_req *req)
 {
     return req->reuse_kind == ROCE_REUSE_OLDER_PSN || req->reuse_kind == ROCE_REUSE_UNSOLICITED;
@@ -255,8 +257,8 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
 
-/* Returns whether `now` differs from `e` in opcode and length. A fault usually changes only one
- * field; if both differ, the requester sent another packet. */
+/* Returns whether `now` differs from `e` in opcode and length. A fault usually changes only one of
+ * the two; if both differ, the requester sent another packet. */
 static bool is_another_packet(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     return now->op != e->op && now->len != e->len;
@@ -301,7 +303,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool nak = is_nak(ctx->pkt);
     bool all = ((psn + 1) & ROCE_PSN_MASK) == cand->next && !nak;
     uint32_t ends = cand->messages - (nak && cand->messages); /* the MSN of a NAK does not count the
-                                                               * request refused */
+                                                               * refused request */
     uint32_t most = ends + (roce_qp_may_be_reused(ctx)                       ? ROCE_START_PSNS
                             : side->req.reuse_kind == ROCE_REUSE_UNSOLICITED ? FIRST_LOST
                                                                              : 0);
@@ -310,7 +312,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
-        return; /* the response is for packets before the event, or for packets that were not
+        return; /* the response is for a request before the event, or for a request that was not
                  * captured */
     if (!is_older_psn_kind(&side->req) && !nak)
         least = all ? (int32_t)ends : 1;
@@ -321,18 +323,18 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         resolve_candidate(ctx, side, SAME_USE);
     else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
         if (!anew && !cand->after_rest && !cand->different)
-            return; /* too early for a new use: the network reordered the responses */
+            return; /* the response comes too early for a new use: the network reordered the
+                     * responses */
         if (anew || !kept) {
             confirm_new_use(ctx, side);
-        } else if (roce_qp_may_be_reused(
-                       ctx)) { /* the response may be a stored one with its old MSN, which some
-                                * responders send to a retransmitted request */
+        } else if (roce_qp_may_be_reused(ctx)) { /* some responders answer a retransmitted request
+                                                  * with a stored response, which has its old MSN */
             resolve_candidate(ctx, side, UNKNOWN_USE);
             ctx->conn->inconsistent = true;
         }
     } else if (is_older_psn_kind(&side->req) && cand->same == cand->packets &&
                cand->next == side->req.nxt && all)
-        resolve_candidate(ctx, side, SAME_USE); /* all requests since the event equalled the earlier
+        resolve_candidate(ctx, side, SAME_USE); /* all requests since the event equal the earlier
                                                  * ones and are answered */
 }
 
@@ -351,7 +353,8 @@ bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
 /* shortest time in which the PSNs of a connection may wrap, ns */
 #define ROUND_NS UINT64_C(300000000)
 
-/* Returns whether the capture lacks packets. The first packet of a use may then be missing, too. */
+/* Returns whether the capture lacks packets. The first packet of a reused QP may then be missing,
+ * too. */
 static bool capture_has_gaps(const struct roce_ctx *ctx)
 {
     roce_gate(ctx->flow);

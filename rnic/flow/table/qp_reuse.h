@@ -21,7 +21,7 @@
  * 5. If the QP was not reused, the deferred findings are reported as ERROR. If it was reused, or
  *    the question stays open, they are reported as WARN.
  *
- * Private to flow/.
+ * Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_QP_REUSE_H
 #define FLOW_TABLE_QP_REUSE_H
@@ -34,11 +34,13 @@
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn);
 
-/* Handles a packet whose UDP source port differs from that of the sender's earlier packets. */
+/* Opens a candidate if the current packet may belong to a new use of the QP: its UDP source port
+ * differs from that of the sender's earlier packets. */
 void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
-/* Handles a response to `side` whose MSN is below the number of completed messages. `ends` is the
- * number of messages that ended since the previous response. */
+/* Opens a candidate if the current response to `side` may belong to a new use: its MSN is below the
+ * number of completed messages. `ends` is the number of messages that ended since the previous
+ * response. */
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends);
 
 /* Handles the current request while its sender has an open candidate. The request has `psn_cnt`
@@ -49,7 +51,8 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now);
 
-/* Handles a request whose opcode does not fit its neighbours in PSN order. */
+/* Opens a candidate if the QP may have been reused, because the opcode of the current request does
+ * not fit its neighbours in PSN order. */
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
 /* Handles a response with an AETH to a request of `side`. The MSN may confirm or refute the open
@@ -73,15 +76,16 @@ static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
     return req->last_time && roce_since(req->last_time, ctx->time) >= ROCE_IDLE_REUSE_NS;
 }
 
-/* Returns whether one of the two QPs sent a fatal NAK, which ends the present use of both QPs. */
+/* Returns whether one of the two QPs sent a fatal NAK. A fatal NAK ends the connection of the two
+ * QPs. */
 bool roce_qp_was_refused(const struct roce_ctx *ctx);
 
 /* Returns whether the QPs may be reused without CM messages that announce it: the connection has no
  * CM messages, and is not UC. */
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx);
 
-/* Returns whether an unannounced reuse is possible, and the packets that would show it may be
- * missing in the capture. */
+/* Returns whether a reuse without CM messages is possible, and the packets that would show it may
+ * be missing in the capture. */
 bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 
 /* Returns whether `psn` may be the start of a new use of the QP that begins with the same PSN as
@@ -89,12 +93,12 @@ bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
 /* Returns whether the current request `now` probably differs from `e`, an earlier request with the
- * same PSN, because the QP was reused. That is so after an idle time or a fatal NAK. It is also so
- * if the requester begins at its first PSN again although `e` was acknowledged (`acked`). */
+ * same PSN, because the QP was reused. It does after an idle time or a fatal NAK, and if the
+ * requester begins at its first PSN again although `e` was acknowledged (`acked`). */
 bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now, bool acked);
 
-/* Initializes the requester, whose first captured PSN is `psn`. */
+/* Initializes the requester of ctx->sender, whose first captured PSN is `psn`. */
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn);
 
 /* Initializes the requester again, with `psn` as its first PSN. `reuse` is true if the QP was

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/table/read_psn_count.h"
 
-/* Returns the number of PSNs of a READ of `len` bytes. Sets *guess to whether the path MTU is
- * unknown; the number is then the lowest possible one. */
+/* Returns the number of PSNs of a READ of `len` bytes. If the path MTU is unknown, returns the
+ * lowest possible number and sets *guess to true. */
 static uint32_t psn_count_of(const struct roce_conn *conn, uint32_t len, bool *guess)
 {
     uint32_t mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
@@ -60,8 +60,8 @@ void roce_read_psn_count_update(struct roce_conn *conn, bool all)
             psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
-                continue; /* keep the guess: the next entry begins before the READ would end, so the
-                           * computed count is too high */
+                continue; /* keep the guess: the READ would end after the PSN of the next request,
+                           * so the computed number is too high */
             if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) && psn_cnt > e->psn_cnt &&
                 i + 1 < req->win.cnt)
                 uncount_missing(&conn->side[s], psn_cnt - e->psn_cnt);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Summary of a connection, filled from its state. Private to flow/.
+ * Fills the summary of a connection. Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_SUMMARY_FILL_H
 #define FLOW_TABLE_SUMMARY_FILL_H

@@ -25,7 +25,8 @@ static const struct {
         name, offsetof(struct options, member), usual                                              \
     }
     NAME(side, 0),               /* 0: left, 1: right */
-    NAME(seed, 1),               /* seed; each end derives another random sequence from it */
+    NAME(seed, 1),               /* seed; the two ends derive different random sequences from this
+                                  * seed */
     NAME(type, IBV_QPT_RC),      /* enum ibv_qp_type */
     NAME(qps, 1),                /* number of QPs */
     NAME(rounds, 1),             /* number of rounds; each uses every QP once */
@@ -65,16 +66,20 @@ static const struct {
     NAME(recvshort, 0), /* number of receives with a too small buffer in 1000 */
     NAME(pause, 0),     /* maximum time between posts, us */
     NAME(chain, 1),     /* maximum work requests for a call of ibv_post_send() */
-    NAME(rewrite, 0),   /* 1: send buffers are overwritten in flight; 2: also remote memory */
-    NAME(shared, 0),    /* 1: all QPs use the same 64 bytes of remote memory; 2: the same 16 KiB */
-    NAME(rereg, 0),     /* turns of the main loop, in 100000, that renew a registration */
+    NAME(rewrite, 0),   /* 1: the program overwrites send buffers while they are in flight; 2: also
+                         * remote memory */
+    NAME(shared, 0),    /* 1: all QPs write to the same 64 bytes of remote memory; 2: to the same 16
+                         * KiB */
+    NAME(rereg, 0),     /* number of turns of the main loop, out of 100000, in which a memory region
+                         * is registered again */
     NAME(cm, 0),        /* 1: rdma_cm connects the QPs */
     NAME(reject, 0),    /* number of connections that the right end rejects */
     NAME(leaveside, 0), /* end that leaves early, 0 or 1 */
-    NAME(leaveus, 0),   /* time until that end leaves, from the start of the last round, us */
+    NAME(leaveus, 0),   /* time from the start of the last round until that end leaves, us */
     NAME(leave, 0),     /* enum leave: how that end leaves; 0: it does not leave */
     NAME(seconds, 4),   /* maximum time of a round, s */
-    NAME(barrier, 1),   /* 0: an end may send before the other end has connected its QPs */
+    NAME(barrier, 1),   /* 0: an end may send before the other end has connected its QPs; 1: it
+                         * waits */
     NAME(linger, 5000), /* time between the last completion and the end of a round, us */
 };
 
@@ -135,8 +140,8 @@ static void stamp(void)
     printf("%lld.%06lld ", (long long)(now / 1000000), (long long)(now % 1000000));
 }
 
-/* Returns the buffer in `arena` for work request `number` of QP `i`. The queues are short, so no
- * buffer is used by two requests at a time. */
+/* Returns the buffer in `arena` for work request `number` of QP `i`. The queues are so short that
+ * no two outstanding requests use the same buffer. */
 static uint8_t *slot_of(const struct end *end, uint8_t *arena, int i, long number)
 {
     return arena +
@@ -162,7 +167,7 @@ static void recv_post(struct end *end, int i)
         return; /* the queue is full, or the QP has failed */
     q->recvs++;
     if (sge.length == end->opt.size + GRH_LEN && q->recvs < end->opt.recvs)
-        return; /* of the receives posted before the round, only the last is printed */
+        return; /* print only the last receive that was posted before the round */
     stamp();
     printf("recv %d %llu len=%u\n", i, (unsigned long long)(wr.wr_id & ~RECV_ID), sge.length);
 }
@@ -442,7 +447,8 @@ static bool requests_post(struct end *end, int i)
         printf("post %d rejected from %llu on: %s\n", i, bad ? (unsigned long long)bad->wr_id : 0,
                strerror(error));
         n = bad ? (long)bad->wr_id - q->posted : 0;
-        /* Post no more on this QP: after a rejected post, the wrong requests would be signaled. */
+        /* Post no more on this QP: after a rejected post, the program would wait for the wrong
+         * signaled requests. */
         q->to_post = q->posted + n;
         if (n > 0 && !(r[n - 1].wr.send_flags & IBV_SEND_SIGNALED))
             q->failed = true;
@@ -475,7 +481,8 @@ static void window_note(struct end *end, int i, const struct ibv_wc *wc)
         message.b = q->mw_rkey;
         peer_send(end, &message);
     } else if (wc->opcode == IBV_WC_LOCAL_INV && one_in(end, 2)) {
-        /* In half of the cases the peer is not told, and still uses the invalid key. */
+        /* In half of the tries, do not report the new key to the peer, so that it still uses the
+         * invalid key. */
         peer_send(end, &message);
     }
 }
@@ -483,7 +490,7 @@ static void window_note(struct end *end, int i, const struct ibv_wc *wc)
 static void complete(struct end *end, const struct ibv_wc *wc)
 {
     const int i = queue_of(end, wc->qp_num);
-    /* Use the wr_id: the opcode of a failed completion is not valid. */
+    /* Decide by the wr_id, because the opcode of a failed completion is not valid. */
     const bool recv = wc->wr_id & RECV_ID;
 
     if (i >= 0 && recv && wc->status == IBV_WC_WR_FLUSH_ERR && end->q[i].failed)
@@ -609,12 +616,13 @@ static void round_run(struct end *end, bool leaves)
             told = true;
         }
         if (end->peer_gone && !gone)
-            /* Wait 1.5 s more, so that this end's QPs detect that the peer no longer answers. */
+            /* The peer is gone. Wait 1.5 s more, so that the QPs of this end detect that it no
+             * longer answers. */
             gone = now_ns() + 1500000000;
         if (told && (end->peer_done || (gone && now_ns() > gone)))
             break;
         idle = busy ? 0 : idle + 1;
-        if (idle) /* An end that waits leaves the processor to the other guest. */
+        if (idle) /* While this end has nothing to do, let the other guest use the processor. */
             usleep(idle < 50 ? 40 : 1000);
     }
     if (!told)

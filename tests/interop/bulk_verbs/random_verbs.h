@@ -4,9 +4,9 @@
  * librdmacm of its host, and no code of this project. So it cannot share a wrong assumption with
  * rnic/.
  *
- * Both ends get the same options as NAME=NUMBER; only `side` differs. A round uses every QP once.
- * Each end posts random work requests, and prints them and their completions. The ends exchange
- * QPNs and R_Keys over a TCP connection, which is not part of the recorded capture.
+ * Both ends have the same options NAME=NUMBER, except `side`. In a round, each QP is connected
+ * once. Each end posts random work requests, and prints them and their completions. The ends
+ * exchange QPNs and R_Keys over a TCP connection, which is not part of the recorded capture.
  */
 #ifndef RANDOM_VERBS_H
 #define RANDOM_VERBS_H
@@ -23,10 +23,10 @@ enum {
     MAX_DEPTH = 256,      /* maximum depth of a queue, work requests */
     MAX_SGE = 4,          /* maximum SGEs of a work request */
     REGION_LEN = 1 << 20, /* length of the memory that the peer may access, bytes */
-    ARENA_LEN =
-        1 << 24, /* length of each arena of local buffers, bytes: sent, received, and READ data */
-    MAX_SIZE = 1 << 16, /* maximum length of a message, bytes */
-    GRH_LEN = 40,       /* GRH area before the payload in a UD receive buffer, bytes */
+    ARENA_LEN = 1 << 24,  /* length of each set (arena) of local buffers, bytes: for sent, received,
+                           * and READ  data */
+    MAX_SIZE = 1 << 16,   /* maximum length of a message, bytes */
+    GRH_LEN = 40,         /* GRH area before the payload in a UD receive buffer, bytes */
     QKEY = 0x11111111,
 };
 
@@ -54,7 +54,7 @@ enum key {
     KEYS,
 };
 
-/* How an end leaves early, before its work requests have completed. */
+/* Ways in which an end leaves early, before its work requests have completed. */
 enum leave { LEAVE_EXIT = 1, LEAVE_DESTROY, LEAVE_ERROR, LEAVE_RESET, LEAVE_DISCONNECT };
 
 /* The options; random_verbs.c has their names, meanings and defaults. */
@@ -88,7 +88,7 @@ struct queue {
     struct rdma_cm_id *id;
     struct ibv_mw *mw;
     uint32_t mw_rkey, peer_mw; /* current R_Keys of the own and the peer's memory window; 0: none */
-    long posted, retired; /* number of send work requests of this round: posted, and completed */
+    long posted, retired; /* numbers of send work requests of this round: posted, and completed */
     long to_post;
     long recvs;        /* number of receives posted */
     int64_t next_recv; /* time of the next receive, ns; 0 if none is due */
@@ -106,8 +106,8 @@ struct end {
     struct ibv_cq *cq;
     struct ibv_srq *srq;
     uint8_t *region, *out, *in,
-        /* `region`: memory that the peer may access. Arenas (sets of buffers) for data that is sent
-         * (`out`), received (`in`), and fetched by READ (`got`). */
+        /* `region`: memory that the peer may access. `out`, `in`, `got`: sets of buffers (arenas)
+         * for sent data, received data, and data of READs. */
         *got;
     size_t slot_len; /* distance between two buffers of an arena, bytes */
     struct ibv_mr *mr[KEYS], *out_mr, *in_mr, *got_mr;
@@ -137,7 +137,7 @@ void queue_connect(struct end *end, int i);
 void queue_move(struct queue *q, enum ibv_qp_state state);
 void queue_destroy(struct queue *q);
 
-/* Connects all QPs with rdma_cm. If a connection fails, sets `failed` of its QP. */
+/* Connects all QPs with rdma_cm. Sets `failed` of a QP whose connection fails. */
 void cm_connect_all(struct end *end);
 void cm_listen(struct end *end);
 

@@ -72,7 +72,8 @@ void end_open(struct end *end)
     ibv_free_device_list(list);
     fcntl(end->ctx->async_fd, F_SETFL, fcntl(end->ctx->async_fd, F_GETFL) | O_NONBLOCK);
     end->gid = gid_index(end->ctx, end->ip[end->opt.side]);
-    if (end->opt.cm) /* rdma_cm opens the device again; its ids have another context */
+    if (end->opt.cm) /* rdma_cm opens the device a second time, and its ids need the objects of that
+                      * context */
         return;
     end->pd = ibv_alloc_pd(end->ctx);
 }
@@ -381,8 +382,8 @@ static void cm_right(struct end *end)
     uint32_t index;
     long open = end->opt.qps;
 
-    /* A connection may be established at one end only, so counting events is not enough: the left
-     * end reports over TCP when it has finished. */
+    /* A connection may be established at one end only, so the right end cannot count events. The
+     * left end reports over TCP when it has finished. */
     while (open > 0 && now_ns() < over) {
         event = cm_event(end, 500);
         if (!event) {
@@ -447,7 +448,7 @@ void cm_connect_all(struct end *end)
             printf("qp %d qpn=0x%x cm\n", i, end->q[i].qp->qp_num);
         else
             end->q[i].failed = true;
-    if (!end->pd) { /* no connection was established; the peer still expects R_Keys */
+    if (!end->pd) { /* no connection was established, but the peer still expects R_Keys */
         end->pd = ibv_alloc_pd(end->ctx);
         memory_open(end);
     }

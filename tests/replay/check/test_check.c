@@ -127,6 +127,57 @@ static void does_not_overwrite_its_input(void)
     expect_status(0, "check -q $T/in.pcap");
 }
 
+/* The folder has captures that hold and violate, one that is not a capture, one in a subfolder, a
+ * compressed one, and files that check skips. */
+static void a_folder_is_checked_in_the_order_of_names(void)
+{
+    static const struct {
+        const char *name, *verdict;
+        json_int_t status;
+    } want[] = {{"B.pcap", "skipped", 2},
+                {"a.pcap", "violated", 1},
+                {"b/2.pcap", "holds", 0},
+                {"c.pcap.gz", "holds", 0}};
+    struct checkrun r = checkrun_shell(
+        "d=$T/order; rm -rf $d; mkdir -p $d/b $d/.hidden; gzip -c " HOLDS " >$d/c.pcap.gz; "
+        "cp " HOLDS " $d/b/2.pcap; cp " VIOLATES " $d/a.pcap; cp $d/a.pcap $d/.hidden; "
+        "cp $d/a.pcap $d/.a.pcap; echo text | tee $d/B.pcap >$d/readme.txt; "
+        "$R check --quirks none --json $T/order.json $d/");
+    char *text = checkrun_read(checkrun_path("order.json"));
+    json_t *lines = checkrun_json(text), *line;
+    const char *report = r.out;
+    size_t i, cnt = 0;
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_TRUE(checkrun_complains(&r, "order/B.pcap: not a capture file"));
+    json_array_foreach(lines, i, line)
+    {
+        const char *file = json_string_value(json_object_get(line, "file"));
+        size_t len = strlen(want[cnt].name);
+
+        if (strcmp(json_string_value(json_object_get(line, "type")), "summary") != 0)
+            continue;
+        CU_ASSERT_TRUE(strlen(file) > len && file[strlen(file) - len - 1] == '/');
+        CU_ASSERT_STRING_EQUAL(file + strlen(file) - len, want[cnt].name);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(line, "verdict")),
+                               want[cnt].verdict);
+        EXPECT_EQ(checkrun_number(line, "exit_status"), want[cnt].status);
+        if (want[cnt].status < 2) /* the text has the captures in the same order */
+            report = strstr(report, file) ?: "";
+        if (++cnt == sizeof(want) / sizeof(want[0]))
+            break;
+    }
+    EXPECT_EQ(cnt, sizeof(want) / sizeof(want[0]));
+    CU_ASSERT_PTR_NOT_NULL(strstr(report, "\n4 captures: 2 passed, 1 failed, 1 unusable\n"));
+    json_decref(lines);
+    free(text);
+    checkrun_free(&r);
+    CHECKRUN_EXPECT("rm $T/order/B.pcap; $R check --quirks none $T/order", 1,
+                    "\n3 captures: 2 passed, 1 failed\n", "");
+    CHECKRUN_EXPECT("rm $T/order/a.pcap; $R check --quirks none $T/order", 0,
+                    "\n2 captures: 2 passed\n", "");
+}
+
 /* Two outputs to the same file are refused, even if the file does not exist yet and the two paths
  * to it differ. */
 static void two_outputs_in_one_file_are_refused(void)
@@ -223,6 +274,7 @@ static void explains_by_number(void)
 
 SUITE("replay.check", TEST(says_what_is_wrong_in_one_line), TEST(former_option_names_are_accepted),
       TEST(gives_three_kinds_of_status), TEST(fails_on_less_when_asked),
-      TEST(does_not_overwrite_its_input), TEST(two_outputs_in_one_file_are_refused),
-      TEST(is_silent_when_asked), TEST(a_name_cannot_steer_the_terminal),
-      TEST(lists_and_explains_rules), TEST(explains_by_number))
+      TEST(does_not_overwrite_its_input), TEST(a_folder_is_checked_in_the_order_of_names),
+      TEST(two_outputs_in_one_file_are_refused), TEST(is_silent_when_asked),
+      TEST(a_name_cannot_steer_the_terminal), TEST(lists_and_explains_rules),
+      TEST(explains_by_number))

@@ -103,21 +103,21 @@ def check_errors(test):
 
 def check_process(test, pid, frames):
     child, pipe = test.start("--extcap-interface", f"rocedump-rnic-va-{pid}", "--extcap-capture-filter", "greater 1")
-    if b"listening on va" not in (line := child.stderr.readline()):
-        line += child.stderr.readline()
-    test.expect("tcpdump", b"listening on va" in line, True)
+    data = pipe.read(24)  # tcpdump writes the header when it captures
     wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     wire.bind(("va", 0))
     wire.send(b"\xff" * 12 + b"\x88\xb5" + bytes(46))  # a frame of another protocol
     for frame in frames:
         wire.send(frame)
     wanted = 24 + sum(16 + len(frame) for frame in frames)
-    data = b""
     while len(data) < wanted and (more := pipe.read1(65536)):
         data += more
     child.send_signal(signal.SIGTERM)
     child.wait(DEADLINE)
     test.expect("captured packets", records(data) == frames, True)
+    test.expect("messages of a capture without error", child.stderr.read(), b"")
+    said = test.run("--capture", "--extcap-interface", "rocedump-rdma-none0", "--fifo", "/dev/null", status=1)
+    test.expect("message of tcpdump", "none0: No such device" in said, True)
 
 
 # A software RNIC in namespaces where root is another user. It sends a packet to its own host every 10 ms.
@@ -149,16 +149,26 @@ def check_other_user(test):
     test.expect("packets of another user", data[24 + 16 + 14 + 20 + 2:][:2], (4791).to_bytes(2, "big"))
 
 
+# Messages of tcpdump on another host.
+CAPTURED = ["tcpdump: data link type LINUX_SLL2", "tcpdump: listening on any, link-type LINUX_SLL2, snapshot length 262144 bytes",
+            "tcpdump: WARNING: any: That device doesn't support promiscuous mode",
+            '(Promiscuous mode not supported on the "any" device)', "1 packet captured", "12 packets received by filter",
+            "0 packets dropped by kernel"]
+FAILED = ["tcpdump: eth0: You don't have permission", "3 packets dropped by kernel"]
+
+
 def check_ssh(test, capture):
     fake = os.path.join(test.folder, "bin")
     os.mkdir(fake)
-    pathlib.Path(fake, "ssh").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >"{fake}/args"\ncat "{capture}"\n')
+    pathlib.Path(fake, "ssh").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >"{fake}/args"\ncat "{capture}"\n'
+                                         "cat >&2 <<'MESSAGES'\n" + "\n".join(CAPTURED + FAILED) + "\nMESSAGES\n")
     os.chmod(os.path.join(fake, "ssh"), 0o755)
     child, pipe = test.start("--extcap-interface", "rocedump-ssh", "--remote-host", "far.example", "--remote-port", "2022",
                              "--remote-user", "me", "--remote-interface", "mlx5_0; rm x", "--sudo", "--extcap-capture-filter",
                              "host 192.0.2.1", env=dict(os.environ, PATH=fake + ":" + os.environ["PATH"]))
     test.expect("packets by ssh", pipe.read() == pathlib.Path(capture).read_bytes(), True)
     child.wait(DEADLINE)
+    test.expect("messages of another host", child.stderr.read().decode().splitlines(), FAILED)
     args = pathlib.Path(fake, "args").read_text().splitlines()
     test.expect("arguments of ssh", args[:-1], ["-o", "BatchMode=yes", "-p", "2022", "-l", "me", "--", "far.example"])
     words = subprocess.run(["bash", "-c", f"printf '%s\\n' {args[-1]}"], capture_output=True, text=True).stdout.splitlines()

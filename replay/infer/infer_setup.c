@@ -261,16 +261,15 @@ static void find_pkey(struct inferred_setup *s)
 /* ---- finding the MSN ---------------------------------------------------------------------------
  */
 
-/* Sets the MSN before the first message (the MSN base) to the one on which most responses agree.
- * Unless `all` is set, uses only responses that acknowledge a new PSN. A response to a duplicate is
- * less certain, because its MSN counts all messages executed so far. */
-static void vote_msn(struct inferred_setup *s, bool all)
+/* Sets the MSN before the first message (the MSN base) to the smallest one on which at least two
+ * responses agree, or else to that of one response. A response to a duplicate shows only an upper
+ * limit of the base, because its MSN counts all messages executed so far. */
+static void vote_msn(struct inferred_setup *s)
 {
     struct {
         uint32_t base, votes;
     } bases[BASES_MAX];
     unsigned cnt = 0, best = 0;
-    int64_t voted = INT64_MIN; /* highest PSN that a response used so far shows as executed */
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct request_pkt *e;
@@ -285,9 +284,6 @@ static void vote_msn(struct inferred_setup *s, bool all)
         e = request_at(s, event_executed_to(s, i));
         if (!e && event_executed_to(s, i) != s->first - 1)
             continue;
-        if (!all && event_executed_to(s, i) <= voted && voted != INT64_MIN)
-            continue;
-        voted = event_executed_to(s, i);
         base = (event_packet(s, i)->msn - (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
         for (k = 0; k < cnt && bases[k].base != base; k++)
             ;
@@ -302,6 +298,10 @@ static void vote_msn(struct inferred_setup *s, bool all)
             (bases[k].votes == bases[best].votes && bases[k].base == 0))
             best = k;
     }
+    for (unsigned k = 0; k < cnt; k++)
+        if (bases[k].votes > 1 && bases[k].base <= ROCE_PSN_MASK - MSN_WRAP &&
+            roce_psn_diff(roce_psn_of(bases[k].base), roce_psn_of(bases[best].base)) < 0)
+            best = k;
     if (cnt) {
         s->msn = bases[best].base;
         s->msn_votes = bases[best].votes;
@@ -313,9 +313,7 @@ static void find_msn(struct inferred_setup *s)
     uint32_t first_same = 0, first_less = 0;
 
     s->msn = 0;
-    vote_msn(s, false);
-    if (s->msn_votes < 2) /* too few responses to new requests */
-        vote_msn(s, true);
+    vote_msn(s);
     /* If only one response shows an MSN base, accept this base, because a capture may begin in the
      * middle of a connection. But ignore a base just below the wrap: it arises if the first
      * response of a connection counts too few messages. */

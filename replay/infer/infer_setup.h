@@ -12,8 +12,8 @@
  *
  * A single response never changes the setup. For example, a NAK shows a missing permission only if
  * its MSN fits and no later response contradicts the NAK. The MSN before the first message is the
- * one on which most responses agree. So the setup never follows an altered response, and the
- * comparison reports that response.
+ * smallest one on which two responses agree. So the setup never follows an altered response, and
+ * the comparison reports that response.
  */
 #ifndef REPLAY_INFER_INFER_SETUP_H
 #define REPLAY_INFER_INFER_SETUP_H

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Captures of Linux rxe behind a network that delays, reorders or damages packets after the capture
+ * point: conformant packets are no difference. */
+#include "support/suite.h"
+#include "replay/talk.h"
+#include "report/verdict.h"
+
+#define VA   UINT64_C(0x7f0000001000)
+#define RKEY 0x1f2e
+#define ACK  (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+#define PEER "linux-rxe-6.1"
+
+/* Replays the conversation and frees it. Expects no difference, and these numbers of responses with
+ * a known deviation and without a verdict. */
+static void expect_holds(struct talk *t, uint32_t known, uint32_t inconclusive)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, PEER) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        if (report_verdict(&r) != VERDICT_PASS)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+        EXPECT_EQ(r.responses.result[0].known_frames, known);
+        EXPECT_EQ(r.responses.result[0].inconclusive, inconclusive);
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+/* Before the first captured response, the responder executed all four messages and received copies
+ * of the first two. Its ACKs of these copies count all messages. */
+static void start_msn_is_not_taken_from_acks_of_duplicates(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (unsigned copy = 0; copy < 3; copy++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 6, 10, 1);
+        talk_read(&t, 7, VA, RKEY, 64);
+        talk_read(&t, 8, VA + 64, RKEY, 64);
+    }
+    for (unsigned copy = 0; copy < 3; copy++)
+        talk_ack(&t, 6, ACK, 4);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 4, 64, 2);
+    talk_ack(&t, 5, ACK, 1);
+    expect_holds(&t, 3, 0);
+}
+
+SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates))

@@ -130,6 +130,19 @@ static bool refuses_for_own_reason(const struct response_cmp *cmp, uint32_t even
            (event_opcode(s, e->event)->kind == ROCE_KIND_SEND || key_was_used(cmp, e));
 }
 
+/* Returns the latest duplicate request before the event, or NULL. A request that did not reach the
+ * responder in its place becomes a duplicate if it reaches it after its retransmission. */
+static const struct pkt_event *latest_duplicate(const struct response_cmp *cmp)
+{
+    const struct pkt_event *event = cmp->dir->setup.event;
+
+    if (cmp->duplicate != EVENT_NONE)
+        return &event[cmp->duplicate];
+    return cmp->delayed != EVENT_NONE && event[cmp->delayed].rel < response_cmp_epsn(cmp)
+               ? &event[cmp->delayed]
+               : NULL;
+}
+
 /* Reports a recorded response that differs. Adds one difference for each differing field and
  * marks the frame. Returns 0, 1 if the difference is allowed, or -1 if out of memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
@@ -142,7 +155,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .dir = cmp->dir,
         .event = event,
         .ours = ours,
-        .duplicate = cmp->duplicate == EVENT_NONE ? NULL : &s->event[cmp->duplicate],
+        .duplicate = latest_duplicate(cmp),
         .epsn = response_cmp_epsn(cmp),
         .msn = response_cmp_msn(cmp),
         .rnr = cmp->rnr,

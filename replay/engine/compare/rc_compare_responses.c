@@ -376,6 +376,9 @@ static void note_request(struct response_cmp *cmp, uint32_t event)
     const struct pkt_event *at = &cmp->dir->setup.event[event];
     const struct epsn_advance *executed;
 
+    if (at->lost &&
+        (cmp->delayed == EVENT_NONE || at->rel < cmp->dir->setup.event[cmp->delayed].rel))
+        cmp->delayed = event;
     if (at->damaged || at->before_first || at->lost)
         return;
     cmp->request = event;
@@ -489,6 +492,7 @@ static int compare_direction(struct response_comparison *all, struct session *se
                                .rnr = INT64_MIN,
                                .request = EVENT_NONE,
                                .duplicate = EVENT_NONE,
+                               .delayed = EVENT_NONE,
                                .latest = EVENT_NONE,
                                .inconclusive = why};
     int rc = 0;

@@ -11,11 +11,12 @@
 #include "engine/dgram/dgram_sender.h"
 #include "wire/cm_msg.h"
 
-/* Sender of one stream. */
+/* Sender of one stream. It is open from its first message to its last one. */
 struct dgram_sender_slot {
-    struct dgram_sender *transmit; /* NULL if the stream is skipped, or if the recorded packets are
-                                    * sent instead of those of our RNIC */
+    struct dgram_sender *transmit; /* NULL while the sender is closed */
     struct flow_oracle oracle;
+    rnic_time due;  /* time of its next message, ns; RNIC_NEVER if there is none, or if the recorded
+                     * packets are sent instead of those of our RNIC */
     rnic_time free; /* time at which the sender can send its next frame, ns */
 };
 
@@ -27,6 +28,7 @@ struct dgram_loop {
     struct dgram_receivers *receive;  /* our receivers; NULL if our RNIC does not play the
                                        * receivers */
     struct dgram_sender_slot *sender; /* one element for each stream */
+    struct dgram_sender_sink sink;    /* of all senders */
     uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if
                     * recorded packets are sent instead of those of our RNIC */
     rnic_time now;
@@ -138,30 +140,63 @@ static int deliver_next(struct dgram_loop *l)
 /* ---- advancing the time ------------------------------------------------------------------------
  */
 
-/* Returns the sender whose next message is due first, and sets *at to its time. Returns NULL if no
- * message is left. */
-static struct dgram_sender_slot *next_sender(struct dgram_loop *l, rnic_time *at)
+/* Returns the index of the sender whose next message is due first, and sets *at to its time. *at is
+ * RNIC_NEVER if no message is left. */
+static uint32_t next_sender(struct dgram_loop *l, rnic_time *at)
 {
-    struct dgram_sender_slot *next = NULL;
+    uint32_t next = 0;
 
     *at = RNIC_NEVER;
-    for (size_t i = 0; i < l->play->streams.cnt; i++) {
-        rnic_time due =
-            l->sender[i].transmit ? dgram_sender_due(l->sender[i].transmit) : RNIC_NEVER;
-
-        if (due < *at) {
-            *at = due;
-            next = &l->sender[i];
+    for (uint32_t i = 0; i < l->play->streams.cnt; i++)
+        if (l->sender[i].due < *at) {
+            *at = l->sender[i].due;
+            next = i;
         }
-    }
     return next;
+}
+
+/* Closes a sender. If the sender violated a rule, adds a difference to its stream. Returns 0, or -1
+ * if out of memory. */
+static int close_sender(struct dgram_loop *l, uint32_t idx)
+{
+    struct dgram_streams *streams = &l->play->streams;
+    struct dgram_sender_slot *sender = &l->sender[idx];
+    struct field_diffs d = {.cnt = 0};
+
+    flow_oracle_finish(&sender->oracle);
+    dgram_sender_del(sender->transmit);
+    sender->transmit = NULL;
+    if (sender->oracle.errors)
+        field_diff_add(&d, "rules", "none violated", sender->oracle.first);
+    return dgram_streams_report(streams, idx, streams->stream[idx].pkt[0], &d,
+                                "our RNIC violates a rule");
+}
+
+/* Posts the next message of a sender. Opens the sender before its first message and closes it after
+ * its last one: its device and its oracle need 140 KB. Returns 0, or -1 if out of memory. */
+static int step_sender(struct dgram_loop *l, uint32_t idx)
+{
+    struct dgram_sender_slot *sender = &l->sender[idx];
+    int rc = 0;
+
+    if (!sender->transmit) {
+        sender->transmit = dgram_sender_new(&l->play->streams, idx, &l->sink);
+        if (!sender->transmit || !flow_oracle_init(&sender->oracle))
+            return -1;
+    }
+    if (dgram_sender_due(sender->transmit) <= l->now)
+        rc = dgram_sender_step(sender->transmit);
+    sender->due = dgram_sender_due(sender->transmit);
+    if (sender->due == RNIC_NEVER && close_sender(l, idx) != 0)
+        rc = -1;
+    return rc;
 }
 
 static int run_events(struct dgram_loop *l)
 {
     for (;;) {
         rnic_time post, recorded = recorded_time(l), link = sim_link_due(&l->link);
-        struct dgram_sender_slot *sender = next_sender(l, &post);
+        uint32_t sender = next_sender(l, &post);
         int rc;
 
         if (post == RNIC_NEVER && recorded == RNIC_NEVER && link == UINT64_MAX)
@@ -171,7 +206,7 @@ static int run_events(struct dgram_loop *l)
             rc = deliver_next(l);
         } else if (post <= recorded) {
             l->now = post;
-            rc = dgram_sender_step(sender->transmit);
+            rc = step_sender(l, sender);
         } else {
             uint8_t frame[ROCE_FRAME_MAX];
             uint32_t pkt = l->next++;
@@ -201,7 +236,7 @@ static int copy_streams(struct dgram_streams *to, const struct dgram_streams *fr
     return 0;
 }
 
-static int open_ends(struct dgram_loop *l, const struct dgram_sender_sink *sink)
+static int open_ends(struct dgram_loop *l)
 {
     struct dgram_streams *streams = &l->play->streams;
 
@@ -214,44 +249,30 @@ static int open_ends(struct dgram_loop *l, const struct dgram_sender_sink *sink)
             return -1;
     }
     for (uint32_t i = 0; i < streams->cnt; i++) {
-        struct dgram_sender_slot *sender = &l->sender[i];
+        const struct dgram_stream *s = &streams->stream[i];
+        const struct trace_packet *pkt = streams->trace->pkt;
 
-        if (streams->stream[i].role != DGRAM_SENDER || !dgram_loop_has(l->play, i))
-            continue;
-        sender->transmit = dgram_sender_new(streams, i, sink);
-        if (!sender->transmit || !flow_oracle_init(&sender->oracle))
-            return -1;
+        l->sender[i].due = s->role == DGRAM_SENDER && dgram_loop_has(l->play, i)
+                               ? pkt[s->pkt[0]].time - pkt[0].time + DGRAM_SENDER_TIME_BASE
+                               : RNIC_NEVER;
     }
     return 0;
-}
-
-/* Closes a sender. If the sender violated a rule, adds a difference to its stream. Returns 0, or -1
- * if out of memory. */
-static int close_sender(struct dgram_loop *l, uint32_t idx)
-{
-    struct dgram_streams *streams = &l->play->streams;
-    struct dgram_sender_slot *sender = &l->sender[idx];
-    struct field_diffs d = {.cnt = 0};
-
-    flow_oracle_finish(&sender->oracle);
-    dgram_sender_del(sender->transmit);
-    if (sender->oracle.errors)
-        field_diff_add(&d, "rules", "none violated", sender->oracle.first);
-    return dgram_streams_report(streams, idx, streams->stream[idx].pkt[0], &d,
-                                "our RNIC violates a rule");
 }
 
 int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *streams,
                     unsigned sides, struct impair *impair, struct sim_pcap *pcap)
 {
-    struct dgram_loop l = {.play = play, .impair = impair, .pcap = pcap, .now = SIM_TIME_BASE};
-    const struct dgram_sender_sink sink = {.ctx = &l, .sent = on_sent};
+    struct dgram_loop l = {.play = play,
+                           .impair = impair,
+                           .pcap = pcap,
+                           .now = SIM_TIME_BASE,
+                           .sink = {.ctx = &l, .sent = on_sent}};
     int rc = 0;
 
     *play = (struct dgram_loop_result){.sides = sides};
     if (copy_streams(&play->streams, streams) != 0)
         return -1;
-    rc = open_ends(&l, &sink);
+    rc = open_ends(&l);
     if (rc == 0)
         rc = run_events(&l);
     for (uint32_t i = 0; l.sender && i < play->streams.cnt; i++)

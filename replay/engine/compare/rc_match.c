@@ -124,7 +124,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         const struct tx_response *a = &cmp->dir->response[i];
         struct field_diffs d;
 
-        if (a->matched || a->psn == p->psn || a->opcode != p->opcode)
+        if (a->matched || a->psn == p->psn || a->opcode != p->opcode || !same_class(p, a))
             continue; /* more differs than the PSN, or the PSN is equal */
         rc_match_fields(cmp, p, a, &d);
         if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !rc_match_comes_later(cmp, event, a))

@@ -18,7 +18,7 @@
  * plus TX_FREE for all directions together. Without a limit, N requests and N NAKs would cost N²
  * packets, because each NAK makes our RNIC retransmit all PSNs in flight. */
 #define TX_PER_EVENT 8u
-#define TX_FREE      40960u
+#define TX_FREE      16384u
 
 /* Maximum number of packets searched back for the READ request with which a requester restarted a
  * READ. */

@@ -52,10 +52,13 @@ def joined(cnt=8, **where):
 # ---- ordinary traffic, with which the other shapes are compared
 
 
+LONG_WRITE = reth(0x1000, 7, 1024) + bytes(1024)  # body of a long WRITE
+
+
 @shape
-def ordinary(cnt):
+def ordinary(cnt, body=None):
     for psn in range(cnt // 2):
-        yield request(psn, ident=psn)
+        yield request(psn, body=body, ident=psn)
         yield response(psn, psn + 1, ident=psn)
 
 
@@ -160,7 +163,7 @@ def naks_after_writes(cnt):
 
 @shape
 def naks_of_connections(cnt, each=200):
-    for number in range(cnt // (2 * each)):
+    for number in range(max(1, cnt // (2 * each))):
         where = {"sport": 0xC000 + number % 0x3FFF}
         base = number << 12
         for psn in range(each):

@@ -55,7 +55,7 @@ ODD = {
 # Keys that must not change the display: reload the file, redissect the packets.
 AGAIN = {"reload": ["ctrl+r"], "redissect": ["ctrl+shift+l"]}
 # Harmless messages of Wireshark and Qt.
-CHATTER = re.compile(r"nl80211 not found|propagateSizeHints|^\s*$|dbus|dconf|XDG_RUNTIME_DIR"
+CHATTER = re.compile(r"nl80211 not found|propagateSizeHints|^\s*$|dbus|dconf|XDG_RUNTIME_DIR|Capture MESSAGE"
                      r"|QXcbConnection: XCB error: 3 \(BadWindow\)")  # Qt queries a window that was just closed
 LIST_ONLY = ["-o", "gui.layout_content_2:NONE", "-o", "gui.layout_content_3:NONE"]
 # Parts of a window of SIZE that are compared: the packet list, and the severity icon in the status bar.
@@ -82,6 +82,14 @@ def ran(pid):
     except OSError:  # a thread ended meanwhile
         return None
     return ticks
+
+
+def wait_for(condition, wait):
+    """Waits until a function returns a true value, at most `wait` seconds. Returns its last value."""
+    end = time.monotonic() + wait
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return value
 
 
 class Screen:
@@ -131,13 +139,8 @@ class Screen:
 
     def window(self, title, wait=TIMEOUT):
         """Waits for a window. Returns its id, or None."""
-        end = time.monotonic() + wait
-        while time.monotonic() < end:
-            found = self.tool("xdotool", "search", "--onlyvisible", "--name", title).split()
-            if found:
-                return found[-1]
-            time.sleep(0.1)
-        return None
+        found = wait_for(lambda: self.tool("xdotool", "search", "--onlyvisible", "--name", title).split(), wait)
+        return found[-1] if found else None
 
     def rest(self):
         """Waits until the X server and all its clients are idle, so that the screen no longer changes."""
@@ -276,13 +279,10 @@ def look_odd(screen, shark, shots, wrong):
 
 def differs(screen, window, path, golden):
     """Returns true if the window does not become equal to the screenshot `golden` in time."""
-    end = time.monotonic() + TIMEOUT / TRIES
-    while True:
+    def equal():
         screen.picture(window, path, SIZE)
-        if screen.same(path, golden):
-            return False
-        if time.monotonic() > end:
-            return True
+        return screen.same(path, golden)
+    return not wait_for(equal, TIMEOUT / TRIES)
 
 
 def look_again(screen, shark, captures, shots, wrong):

@@ -97,9 +97,9 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
     }
 }
 
-/* Returns the reason to reject a REQ to the GID `local`, or 0 to accept it. */
+/* Returns the reason to reject a REQ, or 0 to accept it. */
 static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
-                                                 const uint8_t local[16])
+                                                 const struct rnic_cm_addr *addr)
 {
     const struct roce_cm_req *req = &msg->req;
     struct roce_cm_rdmaip ip;
@@ -114,14 +114,17 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
     if ((req->pkey ^ RNIC_CM_PKEY) & 0x7FFF)
         return ROCE_CM_REJ_INVALID_GID; /* the port does not have the P_Key; Linux uses this reason
                                          */
-    if (memcmp(req->primary_remote_gid, local, 16) != 0)
+    if (memcmp(req->primary_remote_gid, addr->local, 16) != 0)
         return ROCE_CM_REJ_INVALID_GID;
     if (req->local_qpn < 2 || req->local_qpn == ROCE_QP_MULTICAST)
         return ROCE_CM_REJ_UNSUPPORTED; /* not the QPN of a connection */
+    if (memcmp(req->primary_local_gid, addr->remote, 16) != 0)
+        return ROCE_CM_REJ_UNSUPPORTED; /* a connection with another port than the sender's */
     /* RDMA-IP header that is invalid, or has another IP version than the GIDs (R243); Linux uses
      * this reason. */
     rc = roce_cm_rdmaip_read(&ip, msg);
-    if (rc == ROCE_ERR_MALFORMED || (rc == ROCE_OK && (ip.ipv == 4) != roce_gid_is_ip4(local)))
+    if (rc == ROCE_ERR_MALFORMED ||
+        (rc == ROCE_OK && (ip.ipv == 4) != roce_gid_is_ip4(addr->local)))
         return ROCE_CM_REJ_CONSUMER;
     return (enum roce_cm_rej_reason)0;
 }
@@ -146,7 +149,7 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         send_rej_once(cm, msg, addr, 0, req->local_comm_id, OF_REQ, ROCE_CM_REJ_INVALID_SERVICE_ID);
         return true;
     }
-    reason = req_reject_reason(msg, addr->local);
+    reason = req_reject_reason(msg, addr);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
     /* The peer has a connection from this QP here, but sends a REQ for a new one: the old
      * connection is stale (R231). */

@@ -78,6 +78,7 @@ struct roce_cm_req cm_pair_request(uint32_t qpn)
                               .primary_ack_timeout = 15,
                               .private_data = {[1] = 0x40}};
 
+    memcpy(req.primary_local_gid, cm_pair_addr[A].local, 16);
     memcpy(req.primary_remote_gid, cm_pair_addr[A].remote, 16);
     return req;
 }

@@ -19,6 +19,7 @@ static void flood_req(struct cm_pair *w, uint32_t number, const struct rnic_cm_a
     msg.req.local_ca_guid = 666;
     msg.req.primary_ack_timeout = 31; /* a TIMEWAIT of 2.4 hours */
     msg.req.local_cm_timeout = 31;
+    memcpy(msg.req.primary_local_gid, addr->remote, 16);
     memcpy(msg.req.primary_remote_gid, addr->local, 16);
     roce_cm_msg_build(&msg, mad, sizeof(mad));
     rnic_cm_input(w->end[B].cm, mad, sizeof(mad), addr, w->now);

@@ -25,18 +25,19 @@ static void req_without_listener_is_rejected(void)
     }
 }
 
-/* A REQ with a QPN that no connection has, for another GID than that of its packet, or with an
- * RDMA-IP header of another IP version must be rejected with the reason (12.6.7). */
+/* A REQ with a QPN that no connection has, for or from another GID than that of its packet, or with
+ * an RDMA-IP header of another IP version must be rejected with the reason (12.6.7). */
 static void req_for_other_qpns_or_gids_is_rejected(void)
 {
     const struct {
         uint32_t qpn;
-        uint8_t gid, version; /* difference to the right value */
+        uint8_t gid, own_gid, version; /* difference to the right value */
         enum roce_cm_rej_reason reason;
     } cases[] = {
-        {0, 0, 0, ROCE_CM_REJ_UNSUPPORTED},        {1, 0, 0, ROCE_CM_REJ_UNSUPPORTED},
-        {0xFFFFFF, 0, 0, ROCE_CM_REJ_UNSUPPORTED}, {2, 1, 0, ROCE_CM_REJ_INVALID_GID},
-        {2, 0, 0x20, ROCE_CM_REJ_CONSUMER},        {2, 0, 0, (enum roce_cm_rej_reason)0},
+        {0, 0, 0, 0, ROCE_CM_REJ_UNSUPPORTED},        {1, 0, 0, 0, ROCE_CM_REJ_UNSUPPORTED},
+        {0xFFFFFF, 0, 0, 0, ROCE_CM_REJ_UNSUPPORTED}, {2, 1, 0, 0, ROCE_CM_REJ_INVALID_GID},
+        {2, 0, 1, 0, ROCE_CM_REJ_UNSUPPORTED},        {2, 0, 0, 0x20, ROCE_CM_REJ_CONSUMER},
+        {2, 0, 0, 0, (enum roce_cm_rej_reason)0},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -44,6 +45,7 @@ static void req_for_other_qpns_or_gids_is_rejected(void)
         struct cm_pair w;
 
         cm_pair_start(&w);
+        req.primary_local_gid[15] ^= cases[i].own_gid;
         req.primary_remote_gid[15] ^= cases[i].gid;
         req.private_data[1] ^= cases[i].version;
         w.end[A].id = rnic_cm_id_new(w.end[A].cm, NULL);

@@ -75,6 +75,7 @@ static void call(struct side *side, unsigned me, struct input *in, rnic_time now
     const struct roce_cm_sidr_req sidr = {.service_id = services[1], .private_data = {[1] = 0x40}};
     const struct roce_cm_sidr_rep sidr_rep = {.qpn = 9};
 
+    memcpy(req.primary_local_gid, addr_of[me].local, 16);
     memcpy(req.primary_remote_gid, addr_of[me].remote, 16);
     if (!id) {
         side->id[at] = rnic_cm_id_new(side->cm, NULL);

@@ -211,6 +211,20 @@ static bool naks_reordered(const struct response_case *c)
     return answered;
 }
 
+/* Returns whether an RNR NAK may refuse a copy of the request that did not reach the responder in
+ * its place. The copy arrived later, before the retransmission that our RNIC executed. */
+static bool refuses_delayed(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_RNR) || !request_table_msn_fits(s, c->event))
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].lost && s->event[i].rel == s->event[c->event].rel)
+            return true;
+    return false;
+}
+
 const struct inconclusive_rule reasons_order[] = {
     /* clang-format off */
     {overtook_data,       true,  "shows responses that the network reordered"},
@@ -221,6 +235,7 @@ const struct inconclusive_rule reasons_order[] = {
     {first_was_overtaken, false, "shows responses that the network reordered"},
     {was_overtaken_nak,   true,  "shows responses that the network reordered"},
     {naks_reordered,      true,  "does not show which requests the network reordered after the capture point"},
+    {refuses_delayed,     false, "does not show which requests the network reordered after the capture point"},
     {NULL, false, NULL},
     /* clang-format on */
 };

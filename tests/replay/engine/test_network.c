@@ -67,5 +67,23 @@ static void a_delayed_request_arrives_as_a_duplicate(void)
     expect_holds(&t, 1, 0);
 }
 
+/* As before, but the responder has no receive WQE when the delayed SEND arrives, and has one when
+ * the retransmission arrives. */
+static void a_delayed_request_finds_no_receive_wqe(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_ack(&t, 5, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_ack(&t, 5, ROCE_SYNDROME_RNR | 14, 0);
+    talk_ack(&t, 5, ACK, 1);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
+    expect_holds(&t, 0, 1);
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
-      TEST(a_delayed_request_arrives_as_a_duplicate))
+      TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe))

@@ -88,6 +88,30 @@ class World:
         return squatter
 
 
+def users_do_not_see_each_others_counters(world):
+    """Both users have a device on one interface, with packets of the network. Packets for the QP of one device change
+    the counters of that device only, and each user reads its own counters. QP 1 belongs to all devices."""
+    def counters():
+        found = []
+        for uid in USERS:
+            text = subprocess.run(world.space.command(*as_user(uid, os.path.join(world.bin, "rnic-info"), "--json")),
+                                  check=True, stdout=subprocess.PIPE, text=True).stdout
+            found.append([int(cnt) for cnt in re.findall(r'"rx_(?:send|write|read)_requests": *(\d+)', text)])
+        return found
+
+    for number in range(2):
+        before = counters()
+        done = subprocess.run(world.other.command(
+            os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "rping", "-c", "-C", "3", "-a", wire.ADDRESSES[0][0],
+            "-p", str(7300 + number)), check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        assert done.returncode == 0, done
+        after = counters()
+        print(f"counters before and after packets of user {USERS[number]}: {before} {after}")
+        assert len(before[0]) == len(before[1]) == 3, before
+        assert after[1 - number] == before[1 - number], "the counters of the other user changed"
+        assert after[number] > before[number], "the counters did not change"
+
+
 def users_do_not_see_each_other(world):
     programs, records = [], []
     for number, uid in enumerate(USERS):
@@ -105,6 +129,7 @@ def users_do_not_see_each_other(world):
             time.sleep(0.05)
     seen = [world.info(uid)[0].decode() for uid in (*USERS, 0)]
     print("\n----\n".join(seen))
+    users_do_not_see_each_others_counters(world)
     pids = [re.findall(r"\bpid (\d+)", text) for text in seen]
     assert len(pids[0]) == len(pids[1]) == 1 and pids[0] != pids[1] and sorted(pids[2]) == sorted(pids[0] + pids[1]), pids
     for number, uid in enumerate(USERS):

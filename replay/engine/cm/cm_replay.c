@@ -104,12 +104,13 @@ static void find_crossed(struct cm_replay_dev *dev, size_t j)
  * received the answers that were captured before the retransmission. */
 static void find_lost(struct cm_replay_dev *dev)
 {
+    const struct trace *trace = dev->xs->trace;
     const struct cm_exchange *x = dev->x;
 
     for (size_t j = 0; j < x->cnt; j++) {
         enum roce_cm kind = kind_of(dev, j);
         size_t i = j, later;
-        bool asked = false, answered = false;
+        bool asked = false, answered = false, overtaken = false;
 
         if (!is_ours(dev, j))
             continue;
@@ -123,17 +124,22 @@ static void find_lost(struct cm_replay_dev *dev)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
         /* An end that sends a DREQ has not received a DREQ of the peer before. So an earlier
-         * captured DREQ of the peer was lost, or the two DREQs crossed each other. */
+         * captured DREQ of the peer was lost, or the two DREQs crossed each other. They also
+         * crossed if our DREP to it overtook our DREQ in the network. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
-            answered |= is_ours(dev, k) && kind_of(dev, k) == ROCE_CM_DREP;
+            if (is_ours(dev, k) && kind_of(dev, k) == ROCE_CM_DREP) {
+                overtaken =
+                    trace_sent_before(trace, &trace->pkt[x->pkt[j]], &trace->pkt[x->pkt[k]]);
+                answered = !overtaken;
+            }
         for (later = j + 1; later < x->cnt; later++)
             if (kind_of(dev, later) == (is_ours(dev, later) ? ROCE_CM_DREP : ROCE_CM_DREQ))
                 break;
         for (size_t k = 0; k < j && !answered; k++)
             if (!is_ours(dev, k) && kind_of(dev, k) == ROCE_CM_DREQ) {
-                dev->lost[k] = later < x->cnt && is_ours(dev, later) ? 2 : 1;
+                dev->lost[k] = overtaken || (later < x->cnt && is_ours(dev, later)) ? 2 : 1;
                 dev->after[k] = j;
             }
     }

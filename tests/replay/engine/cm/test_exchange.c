@@ -366,6 +366,87 @@ static void a_rej_may_lack_an_id_or_explain_its_reason(void)
     }
 }
 
+static struct roce_cm_drep sent_drep;
+static uint32_t req_qpn;
+
+static void note_req(struct roce_cm_msg *msg)
+{
+    req_qpn = msg->req.local_qpn;
+}
+
+static void drep_into_dreq(struct roce_cm_msg *msg)
+{
+    sent_drep = msg->drep;
+    roce_cm_msg_init(msg, ROCE_CM_DREQ, 77);
+    msg->dreq.local_comm_id = sent_drep.local_comm_id;
+    msg->dreq.remote_comm_id = sent_drep.remote_comm_id;
+    msg->dreq.remote_qpn = req_qpn;
+}
+
+static void dreq_into_drep(struct roce_cm_msg *msg)
+{
+    const struct roce_cm_dreq dreq = msg->dreq;
+
+    roce_cm_msg_init(msg, ROCE_CM_DREP, 77);
+    msg->drep.local_comm_id = dreq.local_comm_id;
+    msg->drep.remote_comm_id = dreq.remote_comm_id;
+}
+
+/* Appends a copy of a frame with another IPv4 identification. Unless `cm` is set, the copy is a MAD
+ * of another management class. */
+static void add_numbered(struct capture *c, const struct capture_frame *f, bool cm, uint16_t id)
+{
+    uint8_t mad[ROCE_MAD_SIZE], buf[ROCE_FRAME_MAX];
+    struct roce_pkt pkt;
+    int len;
+
+    if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, f->data, f->len, f->len) != 0)
+        abort();
+    memcpy(mad, pkt.payload, sizeof(mad));
+    if (!cm)
+        mad[1] = 0x04; /* performance management */
+    pkt.payload = mad;
+    pkt.ip4.id = id;
+    len = roce_pkt_build(&pkt, 0, buf, sizeof(buf));
+    if (len < 0)
+        abort();
+    capture_add(c, buf, (size_t)len, c->cnt ? c->frame[c->cnt - 1].time + 1000 : f->time);
+}
+
+/* Both ends send a DREQ at one time. The DREP of the active end overtakes its DREQ in the network.
+ * Without the IPv4 identifications, the active end would have sent a DREQ after a DREP. */
+static void a_drep_that_overtakes_a_dreq_holds(void)
+{
+    for (int numbered = 1; numbered >= 0; numbered--) {
+        struct capture all, c = {0};
+        struct replay r;
+
+        if (!load(&all, "cm-connect-disconnect"))
+            return;
+        alter(&all, 1, note_req);
+        for (uint16_t i = 0; i < 20; i++)
+            add_numbered(&c, &all.frame[0], false, 1000u + i);
+        for (uint16_t i = 0; i < 3; i++)
+            add_numbered(&c, &all.frame[i], true, 1020u + i);
+        add_numbered(&c, &all.frame[4], true, 0);
+        add_numbered(&c, &all.frame[3], true, 1031);
+        add_numbered(&c, &all.frame[3], true, numbered ? 1030 : 1032);
+        add_numbered(&c, &all.frame[4], true, 0);
+        alter(&c, 24, drep_into_dreq);
+        alter(&c, 25, dreq_into_drep);
+        if (run(&c, &r)) {
+            EXPECT_EQ(r.cm_exchanges.cnt, 1);
+            EXPECT_EQ(r.cm_exchanges.at[0].end[CM_ACTIVE].verdict,
+                      numbered ? VERDICT_PASS : VERDICT_FAIL);
+            EXPECT_EQ(r.cm_exchanges.at[0].end[CM_PASSIVE].verdict, VERDICT_PASS);
+        }
+        replay_free(&r);
+        capture_free(&c);
+        capture_free(&all);
+    }
+}
+
 SUITE("replay.exchange", TEST(both_ends_hold), TEST(a_rej_that_crosses_other_messages_holds),
       TEST(a_req_copied_after_a_rej_begins_another_exchange), TEST(altered_messages_are_seen),
-      TEST(missing_messages_never_differ), TEST(a_rej_may_lack_an_id_or_explain_its_reason))
+      TEST(missing_messages_never_differ), TEST(a_drep_that_overtakes_a_dreq_holds),
+      TEST(a_rej_may_lack_an_id_or_explain_its_reason))

@@ -14,7 +14,7 @@
 /* Least number of packets of a capture for which the two roles are replayed in two threads. */
 #define THREADS_MIN 4096u
 
-/* Replay of one role, requester or responder, of all connections. */
+/* Arguments of a thread that replays one role, requester or responder, of all connections. */
 struct half {
     struct replay *replay;
     const struct replay_options *options;

@@ -15,7 +15,7 @@
  *   7. dgram_receivers_play(), dgram_senders_play()   replay UC and UD        dgram/dgram_stream.h
  *   8. cm_replay()             replays the communication manager (CM)         cm/cm_replay.h
  *
- * The folders, of which each uses only those above it:
+ * The folders; each uses only the folders listed before it:
  *
  *   base/     differences and verdicts; injects frames, posts work requests   base/diff.h
  *   play/     our RNIC in place of a responder or requester of RC             play/rc_responder.h

@@ -14,12 +14,10 @@
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-/* lower limit of the time that a QP stays in TimeWait, ns: shorter than twice any packet lifetime
- * in use */
+/* shortest time that a QP may stay in TimeWait, ns; twice a packet lifetime is longer */
 #define TIMEWAIT_NS UINT64_C(1000000)
 #define MRA_OF_LAP  2
-/* attribute id of ClassPortInfo, which every management class has, also with methods other than
- * Send (Get, Set) */
+/* attribute id of ClassPortInfo. Every management class has it, with the methods Get and Set */
 #define CLASS_PORT_INFO 1
 
 static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
@@ -44,7 +42,7 @@ static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exch
 }
 
 /* Fills the result for a CM message: the connection of its exchange `s`, and `answers`, the frame
- * of the CM message that it answers (0 if unknown). */
+ * of the earlier CM message that the current one answers (0 if unknown). */
 static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s, uint32_t answers)
 {
     const struct roce_conn *conn = conn_of(ctx, s);
@@ -94,7 +92,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        /* a requester starts with the PSN that the CM message of its peer named */
+        /* a requester starts with the PSN in the CM message of its peer */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
@@ -128,7 +126,7 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
     int active = 0;
 
-    if (a && p && a->conn != p->conn) { /* each QP was paired with another QP before: these two
+    if (a && p && a->conn != p->conn) { /* the two QPs were paired with other QPs before: those two
                                          * connections have ended */
         roce_conn_end(ctx->flow, a->conn);
         roce_conn_end(ctx->flow, p->conn);
@@ -256,7 +254,7 @@ static void note_timewait(struct roce_flow *flow, const struct roce_ctx *ctx,
     }
 }
 
-/* Returns the frame of the CM message that a message of this kind answers; 0 if that message was
+/* Returns the frame of the CM message that a message of kind `kind` answers; 0 if that frame was
  * not captured. */
 static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm kind)
 {
@@ -269,8 +267,8 @@ static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm ki
     }
 }
 
-/* Passes a connection that was rejected before its REP to on_conn(). There is no roce_conn of it,
- * because it has no data packets. */
+/* Passes a connection that was rejected before its REP to on_conn(). The connection has no struct
+ * roce_conn, because it has no data packets. */
 static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                             const struct roce_cm_rej *rej)
 {
@@ -322,8 +320,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     s->seen |= (uint16_t)(1u << msg->kind);
     if (side == 0)
         ctx->result->flags |= ROCE_AN_CM_ACTIVE;
-    /* If the REQ is rejected, the QP of the active side has no new connection. conn_of() could then
-     * find an earlier connection of this QP. */
+    /* A REJ of the REQ belongs to no connection, but conn_of() could find an earlier connection of
+     * the active side's QP. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
     set_cm_result(ctx, s, answered_frame(s, msg->kind));
     switch (msg->kind) {
@@ -376,8 +374,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn) /* if the REQ was not captured before the REP, its parameters are unknown: do not list
-               * the REQ as seen */
+    if (conn) /* the REQ was not captured before the REP: its parameters are unknown, so do not list
+               * the REQ as captured */
         conn->facts.cm.seen =
             s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }

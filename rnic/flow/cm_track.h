@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM tracking: follows each CM exchange from REQ to DREP, and the connection it sets up. Used only
- * in rnic/flow.
+ * CM tracking: follows each CM exchange from REQ to DREP, and creates the connection that it sets
+ * up. Used only in rnic/flow.
  */
 #ifndef FLOW_CM_TRACK_H
 #define FLOW_CM_TRACK_H

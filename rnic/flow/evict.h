@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Eviction: frees memory before the next packet is judged. During a capture, a connection is
- * removed only here, or when its QPs are reused. Only roce_flow_feed() calls roce_evict(), before
- * it uses a pointer to a connection. Used only in rnic/flow.
+ * Eviction: ends idle connections to free memory. During a capture, a connection is removed only by
+ * roce_evict(), or when its QPs are reused. Only roce_flow_feed() calls roce_evict(), before it
+ * uses a pointer to a connection. Used only in rnic/flow.
  */
 #ifndef FLOW_EVICT_H
 #define FLOW_EVICT_H
@@ -10,9 +10,9 @@
 #include "flow/base/state.h"
 
 /* Frees memory before a packet is judged. Ends the connections with the longest idle time, until
- * `new_conns` more connections are within the limit. If memory is short, frees memory down to the
- * low-water mark: the connections with the longest idle time lose their windows, and those without
- * a window end. Connection `keep`, which may be NULL, is not changed. */
+ * `new_conns` more connections are within the limit. If memory is short, frees memory down to
+ * roce_mem_low_water(): the connections with the longest idle time lose their request windows, or
+ * end if they have none. Connection `keep`, which may be NULL, is not changed. */
 void roce_evict(struct roce_flow *flow, const struct roce_conn *keep, unsigned new_conns);
 
 #endif

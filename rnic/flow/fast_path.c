@@ -15,7 +15,7 @@
  * 5. If a condition is false, roce_fast_path() returns false without a change, and the caller takes
  *    the full path.
  *
- * Each condition makes a step of the full path unnecessary; the comments name that step. Tests run
+ * Each condition makes a step of the full path unnecessary; its comment names this step. Tests run
  * each packet sequence with and without the fast path (roce_flow_opts.no_fast_path) and compare the
  * results (tests/flow/judge.c). If a new check of the full path may report such a packet, add a
  * condition for it here.
@@ -32,8 +32,8 @@
 #define DMA_MAX UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define LEN_MAX 4096u                /* maximum payload while the path MTU is unknown, bytes */
 
-/* Returns whether analyze_packet() would leave connection and QP unchanged. `req` is the requester
- * that sent the packet or whose request the packet answers. */
+/* Returns whether analyze_packet() would leave connection and QP unchanged. `req` is the sender of
+ * the packet, or, for a response, the requester that receives it. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -48,8 +48,8 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            pkt->bth.pkey == side->pkey &&
            (!peer->any || roce_pkeys_match(peer->pkey, side->pkey)) && digest->ecn != ECN_CE &&
            !pkt->bth.fecn && !pkt->bth.becn &&
-           /* after such an idle time, roce_pair_has_ended() looks for a newer connection of the
-            * QPN */
+           /* after an idle time of this length, roce_pair_has_ended() must search a newer
+            * connection of the QPN */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
 }
 
@@ -67,7 +67,8 @@ static inline void update_constants(struct roce_ctx *ctx)
 /* ---- in-order requests ----------------------------------------------------------------------- */
 
 /* Returns whether the packet begins a new message, and `prev` is the last packet of the previous
- * one. Also requires a valid length and memory range, and that no credit check is needed. */
+ * one. Returns false if the length or the memory range is invalid, or if the credits must be
+ * checked. */
 static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -88,8 +89,8 @@ static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_pa
            (roce_opcode_ends(op) ? len == pkt->reth.dma_len : len <= pkt->reth.dma_len);
 }
 
-/* Returns whether the packet continues the message of `prev`, with a valid length and, for a SEND,
- * if credits are not exhausted. */
+/* Returns whether the packet continues the message of `prev`, with a valid length. For a SEND, also
+ * requires that credits are left. */
 static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_opcode *op = ctx->pkt->op;
@@ -110,8 +111,8 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
     return true;
 }
 
-/* Returns whether the packet has the next PSN after `prev`, the newest window entry. False if an
- * open NAK, an outstanding READ or a possible QP reuse makes the full path necessary. */
+/* Returns whether the packet has the next PSN after `prev`, the newest window entry. Returns false
+ * if an open NAK, an outstanding READ or a possible QP reuse makes the full path necessary. */
 static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -187,7 +188,7 @@ static bool fast_request(struct roce_ctx *ctx)
         if (!e)
             return false;
         prev = roce_window_at(&req->win, at - 1); /* appending `e` may have moved the window to
-                                                   * other memory */
+                                                   * other memory, so get the pointer again */
     }
     update_constants(ctx);
     set_packet_fields(ctx, prev, e);
@@ -229,7 +230,8 @@ static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t
     return e && e->psn == psn ? e : roce_window_get(w, psn);
 }
 
-/* Returns whether the PSN of the ACK is the last one of `e`, and its MSN certainly correct. */
+/* Returns whether the PSN of the ACK is the last one of request `e`, and its MSN is certainly
+ * correct. */
 static bool is_expected_ack(const struct roce_ctx *ctx, const struct roce_req *req,
                             const struct roce_sent_packet *e)
 {

@@ -362,8 +362,8 @@ struct roce_flow_totals {
     uint64_t packets, bytes; /* packets fed, and their bytes on the wire */
     uint64_t dropped;        /* packets dropped because they are malformed or have a wrong ICRC */
     uint64_t dc;          /* number of packets not judged because they are of NVIDIA's DC transport
-                           * (wire/dc.h), or because the snaplen cuts them before the byte that identifies DC
-                           */
+                           * (wire/dc.h), or because the snaplen cuts them before the byte that
+                           * identifies DC */
     uint64_t connections; /* connections in the whole capture */
     uint64_t evicted;     /* connections that were evicted */
     uint64_t forgotten;   /* number of request windows dropped from idle connections to free

@@ -26,8 +26,8 @@
          * would remove entries */
 #define DMA_MAX       UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
-/* How many window entries may be moved by insertions, for each captured packet of the requester. A
- * go-back-N over 8192 packets with 3 % loss needs fewer moves. */
+/* Maximum number of window entries that insertions may move, for each captured packet of the
+ * requester. A go-back-N over 8192 packets with 3 % loss moves fewer. */
 #define HOLE_MOVES_PER_PACKET 256u
 
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt)
@@ -65,8 +65,8 @@ static bool may_follow(const struct roce_sent_packet *prev, const struct roce_se
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
-/* Subtracts the `psn_cnt` PSNs of one packet from those that were acknowledged but not captured,
- * because the packet was now captured late. */
+/* A packet of `psn_cnt` PSNs was captured after its acknowledgement. Subtracts its PSNs from the
+ * counter of PSNs that were acknowledged but not captured. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_cold_counters *sum = ctx->sender->counts.cold;
@@ -96,7 +96,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 
     e = roce_sent_room(ctx, &at);
     prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
-    if (!e) { /* without memory, the packet has no window entry: use a temporary one */
+    if (!e) { /* there is no memory for a window entry, so use a temporary one */
         keep = (struct roce_sent_packet){0};
         e = &keep;
     }
@@ -139,8 +139,8 @@ static void append_request_copy(struct roce_ctx *ctx, const struct roce_sent_pac
     append_request(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
 }
 
-/* Sets the message count of the entry at `at`, which was captured out of order. If a message ends
- * there, adds one to the counts of all later entries. */
+/* Sets the message count (`cum`) of the entry at index `at`, which was captured out of order. If
+ * this entry ends a message, adds one to `cum` of all later entries. */
 static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
                                  const struct roce_sent_packet *prev)
 {
@@ -164,9 +164,9 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
         rsp->msn_ref_cum++;
 }
 
-/* Returns whether a packet may be inserted before `later` window entries, each of which must then
- * be moved. An attacker could fill gaps far behind his newest packet, so that each packet costs
- * time proportional to the window. Therefore the number of moved entries is limited to
+/* Returns whether a packet may be inserted before `later` window entries. The insertion moves each
+ * of these entries. So a sender that fills gaps far before its newest packet could make each packet
+ * cost time proportional to the window. Therefore the number of moved entries is limited to
  * HOLE_MOVES_PER_PACKET for each packet. */
 static bool may_fill(struct roce_ctx *ctx, uint32_t later)
 {
@@ -204,8 +204,8 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
         ctx->sender->counts.first_psn = req->base =
-            e->psn; /* the current packet has a lower PSN than the first captured packet, which
-                     * overtook it */
+            e->psn; /* the current packet has a lower PSN than the first captured packet, which was
+                     * captured before it */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -236,7 +236,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_result(ctx, e);
 }
 
-/* Records a retransmission from `psn` on, and checks the beginning of a go-back. */
+/* Records that the requester retransmits from `psn` on. If a go-back begins, checks it. */
 static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                                 uint32_t psn_cnt)
 {
@@ -271,7 +271,8 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
 
 /* Returns whether the requester sends an empty Only packet with the PSN of another request (known
  * deviation D41). Its later requests then have other PSNs than before, so their findings are
- * doubtful. Ignores the first request of a QP use, which may belong to a reused QP. */
+ * doubtful. Ignores the first request after the setup of the QP, because a reused QP may have sent
+ * it. */
 static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                      const struct roce_sent_packet *now)
 {
@@ -319,8 +320,8 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         return;
     }
     if (skip == 0 && ctx->conn->facts.svc == ROCE_SVC_UC && headers_differ(ctx, e, now)) {
-        roce_requester_restart(ctx, now->psn, true); /* on UC, another packet with a known PSN is a
-                                                      * QP reuse, because UC never retransmits */
+        roce_requester_restart(ctx, now->psn, true); /* on UC, another packet with a known PSN shows
+                                                      * a QP reuse, because UC never retransmits */
         append_request_copy(ctx, now);
         return;
     }
@@ -341,7 +342,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
-    /* For a READ, use the PSN count of the entry, which later packets may have corrected. */
+    /* For a READ, use the number of PSNs in the entry, which later packets may have corrected. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
@@ -373,8 +374,8 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     roce_sent_result(ctx, e);
 }
 
-/* Returns whether READ `now` has PSNs in common with `next`, the first window entry after its PSN.
- * `next` may be NULL. */
+/* Returns whether READ `now` has PSNs in common with `next`, the first window entry with a later
+ * PSN. `next` may be NULL. */
 static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_sent_packet *next)
 {
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
@@ -388,13 +389,14 @@ static void note_late(struct roce_cold_counters *cold, uint32_t psn)
     cold->out_of_order++;
 }
 
-/* Processes a request with an older PSN that no window entry has: a late or retransmitted packet
- * that was not captured before, or a QP reuse. */
+/* Processes a request with an older PSN than the newest request, but without a window entry. Its
+ * first transmission was not captured, or it is late, or the QP was reused. */
 static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
-    /* The PSN is older than req->nxt, so if no entry follows it, it is older than all entries. */
+    /* The PSN is older than req->nxt. If no window entry follows it, it is also older than all
+     * entries. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
     bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
@@ -404,8 +406,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
-        roce_report_copy(ctx, 0); /* a copy: the PSN is older than all entries, and no PSN is
-                                   * missing among the older ones */
+        roce_report_copy(ctx, 0); /* a second capture: the PSN is older than all entries, and no PSN
+                                   * before the entries is missing */
         return;
     }
     at = old ? 0 : at;
@@ -462,13 +464,13 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
          roce_diff(now->psn, req->una) >= 0)) /* otherwise, responses counted it */
         roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)
-        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the restarted tail of a READ that
-                                            * was not captured */
+        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the second part of a READ that was
+                                            * restarted, and whose request was not captured */
     fill_hole(ctx, at, now);
 }
 
 /* Returns whether the PSN gap before the current UC packet is the first loss in the message before
- * it. Returns false if that message already lacks a packet: its offsets are then unknown. */
+ * it. Returns false if that message already lacks a packet. */
 static bool loses_another_message(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *prev = roce_window_tail(&ctx->sender->req.win);
@@ -477,9 +479,9 @@ static bool loses_another_message(const struct roce_ctx *ctx)
     return !broken;
 }
 
-/* Returns the path MTU that READ `now` shows if it requests READ `e` again from the middle on. The
- * difference of the addresses is then the difference of the PSNs times the path MTU. Returns 0 if
- * not, or if `now` may be another READ, directly after `e`. */
+/* If READ `now` requests READ `e` again from the middle on, returns the path MTU: the difference of
+ * their addresses divided by the difference of their PSNs. Returns 0 if it does not, or if `now`
+ * may be another READ, directly after `e`. */
 static uint32_t mtu_of_restart(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     uint32_t psns = (now->psn - e->psn) & ROCE_PSN_MASK;
@@ -514,10 +516,10 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
         uint32_t len = tail->dma_len < DMA_MAX ? tail->dma_len : DMA_MAX;
         uint32_t most = roce_psn_cnt(len, 256) - tail->psn_cnt;
 
-        if ((uint32_t)d <= most) {        /* the previous READ may have `d` more PSNs than
-                                           * guessed */
-            tail->psn_cnt += (uint32_t)d; /* still a guess, because packets before this one may be
-                                           * missing */
+        if ((uint32_t)d <= most) {        /* the previous READ may have `d` more PSNs than the
+                                           * guess */
+            tail->psn_cnt += (uint32_t)d; /* the number is still a guess, because packets before the
+                                           * current one may be missing */
             req->nxt = now->psn;
             append_request_copy(ctx, now);
             return;
@@ -549,7 +551,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
 }
 
 /* Returns whether request `now` fits between READ `e` and the next window entry, or is the next new
- * request. Its PSN seems to belong to `e` only because the PSN count of `e` was guessed too high.
+ * request. `e` was assumed to have too many PSNs, so that the PSN of `now` seemed to belong to `e`.
  */
 static bool fits_behind_guess(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now)
@@ -565,7 +567,7 @@ static bool fits_behind_guess(const struct roce_ctx *ctx, const struct roce_sent
            !(ctx->pkt->op->kind == ROCE_KIND_READ && is_read_tail(ctx, e, now, skip));
 }
 
-/* Processes a request whose PSN is `d` after (`d` < 0: before) the expected next PSN. */
+/* Processes a request. `d` is its PSN minus the expected next PSN. */
 static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, bool guess)
 {
     struct roce_window *w = &ctx->sender->req.win;

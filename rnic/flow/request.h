@@ -15,8 +15,8 @@ void roce_request(struct roce_ctx *ctx);
  * PSNs. */
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt);
 
-/* Fills the state of requester `req` in the result. The current packet is a request of `req` or a
- * response to `req`. */
+/* Stores the packets, READs and bytes in flight of requester `req` in the result. The current
+ * packet is a request of `req` or a response to `req`. */
 void roce_req_result(struct roce_ctx *ctx, const struct roce_req *req);
 
 /* Raises the maximum numbers of PSNs, READs and bytes in flight if more are in flight than ever

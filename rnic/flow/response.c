@@ -54,15 +54,15 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
                      timed ? ns : ROCE_NEVER_NS);
 }
 
-/* Returns the captured payload bytes of the message that ends with `e`, up to the end of `e`. */
+/* Returns the number of captured payload bytes of a message, from its first packet to `e`. */
 static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
 }
 
 /* Counts READ `e`, whose responses were captured out of order and accepted by the requester. A
- * retransmitted READ is not counted: its responses may belong to two transmissions, each of them in
- * order. */
+ * retransmitted READ is not counted, because its responses may belong to two transmissions, and may
+ * be in order in each of them. */
 static void note_accepted_read(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     if (e->tries == 1)
@@ -102,8 +102,8 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
         req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
 }
 
-/* Returns how many PSNs from `from` to `to` - 1 the peer of ctx->sender sent in no captured packet,
- * not even in a damaged one. */
+/* Returns the number of PSNs from `from` to `to` - 1 for which no packet of ctx->sender's peer was
+ * captured, not even a damaged one. */
 static uint32_t unseen_cnt(const struct roce_ctx *ctx, uint32_t from, uint32_t to)
 {
     uint32_t cnt = (uint32_t)roce_diff(to, from);
@@ -111,7 +111,8 @@ static uint32_t unseen_cnt(const struct roce_ctx *ctx, uint32_t from, uint32_t t
     return cnt - roce_dropped_cnt(roce_peer(ctx->sender), from, cnt);
 }
 
-/* Returns whether request `psn` is one of the latest that were captured out of order. */
+/* Returns whether the request with PSN `psn` is one of the latest requests that were captured out
+ * of order. */
 static bool is_late_psn(const struct roce_cold_counters *cold, uint32_t psn)
 {
     for (unsigned i = 0; i < ROCE_LATE_PSNS; i++)
@@ -120,8 +121,9 @@ static bool is_late_psn(const struct roce_cold_counters *cold, uint32_t psn)
     return false;
 }
 
-/* Counts the latest sequence NAK as one for a late packet if the current response acknowledges the
- * packet, and no retransmission of it was captured since the NAK. */
+/* If the current response acknowledges the packet that the latest sequence NAK named as missing,
+ * counts the NAK as one for a late packet. It does so only if no retransmission of the packet was
+ * captured since the NAK. */
 static void note_late_after_nak(const struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -145,7 +147,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_sent_packet *e;
 
     if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
-        return; /* the response is to another use of the QP, or names a PSN that was never sent */
+        return; /* the response belongs to another use of the QP, or its PSN was never sent */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
     note_late_after_nak(ctx, req, upto);
@@ -178,7 +180,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
-/* Returns whether the last response of `rsp` completes the request with its PSN. */
+/* Returns whether the last response of `rsp` completes the request with the PSN of this response.
+ */
 static bool is_last_complete(const struct roce_rsp *rsp)
 {
     const struct roce_opcode *op = roce_opcode(rsp->last_op);
@@ -192,7 +195,7 @@ static bool is_last_complete(const struct roce_rsp *rsp)
 }
 
 /* Marks the requests that `responder` acknowledged before the pairing as acknowledged, and counts
- * them as completed. `end`: see roce_acknowledged_before_join(). */
+ * them as completed. `end` is the argument of roce_acknowledged_before_join(). */
 static void count_acknowledged(struct roce_ctx *ctx, struct roce_endpoint *responder, bool end)
 {
     const struct roce_rsp *rsp = &responder->rsp;
@@ -245,7 +248,7 @@ void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end)
 }
 
 /* Records the round-trip time of request packet `e`, which the current positive response
- * acknowledges. `e` may be NULL. A retransmitted packet is not measured. */
+ * acknowledges. `e` may be NULL. The round-trip time of a retransmitted packet is not recorded. */
 static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     uint64_t ns;
@@ -257,8 +260,8 @@ static void measure_rtt(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     roce_count_rtt(ctx, roce_peer(ctx->sender), ns);
 }
 
-/* Records the current fatal NAK. `req` is the requester that it stops, or NULL if the directions
- * are not paired yet. */
+/* Records the current fatal NAK. `req` is the requester that the NAK stops, or NULL if the
+ * directions are not paired yet. */
 static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -271,8 +274,9 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal_frame = ctx->frame;
     rsp->fatal_time = ctx->time;
     if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(roce_peer(ctx->sender)))
-        sum->end_repeats = 0; /* the responder repeats the NAK, so the requester may not have
-                               * received the first one: count its retransmissions from here */
+        sum->end_repeats = 0; /* the responder repeats the fatal NAK, so the requester may not have
+                               * received the first one: count its retransmissions from this NAK on
+                               */
     if (sum->end != ROCE_END_OPEN)
         return;
     sum->end_repeats = 0;
@@ -324,8 +328,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* True if the requester sent this PSN exactly once since the previous RNR NAK for it. False
-         * after a sequence NAK or an implied NAK, for which the requester may go back, too. */
+        /* True if the requester sent this PSN exactly once since the previous RNR NAK for it. After
+         * a sequence NAK or an implied NAK it may have sent the PSN for another reason. */
         rsp->rnr_sure =
             !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
@@ -407,8 +411,8 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     ack_to(ctx, req, roce_sent_end(e));
 }
 
-/* Processes a response to a READ whose request was not captured. A Middle or Last response shows
- * that its PSN and the one before belong to one request packet. */
+/* Processes a response to a READ whose request was not captured. If the response is a Middle or
+ * Last, its PSN and the previous PSN belong to one READ request. */
 static void on_unseen_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_cold_counters *sum = roce_cold(ctx->flow, roce_peer(ctx->sender));
@@ -484,8 +488,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     if (k == e->resp_next) {
         e->resp_next++;
         e->marks |= e->marks & ROCE_MARK_RESP_GAP ? ROCE_MARK_RESP_LATE : 0;
-        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* from here on the responses are in order again;
-                                                   * only a later gap counts */
+        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP; /* from this response on, the responses are in
+                                                   * order again: only a later gap counts */
         if (e->flags & ROCE_SENT_RESTARTED)
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
     } else if (k > e->resp_next && !(e->flags & ROCE_SENT_IMPLIED)) {
@@ -578,8 +582,8 @@ static void note_response(struct roce_ctx *ctx)
 }
 
 /* Records how long the requester waited for the current response, if that was long. The requester
- * waits for a READ, an atomic, or a request with AckReq. A wait that ended with a retransmission is
- * in its go-back. */
+ * waits for a READ, an atomic, or a request with AckReq. If the requester retransmitted after the
+ * wait, the go-back already counts the wait. */
 static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;

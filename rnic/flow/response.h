@@ -17,9 +17,9 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req,
                        const struct roce_sent_packet *e);
 
 /* Counts as completed the requests of ctx->conn that were acknowledged before its two directions
- * were paired. Their latencies are unknown. If `end` is false, a request must have been captured
- * before its response. At the end of the capture (`end` is true), a request may also follow its
- * response, because the clocks of two mirror ports differ. */
+ * were paired. Their latencies are unknown. If `end` is false, counts a request only if it was
+ * captured before its response. At the end of the capture (`end` is true), a request may also be
+ * captured after its response, because the clocks of two mirror ports differ. */
 void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end);
 
 /* Records the current response to a request of `req`, after the checks of the response. */

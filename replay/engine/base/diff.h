@@ -8,8 +8,8 @@
  *   field_diff.h  finds the fields in which two packets differ
  *   diff.h        a difference between the capture and our RNIC, and the verdicts
  *
- * Our RNIC is compared with the capture. So a difference does not show which of the two is wrong:
- * our RNIC, the recorded device, or a capture that was altered.
+ * A difference does not show what is wrong: our RNIC, the recorded device, or the capture, which a
+ * program may have altered.
  *
  * The caller owns the lists of differences and the posted work requests, and frees them. The only
  * error is that memory runs out.
@@ -32,11 +32,12 @@ enum event_mark {
     MARK_OK,
     MARK_DIFF,
     MARK_KNOWN, /* packet differs by a known quirk of the peer */
-    MARK_NOTE,  /* packet was damaged, duplicated on the wire, or its difference is inconclusive */
+    MARK_NOTE,  /* the packet was damaged or was duplicated on the wire, or its difference is
+                 * inconclusive */
 };
 
 struct diff {
-    uint32_t dir; /* index of the direction, the datagram stream or the CM exchange */
+    uint32_t dir; /* index of the direction, of the datagram stream or of the CM exchange */
     uint32_t pkt; /* index into trace.pkt of the recorded packet */
     uint32_t
         request; /* index into trace.pkt of the request that the packet answers, or EVENT_NONE */

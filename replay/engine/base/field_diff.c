@@ -6,7 +6,7 @@
 #include <string.h>
 #include "wire/codes.h"
 
-/* Adds a difference whose values the caller then sets. Returns NULL if *d is full. */
+/* Adds a difference without values, which the caller then sets. Returns NULL if *d is full. */
 static struct field_diff *append_diff(struct field_diffs *d, const char *field,
                                       enum field_form form)
 {
@@ -133,7 +133,7 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
 
 /* Returns whether R103 allows the MSN of a recorded READ response First, and whether it fits the
  * other recorded responses. `replayed` is the MSN of our RNIC, which counts the READ before it
- * responds. `style`: inferred_setup.read_first_msn. */
+ * responds. `style` is inferred_setup.read_first_msn. */
 static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replayed)
 {
     int32_t off = roce_psn_diff(roce_psn_of(recorded), roce_psn_of(replayed));
@@ -142,7 +142,7 @@ static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replay
 }
 
 /* Compares a recorded response with a response of our RNIC, in those fields that the specification
- * prescribes. `style`: inferred_setup.read_first_msn. */
+ * prescribes. `style` is inferred_setup.read_first_msn. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours, int8_t style,
                         struct field_diffs *d)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Inject: passes a recorded frame to an RNIC as if the frame arrived from the wire.
+ * Inject: passes a recorded frame to an RNIC as if the frame had arrived from the network.
  */
 #ifndef REPLAY_ENGINE_BASE_INJECT_H
 #define REPLAY_ENGINE_BASE_INJECT_H

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of earlier exchanges searched for the exchange of a message. A CM stops
+/* Maximum number of earlier exchanges among which the exchange of a message is searched. A CM stops
  * retransmitting before 256 further exchanges begin. */
 #define LOOK_BACK 256
 
@@ -91,7 +91,7 @@ static struct cm_exchange *new_exchange(struct cm_exchanges *xs, const struct tr
 
 /* Returns the newest exchange to which a message belongs, or NULL. If `exact` is set, both
  * communication ids must match. Otherwise the sender's id or the transaction id is sufficient, so
- * that a message with one wrong id still finds its exchange. */
+ * that the exchange of a message with one wrong id is also found. */
 static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct trace_flow *flow,
                                          const struct roce_cm_msg *msg, bool exact)
 {
@@ -130,11 +130,11 @@ static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct t
     return NULL;
 }
 
-/* Splits exchange *x if a REJ of the passive end, with communication id `from`, answers a later
- * copy of the REQ. The passive end had already answered an earlier copy with another REJ and
- * forgotten the exchange. The two REJs then have different communication ids, or the later REJ has
- * none because no program listens any more. The later REQ and this REJ become a new exchange *x.
- * Returns 0, or -1 if out of memory. */
+/* Splits exchange *x if the passive end sent two REJs. The second one, with communication id
+ * `from`, answers a later copy of the REQ. The passive end had forgotten the exchange after the
+ * first REJ. The two REJs then have different communication ids, or the later REJ has none because
+ * no program listens any more. The later REQ and this REJ become a new exchange *x. Returns 0, or
+ * -1 if out of memory. */
 static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x, uint32_t from)
 {
     struct cm_exchange *old = *x;

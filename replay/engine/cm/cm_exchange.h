@@ -18,11 +18,11 @@ struct cm_exchange_end {
     enum verdict verdict;
     const char *skip;    /* reason why the end was not replayed, if SKIPPED */
     uint32_t compared;   /* number of messages compared */
-    uint32_t lost;       /* number of captured messages to this end that the end cannot have
-                          * received */
+    uint32_t lost;       /* number of captured messages to this end that it cannot have received, as
+                          * its later messages show */
     uint32_t only_ours;  /* number of messages that only our CM sent */
-    uint32_t optional;   /* number of MRA, LAP and APR messages, which a program may send at any
-                          * time */
+    uint32_t optional;   /* number of captured MRA, LAP and APR messages, which a program may send
+                          * at any time */
     uint32_t diff_cnt;   /* number of messages that differ */
     const char *stopped; /* reason why the comparison stopped, or NULL */
 };

@@ -7,7 +7,7 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Maximum number of timers of our CM that the replay fires to make our CM retransmit a message. */
+/* Maximum number of timers that the replay lets expire to make our CM retransmit a message. */
 #define TIMERS_MAX 3u
 
 /* Maximum number of messages that our CM has sent and that no recorded message has matched yet. */
@@ -46,10 +46,11 @@ struct cm_replay_dev {
     } tid[TIDS_MAX];
     size_t tid_cnt;
     rnic_time now;
-    uint8_t *lost;              /* for each message to our end: 0 if received in order, 1 if lost, 2
-                                 * if received late, after message `after` */
+    uint8_t *lost;              /* for each message to our end: 0 if our end received the message in
+                                 * order, 1 if it was lost, 2 if our end received it late, after
+                                 * message `after` */
     size_t *after;              /* for each late message: index of the message of our end after
-                                 * which it arrives */
+                                 * which the late message arrives */
     bool seen[ROCE_CM_CNT];     /* for each kind: our end has sent such a message */
     bool got[ROCE_CM_CNT];      /* for each kind: our end has received such a message */
     uint32_t last[ROCE_CM_CNT]; /* for each kind: index of the latest message of our end in the
@@ -71,7 +72,7 @@ static enum roce_cm kind_of(const struct cm_replay_dev *dev, size_t i)
     return msg.kind;
 }
 
-/* Returns whether a CM message of kind `answer` answers a message of kind `kind`. */
+/* Returns whether a CM message of kind `answer` is a response to a CM message of kind `kind`. */
 static bool answers_request(enum roce_cm answer, enum roce_cm kind)
 {
     switch (kind) {
@@ -145,7 +146,7 @@ static void find_lost(struct cm_replay_dev *dev)
     }
 }
 
-/* ---- Our CM ---------------------------------------------------------------------------------- */
+/* ---- Output of our CM ------------------------------------------------------------------------ */
 
 /* Returns whether the recorded end rejected the request because nothing listened on the service id
  * (R232). */
@@ -273,7 +274,7 @@ static int deliver_mad(struct cm_replay_dev *dev, size_t i)
     return 0;
 }
 
-/* ---- Actions of our end ---------------------------------------------------------------------- */
+/* ---- Calls of the program at our end --------------------------------------------------------- */
 
 /* Returns whether our end has sent and received the messages that must precede a message of kind
  * `kind`. */
@@ -308,7 +309,8 @@ static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *
         rnic_cm_reject(dev->id, (enum roce_cm_rej_reason)msg->rej.reason, data, len, dev->now);
         break;
     case ROCE_CM_DREQ:
-        /* The capture lacks the RTU. The recorded end treated received data as the RTU (R055). */
+        /* The capture lacks the RTU. The recorded end treated data on the connection as the RTU
+         * (R055). */
         if (dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU])
             rnic_cm_comm_est(dev->id, dev->now);
         rnic_cm_disconnect(dev->id, data, len, dev->now);
@@ -339,8 +341,8 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Adds the difference in one field, if the values differ. Takes the field name from a constant
- * table, because a composed name such as "cm.req.mtu" would have to be freed. */
+/* Adds the difference in one field, if the values differ. The field name, for example "cm.req.mtu",
+ * is from a constant table, so that it need not be freed. */
 static void compare_field(const struct cm_replay_dev *dev, const struct roce_field *field,
                           const uint8_t *recorded, const uint8_t *ours, struct field_diffs *d)
 {
@@ -462,8 +464,8 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
         dev->end->stopped = "an earlier CM message was not captured";
         return 0;
     }
-    /* Both ends sent a REJ. Our CM received the peer's REJ and has no connection left to reject, so
-     * this REJ is not compared. */
+    /* Both ends sent a REJ. Our CM received the peer's REJ and then has no connection to reject, so
+     * the REJ of our end is not compared. */
     if (msg.kind == ROCE_CM_REJ && dev->got[ROCE_CM_REJ]) {
         dev->end->optional++;
         return 0;
@@ -483,7 +485,7 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
     return report_message(dev, dev->x->pkt[at], &d, "our CM sends this message differently");
 }
 
-/* ---- Whole exchanges ------------------------------------------------------------------------- */
+/* ---- Replaying whole exchanges --------------------------------------------------------------- */
 
 static int play_end(struct cm_replay_dev *dev)
 {

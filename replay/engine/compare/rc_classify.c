@@ -46,8 +46,8 @@ static bool host_lacks(const struct response_cmp *cmp)
     return false;
 }
 
-/* Returns whether only the MSN of a READ response or Atomic ACK differs, and one copy of its
- * request was captured before it. */
+/* Returns whether a READ response or Atomic ACK differs only in its MSN, and exactly one copy of
+ * its request was captured before the response. */
 static bool counts_one_copy(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -62,9 +62,10 @@ static bool counts_one_copy(const struct response_case *c)
     return copies == 1;
 }
 
-/* Returns whether all differences of the direction are inconclusive, and for this response the
- * reason holds. Which copy of a request arrived explains no difference in the opcode or data
- * alone, none before the first retransmission, and no other MSN of a response to one copy. */
+/* Returns whether all differences of the direction are inconclusive, and the reason applies to this
+ * response. If the reason is that it is unknown which copy of a request arrived, it does not apply
+ * in three cases: only the opcode or the data differs, the response precedes the first
+ * retransmission, or only the MSN differs and the request has one copy. */
 static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
 {
     return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
@@ -85,11 +86,11 @@ static bool host_has_gap(const struct response_cmp *cmp)
     return false;
 }
 
-/* Maximum number of requests searched for another use of an R_Key. */
+/* Maximum number of requests among which another request with the same R_Key is searched. */
 #define KEY_USES_MAX 4096u
 
-/* Returns whether the responder executed a request with the R_Key of request `e` of this direction,
- * on any connection of the host. */
+/* Returns whether the responder executed a request with the R_Key of request `e`, on any connection
+ * of the host. */
 static bool key_was_used(const struct response_cmp *cmp, const struct request_pkt *e)
 {
     unsigned searched = 0;
@@ -113,10 +114,10 @@ static bool key_was_used(const struct response_cmp *cmp, const struct request_pk
 }
 
 /* Returns whether the packets do not show why the responder refused a request, and our RNIC refuses
- * the same request with another NAK. A local fault of the responder causes NAK 0x63 (R090). Its
- * program may change the rights or the resources of the QP, which causes NAK 0x61. NAK 0x62 may
- * refuse an XRC SRQ number (R180). But if no executed request had the R_Key of the request, the key
- * is wrong, and the responder must send NAK 0x62. */
+ * the same request with another NAK. The responder may have a reason that no packet shows: a local
+ * fault (NAK 0x63, R090), a change of the QP's rights or resources by its program (NAK 0x61), or an
+ * unknown XRC SRQ number (NAK 0x62, R180). But if no executed request had the R_Key of the request,
+ * the key is wrong, and the responder must send NAK 0x62. */
 static bool refuses_for_own_reason(const struct response_cmp *cmp, uint32_t event,
                                    const struct field_diffs *d)
 {
@@ -265,8 +266,9 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
     if (event_executed_to(&cmp->dir->setup, event) > cmp->recorded_acked)
         cmp->recorded_acked = event_executed_to(&cmp->dir->setup, event);
     if (cmp->dir->setup.fatal_nak == event)
-        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK also responds to
-                                                                 * the request that it refuses */
+        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK responds to the
+                                                                 * request that it refuses, like an
+                                                                 * ACK */
     if (ours)
         ours->matched = true;
     return 0;

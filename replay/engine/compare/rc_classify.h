@@ -12,14 +12,15 @@
 
 /* Sets *d to the differences of a recorded response that resembles no response of our RNIC. */
 void diff_no_response(const struct response_cmp *cmp, uint32_t event, struct field_diffs *d);
-/* Writes a description of the WRITE that stored the differing bytes of our response to `buf`. */
+/* Writes to `buf` which WRITE stored the bytes of our response that differ from the recorded ones.
+ */
 void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, char *buf,
                  size_t cap);
 /*
- * Stores the result for the recorded response of an event. If *d is empty, the response matches.
- * Otherwise *d are the differences from `ours`, the most similar response of our RNIC; NULL if no
- * response is similar. `reason` explains the difference in one sentence. Returns 0, or -1 if out of
- * memory.
+ * Stores the result for the recorded response that is event `event`. If *d is empty, the response
+ * matches. Otherwise *d has the differences from `ours`, the most similar response of our RNIC, or
+ * NULL if no response is similar. `reason` explains the difference in one sentence. Returns 0, or
+ * -1 if out of memory.
  */
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
                   struct field_diffs *d, const char *reason);

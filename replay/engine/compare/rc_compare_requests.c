@@ -25,16 +25,18 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
-    size_t missing;     /* number of missing responses that were already passed to `expect` */
+    size_t missing;     /* number of missing responses (rc_missing_responses.h) that were already
+                         * passed to `expect` */
     size_t completions; /* number of completions of our RNIC up to the current event */
     uint32_t go_back;   /* index into setup.event of the packet at which the recorded requester last
                          * went back to an earlier PSN, or EVENT_NONE */
-    size_t looked;      /* number of our requests that were already examined to set `went_back` */
+    size_t looked;      /* number of our requests that were already used to set `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
-    bool shifted;       /* from here on, a known deviation of the requester shifts the PSNs of its
-                         * requests */
-    bool by_rule;       /* our RNIC went back to the first unacknowledged PSN, as R152 requires */
+    bool shifted;       /* true: from here on, a known deviation of the requester shifts the PSNs of
+                         * its requests */
+    bool by_rule;       /* true: our RNIC went back to the first unacknowledged PSN, as R152
+                         * requires */
 };
 
 /* ---- Reporting differences ------------------------------------------------------------------- */
@@ -141,7 +143,7 @@ static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, ui
     return NULL;
 }
 
-/* Returns any request of our RNIC with this PSN, or NULL. */
+/* Returns a request of our RNIC with this PSN, matched or not, or NULL. */
 static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t rel)
 {
     size_t i = first_at(cmp, rel);
@@ -150,7 +152,7 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
                                                              : NULL;
 }
 
-/* Compares those fields of a recorded request that the specification prescribes with our request.
+/* Compares a recorded request with our request, in the fields that the specification prescribes.
  * `program` is true if a program on another host posted our request. For length 0 such a program
  * may choose any address and key (R085). */
 static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
@@ -199,7 +201,7 @@ static void compare_request(const struct trace_packet *p, const struct tx_reques
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
-/* Updates cmp->went_back with the requests that our RNIC sent up to `event`. */
+/* Updates cmp->went_back with the requests that our RNIC sent up to event `event`. */
 static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
@@ -252,8 +254,9 @@ static const struct peer_quirk *quirk_of(const struct request_cmp *cmp,
         peer_quirks_of_sender(cmp->all->quirks, cmp->setup->recorded->req_rxe), c);
 }
 
-/* Reports a retry of the recorded requester beyond the largest retry count. Our RNIC retries as
- * often as the recorded requester, so that the rest of the direction can be compared. */
+/* Reports that the recorded requester retransmitted a PSN more often than the largest retry count
+ * allows. Our RNIC retries as often as the recorded requester, so that the rest of the direction
+ * can be compared. */
 static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
 {
     struct field_diffs d = {.cnt = 0};
@@ -269,7 +272,8 @@ static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
                             quirk_of(cmp, &again));
 }
 
-/* Returns whether the recorded request of an event has the payload that belongs to PSN `rel`. */
+/* Returns whether the recorded request `event` has the same payload as the request with PSN `rel`.
+ */
 static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_t rel)
 {
     const struct request_pkt *e = request_at(cmp->setup, rel);
@@ -283,9 +287,8 @@ static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_
 }
 
 /* Returns whether a retransmission has the payload of the next message because the program reused
- * the buffer: it wrote the next message into the buffer before this message completed. This
- * excludes a requester that retransmits from a wrong PSN, because the next message then has its own
- * payload. */
+ * the buffer for the next message too early. If the requester only retransmits from a wrong PSN,
+ * the function returns false. */
 static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -303,8 +306,8 @@ static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 }
 
 /* Returns whether a retransmission differs only in its payload, while our request equals the first
- * recorded copy. A requester reads its buffer again for each retransmission, so the program must
- * have changed the buffer. */
+ * recorded copy. A requester reads the buffer again for each retransmission. So the program must
+ * have changed the bytes in the buffer. */
 static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
                          const struct tx_request *ours, const struct field_diffs *d)
 {
@@ -353,8 +356,8 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
     return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently", known);
 }
 
-/* Compares a request whose PSN is after the replayed ones with its first recorded copy. The two
- * must be identical (R153). */
+/* Our RNIC sends no request with this PSN, because it is after the last replayed one. Compares the
+ * recorded request with its first recorded copy. The two must be identical (R153). */
 static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -369,8 +372,8 @@ static int compare_copies(struct request_cmp *cmp, uint32_t event)
     return event_packet(cmp->setup, e->event)->zero_filled ? 0 : compare_with(cmp, event, &first);
 }
 
-/* Returns whether the requester may have sent the request of `event` before it processed the RNR
- * NAK `nak`, which stops it. */
+/* Returns whether the requester may have sent request `event` before it received the RNR NAK `nak`,
+ * which stops it. */
 static bool crosses(const struct inferred_setup *s, uint32_t nak, uint32_t event)
 {
     return event_is_syndrome(s, nak, ROCE_SYN_RNR) &&
@@ -410,13 +413,13 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     ours = find_tx(cmp, at->rel, a->retransmit[event] ? event : UINT32_MAX);
     if (a->retransmit[event] == RETX_GO_BACK && compare_go_back(cmp, event, ours) != 0)
         return -1;
-    /* Our RNIC does not retransmit this request, but the recorded requester does. It is allowed to
-     * do so at any time, but the contents must not change (R153). */
+    /* Only the recorded requester retransmits this request. A requester may retransmit at any time,
+     * but the contents must not change (R153). */
     if (!ours && a->retransmit[event]) {
         res->fewer += a->retransmit[event] == RETX_CONTINUES;
         return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
     }
-    /* Our QP is in the error state. The recorded requester sends a new request before it processes
+    /* Our QP is in the error state. The recorded requester sent this new request before it received
      * the RNR NAK that stops it. */
     if (!ours && a->error_event < event && crosses(cmp->setup, a->error_event, event)) {
         res->not_compared++;
@@ -445,7 +448,7 @@ static void status_text(char *buf, size_t cap, size_t work, const char *status)
     snprintf(buf, cap, "work request %zu: %s", work + 1, status);
 }
 
-/* Returns whether the requester sends no request after an event. */
+/* Returns whether no request was captured after event `event`. */
 static bool is_last_request(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event + 1; i < s->event_cnt; i++)
@@ -485,7 +488,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
             expected->over = true;
             expected->status = RNIC_WC_RNR_RETRY_EXC_ERR;
         }
-        /* The recorded requester gave up as well, because it sends no request after this event. */
+        /* The recorded requester also gave up, because no request was captured after this event. */
         if (!expected->over && completion->wr == expected->done_cnt &&
             completion->status == RNIC_WC_RETRY_EXC_ERR && is_last_request(cmp->setup, event)) {
             expected->over = true;
@@ -518,7 +521,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
                                "than the recorded requester");
 }
 
-/* ---- Whole directions ------------------------------------------------------------------------ */
+/* ---- Comparing whole directions -------------------------------------------------------------- */
 
 static int compare_data(struct request_cmp *cmp)
 {

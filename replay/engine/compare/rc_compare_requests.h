@@ -30,7 +30,7 @@ struct request_result {
     uint32_t inconclusive; /* number of frames whose difference may result from packets that were
                             * not captured */
     uint32_t not_compared; /* number of requests captured after our QP entered the error state,
-                            * while the recorded QP had not */
+                            * although the recorded QP had not */
     uint32_t go_backs;     /* number of times that both requesters went back to an earlier PSN */
     uint32_t completed;    /* number of work requests completed */
     uint32_t failed;       /* number of work requests completed with an error */
@@ -42,12 +42,12 @@ struct request_result {
     uint32_t not_captured;    /* number of requests that our RNIC sent after the last captured
                                * PSN */
     uint32_t wire_duplicates; /* number of recorded requests that the network duplicated */
-    uint32_t lost;      /* number of captured responses that, as later requests show, the recorded
-                         * requester did not receive */
-    uint32_t rewritten; /* retransmissions with another payload than the original, because the
-                         * requester's program changed its buffer */
+    uint32_t lost;      /* number of captured responses that the recorded requester did not receive,
+                         * as its later requests show */
+    uint32_t rewritten; /* number of retransmissions with another payload than the original, because
+                         * the requester's program changed its buffer */
     uint32_t damaged;   /* number of recorded requests damaged on the wire */
-    uint32_t after_gap; /* number of recorded requests that follow a gap in the captured requests */
+    uint32_t after_gap; /* number of recorded requests directly after a gap in the captured PSNs */
 };
 
 struct request_comparison {

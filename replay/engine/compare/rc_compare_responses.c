@@ -13,17 +13,18 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* Maximum time in ns between two responses that a responder sends back to back. More time passes
- * between a response and one that follows a retransmission, by timer or because of a NAK. */
+/* Maximum time between two responses that a responder sends directly one after the other, ns. If
+ * the requester retransmits between them, by timer or because of a NAK, the time is longer. */
 #define TRAIN_NS 1000000u
 
-/* Number of packets before and after an RNR NAK that are searched for another one. */
+/* Number of packets before and after an RNR NAK among which another RNR NAK is searched. */
 #define RNR_NEAR 1024u
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
-/* Returns whether a recorded response may answer an earlier copy of the request, to which our RNIC
- * sent `late`. The recorded responder has then not answered the later copy yet. */
+/* Returns whether a recorded response may answer an earlier copy of the request, so that the
+ * recorded responder has not answered the later copy yet. `late` is our response to the earlier
+ * copy. */
 static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
                         const struct tx_response *late)
 {
@@ -34,7 +35,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_packet(s, cmp->latest)->time;
-    /* a response in order comes right after the previous one, or its MSN does not decrease */
+    /* the response comes directly after the previous one in PSN order, or its MSN does not decrease
+     */
     if (late->event >= cmp->latest)
         return p->time - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -42,8 +44,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     return latest - asked <= TRAIN_NS; /* the network swapped responses to adjacent requests */
 }
 
-/* Returns whether a recorded response begins at a PSN inside a READ, and `ours` answers a READ
- * request with which the requester restarted at that PSN. */
+/* Returns whether a recorded response begins at a PSN inside a READ, and `ours` answers the READ
+ * request with which the requester restarted the READ at that PSN. */
 static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
                                const struct tx_response *ours)
 {
@@ -56,9 +58,10 @@ static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
            s->event[ours->event].rel == rel;
 }
 
-/* Returns whether a recorded response continues the response to an earlier copy of the READ than
- * `ours`, which begins at this PSN: another response of our RNIC equals it, and a later recorded
- * response equals `ours`. The capture lacks the start of the earlier response. */
+/* `ours` is our response to a READ request that begins at this PSN. Returns whether the recorded
+ * response instead continues the response to an earlier copy of the READ, whose start the capture
+ * lacks. Then another response of our RNIC equals the recorded one, and a later recorded response
+ * equals `ours`. */
 static bool continues_other(const struct response_cmp *cmp, uint32_t event,
                             const struct tx_response *ours)
 {
@@ -70,8 +73,8 @@ static bool continues_other(const struct response_cmp *cmp, uint32_t event,
            rc_match_comes_later(cmp, event, ours);
 }
 
-/* Removes the difference between a response with data and ours, if they differ only in the MSN, and
- * the copies of the request or later requests allow that MSN. */
+/* Removes the differences if a response with data and ours differ only in the MSN, and the copies
+ * of the request, or later requests, explain that MSN. */
 static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
                             const struct tx_response *ours, struct field_diffs *d)
 {
@@ -87,7 +90,8 @@ static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
     d->cnt = 0;
 }
 
-/* Returns whether the RNR NAK before or after an RNR NAK has the same timer. */
+/* `event` is an RNR NAK. Returns whether the previous or the next RNR NAK has the same timer value.
+ */
 static bool keeps_rnr_timer(const struct inferred_setup *s, uint32_t event)
 {
     uint8_t syndrome = event_packet(s, event)->syndrome;
@@ -104,9 +108,9 @@ static bool keeps_rnr_timer(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Removes the difference between an RNR NAK and ours, if they differ only in the timer. The
- * program may have changed the timer of its QP meanwhile. Several RNR NAKs then have the new timer,
- * and our RNIC must have sent the timer of its QP. */
+/* Removes the difference if an RNR NAK and ours differ only in the timer value: the recorded
+ * program may have changed the RNR timer of its QP. Conditions: another RNR NAK also has the new
+ * value, and our RNIC sent the value of its QP. */
 static void allow_other_rnr_timer(struct response_cmp *cmp, uint32_t event,
                                   const struct tx_response *ours, struct field_diffs *d)
 {
@@ -168,7 +172,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     }
     /* The capture has two copies of a response that our RNIC sent once. Either the network
      * duplicated the response. Or the network duplicated the request after the capture point; the
-     * second response then also counts the messages executed in between. */
+     * MSN of the second response then also counts the messages executed in between. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -215,8 +219,8 @@ static const struct epsn_advance *progress_past(const struct response_cmp *cmp, 
     return low == cmp->advances ? NULL : &cmp->dir->advance[low];
 }
 
-/* Sets *msn to the MSN of our RNIC after it executed all requests up to `rel`. Returns false if
- * our RNIC was never in that state. */
+/* Sets *msn to the MSN of our RNIC after it executed all requests up to `rel`. Returns false if our
+ * RNIC never had executed exactly these requests. */
 static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
 {
     const struct epsn_advance *p = progress_past(cmp, rel);
@@ -231,8 +235,9 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Returns whether PSN `rel` belongs to a READ or an atomic, to which the responder sends data. An
- * ACK may have this PSN only if a SEND or WRITE was retransmitted after that READ or atomic. */
+/* Returns whether PSN `rel` belongs to a READ or an atomic, which are answered with data, not with
+ * an ACK. An ACK may have this PSN only if a SEND or WRITE was retransmitted after that READ or
+ * atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -264,8 +269,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
                              "the ACK covers a request that our RNIC has not executed");
     }
     /* An ACK that acknowledges nothing new is allowed: a responder may repeat its newest ACK to
-     * announce credits (9.7.7.2). Such an ACK may have the PSN of a READ whose data was already
-     * sent. */
+     * announce credits (9.7.7.2). Such an ACK may have the PSN of a READ whose data the responder
+     * already sent. */
     if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
         ours = rc_match_at(cmp, event, false, false, &d);
         return classify_diff(
@@ -274,7 +279,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
     }
     if (!exact && cmp->dir->response_cnt) {
         /* Our RNIC coalesced its ACKs differently and sent no ACK with this PSN. Compare the other
-         * fields with any of our responses, because these fields are equal in all of them. */
+         * fields with any response of our RNIC, because they are equal in all its responses. */
         struct tx_response like = cmp->dir->response[0];
 
         like.opcode =
@@ -309,8 +314,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             field_diff_add_num(&d, "aeth.msn", FIELD_NUMBER, p->msn, msn);
         }
     }
-    /* Our RNIC must have acknowledged the request, unless no request has AckReq: then it may delay
-     * the ACK (R099, R110). */
+    /* Our RNIC must have acknowledged the request, unless no request has AckReq: without AckReq,
+     * our RNIC may delay the ACK (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge",
@@ -324,7 +329,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 
 /* ---- Comparing one direction ----------------------------------------------------------------- */
 
-/* Returns the last event whose packet may have passed the response of `event` between capture point
+/* Returns the last event whose packet may have crossed the response `event` between capture point
  * and responder. */
 static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
 {
@@ -337,7 +342,8 @@ static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
     return limit;
 }
 
-/* Updates the counts of our responses and of the advances of our expected PSN up to the event. */
+/* Updates the counts of our responses, and of the advances of our expected PSN, up to event
+ * `event`. */
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;
@@ -392,7 +398,8 @@ static void note_request(struct response_cmp *cmp, uint32_t event)
         cmp->duplicate = event;
 }
 
-/* Updates high_msn with the MSN of a recorded response, if the MSN agrees with the PSN. */
+/* Updates high_msn with the MSN of the recorded response `event`, if the MSN agrees with the PSN.
+ */
 static void note_msn(struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -428,8 +435,8 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     update_progress(cmp, event);
-    /* Our QP is in the error state, but the recorded QP is not. So no later event can be
-     * compared. */
+    /* Our QP is in the error state, but the recorded QP is not. So this event and all later ones
+     * cannot be compared. */
     if (cmp->dir->error_event != EVENT_NONE && cmp->dir->error_event < event &&
         cmp->res->diff_frames + cmp->res->known_frames > 0) {
         cmp->res->not_compared++;
@@ -510,8 +517,8 @@ static int compare_direction(struct response_comparison *all, struct session *se
     return rc;
 }
 
-/* Removes the results of a direction, so that the direction can be compared again. Its differences
- * must be the last ones in the list. */
+/* Removes the results of a direction, so that it can be compared again. The differences of this
+ * direction must be the last ones in the list. */
 static void undo_direction(struct response_comparison *all, struct rc_direction *dir,
                            struct response_result *res, size_t diff_cnt)
 {
@@ -551,7 +558,8 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
         qsort(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL);
     /* If the capture lacks some frames, it may also lack the frames that explain the other
-     * differences. If it is unknown which copy of a request arrived, that may explain them. */
+     * differences of the direction. The unknown copy of a request that arrived may also explain
+     * them. */
     if (rc == 0 && ((res->inconclusive && res->lacks) || res->copies_msn) && res->diff_frames) {
         const char *why = res->inconclusive ? res->why_inconclusive : inconclusive_copies;
 
@@ -568,7 +576,7 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
     return rc;
 }
 
-/* ---- All directions -------------------------------------------------------------------------- */
+/* ---- Comparing all directions ---------------------------------------------------------------- */
 
 /* Returns the number of ACKs and Atomic ACKs of all directions whose MSN is lower than that of the
  * previous one. The MSN of a responder never decreases, so the network reordered these packets. */

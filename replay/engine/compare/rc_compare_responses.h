@@ -39,7 +39,7 @@
 #include "engine/reasons/rc_inconclusive.h"
 #include "infer/session.h"
 
-/* Number of our latest responses among which a match of a recorded response is searched. */
+/* Number of our latest responses among which the match of a recorded response is searched. */
 #define COMPARE_RECENT 64u
 
 struct response_result {
@@ -47,12 +47,15 @@ struct response_result {
     const char *skip; /* reason why the direction was not compared, if SKIPPED */
     uint8_t *mark;    /* for each packet of the direction: enum event_mark */
     uint32_t compared;
-    uint32_t diff_frames;  /* number of recorded responses that differ, without known quirks */
-    uint32_t known_frames; /* number of recorded responses that differ by a known quirk */
+    uint32_t diff_frames;  /* number of recorded responses that differ for a reason other than a
+                            * known quirk */
+    uint32_t known_frames; /* number of recorded responses that differ because of a known quirk of
+                            * the peer */
     uint32_t first_diff;   /* index into setup.event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of recorded responses whose difference may result from
                             * packets that were not captured */
-    bool lacks;            /* missing packets may explain further differences of the direction */
+    bool lacks;            /* true: packets that the capture lacks may explain further differences
+                            * of the direction */
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
     uint32_t inconclusive_from;   /* index into setup.event of the first inconclusive response;
@@ -61,7 +64,7 @@ struct response_result {
     struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* numbers of inconclusive responses,
                                                               * for each reason */
     uint32_t not_compared; /* number of responses captured after our QP entered the error state,
-                            * while the recorded QP had not */
+                            * although the recorded QP had not */
     /* Counts of differences that the specification allows. */
     uint32_t damaged;         /* number of recorded responses damaged on the wire */
     uint32_t wire_duplicates; /* number of recorded responses that the network duplicated */
@@ -71,11 +74,12 @@ struct response_result {
     uint32_t acks_more;       /* number of ACKs that only our RNIC sent */
     uint32_t acks_fewer;      /* number of ACKs that only the recorded responder sent */
     uint32_t credits;         /* number of ACKs whose credit code differs */
-    uint32_t read_msn;        /* number of READ response Firsts whose MSN differs as R103 allows */
+    uint32_t read_msn;        /* number of READ response First packets whose MSN differs from ours
+                               * in a way that R103 allows */
     uint32_t later_msn;       /* number of READ responses and Atomic ACKs whose MSN also counts
                                * later requests (rc_copies.h) */
-    uint32_t copies_msn;      /* number of READ responses and Atomic ACKs whose MSN differs as the
-                               * copies of their request allow (rc_copies.h) */
+    uint32_t copies_msn;      /* number of READ responses and Atomic ACKs whose MSN differs from
+                               * ours, which several copies of the request explain (rc_copies.h) */
     uint32_t not_captured;    /* number of READ responses, Atomic ACKs and NAKs of our RNIC that
                                * the capture lacks */
 };

@@ -9,8 +9,8 @@
 
 #include "engine/compare/rc_compare_responses.h"
 
-/* Maximum number of ACKs with a decreasing MSN that one altered ACK can cause. If more ACKs have a
- * decreasing MSN, the network reorders packets. */
+/* One altered ACK can cause at most this number of decreases of the MSN. If the MSN decreases more
+ * often, the network reorders packets. */
 #define REORDERED_SURE 2u
 
 /* Entry of a list of our responses that is sorted by PSN, then by time. */
@@ -19,8 +19,8 @@ struct response_by_psn {
     uint32_t idx;
 };
 
-/* State of one direction at the current event. A `rel` value is a PSN relative to the first
- * PSN of the direction. */
+/* State of one direction at the current event. A relative PSN (`rel`) counts from the first PSN of
+ * the direction. */
 struct response_cmp {
     struct response_comparison *all;
     struct session *session;

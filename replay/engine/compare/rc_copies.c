@@ -33,8 +33,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
                 return false; /* the MSN of a responder never decreases */
             break;
         }
-    /* The first ACK of this PSN answers the first copy of the request, so there must be at least as
-     * many duplicates as earlier ACKs. */
+    /* The first ACK of this PSN answers the first copy of the request, so each further ACK needs a
+     * duplicate of the request. */
     return duplicates > 0 && !contradicts_order(s, event) && acks <= duplicates &&
            !rc_match_has_other_psn(cmp, event) &&
            roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) >= 0 &&

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Copies: decides which MSNs a response may have if the requester sent several copies of its
- * request. The response to the executed copy counts the messages up to its own. The response to a
- * later copy counts all messages executed until that copy arrives, and the capture does not always
- * show when it arrived, or whether it did.
+ * request. The MSN of the response to the executed copy counts the messages up to this request. The
+ * MSN of the response to a later copy counts all messages executed until that copy arrives. The
+ * capture does not always show whether and when the later copy arrived.
  */
 #ifndef REPLAY_ENGINE_COMPARE_RC_COPIES_H
 #define REPLAY_ENGINE_COMPARE_RC_COPIES_H
 
 #include "engine/compare/rc_compare_state.h"
 
-/* Returns whether the MSN of an ACK may belong to a duplicate request. The ACK of a duplicate
- * counts all messages that the responder has executed. A slow responder executes them later than
- * our RNIC. */
+/* Returns whether the MSN of an ACK may belong to a duplicate request. The MSN in the ACK of a
+ * duplicate counts all messages that the responder has executed. A slow responder executes messages
+ * later than our RNIC. */
 bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event);
 
 /* Returns whether the captured packets allow the MSN of a READ response or Atomic ACK to one of
- * several copies: its own message and no more than those sent before are counted, other responses
- * do not contradict it, and no more responses than copies were captured. */
+ * several copies: the MSN counts the message of the request and at most the messages sent before,
+ * other responses do not contradict the MSN, and no more responses than copies were captured. */
 bool copies_allow_data_msn(const struct response_cmp *cmp, uint32_t event);
 
 /* Returns whether the MSN of a response may also count requests after its own, because the

@@ -20,8 +20,8 @@ int rc_match_order(const void *a, const void *b)
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-/* Returns the index of the first entry of by_psn that does not sort before the pair of PSN `rel`
- * and response `idx`. */
+/* Returns the index of the first entry of by_psn that does not come before the pair (PSN `rel`,
+ * response index `idx`). */
 static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
     const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};
@@ -145,7 +145,7 @@ static unsigned answers_at(const struct inferred_setup *s, uint32_t request, int
 }
 
 /* Returns whether the recorded response just before `event` belongs to the same READ and has the
- * preceding PSN. */
+ * previous PSN. */
 static bool follows_recorded(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= COMPARE_RECENT;)

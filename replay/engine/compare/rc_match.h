@@ -27,7 +27,7 @@ struct tx_response *rc_match_recent(const struct response_cmp *cmp, uint32_t eve
 /* Returns whether our RNIC sent responses with the PSN of the recorded response, and all of these
  * are matched with other recorded responses. */
 bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event);
-/* Returns whether a later recorded response equals our response `a`. */
+/* Returns whether a response that was recorded after `event` equals our response `a`. */
 bool rc_match_comes_later(const struct response_cmp *cmp, uint32_t event,
                           const struct tx_response *a);
 /* Returns whether an unmatched response of our RNIC differs from the recorded one in the PSN only.
@@ -37,8 +37,8 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event);
  * answers. Returns NULL if that response differs from the recorded response of `event`. */
 struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t event);
 /* Returns our response to the READ request that the recorded response answers. Returns NULL if two
- * recorded responses answer that request, because one of them is late and answers an earlier
- * copy. */
+ * recorded responses answer that request, because one of the two is late and answers an earlier
+ * copy of the request. */
 struct tx_response *rc_match_to_request(const struct response_cmp *cmp, uint32_t event,
                                         struct field_diffs *out);
 

@@ -18,8 +18,8 @@ static bool is_answered(const struct inferred_setup *s, int64_t rel)
     return false;
 }
 
-/* Returns whether the headers and the padded payload of a packet are as long as those of a response
- * of our RNIC. If only the opcode of a packet was altered, the length is unchanged. */
+/* Returns whether the headers and the padded payload of packet `p` are as long as those of our
+ * response `a`. They are if only the opcode of the packet was altered. */
 static bool has_length_of(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->len + (p->payload_len + 3) / 4 * 4 ==
@@ -51,12 +51,11 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* The setup was inferred without this packet. If our response is unmatched, the packet may
-         * replace it, and further fields may differ. If our response is already matched, all other
-         * fields must be equal, and the packet must be the only one to its QP. Otherwise the QP
-         * belongs to another connection whose PSNs happen to be the same. A packet that looks like
-         * a request is a real request if it has AckReq, or if a response with its PSN was
-         * captured. */
+        /* If our response is not matched with a recorded one, this packet may be its recorded form,
+         * and further fields may differ. If our response is already matched, all other fields must
+         * be equal, and the packet must be the only one to its QP. Otherwise the QP belongs to
+         * another connection whose PSNs happen to be the same. A packet that looks like a request
+         * is a real request if it has AckReq, or if a response with its PSN was captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(!response &&
@@ -68,8 +67,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* Returns whether a packet is the only one of its flow, and is an ACK with the current PSN and MSN
- * of this direction. */
+/* Returns whether a packet is the only one from its sender to its QP, and is an ACK with the
+ * current PSN and MSN of this direction. */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;

@@ -8,8 +8,8 @@
 
 #include "engine/compare/rc_compare_responses.h"
 
-/* Finds the response of our RNIC that packet `idx` of the trace resembles, and adds the difference.
- * Returns 0, or -1 if out of memory. */
+/* Finds the response of our RNIC that packet `idx` of the trace resembles, and reports the field in
+ * which they differ. Returns 0, or -1 if out of memory. */
 int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx);
 
 #endif

@@ -8,7 +8,7 @@
 #include "wire/codes.h"
 #include "engine/base/diff.h"
 
-/* Compared fields of a recorded packet or of a packet of our RNIC. */
+/* Fields in which a recorded packet and a packet of our RNIC are compared. */
 struct strict_packet {
     uint8_t opcode;
     uint32_t psn;
@@ -86,8 +86,8 @@ static void strict_text(char *buf, size_t cap, const struct strict_packet *e)
         strbuf_addf(&t, " AckReq");
 }
 
-/* Returns the difference between a recorded packet `want` and our packet `is`. One of them is NULL
- * if only the other end sent a packet. */
+/* Returns the difference between a recorded packet `want` and our packet `is`. `want` is NULL if
+ * only our RNIC sent a packet, `is` is NULL if only the recorded end did. */
 static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct strict_packet *want,
                                      const struct strict_packet *is)
 {
@@ -103,8 +103,8 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Returns whether the packet of an event is compared: it is replayed and undamaged. If `response`
- * is true, compares only responses, otherwise only requests. */
+/* Returns whether the packet of an event is compared: it is replayed and undamaged, and is a
+ * response (`response`) or else a request. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {
     return event->response == response && !event->damaged && !event->before_first;

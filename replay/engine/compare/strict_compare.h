@@ -12,7 +12,7 @@
 #include "engine/compare/rc_compare_responses.h"
 #include "engine/compare/rc_compare_requests.h"
 
-/* Adds the first packet that differs to the differences of each responder or requester. Returns
+/* For each responder or requester, adds the first packet that differs to its differences. Returns
  * 0, or -1 if out of memory. */
 int strict_compare_responses(struct response_comparison *all);
 int strict_compare_requests(struct request_comparison *all);

@@ -60,7 +60,7 @@ static struct rx_result next_uc(struct expected_delivery *d, const struct roce_p
     struct rx_result out;
 
     if (d->begun && pkt->bth.psn != d->epsn)
-        d->open = false; /* a PSN gap: the receiver drops the rest of the message (R163) */
+        d->open = false; /* the PSN has a gap: the receiver drops the rest of the message (R163) */
     d->begun = true;
     d->epsn = roce_psn_add(roce_pkt_psn(pkt), 1).v;
     if (roce_opcode_starts(pkt->op)) { /* the packet begins a message, which the receiver accepts

@@ -28,7 +28,7 @@ struct expected_delivery {
 
 enum rx_outcome {
     RX_DROPPED,    /* packet dropped silently */
-    RX_STORED,     /* payload stored; the message continues in the next packet */
+    RX_STORED,     /* the receiver stores the payload; the message continues in the next packet */
     RX_WRITE_DONE, /* last packet of a WRITE: payload stored, no completion */
     RX_COMPLETED,  /* last packet of a message that generates a completion */
 };
@@ -36,8 +36,8 @@ enum rx_outcome {
 /* Expected result for one packet. */
 struct rx_result {
     enum rx_outcome outcome;
-    bool write; /* true: the payload is stored at `va` of `rkey`; false: at offset `off` of the
-                 * receive buffer */
+    bool write; /* true: the payload is stored at `va` of the region `rkey`; false: at offset `off`
+                 * of the receive buffer */
     uint32_t rkey;
     uint64_t va;
     uint64_t off;

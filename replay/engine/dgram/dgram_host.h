@@ -36,7 +36,7 @@ struct dgram_host *dgram_hosts_find(struct dgram_hosts *hosts, const struct trac
                                     const struct dgram_stream *stream);
 void dgram_hosts_close(struct dgram_hosts *hosts);
 
-/* Adds the memory that the WRITEs of the stream address to the host's memory. Returns 0, or -1 if
+/* Adds to the host's memory the ranges that the WRITEs of the stream address. Returns 0, or -1 if
  * out of memory. */
 int dgram_host_claim(struct dgram_host *host, const struct trace *trace,
                      const struct dgram_stream *stream);

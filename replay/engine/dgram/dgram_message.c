@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether the network duplicated packet `i`, so that the capture has two equal packets
- * in a row. */
+/* Returns whether packet `i` equals the packet before it because the network duplicated it. */
 bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, size_t i)
 {
     return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));

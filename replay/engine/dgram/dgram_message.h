@@ -14,7 +14,8 @@ struct dgram_message {
     uint32_t psn;           /* PSN of the first packet */
     uint32_t psn_cnt;       /* number of packets, including those not captured */
     uint64_t len;           /* number of bytes of the message that are replayed */
-    uint32_t cut;           /* number of bytes at the end of a WRITE that are not replayed */
+    uint32_t cut;           /* number of bytes at the end of a WRITE that are not replayed, because
+                             * they were not captured */
     const char *unpostable; /* reason why the message cannot be posted, or NULL */
 };
 

@@ -25,10 +25,10 @@ struct dgram_receiver {
     struct expected_delivery delivery;
     uint8_t *buf;
     uint32_t len;
-    uint32_t used; /* number of bytes at the start of `buf` that may no longer be FILL */
+    uint32_t used; /* number of bytes at the start of `buf` that may have a value other than FILL */
     struct rnic_mr *mr;
-    bool doubt; /* the results of this QP are not compared, because a frame that fault injection
-                 * altered reached the host; see dgram_receivers_frame() */
+    bool doubt; /* true: the results of this QP are not compared, because the host received a frame
+                 * that fault injection altered; see dgram_receivers_frame() */
 };
 
 struct dgram_receivers {
@@ -222,8 +222,8 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
 
 /* ---- One frame ------------------------------------------------------------------------------- */
 
-/* Memory that a dropped packet must not change: where the next bytes of the current message would
- * be stored, or the first bytes of the packet. */
+/* Memory that our RNIC must not change when it drops a packet: where it would store the next bytes
+ * of the current message, or the first bytes of the packet. */
 struct guard {
     const uint8_t *at; /* NULL if the packet has no destination in memory */
     uint32_t len;
@@ -396,7 +396,7 @@ static int play_packet(struct dgram_receivers *rx, uint32_t stream, uint32_t pkt
 }
 
 /* Injects a frame that fault injection altered. The frame may have any effect on any QP of the
- * host, so no result of these QPs is compared until is_sure_again(). */
+ * host, so no result of these QPs is compared until is_sure_again() returns true. */
 static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rnic_time now)
 {
     struct dgram_host *host = rx->receiver[a->stream].host;
@@ -417,9 +417,9 @@ static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rni
     }
 }
 
-/* Returns whether the comparison can continue with this packet, because its result depends on no
- * earlier packet. This is so if the packet begins a message, or is a datagram (R164), and the QP is
- * not in the error state. */
+/* Returns whether the comparison can continue with this packet, because the result of this packet
+ * depends on no earlier packet. It can if the QP is not in the error state and the packet begins a
+ * message or is a datagram (R164). */
 static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;

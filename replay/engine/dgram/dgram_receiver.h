@@ -22,15 +22,15 @@ struct dgram_receivers;
 struct dgram_receivers *dgram_receivers_new(struct dgram_streams *streams);
 void dgram_receivers_del(struct dgram_receivers *receive);
 
-/* An Ethernet frame that the receiver of stream `stream` receives instead of packet `pkt` of the
+/* Ethernet frame that the receiver of stream `stream` receives instead of packet `pkt` of the
  * trace. */
 struct dgram_arrival_in {
     uint32_t stream;
     uint32_t pkt;
     const uint8_t *frame;
     size_t len;
-    bool forged; /* fault injection altered the frame. Neither this frame nor later packets are
-                  * compared, until a packet begins a message */
+    bool forged; /* true: fault injection altered the frame. Neither this frame nor later packets
+                  * are compared, until a packet begins a new message */
 };
 
 /* Injects the frame and compares the result. Returns 0, or -1 if out of memory. */

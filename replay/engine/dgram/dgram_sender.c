@@ -25,11 +25,11 @@ struct dgram_sender {
     rnic_time now;
     const struct dgram_sender_device *device; /* remote device that sends the messages; NULL: our
                                                * RNIC sends them */
-    bool open;                                /* the remote device or our RNIC has a QP for the
-                                               * stream */
+    bool open;                                /* true: the remote device, or our RNIC, has a QP for
+                                               * the stream */
 };
 
-/* State of the comparison of the packets of one posted message. */
+/* State while the packets of one posted message are compared. */
 struct taking {
     struct dgram_sender *t;
     const struct dgram_message *m;
@@ -290,7 +290,7 @@ static const char *post_elsewhere(struct taking *k, const uint8_t *data, int *st
                            take_packet, k, status);
 }
 
-/* ---- Whole streams --------------------------------------------------------------------------- */
+/* ---- Replaying whole streams ----------------------------------------------------------------- */
 
 static int play_message(struct dgram_sender *t)
 {

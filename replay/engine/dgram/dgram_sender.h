@@ -5,7 +5,7 @@
  * sends.
  *
  * If the capture lacks packets inside a message, our RNIC sends more packets than the capture has.
- * If whole messages may be missing, a new QP begins at the PSN of the next captured message.
+ * If the capture may lack whole messages, a new QP begins at the PSN of the next captured message.
  */
 #ifndef REPLAY_ENGINE_DGRAM_DGRAM_SENDER_H
 #define REPLAY_ENGINE_DGRAM_DGRAM_SENDER_H
@@ -53,7 +53,7 @@ struct dgram_sender_message {
     uint64_t time;    /* capture time of the first packet, ns */
 };
 
-/* Callback that receives one packet of the message. *pkt has the QPNs and PSNs of the capture. */
+/* Callback for one packet of the message. *pkt has the QPNs and PSNs of the capture. */
 typedef void dgram_sender_take_fn(void *user, const struct roce_pkt *pkt);
 
 /* Callbacks of a remote device that sends the messages in place of our RNIC. */

@@ -161,8 +161,8 @@ static const char *unplayable(const struct trace *trace, const struct dgram_stre
 }
 
 /* Limit of the packets that our senders send although the capture lacks them: ABSENT_PER_PACKET for
- * each captured packet of the stream, plus an equal share of ABSENT_FREE. So a capture cannot cost
- * much time by a few packets with distant PSNs or large RETH lengths. */
+ * each captured packet of the stream, plus an equal share of ABSENT_FREE. So a few captured packets
+ * with distant PSNs or large RETH lengths cannot cost much time. */
 #define ABSENT_PER_PACKET 16u
 #define ABSENT_FREE       8192u
 

@@ -66,8 +66,9 @@ struct dgram_stream {
     uint32_t not_captured;    /* sender role: number of packets of our RNIC that the capture
                                * lacks */
     uint32_t wire_duplicates; /* sender role: number of packets that the network duplicated */
-    uint32_t not_posted;      /* sender role: number of packets of messages that cannot be posted */
-    uint32_t resumed;         /* sender role: number of gaps in the captured PSNs between
+    uint32_t not_posted;      /* sender role: number of packets of messages that our RNIC cannot
+                               * post */
+    uint32_t resumed;         /* sender role: number of gaps in the captured PSNs between two
                                * messages */
     uint32_t diff_frames;     /* number of packets with a difference */
     uint32_t known_frames;    /* number of packets whose difference is a known quirk of the peer */

@@ -20,8 +20,8 @@ static bool is_fetch(const struct work_request *wr)
     return wr->kind != ROCE_KIND_SEND && wr->kind != ROCE_KIND_WRITE;
 }
 
-/* Completes the work requests that an acknowledgement up to `rel` covers. A READ or atomic whose
- * data has not arrived stops the completions (R139, R140). */
+/* Completes the work requests that an acknowledgement up to `rel` covers. The completions stop at a
+ * READ or atomic whose data has not arrived (R139, R140). */
 static void acknowledge(struct expected_wc *e, int64_t rel)
 {
     const struct work_requests *w = &e->run->wrs;
@@ -39,8 +39,8 @@ static void acknowledge(struct expected_wc *e, int64_t rel)
     }
 }
 
-/* Processes a response with data to a READ or an atomic. If the data is in order, it acknowledges
- * the earlier work requests as well; out-of-order data is ignored (R140). */
+/* Processes a response with data to a READ or an atomic. If the data is in order, it also
+ * acknowledges the earlier work requests. Out-of-order data is ignored (R140). */
 void expected_wc_on_data(struct expected_wc *e, int64_t rel)
 {
     const struct work_request *wr = work_request_at(&e->run->wrs, rel);
@@ -63,7 +63,7 @@ static enum rnic_wc_status nak_status(enum roce_nak code)
     }
 }
 
-/* Returns whether the requester retransmits PSN `rel` after an event. */
+/* Returns whether the requester retransmits PSN `rel` after event `event`. */
 static bool is_sent_again(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     for (uint32_t i = event + 1; i < s->event_cnt; i++)

@@ -13,8 +13,8 @@ struct expected_wc {
     int64_t acked;              /* highest relative PSN up to which every request is acknowledged */
     size_t done_cnt;            /* number of work requests completed with success */
     bool over;                  /* a NAK ended the connection */
-    enum rnic_wc_status status; /* if `over`: status of the first work request that did not complete
-                                 * with success */
+    enum rnic_wc_status status; /* if `over` is true: status of the first work request that did not
+                                 * complete with success */
     bool may_give_up;           /* no retransmission follows the latest RNR NAK, so the requester
                                  * may have used up its RNR retries */
 };
@@ -24,7 +24,7 @@ void expected_wc_init(struct expected_wc *e, const struct requester_run *run);
 /* Updates the expected completions with data of a READ or atomic at PSN `rel`. */
 void expected_wc_on_data(struct expected_wc *e, int64_t rel);
 
-/* Updates the expected completions with the response of an event. */
+/* Updates the expected completions with the response that is event `event` of the setup. */
 void expected_wc_on_response(struct expected_wc *e, uint32_t event);
 
 #endif

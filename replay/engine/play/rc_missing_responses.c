@@ -13,7 +13,7 @@ struct psn_events {
     uint32_t *sent;     /* for each PSN: index into setup.event of the last request that covers the
                          * PSN */
     uint32_t *answered; /* for each PSN: index into setup.event of the last response with data; 0 if
-                         * there is none, EVENT_NONE if one is damaged */
+                         * there is none, EVENT_NONE if a response is damaged */
 };
 
 static void note_events(const struct requester_run *run, struct psn_events *at)
@@ -45,8 +45,8 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
     }
 }
 
-/* Adds to *expected the responses that the requester must have received before the response of an
- * event. Returns 0, or -1 if out of memory. */
+/* Adds to *expected the missing responses that the requester must have received before the response
+ * that is event `event`. Returns 0, or -1 if out of memory. */
 static int find_before(struct requester_run *run, const struct psn_events *at,
                        struct expected_wc *expected, uint32_t event)
 {
@@ -62,8 +62,8 @@ static int find_before(struct requester_run *run, const struct psn_events *at,
         if (!wr || idx < 0)
             return 0;
         if (wr->kind == ROCE_KIND_SEND || wr->kind == ROCE_KIND_WRITE) {
-            rel = wr->rel + wr->cnt - 1; /* some later response acknowledges this message, so
-                                          * nothing is missing */
+            rel = wr->rel + wr->cnt - 1; /* a later response acknowledges this message, so none of
+                                          * its responses is missing */
             continue;
         }
         if (at->sent[idx] > event || at->answered[idx] > event)

@@ -14,9 +14,9 @@
  * then the local ACK timeout. */
 #define TIMERS_MAX 2u
 
-/* Limit of the packets that our RNIC sends: TX_PER_EVENT for each event and PSN of the capture,
- * plus TX_FREE for all directions together. Without a limit, N requests and N NAKs would cost N²
- * packets, because each NAK makes our RNIC retransmit all PSNs in flight. */
+/* Limit of the packets that our RNIC sends: TX_PER_EVENT for each captured packet and PSN of the
+ * direction, plus TX_FREE for all directions together. Without a limit, N requests and N NAKs would
+ * cost N² packets, because each NAK makes our RNIC retransmit all PSNs in flight. */
 #define TX_PER_EVENT 8u
 #define TX_FREE      16384u
 
@@ -67,9 +67,9 @@ static const char *requester_dev_open(struct requester_dev *dev)
                                 .window = UINT32_C(1) << 23, /* the largest window that R060
                                                               * allows */
                                 .any_credits = exceeds_credits(dev->run),
-                                /* Do not let our RNIC give up where the recorded requester did not.
-                                 * The capture does not show which responses the requester received,
-                                 * so our RNIC may count more retries in a row. */
+                                /* Our RNIC must not give up where the recorded requester did not.
+                                 * It may count more retries in sequence, because the capture does
+                                 * not show which responses the requester received. */
                                 .endless_retries = !s->timers.exhausted};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
@@ -153,7 +153,7 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
     return 0;
 }
 
-/* Returns the number of packets by which our RNIC exceeds TX_PER_EVENT. */
+/* Returns the number of packets that our RNIC sent beyond its limit TX_PER_EVENT. */
 static uint64_t excess_tx(const struct requester_run *a)
 {
     uint64_t psns = (uint64_t)(a->wrs.end - a->wrs.setup->first);
@@ -269,8 +269,8 @@ static int take_output(struct requester_dev *dev)
 
 /* ---- Replaying events ------------------------------------------------------------------------ */
 
-/* Posts the work requests that the recorded requester has posted by the current event, until the
- * send queue is full. Returns 0, or -1 if out of memory. */
+/* Posts the work requests that the recorded requester must have posted before the current packet,
+ * until the send queue is full. Returns 0, or -1 if out of memory. */
 static int post_due_wrs(struct requester_dev *dev)
 {
     const struct work_requests *w = &dev->run->wrs;
@@ -292,8 +292,8 @@ static int post_due_wrs(struct requester_dev *dev)
     return 0;
 }
 
-/* Advances time to `at`, the next deadline of our RNIC, and fires the timer. Returns 0, or -1 if
- * out of memory. */
+/* Advances the virtual time to `at`, the next deadline of our RNIC, and fires the timer. Returns 0,
+ * or -1 if out of memory. */
 static int fire_timer(struct requester_dev *dev, rnic_time at)
 {
     if (dev->watch && dev->watch->timer(dev->watch->ctx, dev->dir) != 0)
@@ -323,8 +323,8 @@ static int take_response(struct requester_dev *dev, const struct roce_pkt *pkt,
     return take_output(dev);
 }
 
-/* Fires timers after the last event, until our RNIC has sent all requests whose transmission waits
- * for a timer. */
+/* After the last captured packet, fires timers until our RNIC has sent all requests that wait for a
+ * timer. */
 static int fire_last_timers(struct requester_dev *dev)
 {
     int64_t last = work_requests_psn_idx(&dev->run->wrs, dev->run->wrs.end - 1);
@@ -356,8 +356,8 @@ static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
 }
 
 /* Returns whether our RNIC must restart a READ at the PSN of a response to accept that response.
- * This is so if the response begins inside a READ, at the PSN that our RNIC expects next. The
- * recorded requester must have restarted the READ there, and our RNIC at another PSN. */
+ * It must if the response begins inside a READ, at the PSN that our RNIC expects next. The recorded
+ * requester restarted the READ at this PSN, but our RNIC at another one. */
 static bool needs_restart(const struct requester_dev *dev)
 {
     const struct inferred_setup *s = dev->setup;
@@ -428,7 +428,8 @@ static void requester_dev_close(struct requester_dev *dev)
     free(dev->ours);
 }
 
-/* Replays a direction. *tx_free is the rest of TX_FREE. Returns 0, or -1 if out of memory. */
+/* Replays a direction. *tx_free is the number of packets that remain of TX_FREE. Returns 0, or -1
+ * if out of memory. */
 static int play_requester(struct requester_run *a, const struct session *session, uint64_t *tx_free)
 {
     const struct work_requests *w = &a->wrs;

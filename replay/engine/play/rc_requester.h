@@ -40,15 +40,15 @@ struct tx_request {
     bool matched;    /* the packet is paired with a recorded request */
 };
 
-/* Returns the fields of a request packet that was sent after `event`. Does not set the member
- * `retransmit`. */
+/* Returns the fields of a request packet that our RNIC sent after event `event`. Does not set the
+ * member `retransmit`. */
 struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferred_setup *setup,
                                 uint32_t event);
 
 struct requester_run;
 
-/* Adds a packet that our RNIC sent after `event`. `times` counts the transmissions of each PSN,
- * indexed by work_requests_psn_idx(). Returns 0, or -1 if out of memory. */
+/* Adds a packet that our RNIC sent after event `event`. `times` counts the transmissions of each
+ * PSN, indexed by work_requests_psn_idx(). Returns 0, or -1 if out of memory. */
 int rc_requester_note_tx(struct requester_run *run, const struct roce_pkt *pkt, uint32_t event,
                          uint16_t *times);
 
@@ -63,9 +63,10 @@ struct completion {
  * replay uses it. */
 enum resp_outcome {
     RESP_ACCEPTED,
-    RESP_BEFORE_FIRST, /* answer to a request sent before the first replayed message */
-    RESP_LOST,         /* captured, but later packets of the requester show that it did not receive
-                        * the response */
+    RESP_BEFORE_FIRST, /* response to a request that the requester sent before the first replayed
+                        * message */
+    RESP_LOST,         /* response that was captured, but that the requester did not receive, as its
+                        * later packets show */
     RESP_NOT_REPLAYED, /* answer to a request that is not replayed */
     RESP_UNSOLICITED   /* data of a READ, but the READ request was not captured */
 };
@@ -108,18 +109,18 @@ struct requester_run {
                               * played */
     uint32_t unsure_from;    /* first event after which our RNIC may lack a response that the
                               * recorded requester received; EVENT_NONE if there is none. Such a
-                              * response is RESP_UNSOLICITED, or RESP_LOST although it arrived
-                              * late. */
+                              * response has the outcome RESP_UNSOLICITED, or RESP_LOST although it
+                              * arrived late. */
     uint32_t error_event;    /* index into setup.event of the packet at which our QP entered the
                               * error state, or EVENT_NONE */
-    uint32_t wrong_data;     /* number of work requests whose READ or atomic result differs from the
-                              * responses */
+    uint32_t wrong_data;     /* number of READs and atomics after which the local buffer does not
+                              * contain the data of the responses */
     uint32_t wrong_wr;       /* index of the first work request with a wrong result, if wrong_data >
                               * 0 */
-    uint32_t other_payload;  /* number of requests with another payload, where the user allows other
-                              * payloads */
-    bool completions_unseen; /* completions are unknown, because a program on another host polls
-                              * the CQ */
+    uint32_t other_payload;  /* number of requests whose payload differs from the recorded one, if
+                              * the user allows other payloads */
+    bool completions_unseen; /* true: the replay does not see the completions, because a program on
+                              * another host polls the CQ */
 };
 
 struct rc_requester {
@@ -127,9 +128,9 @@ struct rc_requester {
     size_t run_cnt;
 };
 
-/* Posts the work requests of all directions of a session and replays the responses. Does not use
- * the results of rc_responder_play(). Returns 0, or -1 and sets *error. Call rc_requester_free()
- * in both cases. */
+/* Posts the work requests of all directions of a session and replays the responses. This does not
+ * depend on rc_responder_play(). Returns 0, or -1 and sets *error. Call rc_requester_free() in both
+ * cases. */
 int rc_requester_play(struct rc_requester *requester, const struct session *session,
                       struct error *error);
 void rc_requester_free(struct rc_requester *requester);

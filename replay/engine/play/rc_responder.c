@@ -14,17 +14,18 @@
  * differs from all recorded payloads. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
-/* Request packet to replay, and its place in the order of the replay. */
+/* Request packet to replay, and its position in the order of the replay. */
 struct scheduled_packet {
-    uint32_t pkt; /* index into trace.pkt of the packet at whose capture time the request is
-                   * replayed */
+    uint32_t pkt; /* index into trace.pkt of the packet at whose capture time our RNIC receives the
+                   * request */
     uint32_t dir;
-    uint32_t event;    /* index into setup.event of the packet whose frame is injected */
-    uint32_t at_event; /* index into setup.event of the packet at which the request is replayed. It
-                        * differs from `event` only if the request was executed before its capture
-                        * (struct executed_unseen) */
+    uint32_t event;    /* index into setup.event of the packet that our RNIC receives */
+    uint32_t at_event; /* index into setup.event of the packet at whose time our RNIC receives the
+                        * request. It differs from `event` only if the responder executed the
+                        * request before the capture point saw it (struct executed_unseen) */
     size_t order;      /* position among the packets of the direction that have the same `pkt` */
-    size_t next;       /* index of the next waiting packet of the direction, or NOT_HELD */
+    size_t next;       /* index of the next packet of the direction that waits (see must_wait()), or
+                        * NOT_HELD */
 };
 
 /* ---- Replaying one packet -------------------------------------------------------------------- */
@@ -45,8 +46,8 @@ static const uint8_t *keep_payload(struct session *session, const struct roce_pk
     return p;
 }
 
-/* Returns the payload of a recorded response if it equals the payload of our response with this
- * PSN. Otherwise returns a copy of our payload. */
+/* If a recorded response with this PSN has the same payload as our response, returns the recorded
+ * payload. Otherwise returns a copy of our payload. */
 static const uint8_t *find_payload(struct session *session, const struct dir_state *state,
                                    const struct roce_pkt *pkt, int64_t rel)
 {
@@ -73,9 +74,9 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* Returns the direction whose requester receives a frame of our RNIC. Normally this is direction
- * `dir_idx`, which is played now. If a timer of another QP fired, it is the direction of that
- * QP. */
+/* Returns the direction whose requester receives a frame of our RNIC. Usually this is direction
+ * `dir_idx`, whose request our RNIC just received. If the timer of another QP caused the frame, it
+ * is the direction of that QP. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
 {
@@ -165,8 +166,8 @@ static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_ti
 {
     rnic_time at;
 
-    /* Limit the loop, because a deadline that does not advance would make it endless. No device has
-     * 2^16 deadlines between two packets. */
+    /* The limit ends the loop if a deadline does not advance. No device has 2^16 deadlines between
+     * two packets. */
     for (unsigned i = 0;
          i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
         rnic_expire(dev->rnic, at);
@@ -224,7 +225,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         region = shadow_find(memory, pkt.ieth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {
-        /* The capture shows a request that uses the R_Key after its invalidation. So the
+        /* The capture contains a request that uses the R_Key after its invalidation. So the
          * responder's program must have registered the R_Key again. */
         if (rc_responder_app_set_key(dev, region, false) != 0)
             return -1;
@@ -301,9 +302,9 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
     dev->held_cnt++;
 }
 
-/* Replays the packets that no longer need to wait. If `all` is set, replays all waiting packets. At
- * the end of the trace, packets still wait if our RNIC did not execute a request for which they
- * wait. Returns 0, or -1 if out of memory. */
+/* Replays the packets that no longer need to wait; if `all` is set, all waiting packets. At the end
+ * of the trace, a packet still waits if our RNIC never executed the request for which it waits.
+ * Returns 0, or -1 if out of memory. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
                         bool all)
 {
@@ -420,12 +421,12 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
 /* Requests that the program on each responder's host sent itself, in capture order. */
 struct own_requests {
     struct keymap addrs; /* addresses of the responders */
-    size_t *end;         /* for each address: index after its last request in `pkt` */
+    size_t *end;         /* for each address: index into `pkt` after its last request */
     uint32_t *pkt;       /* indices into trace.pkt */
 };
 
-/* If the packet is a request that arrived and a responder's host sent it, returns the number of
- * that host's address. Otherwise returns KEYMAP_NONE. */
+/* If the packet is a request that arrived and whose sender is the host of a responder, returns the
+ * number of that host's address. Otherwise returns KEYMAP_NONE. */
 static uint32_t sender_of(const struct own_requests *own, const struct trace *trace,
                           const struct trace_packet *p)
 {
@@ -471,8 +472,8 @@ static void own_requests_free(struct own_requests *own)
     free(own->pkt);
 }
 
-/* Notes the requests before packet `to` that the program on the responder's host sent itself. They
- * show that the program was active, so it may have changed memory. */
+/* Notes the requests before packet `to` that the program on the responder's host sent itself. At
+ * the times of these requests the program was active, so it may have changed memory. */
 static void note_own_requests(struct rc_responder_dev *dev, const struct own_requests *own,
                               size_t *from, size_t end, uint32_t to)
 {

@@ -16,7 +16,7 @@
  * Neither step uses results of the other, so they may run in two threads. The session owns the
  * responses of step 1, and struct rc_requester the results of step 2. An error means that memory
  * ran out, or that the requests access more memory than a replay can simulate. A direction that
- * cannot be replayed is no error: its member `failed` has the reason.
+ * cannot be replayed is not an error: its member `failed` has the reason.
  *
  * RC responder: replays the recorded requests to software RNICs that replace the recorded
  * responders, and keeps the responses. Each request is injected unchanged, at its capture time.

@@ -35,7 +35,7 @@ struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
     return srq;
 }
 
-/* Posts a receive WQE of `len` bytes. `srq` is the SRQ of an XRC request, else NULL. */
+/* Posts a receive WQE of `len` bytes. `srq` is the SRQ of an XRC request, otherwise NULL. */
 static int post_recv(struct rc_responder_dev *dev, struct rc_direction *dir, struct rnic_qp *qp,
                      struct responder_srq *srq, uint32_t len)
 {
@@ -121,7 +121,8 @@ static uint64_t first_value(const struct inferred_setup *s, const struct request
         if (++seen[k].votes > seen[best].votes)
             best = k;
         if (op->kind == ROCE_KIND_CMP_SWAP)
-            break; /* a CMP_SWAP may store any value, so later responses prove nothing */
+            break; /* a CMP_SWAP may store any value, so the responses after it do not show the
+                    * initial value */
         trace_parse(event_packet(s, x->event), &pkt);
         sum += pkt.atomiceth.swap_add;
     }
@@ -144,8 +145,8 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
 }
 
 /* Stores those bytes of the READ at `event` that the responses to READ request `from` show. One of
- * the two READs is a copy of the other or requests its last part. Adds to *seen the number of bytes
- * that were not seen before. Returns 0, or -1 if out of memory. */
+ * the two READs is a copy of the other, or requests the last part of the other. Adds to *seen the
+ * number of bytes that no response showed before. Returns 0, or -1 if out of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,
@@ -181,8 +182,8 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
         if (shadow_observe(memory, region, reth->va + off, trace_payload(p), p->payload_len,
                            &with) != 0)
             return -1;
-        /* The responses to several copies of a READ repeat bytes. Count the bytes that a response
-         * to another copy has only if they were unknown. */
+        /* The responses to several copies of a READ repeat bytes. For a response to another copy,
+         * count only bytes that were unknown. */
         if (from != event)
             *seen += memory->initial - initial;
         else if (s->event[a].rel > last)
@@ -193,9 +194,9 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
     return 0;
 }
 
-/* Stores the bytes that the recorded responses to a READ show. If these lack some bytes, uses the
- * responses to later copies of the READ, but only for memory whose contents are still unknown.
- * Returns 0, or -1 if out of memory. */
+/* Stores the bytes that the recorded responses to a READ show. If these responses lack some bytes,
+ * also uses the responses to later copies of the READ, but only for memory whose contents are still
+ * unknown. Returns 0, or -1 if out of memory. */
 static int prepare_read(struct shadow_memory *memory, struct shadow_region *region,
                         const struct inferred_setup *s, uint32_t event,
                         const struct roce_reth *reth, struct shadow_reader *reader)

@@ -12,13 +12,12 @@
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
                                            const struct trace_packet *p);
 
-/* Returns whether a message consumes its receive WQE at a packet with opcode `op`. */
+/* Returns whether the receive WQE of a message is consumed at its packet with opcode `op`. */
 bool rc_responder_app_takes_recv(const struct roce_opcode *op);
 
-/* Posts a receive WQE if the request of `event` needs one and the recorded responder had one.
- * `in_place` is false if the request is replayed at another event than its own (struct
- * executed_unseen). `srq` is the SRQ of an XRC request, else NULL. Returns 0, or -1 if out of
- * memory. */
+/* Posts a receive WQE if request `event` needs one and the recorded responder had one. `in_place`
+ * is false if the request is replayed earlier than at its capture time (struct executed_unseen).
+ * `srq` is the SRQ of an XRC request, otherwise NULL. Returns 0, or -1 if out of memory. */
 int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction *dir,
                                struct rnic_qp *qp, struct responder_srq *srq, uint32_t event,
                                bool in_place, const struct rnic_qp_view *view);
@@ -28,9 +27,9 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
 int rc_responder_app_set_key(struct rc_responder_dev *dev, struct shadow_region *region,
                              bool valid);
 
-/* Stores in memory the bytes that the recorded responses to the READ or atomic of `event` show.
- * `fresh` is true if our RNIC has not executed the request before. Returns 0, or -1 if out of
- * memory. */
+/* Stores in memory the bytes that the recorded responses to the READ or atomic with event index
+ * `event` show. `fresh` is true if our RNIC has not executed the request before. Returns 0, or -1
+ * if out of memory. */
 int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event,
                                 bool fresh);
 

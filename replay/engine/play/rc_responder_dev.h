@@ -19,7 +19,7 @@ struct recorded_payload {
 struct dir_state {
     struct rc_direction *dir;
     struct rnic_qp *qp;
-    bool over;                        /* a later connection reused the QPN, so the QP of this
+    bool over;                        /* true: a later connection reused the QPN, so the QP of this
                                        * direction no longer exists */
     uint32_t last;                    /* latest replayed event */
     struct recorded_payload *payload; /* recorded responses with a payload, sorted by PSN, then
@@ -51,8 +51,8 @@ struct rc_responder_dev {
     rnic_time last;          /* virtual time of the latest packet replayed */
     uint32_t app_active;     /* index in trace.pkt of the packet at which the responder's program
                               * was last active (struct shadow_reader) */
-    struct dir_state *state; /* one element for each direction of the session; used are those
-                              * whose responder is this device */
+    struct dir_state *state; /* one element for each direction of the session; only the elements of
+                              * directions to this responder are used */
     uint8_t *invalidated;    /* for each memory region: a SEND invalidated its R_Key */
     struct rnic_xrcd *xrcd;
     struct responder_srq *srq;

@@ -32,9 +32,9 @@ static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t
             mark_lost(a, i, to);
 }
 
-/* Returns whether a READ request before event `i` explains the READ response of event `i`. The
- * response to that READ request must have the recorded opcode (First, Middle, Last or Only) at this
- * PSN (R105). */
+/* Returns whether a READ request before event `i` explains READ response `i`. The response to that
+ * READ request must have the recorded opcode (First, Middle, Last or Only) at the PSN of event `i`
+ * (R105). */
 static bool is_asked(const struct work_requests *w, uint32_t i)
 {
     const struct inferred_setup *s = w->setup;
@@ -111,9 +111,8 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
             continue;
         if (event->damaged &&
             (i < work_request_at(w, event->rel)->posted_by || !is_what_it_says(w, i))) {
-            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request: none of its
-                                                     * fields is certain, and a later copy may
-                                                     * follow */
+            a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request: all its fields
+                                                     * are uncertain, and another copy may follow */
             continue;
         }
         if (first[idx] == EVENT_NONE) {

@@ -26,7 +26,7 @@ static bool our_nak(const struct response_case *c, enum roce_nak code)
            c->ours->syndrome == (ROCE_SYNDROME_NAK | code);
 }
 
-/* Returns whether the request with the PSN of the recorded response is of kind `kind`. */
+/* Returns whether the request with the PSN of the recorded response has kind `kind`. */
 static bool request_is(const struct response_case *c, enum roce_kind kind)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -56,8 +56,8 @@ static bool accepts_send_length(const struct response_case *c)
            roce_opcode(event_packet(s, e->event)->opcode)->kind == ROCE_KIND_SEND;
 }
 
-/* Returns whether the latest READ request before the event, of those whose PSNs contain the
- * response's PSN, requests only the last part of READ `e`. */
+/* Of the READ requests whose PSNs contain the response's PSN, takes the latest one before event
+ * `event`. Returns whether it requests only the last part of READ `e`. */
 static bool requests_tail(const struct inferred_setup *s, uint32_t event,
                           const struct request_pkt *e)
 {
@@ -99,8 +99,8 @@ static bool stale_duplicate_ack(const struct response_case *c)
         !c->duplicate)
         return false;
     /* Between the acknowledged PSN and the requests that the MSN counts, all requests must be
-     * READs. The MSN may be lower than that of our RNIC, because the recorded responder may be
-     * slower. */
+     * READs. The MSN may be lower than our MSN, because the recorded responder may be slower than
+     * our RNIC. */
     for (; i < s->req_cnt && s->req[i].rel < c->epsn &&
            roce_opcode(event_packet(s, s->req[i].event)->opcode)->kind == ROCE_KIND_READ;
          i++)
@@ -109,9 +109,9 @@ static bool stale_duplicate_ack(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a request after PSN `rel` was captured between the latest copy of request `rel`
- * and the event. If `rel` was refused, that later request is out of order and causes a sequence
- * NAK. */
+/* Returns whether a request with a later PSN than `rel` was captured between the latest copy of
+ * request `rel` and event `event`. If the responder refused `rel`, the later request is out of
+ * order and causes a sequence NAK. */
 static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     bool after = false;
@@ -138,7 +138,8 @@ static uint32_t later_requests(const struct inferred_setup *s, uint32_t event, i
 }
 
 /* Returns whether a request after PSN `rel` was captured between `copy`, a copy of request `rel`,
- * and the copy before. That later request arrived before `copy`, so it may have caused a NAK. */
+ * and the previous copy. That request with the later PSN arrived before `copy`, so it may have
+ * caused a NAK. */
 static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t rel)
 {
     for (uint32_t i = copy; i-- > 0 && copy - i <= FOLLOW_MAX;)
@@ -148,8 +149,8 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
 }
 
 /* Returns whether a sequence NAK repeats the PSN of an RNR NAK although the request was not yet
- * retransmitted, or the NAK may have crossed the retransmission. If the capture lacks that RNR NAK,
- * an RNR NAK counts that our RNIC sends here. */
+ * retransmitted, or the NAK may have crossed the retransmission. If the capture lacks the RNR NAK,
+ * an RNR NAK that our RNIC sends at this event is used instead. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -179,8 +180,8 @@ static bool seq_nak_after_rnr(const struct response_case *c)
            roce_syndrome_kind(c->ours->syndrome) == ROCE_SYN_RNR;
 }
 
-/* Returns whether request `i` was dropped: after the event, no response acknowledges it before it
- * is retransmitted. */
+/* Returns whether the responder dropped request `i`: after event `event`, no response acknowledges
+ * the request before its retransmission. */
 static bool is_dropped(const struct inferred_setup *s, uint32_t event, uint32_t i)
 {
     for (uint32_t k = event + 1; k < s->event_cnt && k - event <= FOLLOW_MAX; k++) {
@@ -194,7 +195,7 @@ static bool is_dropped(const struct inferred_setup *s, uint32_t event, uint32_t 
 }
 
 /* Returns the number of ACKs after an event whose PSN is before READ `e`, but whose MSN counts READ
- * `e`. They answer duplicate requests. */
+ * `e`. Such ACKs answer duplicate requests. */
 static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t event,
                                      const struct request_pkt *e)
 {
@@ -209,8 +210,8 @@ static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t ev
 }
 
 /* Returns whether the responder may have received a request after READ `e` and dropped it, because
- * it was sending the response to READ `e` at that time. The dropped request is a later one, or a
- * duplicate to which no ACK was captured. */
+ * it was sending the response to READ `e` at that time. The dropped request has a later PSN, or is
+ * a duplicate to which no ACK was captured. */
 static bool drops_next(const struct response_case *c, const struct request_pkt *e)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -228,9 +229,9 @@ static bool drops_next(const struct response_case *c, const struct request_pkt *
     return false;
 }
 
-/* Returns whether the responder may have tried before to send the first packets of this READ
- * response, and its transmit queue was full. This shows in one of three ways: the responder sent an
- * RNR NAK, the requester retransmitted the READ, or the responder dropped the next request. */
+/* Returns true if the responder may have tried before to send the first packets of this READ
+ * response while its transmit queue was full. One of three facts must show this: the responder sent
+ * an RNR NAK, the requester retransmitted the READ, or the responder dropped the next request. */
 static bool may_be_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -261,7 +262,8 @@ static bool read_without_first(const struct response_case *c)
 }
 
 /* Returns whether, among the FOLLOW_MAX packets before an event, READ requests outnumber complete
- * READ responses. If so, a full transmit queue may have dropped a response. */
+ * READ responses. If so, the responder may have dropped a response because its transmit queue was
+ * full. */
 static bool follows_read(const struct inferred_setup *s, uint32_t event)
 {
     uint32_t copies = 0, responses = 0;
@@ -303,9 +305,10 @@ static bool expects_earlier(const struct inferred_setup *s, uint32_t event)
                          roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) < 0;
 }
 
-/* Returns whether an RNR NAK refuses a READ, or a request behind a READ without a complete
- * response. That request was acknowledged before, or the MSN shows that the responder expects an
- * earlier one, or the READ was refused before. */
+/* Returns whether the recorded response is an RNR NAK for a READ, or for a request after a READ
+ * without a complete response. The latter request must have been acknowledged before, or the MSN
+ * must show that the responder expects an earlier request, or an RNR NAK must have refused the READ
+ * before. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;

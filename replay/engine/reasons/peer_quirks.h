@@ -19,7 +19,8 @@ struct request_case {
     const struct tx_request *ours;
     const struct field_diffs *diffs;
     bool retransmit; /* the recorded request is a retransmission */
-    bool beyond;     /* the recorded request is a retry beyond the largest retry count */
+    bool beyond;     /* true: the recorded request is a retransmission beyond the largest retry
+                      * count */
 };
 
 /* UC message that the peer's program did not receive although it should have. */
@@ -33,7 +34,7 @@ struct peer_quirk {
     enum roce_profile peer;
     const struct roce_deviation *deviation;
     /* Exactly one of the three callbacks is set. Each returns whether the quirk explains the
-     * case. */
+     * difference. */
     bool (*fits_response)(const struct response_case *c);
     bool (*fits_request)(const struct request_case *c);
     bool (*fits_delivery)(const struct delivery_case *c);
@@ -65,16 +66,16 @@ const struct peer_quirk *peer_quirk_of_response(const char *quirks, const struct
 /* Returns the quirk of profile `quirks` that explains a differing request, or NULL if none does. */
 const struct peer_quirk *peer_quirk_of_request(const char *quirks, const struct request_case *c);
 
-/* Returns whether the deviation shifts the PSNs of the later requests. */
+/* Returns whether the quirk (known deviation) shifts the PSNs of the later requests. */
 bool peer_quirk_shifts_psns(const struct peer_quirk *quirk);
 
 /* Returns the quirk of profile `quirks` that explains a lost UC message, or NULL if none does. */
 const struct peer_quirk *peer_quirk_of_delivery(const char *quirks, const struct delivery_case *c);
 
 /* Corrects wrong ICRCs that devices of profile `quirks` compute and accept, so that our RNIC
- * accepts the packets too. `quirks` may be NULL. With PEER_QUIRKS_AUTO, corrects only packets of
- * flows for which `rxe` is true. Returns the number of corrected packets, or -1 if out of
- * memory. */
+ * accepts the packets too. `quirks` may be NULL. With PEER_QUIRKS_AUTO, corrects only packets whose
+ * sender is Linux rxe: `rxe` has one element for each sender (struct trace_flow). Returns the
+ * number of corrected packets, or -1 if out of memory. */
 int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks, const bool *rxe);
 
 /* Returns whether `name` is a profile in known_deviations.def, or PEER_QUIRKS_AUTO. */

@@ -10,18 +10,20 @@
  * beyond the last one. */
 #define UNSEEN_MAX 256
 
-/* Number of events before and after a response whose responses are compared in sent order. */
+/* Number of packets before and after a response among which the order of the responses is compared.
+ */
 #define ORDER_NEAR 64u
 
-/* Returns whether event `i` refuses a request up to PSN `executed`. */
+/* Returns whether event `i` is a NAK that refuses a request with PSN `executed` or an earlier one.
+ */
 static bool is_refusal_of(const struct inferred_setup *s, uint32_t i, int64_t executed)
 {
     return s->event[i].response && s->event[i].usable && s->event[i].rel <= executed &&
            event_is_nak(s, i) && !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ);
 }
 
-/* Returns the last event after `event` that is near and refuses a request up to PSN `executed`, or
- * `event` if there is none. */
+/* Returns the last of the ORDER_NEAR events after `event` that is a NAK for PSN `executed` or an
+ * earlier one. Returns `event` if there is none. */
 static uint32_t last_refusal(const struct inferred_setup *s, uint32_t event, int64_t executed)
 {
     uint32_t i = s->event_cnt - event > LOOK_BACK ? event + LOOK_BACK : s->event_cnt - 1;
@@ -35,7 +37,8 @@ bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t executed = event_executed_to(s, c->event);
-    int64_t shown = INT64_MIN; /* last PSN that the other responses so far show as executed */
+    int64_t shown = INT64_MIN; /* highest PSN that the other responses up to here show as
+                                * executed */
     uint32_t last = last_refusal(s, c->event, executed);
 
     if (event_is_nak(s, c->event) || last == c->event)
@@ -65,11 +68,11 @@ static bool has_other_request(const struct response_case *c, const struct reques
     return false;
 }
 
-/* Returns whether a response has data although its PSN is one of a request without data, or the
- * syndrome of a NAK. Also returns whether it ends the response to a READ at a PSN that is not its
- * last one, or does not end it there. Also returns whether only its opcode is wrong, because it
- * does not begin the response at the first PSN; but the first request of the table may be only the
- * tail of a READ. */
+/* Returns whether the opcode of a response with data is impossible at its PSN, in one of three
+ * ways. The request with this PSN has no data, or the response has the syndrome of a NAK. The
+ * response is a Last or Only at a PSN that does not end the READ, or is no Last or Only at the PSN
+ * that ends it. Only the opcode is wrong, because the response is no First or Only at the first PSN
+ * of the READ; this is possible for the first captured request, which may be the tail of a READ. */
 static bool has_wrong_place(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -96,9 +99,9 @@ static bool has_wrong_place(const struct response_case *c)
             e != s->req);
 }
 
-/* Returns whether an MSN counts far more messages than PSNs were requested, or far fewer than
- * before the first request. A responder of a reordering network may answer requests from before it.
- */
+/* Returns whether an MSN counts far more messages than PSNs were requested, or far fewer messages
+ * than were sent before the first captured request. If the network reorders, the responder may
+ * answer requests that were sent before the first captured one. */
 static bool has_impossible_msn(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -135,8 +138,8 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
- * last response that the responder sent. The network reorders, and the responses captured after
- * the NAK show no execution that those before it do not show. */
+ * last response that the responder sent. It may if the network reorders, and if the responses
+ * captured after the NAK show no execution that the responses before the NAK do not show. */
 static bool may_be_last(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -209,9 +212,9 @@ bool precedes_response(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns whether a responder never sends the PSN and MSN of a response together, whichever
- * requests it received: the MSN of a NAK counts exactly the messages before its PSN, and that of
- * another response no fewer messages than end up to its PSN. */
+/* Returns whether the PSN and MSN of a response contradict each other, whichever requests the
+ * responder received. The MSN of a NAK counts exactly the messages before its PSN. The MSN of
+ * another response counts at least the messages that end up to its PSN. */
 static bool has_impossible_pair(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

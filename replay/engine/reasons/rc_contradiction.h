@@ -18,7 +18,7 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether another response proves this response wrong. The evidence is the order in which
- * the responder sent the two, as their IPv4 identifications show it. The MSN of a responder never
+ * the responder sent the two, which their IPv4 identifications show. The MSN of a responder never
  * decreases, nor does the PSN of its ACKs. A sequence NAK has the expected PSN, so no earlier
  * response may show this or a later request as executed. */
 bool contradicts_order(const struct inferred_setup *s, uint32_t event);
@@ -36,8 +36,8 @@ bool never_inconclusive(const struct response_case *c, const struct field_diffs 
 
 /* Returns whether only this response shows that the responder executed a request which a later
  * response refuses. A responder refuses a request at its first arrival, never at a retransmission
- * (R117). So no missing packet explains both responses. If other responses show the execution too,
- * the later refusal is wrong, and not this response. */
+ * (R117). So no missing packet explains both responses. If other responses also show the execution,
+ * the later refusal is wrong, not this response. */
 bool is_refused_later(const struct response_case *c);
 
 #endif

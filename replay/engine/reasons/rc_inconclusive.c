@@ -6,7 +6,7 @@
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 
-/* Reasons of a capture that lacks its beginning or any packets of a direction. */
+/* Reasons that apply if the capture lacks its beginning, or any packets of a direction. */
 
 /* Returns whether a READ response may differ only because the path MTU was inferred wrongly. The
  * inferred MTU is only a lower bound, the length of the longest captured packet, and the READ is
@@ -45,7 +45,7 @@ static bool lacks_requests(const struct response_case *c)
     return c->dir->stretch || s->executed_unseen_cnt > 0;
 }
 
-/* Each text completes the sentence "because the capture ...". */
+/* Each text is the end of a sentence that begins with "because the capture". */
 static const struct inconclusive_rule reasons_capture[] = {
     /* clang-format off */
     {may_be_divided, true, "has no packet that shows the path MTU"},

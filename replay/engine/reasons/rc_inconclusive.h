@@ -8,8 +8,8 @@
  * The packets show whether a response was altered or answers a missing request. An altered response
  * has a PSN and an MSN that disagree, and the capture lacks the correct response. A response to a
  * missing request has a PSN and an MSN that agree, and the capture contains the responses to all
- * other requests, or other packets show the loss. rc_contradiction.h recognizes the former,
- * rc_reasons.h lists the latter.
+ * other requests, or other packets show the loss. rc_contradiction.h recognizes altered responses;
+ * rc_reasons.h lists the reasons that explain responses to missing requests.
  */
 #ifndef REPLAY_ENGINE_REASONS_RC_INCONCLUSIVE_H
 #define REPLAY_ENGINE_REASONS_RC_INCONCLUSIVE_H
@@ -20,8 +20,8 @@
 struct response_case;
 
 /* Returns the reason why a difference is inconclusive, as the end of a sentence that begins with
- * "the capture". Returns NULL if missing packets do not explain the difference. Sets *lacks if
- * missing packets may also explain further differences of the direction. */
+ * "the capture". Returns NULL if missing packets do not explain the difference. Sets *lacks to true
+ * if missing packets may also explain further differences of the direction. */
 const char *inconclusive_reason(const struct response_case *c, bool *lacks);
 
 /* Number of inconclusive responses with one reason. */

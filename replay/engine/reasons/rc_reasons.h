@@ -22,18 +22,19 @@
 
 struct inconclusive_rule {
     bool (*fits)(const struct response_case *c);
-    bool lacks; /* packets are missing, which may explain further differences */
+    bool lacks; /* true: packets are missing in the capture, which may also explain further
+                 * differences */
     const char *text;
 };
 
-/* rc_reasons_missing.c: a certain packet was not captured. */
+/* rc_reasons_missing.c: the capture lacks a particular packet. */
 extern const struct inconclusive_rule reasons_missing[];
 /* rc_reasons_order.c: the network reordered or lost packets behind the capture point. */
 extern const struct inconclusive_rule reasons_order[];
 /* rc_reasons_program.c: the responder's program or another connection changed the memory. */
 extern const struct inconclusive_rule reasons_program[];
 
-/* The reason of a capture that does not show which copy of a request arrived. */
+/* The reason if the capture does not show which copy of a request arrived. */
 extern const char inconclusive_copies[];
 
 /* Returns whether a response may answer a request that was not captured. The PSN of such a request
@@ -41,14 +42,14 @@ extern const char inconclusive_copies[];
  * message, and an ACK whose MSN and PSN count more messages than were captured. */
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
-/* Returns whether the responder may send an ACK with the PSN of a READ or atomic. It answers a
- * duplicate of an earlier SEND or WRITE so (R109), and the network may have made the duplicate
- * after the capture point. Other devices than rxe may also repeat their newest ACK to announce
- * credits (9.7.7.2). */
+/* Returns whether the responder may send an ACK with the PSN of a READ or atomic. It may for two
+ * reasons. The ACK answers a duplicate of an earlier SEND or WRITE (R109), which the network may
+ * have made after the capture point. Or the responder repeats its newest ACK to announce credits
+ * (9.7.7.2), which rxe never does. */
 bool may_ack_data(const struct response_case *c);
 
-/* Returns whether a NAK refuses the retransmission of a READ or atomic that was executed. The
- * responder's program deregistered the region in between. */
+/* Returns whether a NAK refuses the retransmission of a READ or atomic that the responder had
+ * executed. The responder's program deregistered the region in between. */
 bool refuses_repeated(const struct response_case *c);
 
 /* Returns whether an earlier request differs in its opcode from the first copy with its PSN. Which

@@ -4,12 +4,12 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* An MSN that counts fewer messages than those captured is impossible, unless it counts so many
- * fewer that it has wrapped. */
+/* An MSN cannot count fewer messages than those captured. If it seems to count this many fewer, it
+ * has wrapped. */
 #define MSN_WRAPPED 0x10000
 
-/* Reasons with a certain missing packet: the request that a response answers, a request before it,
- * or a response before it. */
+/* Reasons why a difference is inconclusive because a particular packet is missing: the request that
+ * a response answers, a request before it, or a response before it. */
 
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high)
 {
@@ -20,7 +20,7 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
     int64_t low = rel > high && high < end ? high : end;
     const struct request_pkt *e = request_at(s, low);
-    int64_t more = rel - low; /* maximum number of messages executed after `low`: one for each
+    int64_t more = rel - low; /* maximum number of messages executed after PSN `low`: one for each
                                * PSN */
     int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
     int32_t least = 1; /* minimum number of messages executed after `low` */
@@ -31,8 +31,8 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
         return true;
     if (event_is_nak(s, event) || (op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
         least = 0;
-    /* The capture does not show the MSN at the start of the direction, but it begins at 0 (R102),
-     * so it counts no fewer messages than were captured. */
+    /* The MSN at the start of the direction is unknown. But the MSN counts from 0 (R102), so it
+     * counts at least the captured messages. */
     if (s->msn_votes == 0)
         return done >= least || done < -MSN_WRAPPED;
     return done >= least && done <= more;
@@ -88,8 +88,8 @@ static bool is_behind(const struct response_case *c)
 }
 
 /* Returns whether a sequence NAK has the PSN of a captured request that no earlier recorded
- * response shows as executed. The request was then lost behind the capture point, and its
- * retransmission was not captured. */
+ * response shows as executed. In this situation, the request was lost behind the capture point, and
+ * its retransmission was not captured. */
 static bool naks_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -119,13 +119,13 @@ static bool refuses_unseen(const struct response_case *c)
     for (uint32_t i = c->event; i < s->event_cnt && i - c->event <= LOOK_BACK && rel < s->first;
          i++)
         if (!s->event[i].response && s->event[i].rel == rel)
-            return true; /* request sent before the capture began, and retransmitted in the
-                          * capture */
+            return true; /* the requester sent this request before the capture began, and
+                          * retransmitted it in the capture */
     return rel >= s->first;
 }
 
 /* Returns whether a request after the expected PSN was captured and injected. Our RNIC must then
- * send a sequence NAK too. */
+ * also send a sequence NAK. */
 static bool gap_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -196,9 +196,9 @@ static bool answers_unseen(const struct response_case *c)
     return true;
 }
 
-/* Returns whether a READ response answers a retransmission of the READ that was not captured. Its
- * data is correct, and all our responses are already matched. Its opcode shows that the
- * retransmitted READ begins at another PSN, but ends at the same one. */
+/* Returns whether a READ response answers a retransmission of the READ that was not captured. The
+ * data of the response is correct, and all our responses are already matched. The opcode of the
+ * response shows that the retransmitted READ begins at another PSN, but ends at the same one. */
 static bool answers_restart(const struct response_case *c)
 {
     const struct roce_opcode *op = event_opcode(setup_of(c), c->event);

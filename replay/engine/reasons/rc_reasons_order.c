@@ -5,8 +5,8 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* Reasons of the network behind the capture point: in which order the requests arrived or the
- * responses were sent, and which copies of a request arrived. */
+/* Reasons why a difference is inconclusive because of the network behind the capture point: the
+ * order in which requests arrived or responses were sent, and which copies of a request arrived. */
 
 const char inconclusive_copies[] = "does not show which of the retransmitted requests arrived";
 
@@ -35,9 +35,9 @@ static bool overtook_data(const struct response_case *c)
     return false;
 }
 
-/* Returns whether the MSN of a response to a retransmitted READ or atomic is plausible. It must
- * agree with the neighbouring responses and with the requests that may have been executed. The
- * capture does not always show which copies of the requests arrived. */
+/* Returns whether the MSN of a response to a retransmitted READ or atomic is plausible. The MSN
+ * must agree with the neighbouring responses and with the requests that the responder may have
+ * executed. The capture does not always show which copies of the requests arrived. */
 static bool counts_what_arrived(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -67,7 +67,7 @@ static bool counts_what_arrived(const struct response_case *c)
     return copies > 1;
 }
 
-/* Returns how many of our responses have a PSN, a kind and an MSN. */
+/* Returns the number of responses of our RNIC with PSN `rel`, kind `kind` and the given MSN. */
 static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce_kind kind,
                            uint32_t msn)
 {
@@ -127,7 +127,7 @@ static bool first_was_overtaken(const struct response_case *c)
 }
 
 /* Returns whether the PSN of a response is before the first captured request, and its MSN counts no
- * later message. The network reordered it behind responses to later requests. */
+ * later message. The network delayed it behind responses to later requests. */
 static bool answers_before_first(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -5,8 +5,9 @@
 #include "infer/shadow_memory.h"
 #include "wire/codes.h"
 
-/* Reasons of the responder's program and of other connections: when a region was deregistered,
- * which of two requests was executed, and who wrote the memory last. */
+/* Reasons why a difference is inconclusive because of the responder's program or of other
+ * connections: when a region was deregistered, which of two requests was executed, and which
+ * connection wrote the memory last. */
 
 bool refuses_repeated(const struct response_case *c)
 {
@@ -61,8 +62,8 @@ bool follows_other_request(const struct response_case *c)
     return false;
 }
 
-/* Returns whether only data differs, another connection wrote some of that memory, and the capture
- * lacks some of the executed requests. */
+/* Returns whether the response differs only in its data, another connection wrote some of this
+ * memory, and the capture lacks some of the executed requests. */
 static bool other_wrote(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -13,8 +13,8 @@
  * packets in flight. */
 #define LOOK_BACK 1024u
 
-/* Recorded response that differs from our responses, and the state of the recorded responder and of
- * our responder at that event. */
+/* Recorded response that differs from our responses, and what the recorded responder and our
+ * responder had done before it. */
 struct response_case {
     const struct rc_direction *dir;
     uint32_t event;                 /* index into setup.event of the differing recorded response */
@@ -23,23 +23,25 @@ struct response_case {
     const struct pkt_event *duplicate; /* latest duplicate request before the event, or NULL */
     int64_t epsn;                      /* relative PSN that our RNIC expects at the event */
     uint32_t msn;                      /* MSN of our RNIC at the event */
-    int64_t rnr;            /* relative PSN of the latest recorded RNR NAK before the event, or
-                             * INT64_MIN */
+    int64_t rnr;            /* relative PSN of the latest RNR NAK that was recorded before the
+                             * response, or INT64_MIN */
     int64_t high;           /* highest relative PSN requested before the event */
     int64_t recorded_acked; /* highest relative PSN that recorded responses show as executed */
-    bool matched;     /* our RNIC sent responses with the PSN of the recorded response, but all of
-                       * them are matched with other recorded responses */
-    bool replaces;    /* an unmatched response of our RNIC differs from the recorded response only
-                       * in the PSN */
-    bool opcode;      /* the recorded response differs from `ours` in the opcode only */
-    bool opcode_msn;  /* the recorded response differs from `ours` in opcode and MSN only */
-    bool counts;      /* the recorded response differs from `ours` in the MSN only */
+    bool matched;     /* true: our RNIC sent responses with the PSN of the recorded response, but
+                       * all of them are matched with other recorded responses */
+    bool replaces;    /* true: an unmatched response of our RNIC differs from the recorded response
+                       * only in the PSN */
+    bool opcode;      /* true: the recorded response differs from `ours` in the opcode only */
+    bool opcode_msn;  /* true: the recorded response differs from `ours` in opcode and MSN only */
+    bool counts;      /* true: the recorded response differs from `ours` in the MSN only */
     bool payload;     /* the payloads of the two responses differ */
-    bool data;        /* only the payload or the value of an Atomic ACK differs */
+    bool data;        /* true: the recorded response differs from `ours` only in the payload or in
+                       * the value of an Atomic ACK */
     bool reorders;    /* the capture shows that the network reorders responses */
-    bool others_lack; /* for another connection with the same responder, the capture lacks packets
-                       * or shows loss */
-    bool others_gap;  /* for such a connection, the capture lacks every copy of a request */
+    bool others_lack; /* true: for another connection with the same responder, the capture lacks
+                       * packets or shows loss */
+    bool others_gap;  /* true: for another connection with the same responder, the capture lacks
+                       * every copy of a request */
     bool rxe;         /* the responder is known to be Linux rxe */
     uint32_t dir_idx; /* index of `dir` in the session */
     struct shadow_memory *memory; /* memory of the responder */
@@ -55,16 +57,17 @@ static inline enum roce_kind kind_of(const struct response_case *c)
     return event_opcode(setup_of(c), c->event)->kind;
 }
 
-/* Returns whether a request is a READ or an atomic, which a response with data answers. */
+/* Returns whether event `event` is a READ or an atomic, which a response with data answers. */
 bool event_fetches(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether a packet is a NAK or an RNR NAK. */
 bool response_is_nak(uint8_t opcode, uint8_t syndrome);
 
-/* Returns whether our RNIC sends a NAK at PSN `rel` too. */
+/* Returns whether our RNIC also sends a NAK at PSN `rel`. */
 bool sends_nak_at(const struct response_case *c, int64_t rel);
 
-/* Returns whether the MSN of a response must be exactly the number of complete messages (R103). */
+/* Returns whether the MSN of response `event` must be exactly the number of complete messages
+ * (R103). */
 bool counts_messages(const struct inferred_setup *s, uint32_t event);
 
 #endif

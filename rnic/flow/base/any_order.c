@@ -3,13 +3,13 @@
 
 #include "flow/base/counters.h"
 
-/* minimum number of packets that arrived before an earlier one and were acknowledged, to prove that
- * a receiver accepts any order; after fewer, a NAK or a go-back may still follow */
+/* A receiver accepts packets in any order if at least this many packets were captured before one
+ * with an earlier PSN and were acknowledged. After fewer packets, a NAK or a go-back may still
+ * follow. */
 #define ACCEPTED_MIN 4u
-/* A receiver accepts any order if there are at least this many accepted packets, or READs, for each
- * go-back. */
+/* Also required: at least this many such packets, or READs, for each go-back of the requester. */
 #define ACCEPTED_PER_GO_BACK 4u
-/* A sender that returns this often to an earlier UDP source port uses several paths. */
+/* A sender that changes this often back to an earlier UDP source port uses several paths. */
 #define PATHS_MIN 4u
 
 static uint64_t read_go_backs(const struct roce_cold_counters *requester)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Order: recognises devices that accept packets in any order (direct data placement, adaptive
- * routing, several paths). A device that requires order drops a packet that arrives before an
- * earlier one, and the requester retransmits the packet. So if a packet arrived early, was
- * transmitted once and was acknowledged, the receiver does not require order, or the capture point
- * reordered the packets. Used only in rnic/flow.
+ * Recognises devices that accept packets in any order (direct data placement, adaptive routing,
+ * several paths). Other devices drop a packet that arrives before an earlier one, and the requester
+ * retransmits the packet. So if a packet arrived early, was transmitted once and was acknowledged,
+ * the receiver accepts any order, or the capture point reordered the packets. Used only in
+ * rnic/flow.
  */
 #ifndef FLOW_BASE_ANY_ORDER_H
 #define FLOW_BASE_ANY_ORDER_H
@@ -24,12 +24,12 @@ bool roce_responses_in_any_order(const struct roce_flow *flow,
 void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
                         const struct roce_sent_packet *e);
 
-/* Records that the sender changed its UDP source port to `port`. Returns whether the sender uses
- * `port` for the first time and does not yet seem to use several ports on purpose. */
+/* Records that the sender changed its UDP source port to `port`. Returns true if `port` is new for
+ * the sender, and the sender does not yet seem to use several ports for several paths. */
 bool roce_note_port(struct roce_ctx *ctx, uint16_t port);
 
-/* Returns whether `side` uses several UDP source ports on purpose, for several paths. That is so if
- * either endpoint accepts packets in any order. It is also so if `side` returned to earlier ports
+/* Returns whether `side` uses several UDP source ports on purpose, for several paths. It does if
+ * one of the two endpoints accepts packets in any order, or if `side` changed back to earlier ports
  * several times and its peer reported no loss. */
 bool roce_ports_are_paths(const struct roce_flow *flow, const struct roce_endpoint *side);
 

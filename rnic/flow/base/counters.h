@@ -20,10 +20,11 @@ struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoin
 struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoint *side,
                                       enum roce_oper oper);
 
-/* Records that the current request has a format or ICRC for which its receiver drops it. */
+/* Records that the receiver drops the current request because of its format or ICRC. */
 void roce_note_dropped(struct roce_ctx *ctx);
 
-/* Returns how many of the PSNs from `psn` to `psn` + `cnt` - 1 only such requests of `side` had. */
+/* Returns the number of PSNs from `psn` to `psn` + `cnt` - 1 of which all captured requests of
+ * `side` are such dropped requests. */
 uint32_t roce_dropped_cnt(const struct roce_endpoint *side, uint32_t psn, uint32_t cnt);
 
 /* Adds the latency of an operation, or a round-trip time, to the histograms of `side`. */

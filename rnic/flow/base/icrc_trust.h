@@ -5,8 +5,8 @@
  * wrote a timestamp into the frames, a NAT or an anonymizer changed the frames, or the sending host
  * captured its frames before its NIC computed the ICRC.
  *
- * 1. The first three packets of a host with a wrong ICRC count as damaged; findings about these
- *    packets are deferred.
+ * 1. The first three packets of a host with a wrong ICRC count as damaged, but findings about them
+ *    are deferred.
  * 2. If the first four packets of a host all have a wrong ICRC, its ICRCs become UNVERIFIED.
  * 3. From the first correct ICRC of the host on, a wrong ICRC counts as damage.
  */
@@ -17,13 +17,13 @@
 #include <stdint.h>
 #include "wire/pkt.h"
 
-/* Number of table slots for sending hosts. A host has the slot of its address hash; if another host
- * already has this slot, the host is not tracked. */
+/* Number of table slots for sending hosts. The hash of a host's address selects its slot. If
+ * another host already has this slot, the ICRCs of the host are not counted. */
 #define ROCE_ICRC_TRUST_HOSTS 64u
 
-/* Number of leading packets of a host whose wrong ICRC counts as damage. This can be a mistake: if
- * one packet in twenty is damaged, the first three packets are all damaged in one of 8000 captures.
- * The next correct ICRC of the host then corrects it. */
+/* Number of leading packets of a host whose wrong ICRC counts as damage. The number is small
+ * because all ICRCs of the host may be wrong. If one packet in twenty is damaged, all of the first
+ * three packets are damaged in one of 8000 captures. */
 #define ROCE_ICRC_TRUST_DAMAGED 3u
 
 /* A packet that was dropped for a wrong ICRC, before any packet of its host had a right ICRC. Later
@@ -38,7 +38,8 @@ struct roce_deferred_icrc {
 
 struct roce_icrc_host {
     uint8_t addr[16];
-    uint32_t good, bad; /* packets with a right and with a wrong ICRC; both 0: slot is free */
+    uint32_t good, bad; /* numbers of packets with a right and with a wrong ICRC; both 0: slot is
+                         * free */
     uint32_t frame;     /* latest frame of the host */
     uint64_t time;
     uint8_t deferred_cnt;
@@ -47,7 +48,8 @@ struct roce_icrc_host {
 
 struct roce_icrc_trust {
     struct roce_icrc_host host[ROCE_ICRC_TRUST_HOSTS];
-    uint64_t good, bad; /* packets with a right ICRC; packets of tracked hosts with a wrong ICRC */
+    uint64_t good, bad; /* number of packets with a right ICRC, and number of packets with a wrong
+                         * ICRC from hosts with a slot */
     uint32_t deferred;  /* number of deferred findings of all hosts */
 };
 
@@ -58,17 +60,17 @@ enum roce_icrc_status roce_icrc_trust_status(struct roce_icrc_trust *trust, cons
                                              enum roce_icrc_status seen, uint32_t frame,
                                              uint64_t time);
 
-/* Returns whether host `src` is tracked and sent no right ICRC up to now. */
+/* Returns true if host `src` has a slot and sent no right ICRC up to now. */
 bool roce_icrc_trust_undecided(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
-/* If the tracked host `src` sent a wrong ICRC, returns its slot (0 to ROCE_ICRC_TRUST_HOSTS - 1),
- * otherwise ROCE_ICRC_TRUST_HOSTS. */
+/* If host `src` has a slot and sent a wrong ICRC, returns its slot (0 to ROCE_ICRC_TRUST_HOSTS -
+ * 1), otherwise ROCE_ICRC_TRUST_HOSTS. */
 unsigned roce_icrc_trust_suspect(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
 /* Defers the finding about a packet of `src` with a wrong ICRC. Requires
- * roce_icrc_trust_undecided(). A right ICRC of the host, or the end of the capture, decides later.
- * Returns true, or false if too many findings are deferred already: the caller must then report the
- * finding now. */
+ * roce_icrc_trust_undecided(). The next right ICRC of the host, or the end of the capture, decides
+ * about the finding. Returns true, or false if too many findings are deferred already: the caller
+ * must then report the finding now. */
 bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
                            const struct roce_deferred_icrc *held);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Memory of a flow: the caller's allocator with a limit. An allocation never evicts a connection
- * and never reports a finding, so pointers to connections stay valid. If memory becomes short,
- * `tight` is set, and roce_evict() frees memory before the next packet is judged. Used only in
- * rnic/flow.
+ * Memory of one analysis (struct roce_flow): the caller's allocator with a limit. An allocation
+ * never evicts a connection and never reports a finding, so pointers to connections stay valid. If
+ * memory becomes short, `tight` is set, and roce_evict() frees memory before the next packet is
+ * judged. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_MEM_H
 #define FLOW_BASE_MEM_H
@@ -18,8 +18,8 @@ struct roce_mem {
     size_t refused;        /* size of the largest allocation that failed since the last eviction,
                             * bytes; 0 if none */
     bool limited;          /* tight was set once, or an allocation failed */
-    bool tight;            /* roce_evict() must free memory: an allocation failed, or more than the
-                            * limit minus the reserve is in use */
+    bool tight;            /* true: roce_evict() must free memory, because an allocation failed, or
+                            * only the reserve is left */
 };
 
 /* Returns `size` zeroed bytes, or NULL if the limit is reached or memory is exhausted. A failure
@@ -33,7 +33,7 @@ void *roce_mem_need(struct roce_mem *mem, size_t size);
 void roce_mem_put(struct roce_mem *mem, void *p, size_t size); /* Frees the `size` bytes at `p`.
                                                                 * `p` may be NULL. */
 
-/* Returns the number of bytes in use down to which an eviction frees memory. */
+/* Returns the number of bytes in use at which an eviction stops. */
 size_t roce_mem_low_water(const struct roce_mem *mem);
 
 #endif

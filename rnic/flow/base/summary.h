@@ -221,8 +221,8 @@ struct roce_endpoint_summary {
                                * packet; 0 if none, or if a later message was retransmitted
                                * unchanged */
     uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late, not
-                               * lost: they were captured out of order, or were acknowledged before a
-                               * retransmission was captured */
+                               * lost: they were captured out of order, or were acknowledged before
+                               * a retransmission was captured */
     uint64_t unheeded_naks;  /* number of timeouts of the endpoint after a captured sequence NAK for
                               * the same PSN or a later one: the NAK was lost behind the capture
                               * point, or the endpoint ignored it */
@@ -348,8 +348,9 @@ struct roce_conn_facts {
     uint32_t end_request_frame; /* frame of the request after which the requester stopped */
     uint16_t end_tries;         /* number of transmissions of the request in end_request_frame */
     uint8_t end_repeats;        /* number of retransmissions of the request in end_request_frame by
-                                 * timeout, or after RNR NAKs if these stopped the requester. If a NAK
-                                 * ended the connection: number of retransmissions after the NAK */
+                                 * timeout, or after RNR NAKs if these stopped the requester. If a
+                                 * NAK ended the connection: number of retransmissions after the NAK
+                                 */
     uint8_t end_naks; /* number of retransmissions of the request in end_request_frame after a
                        * sequence NAK */
 };

@@ -17,10 +17,10 @@
 enum {
     ROCE_SENT_ENDS = 1u << 0, /* Last or Only packet of a message */
     ROCE_SENT_ACKREQ = 1u << 1,
-    ROCE_SENT_PSN_CNT_GUESS =
-        1u << 2,                   /* READ: psn_cnt is a guess, because the path MTU is unknown */
-    ROCE_SENT_OFF_KNOWN = 1u << 3, /* `off` is exact: the message's First packet was captured */
-    ROCE_SENT_DONE = 1u << 4,      /* READ or atomic: all responses were captured */
+    ROCE_SENT_PSN_CNT_GUESS = 1u << 2, /* READ: psn_cnt is the lowest possible number, because the
+                                        * path MTU is unknown */
+    ROCE_SENT_OFF_KNOWN = 1u << 3,     /* `off` is exact: the message's First packet was captured */
+    ROCE_SENT_DONE = 1u << 4,          /* READ or atomic: all responses were captured */
     ROCE_SENT_IMPLIED =
         1u << 5, /* READ or atomic: implicitly NAKed by a response to a later request */
     ROCE_SENT_RESTARTED = 1u << 6, /* READ: retransmitted, completely or from a PSN offset on */
@@ -32,18 +32,18 @@ enum {
     ROCE_MARK_SAMPLED = 1u << 0, /* the sample covers the whole payload, so that equal samples mean
                                   * equal payloads */
     ROCE_MARK_IN_FLIGHT = 1u << 1,   /* the packet is counted as in flight */
-    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the responder's MSN already included this READ in its
-                                      * first response */
-    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: since its latest transmission, a response had a later
-                                      * PSN than expected */
+    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the MSN in the first response already counted this
+                                      * READ */
+    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: since its latest transmission, a response was captured
+                                      * whose PSN is later than expected */
     ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and no response was
                                       * captured since */
-    ROCE_MARK_OVER_CREDIT = 1u << 5, /* when the packet was captured, no response had granted a
-                                      * credit for it */
+    ROCE_MARK_OVER_CREDIT = 1u << 5, /* no response captured before the packet had granted a credit
+                                      * for it */
     ROCE_MARK_UNTIMED = 1u << 6,     /* the first transmission of the message's First packet was not
                                       * captured, so the latency of the message is unknown */
     ROCE_MARK_RESP_LATE = 1u << 7,   /* READ: since its latest transmission, a response was captured
-                                      * after a later one */
+                                      * after one with a later PSN */
 };
 
 /* value of dma_len if the capture cuts the packet before the end of the RETH */
@@ -57,8 +57,8 @@ struct roce_sent_packet {
         uint64_t orig; /* atomic: value in the first Atomic ACK */
         struct {
             uint32_t resp_next; /* READ: number of responses captured in order, counted from the
-                                 * first PSN; after a restart at an offset, counted on from this
-                                 * offset */
+                                 * first PSN. After a restart at an offset, counting continues from
+                                 * this offset */
             uint32_t
                 resp_high; /* READ: highest PSN offset of a captured response, plus 1; 0 if none */
         };
@@ -76,8 +76,8 @@ struct roce_sent_packet {
         uint32_t off;       /* payload bytes of the message before this packet; not for a READ */
         uint32_t resp_seen; /* READ: bit set of captured responses, see roce_sent_has_response() */
     };
-    uint32_t cum;        /* number of messages that the requester ended up to and including this
-                          * packet */
+    uint32_t cum;        /* number of messages of the requester that ended, from the first captured
+                          * packet to this one */
     uint32_t icrc;       /* ICRC of the latest transmission */
     uint32_t sample;     /* hash over headers and the ends of the payload */
     uint32_t resp_frame; /* frame of the first response */
@@ -86,15 +86,15 @@ struct roce_sent_packet {
                             * retransmission began */
         uint32_t resp_cnt; /* READ without ROCE_SENT_RESTARTED: number of captured responses */
     };
-    uint16_t run_id; /* number of the run: the entries between two PSN gaps have one run_id */
+    uint16_t run_id; /* number of the run: all entries between two PSN gaps have the same run_id */
     uint16_t len;    /* payload bytes of the packet */
     uint16_t ip_id;
     uint8_t op;    /* BTH.opcode */
     uint8_t tries; /* number of captured transmissions, at most 255 */
     uint8_t flags;
     uint8_t marks; /* bit set of ROCE_MARK_* */
-    uint16_t bad;  /* enum roce_rule for which the responder must refuse the packet; 0 if it may
-                    * accept the packet */
+    uint16_t bad;  /* enum roce_rule that the packet violates, so that the responder must refuse the
+                    * packet; 0 if none */
 };
 
 struct roce_window {
@@ -104,12 +104,12 @@ struct roce_window {
     uint32_t cnt;
     uint32_t acked;      /* number of acknowledged entries; they are the oldest ones */
     uint32_t hint;       /* index at which the previous lookup ended */
-    uint32_t read_bytes; /* bytes that READs in flight ask for and that are missing in the responses
-                          * captured so far, at most UINT32_MAX */
+    uint32_t read_bytes; /* number of bytes that READs in flight requested and that are missing in
+                          * the responses captured so far, at most UINT32_MAX */
 };
 
 #define ROCE_WINDOW_MIN 4u
-/* if the oldest entry is an unanswered READ, which may be retransmitted, the window grows up to
+/* if the oldest entry is an unanswered READ, which may be retransmitted, a full window grows up to
  * this number of entries instead of dropping the READ */
 #define ROCE_WINDOW_READS 64u
 
@@ -128,8 +128,8 @@ static inline uint32_t roce_sent_end(const struct roce_sent_packet *e)
     return (e->psn + e->psn_cnt) & 0xFFFFFFu;
 }
 
-/* Returns whether `e` is a READ to which not all responses were captured, so that it may be
- * retransmitted. */
+/* Returns whether some responses to READ `e` were not captured, so that the requester may
+ * retransmit it. */
 static inline bool roce_sent_is_unread(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(e->flags & ROCE_SENT_DONE);
@@ -159,8 +159,8 @@ static inline uint32_t roce_sent_off(const struct roce_sent_packet *e)
 }
 
 /* Which responses to a READ were captured, in any order. The upper 20 bits of resp_seen are the
- * number of responses before the first missing one. Each of the lower 12 bits stands for one
- * response after the missing one. Still later responses are not recorded. */
+ * number of responses before the first missing one. Each of the lower 12 bits represents one
+ * response after the missing one. Later responses than these are not recorded. */
 #define ROCE_RESP_SEEN_BITS 12u
 
 static inline uint32_t roce_sent_responses_in_order(const struct roce_sent_packet *e)
@@ -192,8 +192,8 @@ static inline void roce_sent_mark_response(struct roce_sent_packet *e, uint32_t 
 }
 
 /* Returns whether all responses to a READ were captured, in any order. If the READ was
- * retransmitted, counts only responses after its latest transmission. Most requesters treat
- * responses out of order as a loss, but some accept them. */
+ * retransmitted, counts only responses after its latest transmission. The order does not matter
+ * here: most requesters treat responses out of order as a loss, but some accept them. */
 static inline bool roce_sent_has_all_responses(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST &&
@@ -233,8 +233,8 @@ static inline struct roce_sent_packet *roce_window_get(struct roce_window *w, ui
     return roce_sent_has(e, psn) ? e : NULL;
 }
 
-/* Makes room for one more entry, if the window is full, by growing it up to `max` entries. Returns
- * whether there is room. If not, an insertion drops the oldest entry. */
+/* If the window is full, grows it for one more entry, up to `max` entries. Returns true if the
+ * window is now not full. Otherwise an insertion drops the oldest entry. */
 bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem);
 
 /* Drops the oldest entry of the window, which must not be empty. */
@@ -243,11 +243,11 @@ void roce_window_drop(struct roce_window *w);
 /* Inserts a zeroed entry at index *at (0..cnt) and returns it. The window grows up to `max`
  * entries. If it stays full, its oldest entry is dropped: this adds 1 to *overflow if that entry
  * was not acknowledged, and subtracts 1 from *at. Returns NULL if the window stays full and *at is
- * 0, or if a window without entries gets no memory. */
+ * 0, or if there is no memory for the first entry. */
 struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                             struct roce_mem *mem, uint64_t *overflow);
 
-/* Appends a zeroed entry to a window that must have room. */
+/* Appends a zeroed entry to a window that is not full. */
 struct roce_sent_packet *roce_window_append(struct roce_window *w);
 
 /* Drops all entries of the window and frees its buffer. */

@@ -63,7 +63,7 @@ static const struct cli_option rows[] = {
     {"only", KEY_ONLY, "VARIANT",
      "run only the variants with these values, for example 'mtu=1024 ip=4'"},
     {"resume", KEY_RESUME, "REPORT.json",
-     "continue a run that stopped: play only the drills that its report lists as not run"},
+     "continue a run that stopped: play only the drills that this report lists as not run"},
     {"pipe", KEY_PIPE, "COMMAND",
      "the device is a program that reads and writes JSON lines (drill.md), for example a hardware "
      "simulation"},
@@ -91,14 +91,13 @@ static const struct cli_option rows[] = {
      "with --live: source address of our packets, which no interface needs to have (default: "
      "address of IFACE)"},
     {"patience", KEY_PATIENCE, "MS",
-     "with --live: how much later than its time in the drill an event may happen, ms (default: "
-     "2000)"},
+     "with --live: maximum delay of an event after its time in the drill, ms (default: 2000)"},
     {"ack-timeout", KEY_ACK_TIMEOUT, "CODE",
-     "with --live: timeout code of QPs for which the drill names no timeout (default: 18)"},
+     "with --live: timeout code of the QPs without a timeout in the drill (default: 18)"},
     {"really", KEY_REALLY, NULL,
      "with --live: transmit although a default route leads through IFACE"},
     {"lacks", KEY_LACKS, "WORD,...",
-     "capabilities that the device lacks; drills that need one of them are unsupported"},
+     "capabilities that the device lacks; a drill that needs one of them is unsupported"},
     {"strict", KEY_STRICT, NULL, "exit status 1 also for known deviations and inconclusive drills"},
     {"tap", KEY_TAP, "FILE", "write KTAP, the test format of the Linux kernel; - is stdout"},
     {"junit", KEY_JUNIT, "FILE", "write JUnit; - is stdout"},

@@ -138,7 +138,7 @@ static int read_report(struct shard_report *r, const char *path, struct error *e
         return error_set(error, "%s: not the report of a run with --shard I/N --json", path);
     if (json_object_get(r->json, "stopped"))
         return error_set(error,
-                         "%s: the device could not be reached any more, so drills were not run: "
+                         "%s: the connection to the device was lost, so some drills were not run: "
                          "run the shard again",
                          path);
     return 0;
@@ -185,7 +185,7 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
     free(seen);
     /* A report of drills lacks those without the variant of --only. */
     if (rc == 0 && files > size / FILE_MIN && !(r[0].kind && strcmp(r[0].kind, "drills") == 0))
-        rc = error_set(error, "%s: its run has %zu files, but the reports have fewer results",
+        rc = error_set(error, "%s: the run had %zu files, but the reports have fewer results",
                        r[0].path, files);
     return rc;
 }
@@ -575,9 +575,10 @@ static int restore_case(struct drill_suite *suite, const struct placed_case *pla
     json_object_del(placed->json, "merge");
     return c->ladder && c->section
                ? 0
-               : error_set(error,
-                           "%s: a drill lacks the text that --shard writes for rocedrill merge",
-                           placed->path);
+               : error_set(
+                     error,
+                     "%s: a drill lacks the text that rocedrill merge needs and --shard writes",
+                     placed->path);
 }
 
 static int print_drill(const struct merge_args *args, const struct drill_suite *suite,
@@ -632,7 +633,8 @@ static int merge_drill(const struct merge_args *args, const struct shard_report 
         bool same = i > 0 && placed[i].position == placed[i - 1].position;
 
         rc = same && placed[i].path != placed[i - 1].path
-                 ? error_set(error, "%s: a drill is also in %s", placed[i].path, placed[i - 1].path)
+                 ? error_set(error, "%s: one of its drills is also in %s", placed[i].path,
+                             placed[i - 1].path)
                  : restore_case(&suite, &placed[i], same, error);
     }
     status = rc == 0 ? print_drill(args, &suite, &r[0]) : cli_error("merge: %s", error->text);

@@ -15,7 +15,9 @@
  * the limit is BATCHES_EACH for each part, but at most BATCHES. */
 #define BATCHES      8u
 #define BATCHES_EACH 4u
-_Static_assert(BATCHES <= READ_BUFFER_KEEP, "the reader keeps a chunk of the file for each batch");
+_Static_assert(
+    BATCHES <= READ_BUFFER_KEEP,
+    "READ_BUFFER_KEEP must be at least BATCHES, because each batch uses a chunk of the file");
 
 /* While one frame is parsed, the headers of the frame this many places later are prefetched. */
 #define FRAMES_AHEAD 8u

@@ -25,7 +25,7 @@
 
 #define PARALLEL_PARTS_MAX 16u
 _Static_assert(PARALLEL_PARTS_MAX < READ_AHEAD_THREADS,
-               "each of PARALLEL_PARTS_MAX threads can read ahead");
+               "READ_AHEAD_THREADS must exceed PARALLEL_PARTS_MAX, because each part has a thread");
 
 /* Number of packets in a batch: small enough for the second level cache, and large enough that the
  * fixed cost of a batch is negligible. */

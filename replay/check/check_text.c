@@ -133,7 +133,7 @@ static void print_head(FILE *out, const struct check_report *r)
     else if (r->ended == 0 && damaged_alone(r))
         strbuf_addf(&t,
                     "  wrong ICRC: %" PRIu64
-                    " packet%s; the capture contains no other packet of a connection. A receiver "
+                    " packet%s; the capture contains no other packets of a connection. A receiver "
                     "drops packets with a wrong ICRC, and the requester gets IBV_WC_RETRY_EXC_ERR "
                     "(12). The packets were damaged or changed on the path, or captured before the "
                     "sender computed the ICRC\n",
@@ -144,7 +144,8 @@ static void print_head(FILE *out, const struct check_report *r)
         strbuf_addf(&t,
                     "  limit reached: %" PRIu64 " connections were closed early, %" PRIu64
                     " idle connections lost their history, %" PRIu64
-                    " request packets were forgotten early, %" PRIu64 " packets were not tracked\n",
+                    " request packets were removed from memory early, %" PRIu64
+                    " packets were not tracked\n",
                     sum->evicted, sum->forgotten, sum->overflown, sum->untracked);
     if (r->conns_not_listed || r->findings_not_listed)
         strbuf_addf(&t,
@@ -351,7 +352,8 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
             fprintf(page->out, "%" PRIu64 " packet%s): UC does not retransmit\n", packets,
                     packets == 1 ? "" : "s");
         else
-            fprintf(page->out, "packets out of order): UC drops a message out of order\n");
+            fprintf(page->out, "packets out of order): a UC receiver drops a message whose packets "
+                               "are out of order\n");
         filter_text_print(page->out, scope.text, "roce.analysis.psn_gap");
     }
 }

@@ -417,7 +417,7 @@ static void look_spurious(struct strbuf *t, const struct direction *w)
     strbuf_add_duration(t, w->mine->late_response_ns);
     strbuf_addf(t, " after the requests; the requester waited ");
     add_timeouts(t, w);
-    strbuf_addf(t, "\n       look why ");
+    strbuf_addf(t, "\n       find out why ");
     add_addr(t, w->its);
     strbuf_addf(t, " or the path is slow, or set a longer ACK timeout (ibv_modify_qp, timeout)");
 }
@@ -440,7 +440,7 @@ static void say_setup_late(struct strbuf *t, const struct direction *w)
 
 static void look_setup_late(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "look why the program on ");
+    strbuf_addf(t, "find out why the program on ");
     add_addr(t, w->its);
     strbuf_addf(t, w->facts->cm.reqs > 1
                        ? " accepts connections late, or check for lost CM messages"
@@ -463,7 +463,7 @@ static void say_response_late(struct strbuf *t, const struct direction *w)
 
 static void look_response_late(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "look why ");
+    strbuf_addf(t, "find out why ");
     add_addr(t, w->its);
     strbuf_addf(t, " or the path is slow");
 }
@@ -604,8 +604,9 @@ static void look_unexplained(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " were not captured; compare with a capture at the other end");
 }
 
-_Static_assert(ROCE_CAUSE_UNKNOWN == 6,
-               "the display filter beside look_unexplained in causes[] has this value");
+_Static_assert(
+    ROCE_CAUSE_UNKNOWN == 6,
+    "the display filter for look_unexplained in causes[] contains the value of ROCE_CAUSE_UNKNOWN");
 
 /* clang-format off */
 static const struct {
@@ -672,7 +673,7 @@ static const struct {
                       "receiver not ready (RNR NAK)"},
     [SLOW_SEQ_NAK] = {ROCE_CAUSE_SEQ_NAK, "sequence_nak", "sequence NAKs",
                       "lost packets (sequence NAK)"},
-    [SLOW_UNKNOWN] = {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture lacks",
+    [SLOW_UNKNOWN] = {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture does not show",
                       "unknown reason"},
 };
 
@@ -866,7 +867,7 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
     switch (cause) {
     case SLOW_RESPONSE:
         add_addr(t, w.its);
-        strbuf_addf(t, " or the path answered late; nothing was lost");
+        strbuf_addf(t, " responded late, or the path was slow; nothing was lost");
         return;
     case SLOW_SEQ_NAK: explain_sequence_naks(t, &w); return;
     case SLOW_RNR_NAK:
@@ -891,14 +892,14 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
     case SLOW_TIMEOUT:
         if (is_one_sided(&w)) {
             add_addr(t, w.mine);
-            strbuf_addf(t, " retransmitted after pauses, and the capture lacks the answers of ");
+            strbuf_addf(t, " retransmitted after pauses, and the capture lacks the responses of ");
             add_addr(t, w.its);
             strbuf_addf(t, " that show why");
             return;
         }
         strbuf_addf(t, reads->captured + reads->missing ? "data of a READ was lost, and "
                        : reads->late ? "data of a READ arrived out of order, and "
-                                     : "a packet or its answer was lost, and ");
+                                     : "a packet or its response was lost, and ");
         add_addr(t, w.mine);
         strbuf_addf(t, reads->late && !reads->captured && !reads->missing
                            ? " requested it again only when its timer expired"
@@ -906,7 +907,7 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         return;
     case SLOW_SPURIOUS:
         add_addr(t, w.its);
-        strbuf_addf(t, " or the path answered only after the timer of ");
+        strbuf_addf(t, " or the path was so slow that the response came only after the timer of ");
         add_addr(t, w.mine);
         strbuf_addf(t, " had expired; no request was lost");
         return;

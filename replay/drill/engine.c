@@ -94,8 +94,8 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     set_base(e, event, e->met);
     if (event->inconclusive) {
         snprintf(e->problem, sizeof(e->problem),
-                 "the specification permits what the device did, but the drill has no lines that "
-                 "continue from there");
+                 "the specification permits this behaviour of the device, but the drill has no "
+                 "lines for what follows");
         stop_at(e, step, event, DRILL_INCONCLUSIVE);
         return false;
     }
@@ -382,7 +382,7 @@ static bool check_whole_events(struct drill_engine *e)
 
         if (cnt == 0)
             continue;
-        match_fail(e, "expected none in the whole drill, but %u occurred", cnt);
+        match_fail(e, "expected no such event in the whole drill, but %u occurred", cnt);
         stop_at(e, NULL, event, DRILL_FAIL);
         return false;
     }

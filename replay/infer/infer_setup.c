@@ -484,7 +484,7 @@ static const char *unplayable(struct inferred_setup *s, uint64_t read_before)
 
     if (flow->encap != ROCE_ENCAP_V1 && flow->encap != ROCE_ENCAP_V2_IP4 &&
         flow->encap != ROCE_ENCAP_V2_IP6)
-        return "native InfiniBand: our RNIC speaks RoCE only";
+        return "native InfiniBand: our RNIC supports only RoCE";
     if (flow->dest_qp < 2 || flow->dest_qp == ROCE_QP_MULTICAST)
         return "the destination QP number is reserved";
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -533,7 +533,7 @@ static bool misses_request(const struct inferred_setup *s, int64_t gap)
 static const char *incomplete(struct inferred_setup *s, int64_t gap)
 {
     if (s->req_cnt == 0)
-        return "the capture contains no start of a message";
+        return "the capture does not contain the start of any message";
     if (gap != GAP_NONE && misses_request(s, gap)) {
         s->gap = gap;
         return "a request that the responder acknowledged was not captured";

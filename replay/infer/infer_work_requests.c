@@ -192,7 +192,7 @@ static const char *unpostable(const struct work_requests *w)
         if (!lengths_fit(w, &w->wr[i]))
             return "request packets have lengths that a conformant requester never uses";
     }
-    return w->cnt ? NULL : "the capture contains no start of a message";
+    return w->cnt ? NULL : "the capture does not contain the start of any message";
 }
 
 /* Returns whether the recorded requester had more READs and atomics in flight than our requester

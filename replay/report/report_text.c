@@ -189,9 +189,9 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
     t = strbuf_of(buf, sizeof(buf));
     sep = "";
     report_count(&t, &sep, s->cut, "payload* truncated by the snaplen: data not compared");
-    report_count(
-        &t, &sep, s->executed_unseen_cnt,
-        "request* that the responder executed from an earlier copy, which was not captured");
+    report_count(&t, &sep, s->executed_unseen_cnt,
+                 "request* that the responder executed when an earlier copy arrived, which was not "
+                 "captured");
     if (t.len)
         fprintf(out, "  limited   %s\n", buf);
     if (res->inconclusive)

@@ -163,7 +163,8 @@ static void print_sandbox(const char *rocedrill)
             "no", "sandbox",
             "rocedrill was built without libseccomp: rocedrill check and decode read captures "
             "with all rights of their user");
-        print_remedy("for captures of strangers: install libseccomp-dev and build rocedrill again");
+        print_remedy(
+            "for captures from unknown sources: install libseccomp-dev and build rocedrill again");
         return;
     }
     if (error)
@@ -219,11 +220,13 @@ int doctor(const char *library, const char *rocedrill)
     bool ready = sockets && netns_has_link();
 
     print_row(library ? "ok" : "fails", "library",
-              library ? library : "libibverbs.so.1 is not in ../lib/rnic beside rnic-run");
+              library ? library
+                      : "the folder ../lib/rnic next to rnic-run does not contain libibverbs.so.1");
     print_row(sockets ? "ok" : "no", "raw sockets",
-              ready     ? "programs under rnic-run can use the interfaces of this machine"
-              : sockets ? "allowed, but no interface is up: use --net, or first ip link set lo up"
-                        : no_raw_sockets());
+              ready ? "programs under rnic-run can use the interfaces of this machine"
+              : sockets
+                  ? "allowed, but no interface is up: use --net, or run 'ip link set lo up' first"
+                  : no_raw_sockets());
     print_row(net       ? "ok"
               : sockets ? "no"
                         : "fails",

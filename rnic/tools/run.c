@@ -439,8 +439,8 @@ static bool check_link(void)
 {
     if (netns_has_link())
         return true;
-    fputs("rnic-run: no interface is up, so the program finds no device: use --net, or first ip "
-          "link set lo up\n",
+    fputs("rnic-run: no interface is up, so the program finds no device: use --net, or run 'ip "
+          "link set lo up' first\n",
           stderr);
     return false;
 }

@@ -36,7 +36,7 @@
     X(rpg_time_reset,                300,    1,    131071,    "us: time between two timed increases")             \
     X(rpg_byte_reset,                32767,  0,    UINT32_MAX,"bytes sent between two increases by bytes; 0: no such increases")  \
     X(rpg_threshold,                 1,      1,    31,        "number of increases in a phase (F in the DCQCN paper)")    \
-    X(rpg_gd,                        11,     10,   11,        "a rate reduction subtracts the part alpha / 2^(gd - 10) of the rate")  \
+    X(rpg_gd,                        11,     10,   11,        "a rate reduction subtracts alpha / 2^(gd - 10) times the rate")  \
     X(rpg_min_dec_fac,               50,     0,    100,       "minimum percentage of the rate that remains after a rate reduction")     \
     X(dce_tcp_g,                     1019,   0,    1023,      "1024ths: part of alpha that remains after an update")            \
     X(dce_tcp_rtt,                   1,      1,    131071,    "us: time between two updates of alpha")            \

@@ -8,7 +8,7 @@
 #include "drill/from/from_rc.h"
 
 _Static_assert(DRILL_FROM_NONE == FROM_RC_FIRST,
-               "without a number, the first connection is chosen");
+               "DRILL_FROM_NONE must select the first connection");
 
 /* Adds the lines of a connection. Returns the same values as from_rc_responder(). */
 static int add_connection(struct from_drill *d, struct replay *replay,
@@ -83,10 +83,11 @@ static int add_lines(struct from_drill *d, struct replay *replay,
         rc = add_exchange(d, replay, options);
     if (rc == 1 && any)
         *d->what = '\0';
-    return rc == 1
-               ? from_fail(d, any ? "the capture has nothing that can be replayed"
-                                  : "the capture has nothing with this number that can be replayed")
-               : rc;
+    return rc == 1 ? from_fail(d, any ? "the capture contains no connection, stream or CM exchange "
+                                        "that can be replayed"
+                                      : "the capture contains no connection, stream or CM exchange "
+                                        "with this number that can be replayed")
+                   : rc;
 }
 
 int drill_from_capture(const char *path, const struct drill_from_options *options, FILE *out,

@@ -29,7 +29,8 @@ int from_rc_choose(struct from_drill *d, const struct session *session, uint32_t
         if (out->cnt == FROM_QPS_MAX)
             return from_fail(d, "too many gaps in the capture");
         if (out->cnt && inferred_setup_svc(&dir->setup) != svc)
-            return from_fail(d, "its directions use different transport services");
+            return from_fail(
+                d, "the two directions of the connection use different transport services");
         svc = inferred_setup_svc(&dir->setup);
         out->dir[out->cnt++] = i;
     }

@@ -40,7 +40,8 @@ static int choose_regions(struct source *s)
             if (r->span == 0 || from_region_of(d, host, r->rkey) >= 0)
                 continue;
             if (r->span > FROM_REGION_MAX || d->region_cnt == FROM_REGIONS_MAX)
-                return from_fail(d, "it uses more or longer memory regions than a drill can have");
+                return from_fail(
+                    d, "the requests use more or longer memory regions than a drill can have");
             d->region[d->region_cnt++] =
                 (struct from_region){.host = host, .rkey = r->rkey, .low = r->low, .span = r->span};
         }

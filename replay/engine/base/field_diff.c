@@ -121,7 +121,7 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
         return;
     d->payload = true;
     if (!ours->payload) {
-        field_diff_add(d, "payload", "as captured", "different bytes (too many to keep)");
+        field_diff_add(d, "payload", "as captured", "different bytes (too many to store)");
         return;
     }
     while (off < p->payload_len && bytes[off] == ours->payload[off])

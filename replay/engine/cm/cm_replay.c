@@ -482,7 +482,7 @@ static int expect_message(struct cm_replay_dev *dev, size_t at)
     }
     ours->used = true;
     compare_message(dev, &msg, ours, &d);
-    return report_message(dev, dev->x->pkt[at], &d, "our CM sends this message differently");
+    return report_message(dev, dev->x->pkt[at], &d, "our CM sends this message with other fields");
 }
 
 /* ---- Replaying whole exchanges --------------------------------------------------------------- */

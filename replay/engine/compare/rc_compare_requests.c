@@ -268,7 +268,8 @@ static int compare_retry_count(struct request_cmp *cmp, uint32_t event)
         return 0;
     }
     field_diff_add(&d, "retries", "8 or more", "7");
-    return report_or_excuse(cmp, event, &d, "the largest retry count permits no more retries",
+    return report_or_excuse(cmp, event, &d,
+                            "the largest retry count permits no further retransmission",
                             quirk_of(cmp, &again));
 }
 

@@ -305,9 +305,10 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
     }
     if (cnt)
         post_recv(r);
-    return dgram_streams_report(rx->streams, a->stream, a->pkt, &d,
-                                want.why_dropped ? want.why_dropped
-                                                 : "our RNIC receives this packet differently");
+    return dgram_streams_report(
+        rx->streams, a->stream, a->pkt, &d,
+        want.why_dropped ? want.why_dropped
+                         : "our RNIC handles this packet differently from a conformant receiver");
 }
 
 /* ---- All receivers --------------------------------------------------------------------------- */
@@ -321,7 +322,7 @@ static int find_hosts(struct dgram_receivers *rx)
             continue;
         rx->receiver[i].host = dgram_hosts_find(&rx->hosts, rx->streams->trace, s);
         if (!rx->receiver[i].host)
-            s->skip = "more receiver addresses than replay can play";
+            s->skip = "the capture has more receiver addresses than replay supports";
         else if (dgram_host_claim(rx->receiver[i].host, rx->streams->trace, s) != 0)
             return -1;
     }

@@ -146,7 +146,7 @@ static const char *unplayable(const struct trace *trace, const struct dgram_stre
     bool any = false;
 
     if (s->encap != ROCE_ENCAP_V1 && s->encap != ROCE_ENCAP_V2_IP4 && s->encap != ROCE_ENCAP_V2_IP6)
-        return "native InfiniBand: our RNIC speaks RoCE only";
+        return "native InfiniBand: our RNIC supports only RoCE";
     if (s->qpn == 0 || (s->svc == ROCE_SVC_UC && s->qpn == ROCE_QP_GSI) ||
         (s->qpn == ROCE_QP_MULTICAST && (s->role == DGRAM_SENDER || !s->multicast)))
         return "the destination QP number is reserved";

@@ -272,7 +272,8 @@ static void end_of_a_failed_requester_is_reported(void)
 
 /* A requester retransmits a request with other contents, as Linux Soft-RoCE 7.2 does (D41), and the
  * responder refuses it. The report names the requester as the cause, not the access rights.
- * `rightly`: a later retransmission equals the original, so the report names the access rights. */
+ * In the conversation `rightly`, a later retransmission equals the original, so the report names
+ * the access rights. */
 static void altered_retransmission_is_the_cause_of_a_nak(void)
 {
     for (unsigned rightly = 0; rightly < 2; rightly++) {
@@ -431,12 +432,11 @@ static void headline_names_the_worst_trouble(void)
          "lost, and 192.0.2.1 noticed the loss only when its timer expired."},
         {"rc-loss-requests", "slow",
          "Connection #0 was slow: it spent 75 % of its 177.7 ms waiting, mostly because a packet "
-         "or "
-         "its answer was lost, and 192.0.2.1 noticed the loss only when its timer expired."},
+         "or its response was lost, and 192.0.2.1 noticed the loss only when its timer expired."},
         {"rc-late-responses", "slow",
          "Connection #0 was slow: it spent 35 % of its 969.5 ms waiting, mostly because 192.0.2.2 "
-         "or the "
-         "path answered only after the timer of 192.0.2.1 had expired; no request was lost."},
+         "or the path was so slow that the response came only after the timer of 192.0.2.1 had "
+         "expired; no request was lost."},
         {"uc-loss", "data lost",
          "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
         {"rc-retry-exhausted", "stuck",
@@ -656,7 +656,7 @@ static void requester_with_wrong_icrcs_only_is_reported(void)
         r = checkrun("check $T/icrcs.pcap");
         EXPECT_EQ(r.status, 0);
         EXPECT_EQ(
-            strstr(r.out, "the capture contains no other packet of a connection. A receiver") !=
+            strstr(r.out, "the capture contains no other packets of a connection. A receiver") !=
                 NULL,
             cnt <= 3);
         EXPECT_EQ(strstr(r.out, "no correct ICRC") != NULL, cnt > 3);
@@ -785,8 +785,8 @@ static void swapped_uc_packets_lose_their_message(void)
         "$R edit -q --impair reorder=1@frame=3 $C/uc-send-write.pcap $T/swapped.pcapng; "
         "$R check $T/swapped.pcapng",
         0,
-        "1 of 8 messages was lost (packets out of order): UC drops a message out of "
-        "order\n",
+        "1 of 8 messages was lost (packets out of order): a UC receiver drops a message whose "
+        "packets are out of order\n",
         "");
 }
 
@@ -876,13 +876,14 @@ static void pauses_in_a_capture_of_one_direction_are_not_timeouts(void)
         r = checkrun("check $T/one-direction.pcap");
         EXPECT_EQ(strstr(r.out, "the requester paused 3×, for 20.01 ms") != NULL, !both);
         EXPECT_EQ(strstr(r.out, "the capture lacks the responses of 192.0.2.2") != NULL, !both);
-        EXPECT_EQ(strstr(r.out, "waiting: 60.03 ms for a reason that the capture lacks") != NULL,
+        EXPECT_EQ(strstr(r.out, "waiting: 60.03 ms for a reason that the capture does not show") !=
+                      NULL,
                   !both);
         EXPECT_EQ(strstr(r.out, "retransmissions: after a pause 3×") != NULL, !both);
         EXPECT_EQ(strstr(r.out, "the ACK timeout expired 3×") != NULL, both);
         checkrun_free(&r);
         r = checkrun("check -q --json - $T/one-direction.pcap");
-        EXPECT_EQ(strstr(r.out, "the capture lacks the answers of 192.0.2.2") != NULL, !both);
+        EXPECT_EQ(strstr(r.out, "the capture lacks the responses of 192.0.2.2") != NULL, !both);
         EXPECT_EQ(strstr(r.out, "\"text\":\"unknown reason\"") != NULL, !both);
         checkrun_free(&r);
     }
@@ -895,9 +896,10 @@ static void waits_without_a_loss_are_reported(void)
     static const char *const words[] = {
         "% of the connection's 200.2 ms was spent waiting: 200.1 ms for slow responses\n",
         "→ the REP of 192.0.2.2 came 3 s after the REQ, which was sent 2×\n",
-        "       look why the program on 192.0.2.2 accepts connections late, or check for lost CM",
+        "       find out why the program on 192.0.2.2 accepts connections late, or check for lost "
+        "CM",
         "→ 10× a response came late: the requester waited 20.01 ms, and retransmitted nothing",
-        "       look why 192.0.2.2 or the path is slow\n",
+        "       find out why 192.0.2.2 or the path is slow\n",
     };
     struct roce_cm_msg req, rep;
     struct flowgen g;

@@ -101,7 +101,7 @@ with tempfile.TemporaryDirectory() as name:
         for capture in sorted(recorded.glob(f"{group}-*.pcapng")):
             for role in roles:
                 path, error = write_drill(capture, role, again)
-                why = REFUSED.get(f"{capture.stem}-{role}", "the capture has nothing that can be replayed")
+                why = REFUSED.get(f"{capture.stem}-{role}", "the capture contains no connection, stream or CM exchange that can be replayed")
                 if not path and why not in error:
                     fail(error)
                 count += path is not None

@@ -351,7 +351,7 @@ static void capture_becomes_a_drill(void)
                     "connection #2 of multi-qp.pcap", "");
     CHECKRUN_EXPECT(
         "$R drill --connection 99 --from " TRACES_DIR "/captures/rc-atomics.pcap", 2, "",
-        "rc-atomics.pcap: connection #99 cannot become a drill: the capture has nothing with");
+        "rc-atomics.pcap: connection #99 cannot become a drill: the capture contains no");
     CHECKRUN_EXPECT("$R drill --from " TRACES_DIR "/captures/cm-reject.pcap", 0,
                     "> CM REJ message=0 reason=28  # frame 2", "");
     CHECKRUN_EXPECT("$R drill --stream 1 --from " TRACES_DIR "/captures/cm-reject.pcap", 2, "",

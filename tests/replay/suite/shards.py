@@ -182,7 +182,7 @@ def test_errors(folder, reports):
         file.write(read(reports[0]).splitlines()[0].replace('"index":1,"count":3', '"index":1,"count":1')
                    .replace('"files":', '"files":9999') + "\n")
     for words, reason in (
-            ([stopped], "so drills were not run: run the shard again"),
+            ([stopped], "so some drills were not run: run the shard again"),
             ([*reports[1:]], "shard 1 of 3 is missing"),
             ([reports[0], *reports], "is given twice"),
             ([many], "files, but the reports have fewer results"),

@@ -159,8 +159,8 @@ void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const vo
                       : id->state == RNIC_CM_REP_RCVD ? REJ_REP
                                                       : REJ_OTHER;
     msg.rej.reason = (uint16_t)reason;
-    if (reason == ROCE_CM_REJ_TIMEOUT) { /* add our CA GUID: the peer may not know our communication
-                                          * id yet */
+    if (reason == ROCE_CM_REJ_TIMEOUT) { /* add our CA GUID to the REJ: the peer may not know our
+                                          * communication id yet */
         msg.rej.info_len = 8;
         roce_bits_put(msg.rej.info, 0, 0, 64, id->cm->attr.ca_guid);
     }
@@ -177,7 +177,8 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
     if (len > sizeof((struct roce_cm_rej *)0)->private_data)
         return RNIC_ERR_INVALID;
     cm_send_rej(id, reason, private_data, len);
-    cm_enter_timewait(id, now); /* in TIMEWAIT, a repeated REQ or REP is answered by the same REJ */
+    cm_enter_timewait(id, now); /* in TIMEWAIT, the engine answers a repeated REQ or REP with the
+                                 * same REJ */
     return RNIC_OK;
 }
 
@@ -257,9 +258,9 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
 
 /* ---- deleting an id -------------------------------------------------------------------------- */
 
-/* Discards the events of `id`. But if `id` is a listener and an event is a request that the program
- * has not fetched, returns the id of this request, which the caller must delete. Returns NULL if
- * there is no such event. */
+/* Discards the events of `id`. But if `id` is a listener and one of the events is a request that
+ * the program has not fetched, returns the id of this request, which the caller must delete.
+ * Returns NULL if there is no such event. */
 static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;

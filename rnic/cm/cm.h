@@ -54,8 +54,8 @@ struct rnic_cm_attr {
      * no other engine shares the port. */
     uint32_t id_prefix;      /* prefix; only its low `id_prefix_bits` bits are used */
     unsigned id_prefix_bits; /* number of bits of the prefix, 0..12 */
-    uint32_t seed[2];        /* random start values: of the communication ids, and of the
-                              * transaction ids */
+    uint32_t seed[2];        /* random start values: seed[0] for the communication ids, seed[1] for
+                              * the transaction ids */
     /* Returns whether this engine answers requests to `gid` for an unknown service (`number` is the
      * service id) or communication id (R232, R233). NULL: it always does. */
     bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number,
@@ -79,8 +79,8 @@ void rnic_cm_del(struct rnic_cm *cm);
 
 /* ---- MADs in and out, time ------------------------------------------------------------------- */
 
-/* Processes the payload of a UD packet from QP 1 to QP 1. Returns whether the MAD is for this
- * engine, and not for another engine of the port. */
+/* Processes the payload of a UD packet from QP 1 to QP 1. Returns true if the MAD is for this
+ * engine, false if it is for another engine of the port. */
 bool rnic_cm_input(struct rnic_cm *cm, const uint8_t *mad, size_t len,
                    const struct rnic_cm_addr *addr, rnic_time now);
 
@@ -109,8 +109,8 @@ enum rnic_cm_event_type {
     RNIC_CM_REJECTED,     /* msg.rej arrived; also after the connection was established, if its peer
                            * did not receive the RTU */
     RNIC_CM_UNREACHABLE,  /* the peer did not answer a REQ, REP or SIDR_REQ */
-    RNIC_CM_DISCONNECTED, /* msg.dreq arrived: answer it with rnic_cm_disconnect(). Or the answer
-                           * to our DREQ arrived: msg.drep or msg.rej. Or no answer arrived:
+    RNIC_CM_DISCONNECTED, /* msg.dreq arrived: call rnic_cm_disconnect() to answer it. Or msg.drep
+                           * or msg.rej, the answer to our DREQ, arrived. Or no answer arrived: then
                            * msg.kind is ROCE_CM_MSG_CNT */
     RNIC_CM_TIMEWAIT_EXIT, /* TIMEWAIT has ended: the QPN may be reused (R234) */
     RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the program answers the request

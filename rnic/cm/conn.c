@@ -89,8 +89,8 @@ int rnic_cm_make_rep(struct roce_cm_rep *rep, const struct rnic_cm_param *param,
         return RNIC_ERR_INVALID;
     *rep = (struct roce_cm_rep){
         .local_qpn = xrc ? 0 : param->qpn,
-        .local_eecn = xrc ? param->qpn : 0, /* Annex A14: for an XRC target, its QPN is in this
-                                             * field */
+        .local_eecn = xrc ? param->qpn : 0, /* Annex A14: the REP of an XRC target contains its QPN
+                                             * in the field of the EE context */
         .starting_psn = param->starting_psn,
         .responder_resources = param->responder_resources,
         .initiator_depth = xrc ? 0 : param->initiator_depth, /* an XRC target sends no requests */

@@ -168,8 +168,8 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id)
 /* ---- finding the id of a peer's message ------------------------------------------------------ */
 
 /* Returns the list of the hash table `table` for a number that a peer chose: a communication ID,
- * request ID or QPN. The hash multiplies by a random factor, so that a peer cannot choose many
- * numbers with the same hash. */
+ * request ID or QPN. The hash function multiplies the number by a random constant, so that a peer
+ * cannot choose many numbers with the same hash. */
 static struct rnic_list *peer_bucket(const struct rnic_cm *cm, struct rnic_list *table,
                                      uint32_t number)
 {
@@ -274,8 +274,8 @@ struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, con
 
 /* ---- states and time ------------------------------------------------------------------------- */
 
-/* Returns the list that must contain an exchange in this state, the half-open or the rejected ones,
- * or NULL if neither. */
+/* Returns the list that must contain `id` in this state: that of the half-open or of the rejected
+ * exchanges, or NULL if neither list must contain it. */
 static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     if (id->active)
@@ -327,8 +327,8 @@ void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state)
         rnic_list_del(&id->by_remote);
         rnic_list_del(&id->by_qpn);
     } else if (state == RNIC_CM_TIMEWAIT) {
-        rnic_list_del(&id->by_qpn); /* after the end of the connection, another connection may use
-                                     * this QPN of the peer (R231) */
+        rnic_list_del(&id->by_qpn); /* the connection has ended, and another connection may use this
+                                     * QPN of the peer (R231) */
     }
 }
 
@@ -337,8 +337,9 @@ void cm_timer(struct rnic_cm_id *id, rnic_time at)
     rnic_heap_set(&id->cm->timers, &id->timer, at);
 }
 
-/* TIMEWAIT lasts as long as a packet of the connection may be on the network. As in Linux, this is
- * the local ACK timeout: twice the packet lifetime plus the responder's delay (12.9.8.1). */
+/* TIMEWAIT lasts as long as packets of the connection may still be on the network. As in Linux, the
+ * time is the local ACK timeout: twice the packet lifetime plus the responder's delay (12.9.8.1).
+ */
 void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now)
 {
     cm_enter(id, RNIC_CM_TIMEWAIT);

@@ -32,8 +32,8 @@ struct rnic_cm_id {
     struct rnic_list by_remote, by_qpn;
     struct rnic_list half_open; /* link in cm->half_open or cm->rejected */
     struct rnic_list by_source; /* link in cm->by_source, if half-open */
-    struct cm_source *in;       /* list that contains the id by its link `half_open`:
-                                 * &cm->half_open, &cm->rejected or NULL */
+    struct cm_source *in;       /* head of the list that contains the id (link `half_open`):
+                                 * &cm->half_open, &cm->rejected, or NULL if none does */
     unsigned queued;            /* number of events in cm->event for this id */
     void *user;
     bool deleted; /* the program deleted the id; it exists until its exchange has ended */
@@ -46,11 +46,11 @@ struct rnic_cm_id {
 
     uint64_t service_id; /* if the id is a listener: service id */
     bool at_gid;         /* if the id is a listener: it listens only at GID addr.local */
-    bool ip4, ip6;       /* if the id is a listener without at_gid: it listens at IPv4 GIDs, at all
-                          * other GIDs */
+    bool ip4, ip6;       /* a listener that does not listen at one GID only: it listens at all IPv4
+                          * GIDs (`ip4`), at all other GIDs (`ip6`) */
 
-    /* The last message sent. It is retransmitted by a timer, or when the peer repeats its
-     * message. */
+    /* The last message sent. The engine retransmits it when a timer expires, or when the peer
+     * repeats its own message. */
     uint8_t sent[ROCE_MAD_SIZE];
     enum roce_cm sent_kind; /* kind of the message in `sent`; ROCE_CM_MSG_CNT if none was sent */
     uint8_t retries_left;   /* number of retransmissions left */
@@ -116,8 +116,8 @@ bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
  * need, and moves it to the list of half-open or rejected exchanges if it belongs there. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
-/* Returns the list of half-open exchanges that contains those of this peer. Other peers with the
- * same hash use the same list. */
+/* Returns the list of half-open exchanges that contains those of this peer. Peers whose GIDs have
+ * the same hash share a list. */
 struct cm_source *cm_source_of(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
 
 /* Called before another exchange of this peer begins. Ends the oldest half-open exchanges if the
@@ -128,8 +128,8 @@ void cm_half_open_limit(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
 void cm_timer(struct rnic_cm_id *id, rnic_time at);
 
 /* Sends a message of the exchange and stores it in id->sent. If `retries` > 0, a timer retransmits
- * it every `timeout` ns, up to `retries` times. It is also sent again if the peer repeats its
- * message. */
+ * it every `timeout` ns, up to `retries` times. The engine also sends the message again if the peer
+ * repeats its own message. */
 void cm_send(struct rnic_cm_id *id, struct roce_cm_msg *msg, uint64_t timeout, uint8_t retries,
              rnic_time now);
 void cm_send_again(struct rnic_cm_id *id);
@@ -141,8 +141,8 @@ void cm_send_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 void cm_post_event(struct rnic_cm_id *id, enum rnic_cm_event_type type, struct rnic_cm_id *listener,
                    const struct roce_cm_msg *msg);
 
-/* Enters TIMEWAIT, which lasts until no late packet or repeated message of the connection can
- * arrive. Then the id becomes idle. */
+/* Enters TIMEWAIT, which ends when no late packet or repeated message of the connection can arrive
+ * any more. The id then becomes idle. */
 void cm_enter_timewait(struct rnic_cm_id *id, rnic_time now);
 void cm_free_id(struct rnic_cm_id *id);
 

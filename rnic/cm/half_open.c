@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Half-open exchanges: a peer sent a request, and the connection is neither established nor ended.
  * Peers may begin any number of exchanges, also with wrong source addresses. So the engine limits
- * the half-open and the rejected exchanges: it ends the oldest ones before they use up ids or CPU
- * time. */
+ * the numbers of half-open and rejected exchanges. At a limit, it ends the oldest ones, before they
+ * use up all ids or much CPU time. */
 #include "cm/engine.h"
 
 /* maximum number of half-open exchanges of one peer, and of all peers */
 #define HALF_OPEN_SOURCE 2048u
 #define HALF_OPEN_MAX    8192u
 
-/* Maximum number of rejected exchanges whose REJ is stored. If an older one is repeated, its REQ
- * counts as new and is rejected again. */
+/* Maximum number of rejected exchanges whose REJ is stored. If the peer of an older exchange
+ * repeats its REQ, the REQ counts as new and is rejected again. */
 #define REJECTED_MAX 1024u
 
-/* Ends a half-open or rejected exchange before its time. The program gets the event that it would
- * get after a timeout. */
+/* Ends a half-open or rejected exchange before its timeout. The program gets the event that it
+ * would get after the timeout. */
 static void abandon_exchange(struct rnic_cm_id *id)
 {
     bool rejected = id->state == RNIC_CM_TIMEWAIT;

@@ -27,7 +27,8 @@ static void send_rej_once(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 enum {
     OF_REQ = 0,
     OF_REP = 1
-}; /* values of the field "message" in a REJ or MRA: which message the REJ or MRA answers (R235) */
+}; /* values of the field "message" in a REJ or MRA: the kind of message that the REJ or MRA answers
+    * (R235) */
 
 static void send_mra(struct rnic_cm_id *id, const struct roce_cm_msg *msg, uint8_t what)
 {
@@ -51,8 +52,8 @@ static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what,
 /* ---- finding the id of a message ------------------------------------------------------------- */
 
 /* Returns the id whose communication id is `local`, if the message is from the peer of that id.
- * `remote` must be the communication id of the peer, unless that is not known yet. Returns NULL if
- * there is no such id. */
+ * `remote` must be the communication id of the peer, unless the id does not know it yet. Returns
+ * NULL if there is no such id. */
 static struct rnic_cm_id *find_id(struct rnic_cm *cm, uint32_t local, uint32_t remote,
                                   const struct rnic_cm_addr *addr)
 {
@@ -151,8 +152,8 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     reason = req_reject_reason(msg, addr);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
-    /* The peer has a connection from this QP here, but sends a REQ for a new one: the old
-     * connection is stale (R231). */
+    /* A connection of this engine has the QPN in the REQ as its remote QPN: the peer no longer has
+     * that connection, which is therefore stale (R231). */
     if (!reason && stale && !RNIC_FAULT(CM_STALE)) {
         reason = ROCE_CM_REJ_STALE;
         if (stale->state == RNIC_CM_CONNECTED)
@@ -180,7 +181,7 @@ static bool on_mra(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *id = find_id(cm, msg->mra.remote_comm_id, msg->mra.local_comm_id, addr);
     uint64_t wait =
         id ? cm_code_ns(msg->mra.service_timeout) + cm_code_ns(id->req.primary_ack_timeout)
-           : 0; /* the service timeout of the peer plus the time on the network (R236) */
+           : 0; /* the service timeout in the peer's MRA plus the packet lifetime (R236) */
 
     if (!id)
         return cm_is_own_comm_id(cm, msg->mra.remote_comm_id);

@@ -186,8 +186,8 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
     if (!solicited_only)
         cq->armed = RNIC_CQ_NEXT;
     else if (cq->armed == RNIC_CQ_IDLE)
-        cq->armed = RNIC_CQ_SOLICITED; /* an earlier request for any completion stays in force
-                                        * (C11-31) */
+        cq->armed = RNIC_CQ_SOLICITED; /* do not replace an earlier request for any completion by
+                                        * one for solicited completions (C11-31) */
 }
 
 int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period)

@@ -29,9 +29,9 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the memory is still mapped in the process. A range longer than two pages belongs
- * to a READ request and is not checked here: each response packet of the READ is checked when it is
- * sent. */
+/* Returns true if the memory is still mapped in the process. Does not check a range of more than
+ * two pages: it belongs to a READ request, and each response packet of the READ is checked when it
+ * is sent. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -54,8 +54,8 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
     /* Compare by subtraction, because a sum could exceed 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;
-    /* integers, because arithmetic on NULL is undefined: a region of the whole address space starts
-     * at NULL */
+    /* integers, because arithmetic on a NULL pointer is undefined, and a region of the whole
+     * address space starts at NULL */
     *out = (uint8_t *)((uintptr_t)grant->addr + (va - grant->iova));
     return there(pd->rnic, *out, len, access) ? RNIC_MEM_OK : RNIC_MEM_GONE;
 }
@@ -101,8 +101,8 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
     return false;
 }
 
-/* The loop ends after a few draws: the regions and windows that a device allows occupy about two
- * thirds of the 2^24 prefixes. */
+/* The loop ends after a few random numbers: the regions and windows that a device allows occupy
+ * about two thirds of the 2^24 prefixes. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

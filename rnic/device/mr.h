@@ -7,7 +7,7 @@
 #include "device/list.h"
 
 struct rnic_mr {
-    struct rnic_grant grant; /* memory and rights of the region; access is 0 after a peer
+    struct rnic_grant grant; /* memory and rights of the region; grant.access is 0 after a peer
                               * invalidated the region */
     struct rnic_pd *pd;
     struct rnic_list link; /* link in rnic.mrs */

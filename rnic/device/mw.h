@@ -10,7 +10,8 @@
 #include "device/list.h"
 
 struct rnic_mw {
-    struct rnic_grant grant; /* memory and rights of the window; access is 0 while unbound */
+    struct rnic_grant grant; /* memory and rights of the window; grant.access is 0 while the window
+                              * is not bound */
     struct rnic_pd *pd;
     struct rnic_list link;  /* link in rnic.mws */
     struct rnic_list bound; /* link in rnic_qp.windows while a type 2 window is bound */

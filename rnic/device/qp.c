@@ -16,7 +16,8 @@ bool rnic_qpn_range_valid(const struct rnic_attr *attr)
 }
 
 /* Returns a free QPN in the device's range, or 0 if there is none. The QPN is random, so that no
- * peer can guess it. If nearly all are in use, returns the next free QPN after a random one. */
+ * peer can guess it. If nearly all QPNs are in use, returns the first free QPN after a random one.
+ */
 static uint32_t choose_qpn(struct rnic *rnic)
 {
     uint32_t first = rnic->attr.qpn_last ? rnic->attr.qpn_first : QPN_FIRST;
@@ -145,7 +146,7 @@ static size_t block_len_of(const struct rnic_qp_init *init)
     return block_len(&sq, &rq);
 }
 
-/* Moves the queues, which must be empty, into the block of the QP. */
+/* Moves the queues, which must be empty, from their own memory into the block of the QP. */
 static void lend_block(struct rnic_qp *qp, size_t len)
 {
     uint8_t *room = (uint8_t *)qp + in_lines(sizeof(*qp));

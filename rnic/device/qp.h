@@ -38,10 +38,12 @@ struct rnic_qp {
     uint16_t pkey;             /* P_Key of the QP; valid from INIT on, as are access and qkey */
     bool comm_est;             /* a valid packet arrived after the transition to RTR (R055) */
     bool drained; /* SQD: the event "send queue drained" was raised, or was not requested (R191) */
-    bool turn; /* alternates with each packet: true if the requester had priority over the responder
-                * for the last packet */
-    bool passed;      /* a WRITE was sent ahead of the pending ACK, so no other request is */
-    bool ack_delayed; /* the QP's ACK is delayed: `ready` is in rnic.delayed_ack */
+    bool turn;   /* the requester and the responder send in turn: true if the requester had priority
+                  * for the last packet */
+    bool passed; /* true: a WRITE was sent before the pending ACK, so that no other request may
+                  * be sent before this ACK */
+    bool ack_delayed; /* true: the QP's ACK is delayed, and the link `ready` is in the list
+                       * rnic.delayed_ack */
     bool credits;     /* ACKs of the QP report the number of receive WQEs (R106) */
     bool cq_lost;     /* a completion of the QP was lost: the QP must enter ERR (R200) */
     uint32_t events;  /* bit set of pending event types, see event.h */
@@ -67,7 +69,8 @@ struct rnic_qp {
     struct rnic_xrcd *xrcd;   /* XRC domain of an XRC target, else NULL */
     uint32_t mcast_cnt;       /* number of multicast groups the QP is attached to */
     uint32_t steer_cnt;       /* raw packet QP: number of flows (steer.h) to the QP */
-    uint64_t steered;         /* raw packet QP: number of the last frame that a flow delivered */
+    uint64_t steered;         /* raw packet QP: number of the last frame that a flow rule delivered
+                               * to this QP */
     struct rnic_list link;    /* link in rnic.qps */
     struct rnic_list windows; /* type 2 windows bound through the QP */
 };

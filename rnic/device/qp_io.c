@@ -77,8 +77,8 @@ void rnic_qp_settle(struct rnic_qp *qp)
 }
 
 /* Updates the device after a change of the responder only. Unless the responder failed or used an
- * SRQ, the only possible change is a new response to send. In that case the function does not
- * access the requester's cache lines, which are in no cache if there are many QPs. */
+ * SRQ, the only possible change is a new response to send. So the function usually does not access
+ * the requester's cache lines, which are in no cache if there are many QPs. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
     if (qp->state != before || qp->cq_lost || srq_of(qp))
@@ -157,7 +157,8 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
-    struct rnic_send_wr bind; /* copy of the request with the members that the transport needs */
+    struct rnic_send_wr bind; /* copy of the request with the members of a bind that the transport
+                               * needs */
     int error;
 
     rnic_qp_prefetch_requester(qp);
@@ -201,8 +202,8 @@ static void input_datagram(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     unsigned index = rnic_pkey_index(qp->pd->rnic, pkt->bth.pkey);
 
-    /* rnic_qp_attr.pkey is a P_Key, not an index, so the port's table may lack it. The completion
-     * then has index 0. */
+    /* rnic_qp_attr.pkey is a P_Key, not an index, so the port's P_Key table may not contain it. The
+     * completion then has index 0. */
     rnic_ud_input(&qp->resp, pkt, index < qp->pd->rnic->attr.pkey_cnt ? (uint16_t)index : 0);
     rnic_qp_settle(qp);
 }
@@ -280,10 +281,11 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     pkt->encap = qp->encap;
     pkt->header_template = &qp->env;
     held = rnic_pace_held(qp, now, &at);
-    /* Acknowledgements are sent before requests and are not paced. The peer's program expects the
-     * completion of its SEND before it receives the answer to that SEND. Only one WRITE of a single
-     * packet is sent ahead of an acknowledgement. This WRITE causes no completion at the peer, and
-     * a peer that polls its memory gets the data one packet earlier. */
+    /* Acknowledgements are sent before requests and are not paced. The ACK comes first because the
+     * peer's program expects the completion of its SEND before the message that answers the SEND.
+     * The only request that may precede an acknowledgement is one WRITE of a single packet. This
+     * WRITE causes no completion at the peer, and a peer that polls its memory gets the data one
+     * packet earlier. */
     if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
     } else if (!held && !qp->passed && rnic_requester_next_is_single_write(&qp->req)) {

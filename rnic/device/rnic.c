@@ -326,7 +326,7 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         int len = 0;
 
         rnic_list_del(&qp->ready);
-        /* prefetches the next QP: with many QPs it is in no cache */
+        /* prefetches the next QP, because with many QPs it is in no cache */
         __builtin_prefetch(rnic->ready.next);
         if (rnic_delayed_ack_take(&rnic->delayed_ack, qp))
             continue;

@@ -8,8 +8,8 @@
 #include "device/pages.h"
 
 #define LINE 64u
-/* maximum chunk size, 8 MB: a chunk that is almost unused then wastes a 50th of the memory of
- * 100,000 QPs */
+/* maximum chunk size, 8 MB: the unused part of the last chunk is then at most a 50th of the memory
+ * of 100,000 QPs */
 #define CHUNK_MOST (4 * RNIC_HUGE_PAGE)
 #define FIRST_CNT  4u /* number of blocks in the first chunk */
 
@@ -152,7 +152,7 @@ void rnic_slab_put(struct rnic_slab *slab, void *block, size_t size)
     if (!block)
         return;
     cls = find_class(slab, whole_lines(size));
-    assert(cls); /* the class exists, because the block was allocated from it */
+    assert(cls); /* the size class exists, because the block was allocated from it */
     free_block->next = cls->free;
     cls->free = free_block;
 }

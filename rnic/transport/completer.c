@@ -65,7 +65,8 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* packets of the next WQE were sent, so it is not a local operation */
+            continue; /* packets of the next WQE were sent, so the next WQE is not a local
+                       * operation */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
             return true; /* a local operation after the acknowledged WQE failed */
@@ -279,7 +280,8 @@ static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce
         rnic_requester_fail(req, RNIC_WC_RNR_RETRY_EXC_ERR);
         return RNIC_COMP_DONE;
     }
-    req->restarted = false; /* so that a sequence NAK after the RNR wait is not ignored */
+    req->restarted = false; /* clear `restarted`, so that a sequence NAK after the RNR wait is not
+                             * ignored */
     rnic_requester_go_back(req);
     return RNIC_COMP_DONE;
 }

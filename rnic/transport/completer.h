@@ -6,7 +6,8 @@
  * How it is called:
  *   1. The device calls rnic_completer_input() for each response packet of the QP.
  *   2. The packet passes the steps below; each step returns the next one, as in responder.h.
- *   3. A bad response causes a retry, a completion in error, or nothing. It is never an error code.
+ *   3. A bad response causes a retry, a completion in error, or nothing. The function never returns
+ *      an error code for it.
  *   4. Afterwards the device calls rnic_requester_ready() and reads req->retry.deadline again.
  *
  * The memory belongs to struct rnic_requester. Section numbers are those of IBTA vol. 1 ch. 9,

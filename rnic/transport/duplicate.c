@@ -70,7 +70,8 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
 
 /* Repeats the newest ACK for a duplicate SEND or WRITE (R109, R110). A duplicate of the newest
  * packet is acknowledged even without AckReq: the packet with AckReq comes later, and may be lost
- * again. Without this ACK, the requester would not learn that it has made progress. */
+ * again. Without this ACK, the requester would not know that the responder executed its requests.
+ */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Faults: deliberate bugs of our RNIC, each of which violates one rule. They show that the tests
- * detect the violation. Only a test build (RNIC_FAULTS defined) contains them; the variable
- * rnic_fault selects one. In other builds RNIC_FAULT() is false, and the compiler removes the code.
- */
+/* Faults: deliberate bugs of our RNIC, each of which violates one rule. With a fault enabled, the
+ * tests must fail. Only a test build (RNIC_FAULTS defined) contains them; the variable rnic_fault
+ * selects one. In other builds RNIC_FAULT() is false, and the compiler removes the code. */
 #ifndef RNIC_FAULT_H
 #define RNIC_FAULT_H
 

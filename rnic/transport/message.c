@@ -50,7 +50,8 @@ static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
     case ROCE_PAYLOAD_NONE:
     case ROCE_PAYLOAD_8:
     case ROCE_PAYLOAD_FREE:
-        return true; /* the parser checked the length, or the responder refuses the opcode anyway */
+        return true; /* the parser has checked this length, or the responder refuses the opcode
+                      * anyway */
     }
     return false;
 }

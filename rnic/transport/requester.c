@@ -32,8 +32,8 @@ bool rnic_requester_init(struct rnic_requester *req, const struct rnic_transport
     req->ops = ops;
     req->qp = qp;
     req->counters = counters;
-    req->attr.path_mtu = 256; /* replaced at RTS; requests posted earlier are only flushed, so
-                               * their number of PSNs does not matter */
+    req->attr.path_mtu = 256; /* replaced at RTS; before RTS, requests are only flushed, so their
+                               * number of PSNs does not matter */
     req->window = RNIC_WINDOW;
     rnic_retry_init(&req->retry, 0, 0, 0);
     return rnic_sq_init(&req->sq, max_send_wr, max_send_sge, max_inline);
@@ -145,7 +145,8 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
         req->fetch_psns -= pos - req->una;
     req->una = pos;
     if (req->nxt < pos)
-        req->nxt = pos; /* the packets were acknowledged before their retransmission */
+        req->nxt = pos; /* the packets up to `pos` were acknowledged before the requester
+                         * retransmitted them */
     req->restarted = false;
     rnic_retry_progress(&req->retry);
     if (pos == rnic_swqe_end(wqe)) {
@@ -333,7 +334,7 @@ bool rnic_requester_next_is_single_write(const struct rnic_requester *req)
     return wqe->opcode == RNIC_WR_WRITE && wqe->psn_cnt == 1 && req->nxt == req->max;
 }
 
-/* Reports the packet before position nxt, of the WQE at cur, to ops->step(). */
+/* Calls ops->step() for the packet before position nxt, which belongs to the WQE at index cur. */
 static void report_packet_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe,
                                bool again, bool first)
 {

@@ -14,7 +14,7 @@
  * The requester owns its send queue. One thread at a time calls the requester. A request that fails
  * completes in error; a call fails only for an invalid work request or a full queue.
  *
- * The request stream is a row of positions (pos.h), divided by three of them:
+ * The request packets have ascending positions (pos.h). Three positions divide them:
  *
  *       una            nxt                      max
  *        |  sent, not   |  to retransmit, or to |  never sent
@@ -108,8 +108,9 @@ struct rnic_requester {
     rnic_pos response_pos;
     uint64_t response_time;
 
-    /* Counters of the WQEs from sq.head up to, but without, cur. */
-    rnic_pos fetch_psns; /* unacknowledged positions of READs, which the window does not count */
+    /* Counters of the WQEs from sq.head to cur, with cur excluded. */
+    rnic_pos fetch_psns; /* number of unacknowledged positions of READs, which the window does not
+                          * count */
     uint32_t fetch_cnt;  /* number of READs, atomics, FLUSH and ATOMIC WRITE */
 
     uint32_t

@@ -38,7 +38,7 @@ struct rnic_respres {
 struct rnic_respres_ring {
     struct rnic_respres res[RNIC_RD_ATOMIC_MAX];
     uint8_t max;  /* number of resources: max_dest_rd_atomic, 0..RNIC_RD_ATOMIC_MAX */
-    uint8_t next; /* index of the oldest resource, which the next READ or atomic uses */
+    uint8_t next; /* index of the oldest resource, which the next READ or atomic will use */
 };
 
 /* Clears all resources and sets their number to `max`. */
@@ -47,10 +47,10 @@ void rnic_respres_init(struct rnic_respres_ring *ring, uint8_t max);
 /* Changes the number of resources while no response is queued. Keeps the newest resources. */
 void rnic_respres_resize(struct rnic_respres_ring *ring, uint8_t max);
 
-/* Returns the resource for the next READ or atomic. Returns NULL if the peer exceeds its limit:
- * `max` requests wait for the end of their first response (R076). If the resource has a queued
- * response to a duplicate, that response is dropped, because a peer within its limit already
- * received it. */
+/* Returns the resource for the next READ or atomic. Returns NULL if the peer exceeds its limit: the
+ * first responses to `max` earlier READs and atomics are not sent completely yet (R076). If the
+ * resource has a queued response to a duplicate, that response is dropped, because a peer within
+ * its limit already received it. */
 struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring);
 
 /* Assigns resource `res` to a request and queues its response from the first PSN on. The caller

@@ -138,8 +138,8 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
         return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE) && flush_valid(wr);
     }
     if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
-        return *len == ATOMIC_LEN; /* inline data is always accepted, even above max_inline, because
-                                    * every WQE can store these 8 bytes */
+        return *len == ATOMIC_LEN; /* accept these 8 bytes inline even above max_inline, because
+                                    * every WQE can store them */
     if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN) &&
         !RNIC_FAULT(ATOMIC_LENGTH))
         return false;
@@ -230,7 +230,7 @@ bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr)
 
 void rnic_sq_pop(struct rnic_sq *sq)
 {
-    assert(!rnic_sq_empty(sq)); /* the caller has a WQE to remove, so the queue is not empty */
+    assert(!rnic_sq_empty(sq)); /* the caller removes a WQE, so the queue is not empty */
     sq->head++;
 }
 

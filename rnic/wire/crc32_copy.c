@@ -144,7 +144,7 @@ FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {
     unsigned zeros = -len % VECTOR / 4; /* number of zeros put before the packet, in words of 4
-                                         * bytes; a mask bit stands for one word */
+                                         * bytes; each mask bit represents one word */
     size_t cnt = (len + 4 * (size_t)zeros) / VECTOR;
     const uint8_t *full = p + VECTOR - 4 * zeros;
     __mmask16 have = (__mmask16)(0xFFFFu << zeros);

@@ -19,8 +19,8 @@ static void limit_end(struct roce_walk *walk, size_t end, enum roce_defect defec
         walk->end = end;
 }
 
-/* Returns the Internet checksum over an IPv4 header (RFC 791); 0 if the checksum in the header is
- * right. */
+/* Returns the Internet checksum over an IPv4 header (RFC 791); 0 if the header contains the right
+ * checksum. */
 static uint16_t ip4_sum(const uint8_t *p, size_t len)
 {
     uint64_t sum = 0;

@@ -9,9 +9,9 @@
 #include "wire/pkt.h"
 
 /* Parses a usual frame and returns true. For any other frame, returns false and changes nothing:
- * the caller then parses it header by header, with the same result for a usual frame. Clears the
- * first `clear` bytes of *pkt. Sets all members before pkt->parsed_fast, and after it only the
- * headers of the opcode. The caller must have cleared all others. */
+ * the caller then parses the frame header by header. Both ways give the same result for a usual
+ * frame. Clears the first `clear` bytes of *pkt. Sets all members before pkt->parsed_fast, and
+ * after it only the headers of the opcode. The caller must have cleared all others. */
 bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
                      size_t clear);
 

@@ -91,8 +91,7 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         break;
     default:
         add16(net + GRH_LEN_OFF, bth_len);
-        break; /* RoCEv1: of the lengths, only the GRH has
-                * one */
+        break; /* RoCEv1: the GRH is the only header with a length */
     }
     return env->net_off;
 }

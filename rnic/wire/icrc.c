@@ -6,8 +6,8 @@
 #include "wire/crc32.h"
 #include "wire/hdr.h"
 
-/* CRC-32 of the 8 bytes FF that stand for the LRH on Ethernet (CA17-22). A test checks this
- * constant. */
+/* CRC-32 of the 8 bytes FF that replace the LRH on Ethernet (CA17-22). A test checks this constant.
+ */
 #define CRC_OF_DUMMY_LRH 0x2144DF1Cu
 
 #define PREFIX_MAX (ROCE_ICRC_BTH_OFF_MAX + ROCE_BTH_LEN)
@@ -65,7 +65,7 @@ static const struct mask {
 #define BTH_MASK_LEN 5
 
 /* Returns the CRC with which the ICRC of an encapsulation begins: on Ethernet the CRC of the 8
- * bytes that stand for the LRH. */
+ * bytes that replace the LRH. */
 static uint32_t crc_start(enum roce_encap encap)
 {
     bool native = encap == ROCE_ENCAP_IB_LOCAL || encap == ROCE_ENCAP_IB_GLOBAL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "wire/opcode.h"
 
-/* what "_" in opcodes.def expands to: no header, length 0 */
+/* expansion of "_" in opcodes.def: no header, length 0 */
 #define ROCE_HDR__ ROCE_HDR_CNT
 #define ROCE___LEN 0
 

@@ -111,8 +111,8 @@ static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
 }
 
 /* Parses MPLS labels, then an IP packet or a pseudowire. A pseudowire is an Ethernet frame, with or
- * without a control word before it (RFC 4448 4.6). The header does not tell whether there is a
- * control word; the bytes that follow must show it. */
+ * without a control word before it (RFC 4448 4.6). No header field shows whether there is a control
+ * word, so this is inferred from the following bytes. */
 static void at_mpls(struct tunnel_walk *walk)
 {
     const uint8_t *p;

@@ -24,8 +24,8 @@ static inline uint64_t rnic_clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Returns the time `ns` from now on CLOCK_MONOTONIC, the clock for all waits: it goes on evenly
- * when the time of day is set. */
+/* Returns the time `ns` after the present time on CLOCK_MONOTONIC, the clock for all waits. This
+ * clock does not change when the time of day is set. */
 static inline struct timespec rnic_time_after(uint64_t ns)
 {
     return rnic_timespec(rnic_clock_ns(CLOCK_MONOTONIC) + ns);

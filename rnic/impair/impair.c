@@ -313,7 +313,7 @@ static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, s
 
 /* Called after a rule changed the frame `in` to out->data. Computes the ICRC again, unless the rule
  * keeps it or it was wrong before, and with it the UDP checksum if that was right. Sets `damaged`
- * and `forged`: what a receiver does with the changed frame. */
+ * (a receiver drops the frame) and `forged` (a receiver accepts it). */
 static void finish_change(struct impair_result *out, const struct impair_frame *in,
                           const struct roce_pkt *before, bool keep_icrc)
 {

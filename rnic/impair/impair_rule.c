@@ -113,8 +113,8 @@ static const char *read_decimal(const char *p, double *out)
     return p;
 }
 
-/* Reads a probability and converts it to units of 2^-32. Returns true, or false if the text is
- * anything else. */
+/* Reads a probability and converts it to units of 2^-32. Returns true, or false if the text is not
+ * a probability. */
 static bool read_chance(const char *text, uint64_t *out)
 {
     double value;
@@ -402,7 +402,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
         return want(item, action->short_form           ? "loss=CHANCE"
                           : rule->action == IMPAIR_SET ? "set=HEADER.FIELD=VALUE"
                                                        : "delay=TIME");
-    /* dup= and reorder= take a count: there, "1" is a count and not a probability */
+    /* dup= and reorder= have a count as argument: there, "1" is a count and not a probability */
     if (arg && action->short_form && read_chance(arg, &chance) &&
         (!(rule->action == IMPAIR_DUP || rule->action == IMPAIR_REORDER) ||
          strcmp(arg, "1") != 0)) {

@@ -46,9 +46,9 @@ enum impair_kind { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAI
 /* Directions of frames at a live port, as bits. The condition dir= of a rule selects them. */
 enum impair_side { IMPAIR_OUT = 1, IMPAIR_IN = 2 };
 
-/* Where the rules are used: at a live port, in the simulation that replays a capture, or on the
- * frames of a capture. Connection numbers are known only in the simulation. Sending and receiving
- * are distinguished only at a live port. Only frames of a capture have numbers. */
+/* Place where the rules are used: at a live port, in the simulation that replays a capture, or on
+ * the frames of a capture. Connection numbers are known only in the simulation. Sending and
+ * receiving are distinguished only at a live port. Only frames of a capture have numbers. */
 enum impair_use { IMPAIR_LIVE, IMPAIR_OFFLINE, IMPAIR_CAPTURE };
 
 struct impair_rule {
@@ -92,8 +92,8 @@ void impair_print_help(FILE *out);
 
 /*
  * Reads the rules in `text`, which may be empty, and appends them to *rules. Returns 0. On an error
- * returns -1 and leaves *rules unchanged; `error` then names the place in the text and the expected
- * syntax.
+ * returns -1 and leaves *rules unchanged; `error` then contains the wrong part of the text and the
+ * expected syntax.
  */
 int impair_rules_add(struct impair_rules *rules, const char *text, enum impair_use use,
                      struct error *error);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* printed before the next member or element: "" before the first one, otherwise "," */
+/* text printed before the next member or element: "" before the first one, otherwise "," */
 static const char *comma = "";
 
 static void print_comma(void)

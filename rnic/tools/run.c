@@ -445,8 +445,8 @@ static bool check_link(void)
     return false;
 }
 
-/* Checks the rules of --impair before the program starts. Otherwise the device would find an error
- * in them, but a program may open no device. */
+/* Checks the rules of --impair before the program starts. Without this check, only the device would
+ * report an error in the rules, and a program may open no device. */
 static bool check_impair(const struct options *options)
 {
     struct impair_rules rules = {.cnt = 0};

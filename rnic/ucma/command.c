@@ -83,8 +83,8 @@ static int set_option(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     if (in->level != RDMA_OPTION_ID)
-        return -ENOSYS; /* the other levels set paths, which a subnet manager chooses; RoCE has
-                         * none */
+        return -ENOSYS; /* the other option levels set paths, which a subnet manager chooses; RoCE
+                         * has no subnet manager */
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
         if (in->optlen != sizeof id->tos)
@@ -380,8 +380,8 @@ static int disconnect_id(const struct uc_call *call)
         return -ENOENT;
     if (!id->cm)
         return -EINVAL;
-    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* ignore an error: a program may
-                                                           * disconnect twice */
+    rnic_cm_disconnect(id->cm, NULL, 0, rnic_live_now()); /* ignore an error, because a program is
+                                                           * allowed to disconnect twice */
     uc_worker_wake();
     return 0;
 }

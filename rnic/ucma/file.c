@@ -210,7 +210,7 @@ void uc_wait_for_reader(const struct uc_id *id)
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&step, NULL);
         pthread_mutex_lock(&uc_lock);
-        file = uc_file_of(fd); /* look for the file again, because another thread may have closed
+        file = uc_file_of(fd); /* search the file again, because another thread may have closed
                                 * it */
     }
 }
@@ -297,8 +297,8 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             result = -waiters_wait(&waiter); /* until an event or a signal arrives */
         } while (result == 0);
         /* Another thread closed the descriptor meanwhile. In the kernel, such a call keeps the file
-         * open and waits forever; rping ends while one of its threads is in this call. So wait
-         * here, too. */
+         * open and waits forever; rping ends while one of its threads is in this call. So this
+         * function also waits. */
         if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
             pause();
             result = -EINTR;

@@ -150,7 +150,8 @@ static bool has_port(const struct uc_id *id, unsigned space, uint16_t port)
            uc_addr_port(&id->src) == port;
 }
 
-/* Returns whether another id of this process has the port and may not share it with `id`. */
+/* Returns whether another id of this process has the port and does not permit `id` to have it, too.
+ */
 static bool conflicts_here(const struct uc_id *id, uint16_t port)
 {
     bool conflicts = false;

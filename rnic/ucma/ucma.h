@@ -227,9 +227,9 @@ bool uc_port_peer_gone(const struct uc_id *id);
 
 int uc_worker_start(void); /* Starts the worker thread if it is not running. Requires uc_lock. */
 void uc_worker_wake(void);
-/* Waits up to 200 ms until all queued MADs are sent; unlocks uc_lock meanwhile. Needed because a
- * kernel CM sends the MADs before the call of the program returns, and the program may call _exit()
- * right after. */
+/* Waits up to 200 ms until all queued MADs are sent; it unlocks uc_lock while it waits. Needed
+ * because a kernel CM sends the MADs before the call of the program returns, and the program may
+ * call _exit() right after. */
 void uc_worker_flush(void);
 uint32_t uc_random(void);
 void uc_worker_forked(void); /* Resets the worker in a child of fork(), because the thread exists
@@ -245,7 +245,7 @@ void uc_post(struct uc_event *event); /* Queues an event in the channel (file) o
 struct uc_event *uc_event_new(struct uc_id *id, enum ucma_event_type type, int status);
 int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp);
 /* Called before an id is deleted: gives another thread time to read the events of the id. Unlocks
- * uc_lock meanwhile. */
+ * uc_lock while it waits. */
 void uc_wait_for_reader(const struct uc_id *id);
 /* Removes the oldest matching event of the file and returns it, or NULL. The caller frees the
  * event. If `id` is not NULL, only events of this id match; if `mcast` is not NULL, only events of

@@ -56,7 +56,7 @@ void uc_worker_forked(void)
 }
 
 /* Executes one waiting job and returns true, or returns false if there is none. May unlock uc_lock
- * meanwhile. */
+ * while the job runs. */
 static bool do_one_job(void)
 {
     for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port)) {
@@ -133,8 +133,8 @@ static void send_dreq_for_dead_peers(rnic_time now)
         memcpy(from.remote, id->addr.local, sizeof from.remote);
         build_peer_dreq(id, mad);
         id->dreq_due = false;
-        pthread_mutex_unlock(&uc_lock); /* another thread may delete ids while the lock is
-                                         * released */
+        pthread_mutex_unlock(&uc_lock); /* another thread may delete ids while uc_lock is
+                                         * unlocked */
         uc_port_send(port, mad, &from);
         pthread_mutex_lock(&uc_lock);
     }

@@ -2,7 +2,7 @@
 /*
  * Event queue: events behind one descriptor, which a program may poll, epoll and set O_NONBLOCK.
  * Completion channels and the asynchronous events of a context are such queues. The descriptor is
- * an eventfd (port/sys/event_fd.h), readable exactly while the queue holds an event.
+ * an eventfd (port/sys/event_fd.h), readable exactly while the queue contains an event.
  *
  * Any thread may call any function, except evq_init() and evq_free(). While the lock is held, only
  * the lock of the waiters is taken.

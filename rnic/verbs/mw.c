@@ -49,7 +49,7 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
         .mr = info->mr ? vmr_of(info->mr)->rnic : NULL,
         .addr = info->addr,
         .len = info->length,
-        /* A window cannot grant local write; mlx5 and rxe ignore the flag, too. */
+        /* A window cannot grant local write. Like mlx5 and rxe, ignore the flag. */
         .access = info->mw_access_flags & ~(unsigned)IBV_ACCESS_LOCAL_WRITE,
         .rkey = rkey,
     };

@@ -391,7 +391,7 @@ static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
     return vpd_base(pd)->rnic;
 }
 
-/* Counts an object of `pd` if that is a parent domain, and returns the domain; otherwise NULL.
+/* If `pd` is a parent domain, counts one more object of it and returns it; otherwise returns NULL.
  * Called locked. As with mlx5, QPs, SRQs and CQs use the parent domain, and all other objects use
  * its PD. The object keeps the result, because its ibv_pd may be gone: pyverbs unimports a PD
  * first. */
@@ -404,7 +404,8 @@ static inline struct vpd *vpd_hold(struct ibv_pd *pd)
     return domain;
 }
 
-/* Counts an object of a parent domain no longer. `domain` may be NULL. Called locked. */
+/* Counts one object of a parent domain less. `domain` may be NULL. Called with the device's lock.
+ */
 static inline void vpd_release(struct vpd *domain)
 {
     if (domain)

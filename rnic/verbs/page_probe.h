@@ -37,7 +37,7 @@ bool page_probe_install(void);
 
 /*
  * Returns whether each page of [addr, addr + len), which is short, may be read, or written if
- * `write`. It changes no bytes, even if other threads write them meanwhile.
+ * `write`. It changes no bytes, even if other threads write them at the same time.
  *
  * A program may install its own handlers later, and a thread may block the signals; the kernel
  * would then end the process. So each thread checks this every few milliseconds. Later handlers are

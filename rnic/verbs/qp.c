@@ -211,8 +211,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->builder ? &vqp_of(qp)->ex : NULL;
 }
 
-/* maximum wait of vhca_linger(), in quiet times (RNIC_LINGER): traffic of other QPs may never pause
- */
+/* maximum wait of vhca_linger(), in quiet times (RNIC_LINGER): without a maximum, packets of other
+ * QPs could prolong the wait without end */
 #define LINGER_SPANS 20u
 
 void vhca_linger(struct vhca *hca)
@@ -312,7 +312,7 @@ static struct rnic_qp_attr to_rnic_attr(const struct ibv_qp_attr *from, int mask
     return to;
 }
 
-/* Returns whether the change stops a QP that may still have requests to answer. */
+/* Returns whether the state change stops a QP that may still have to answer requests. */
 static bool stops_answering(const struct ibv_qp *ibv, const struct ibv_qp_attr *attr, int mask)
 {
     return mask & IBV_QP_STATE &&

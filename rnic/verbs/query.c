@@ -242,7 +242,8 @@ static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
     struct rnic_gid gid;
     if (port != 1 || idx >= RNIC_GID_MAX)
         return EINVAL;
-    /* Reads the device's table, where an address keeps its index when others are removed. */
+    /* Reads the GID table of the device, in which an address keeps its index when other addresses
+     * are removed. */
     bool there = rnic_gid_get(vctx_lock(context), idx, &gid);
     vctx_unlock(context);
     if (!there)

@@ -253,8 +253,8 @@ void timeline_free(struct timeline *timeline)
     free(timeline);
 }
 
-/* Writes the records of a program that ends without closing its device. Locks only the list, and
- * only if it is unlocked: at worst the last records are incomplete. */
+/* Writes the records of a program that ends without closing its device. Waits for no lock: takes
+ * the lock of the list only if it is free, so the last records may be incomplete. */
 __attribute__((destructor)) static void at_exit(void)
 {
     if (pthread_mutex_trylock(&all_lock) != 0)

@@ -11,8 +11,8 @@
 
 enum timeline_at {
     TIMELINE_POSTED, /* the program called ibv_post_send() or ibv_wr_complete() */
-    TIMELINE_SEEN,   /* the request is in the send queue; the time since POSTED is the wait for the
-                      * lock */
+    TIMELINE_SEEN,   /* the request is in the send queue; the time from POSTED to this step is the
+                      * wait for the lock */
     TIMELINE_FIRST,  /* the first packet of the request was built */
     TIMELINE_LAST,   /* the last packet of the request was built for the last time */
     TIMELINE_ACKED,  /* the last acknowledgement or response of the request arrived; UC and UD: sent

@@ -85,9 +85,9 @@ struct rnic_port_ops {
      * `fn` more or less often than the returned number. */
     int (*recv)(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user, uint64_t now);
     /* Sends frames in order and returns how many are finished. A number below `cnt` means that the
-     * send queue is full. The caller then keeps the other frames and retries when fds() or
-     * deadline() indicate it. Frames that can never be sent are counted as errors and as finished.
-     * Returns 0 only if the queue is full. */
+     * send queue is full. The caller then retries with the remaining frames when a descriptor of
+     * fds() is ready or deadline() has come. Frames that can never be sent are counted as errors
+     * and as finished. Returns 0 only if the queue is full. */
     unsigned (*send)(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt, uint64_t now);
     /* Returns the time at which recv() or send() (with `cnt` 0) must be called even if no
      * descriptor is ready. UINT64_MAX: never. */

@@ -21,7 +21,8 @@
 /* while no frames arrive: interval at which the port reads the socket that received none lately, ns
  */
 #define OTHER_IDLE_NS 3000u
-/* while frames arrive on one socket: interval at which the port reads the other socket, ns */
+/* interval at which the port also reads its second socket while frames arrive on the first one, ns
+ */
 #define OTHER_BUSY_NS 20000u
 /* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
  * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
@@ -48,7 +49,7 @@ struct pcap_port {
     uint64_t refused_at; /* time of the next frame's first ENOBUFS, ns; UINT64_MAX: none */
     uint8_t (*host)[6];
     size_t host_cnt;
-    /* QPN blocks of the filter, to detect sent frames that this port also receives */
+    /* QPN blocks in the capture filter, to recognise sent frames that this port also receives */
     uint32_t *block;
     unsigned block_cnt;
     uint8_t (*group)[6]; /* MAC addresses of the joined groups */

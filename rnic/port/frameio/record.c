@@ -56,7 +56,7 @@ static const struct rnic_port_ops record_ops;
 
 /* ---- writing the file ------------------------------------------------------------------------ */
 
-/* Returns the time for a time stamp. It goes on evenly when the time of day is set. */
+/* Returns the time for a time stamp. Setting the time of day does not change it. */
 static uint64_t record_time(const struct record *record)
 {
     return rnic_clock_ns(CLOCK_MONOTONIC) + record->offset;
@@ -76,7 +76,7 @@ static void note_clock(struct record *record)
 
 /* Converts the time stamp of a received frame, which is in the time of day, to the time of the
  * recording. If the time of day was set since the previous batch, the frame may have arrived before
- * or after that. Returns the later of the two possible times, unless that is in the future. */
+ * or after the change. Returns the later of the two possible times, unless it is in the future. */
 static uint64_t time_of(const struct record *record, uint64_t stamp)
 {
     uint64_t first = stamp - record->set_by[0], second = stamp - record->set_by[1], now;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Recording port: a port in front of another one that writes every frame to a pcapng file. The
- * file has interface names, nanosecond timestamps, directions and comments. The timestamps go on
- * evenly when the time of day is set. Used by port/live/attach.c.
+ * file has interface names, nanosecond timestamps, directions and comments. Setting the time of day
+ * does not change the timestamps. Used by port/live/attach.c.
  *
  * Each port writes its own file, FOLDER/<pid>-<number>.pcapng. pcapng_join() joins these files
  * after the programs have ended; pcapng_merge.h merges them while the programs run. An exclusive

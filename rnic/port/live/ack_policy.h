@@ -28,8 +28,8 @@
 /* Longest expected time until a program that reads its memory or waits for an event answers, ns.
  * The poll thread uses a CPU for this time, which the program may need. */
 #define ACK_ANSWER_NS 8000u
-/* Longest expected time until a polling program answers, ns. Another thread may run on the
- * program's CPU for 10 to 20 us meanwhile. */
+/* Longest expected time until a polling program answers a request, ns: another thread may run on
+ * the program's CPU for 10 to 20 us. */
 #define ACK_POLLER_ANSWERS_NS 30000u
 #define ACK_NEXT_NS           12000u /* longest time between two requests of one stream, ns */
 #define ACK_TURNS_MAX                                                                              \

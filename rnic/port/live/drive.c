@@ -106,8 +106,8 @@ void live_notify(struct rnic_live *live)
 }
 
 /* Receives frames and expires timers. A thread may lose its CPU between reading the clock and
- * receiving. Frames that arrived meanwhile must not count as earlier, and timers that these frames
- * start must not expire early. Therefore *now is set to the time of the first frame. */
+ * receiving. Frames that arrived between the two must not count as earlier, and timers that these
+ * frames start must not expire early. Therefore *now is set to the time of the first frame. */
 bool live_receive(struct rnic_live *live, uint64_t *now)
 {
     struct intake intake = {.live = live};

@@ -26,8 +26,8 @@
 /* number of successive polls without work that shut the gate after the program asked for a
  * completion event */
 #define VAIN_POLLS_ARMED 64u
-/* the same number on shared memory, where a poll makes no system call and takes a tenth of the time
- */
+/* the same number for shared memory, where a poll makes no system call and takes a tenth of the
+ * time */
 #define VAIN_POLLS_ARMED_SHM 1024u
 #define UNPOLLED_MAX         8u
 
@@ -80,7 +80,7 @@ void live_gate_set(struct rnic_live *live)
             continue;
         if (has->fd >= 0 && has->fd != wants.fd)
             epoll_ctl(gate->epoll_fd, EPOLL_CTL_DEL, has->fd, &event);
-        /* POLLIN and EPOLLIN have equal values, and so do the other event bits */
+        /* POLLIN and EPOLLIN have equal values, as all other event bits of poll and epoll have */
         event = (struct epoll_event){.events = (uint32_t)wants.events, .data = {.u32 = FOUND_PORT}};
         if (wants.fd >= 0)
             epoll_ctl(gate->epoll_fd, has->fd == wants.fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants.fd,
@@ -157,7 +157,7 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
     }
     if (!live->attached || gate->open)
         return;
-    /* A delayed ACK means that the frame which the program may wait for has already arrived. */
+    /* A delayed ACK shows that the frame for which the program may wait has already arrived. */
     if (!waits && (gate->unpolled == 0 || live->ack_waits))
         return;
     if (!waits)

@@ -80,7 +80,7 @@ void live_refresh(struct rnic_live *live)
             what |= now->up ? RNIC_CHANGE_LINK_UP : RNIC_CHANGE_LINK_DOWN;
         if (now->path_mtu != live->iface.path_mtu)
             what |= RNIC_CHANGE_MTU;
-        /* keeps the first name, because registry names contain it */
+        /* keeps the first name of the interface, because registry names contain it */
         memcpy(now->name, live->iface.name, sizeof(now->name));
         memcpy(now->mac, live->iface.mac, sizeof(now->mac));
         pthread_mutex_lock(&live->small_lock);

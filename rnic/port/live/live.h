@@ -69,7 +69,7 @@ struct rnic_live_attr {
     bool record_shared; /* `record` is the folder of all local processes: only the sender records a
                          * frame between two of them */
     const char *tap;    /* interface that gets a copy of each sent frame, or NULL */
-    bool mw_2a;         /* type 2 memory windows are 2A, not 2B (rnic_attr.mw_2a) */
+    bool mw_2a;         /* true: type 2 memory windows are 2A; false: 2B (rnic_attr.mw_2a) */
     bool (*there)(const void *addr, size_t len, bool write); /* callback rnic_attr.there, or NULL */
     size_t
         ring; /* size of the receive ring, bytes; 0: 16 MiB. Smaller if the kernel lacks memory */
@@ -134,8 +134,9 @@ bool rnic_live_poll(struct rnic_live *live);
 bool rnic_live_drive(struct rnic_live *live);
 
 /* Called after the program's poll found a completion: the program may now stop polling and read its
- * memory instead. If frames lately waited during that time, the live device's thread receives until
- * the next poll. `waits`: the program asked for an event and may block until the event. Locked. */
+ * memory instead. If frames recently waited while the program did so, the live device's thread
+ * receives until the next poll. `waits`: the program asked for an event and may block until the
+ * event. Locked. */
 void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 
 /* ---- interface and counters ------------------------------------------------------------------ */
@@ -205,8 +206,8 @@ void rnic_live_raw_stop(struct rnic_live *live);
 struct rnic_path {
     uint8_t dmac[6];
     uint16_t vlan;     /* VLAN id; RNIC_VLAN_NONE if the kernel adds the tag of a VLAN interface */
-    uint8_t sgid_idx;  /* index of the GID requested by the caller, else of the kernel's preferred
-                        * source GID */
+    uint8_t sgid_idx;  /* index of the GID that the caller requested, or otherwise of the kernel's
+                        * preferred source GID */
     uint8_t hop_limit; /* hop limit: 1 on the link, 64 through a gateway, as in Linux */
     bool local;        /* the destination is an address of this machine */
     bool gateway;      /* the next hop is a gateway */
@@ -233,8 +234,8 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
  * child as in the parent.
  */
 
-/* Registers the fork handlers of this module. A module whose own fork handlers take locks calls
- * this first if it opens and closes live devices under those locks. At a fork, the locks of the
+/* Registers the fork handlers of this module. A module calls this function first if its own fork
+ * handlers lock mutexes under which it opens and closes live devices. At a fork, the locks of the
  * handlers registered last are taken first (pthread_atfork(3)). */
 void rnic_live_watch_forks(void);
 

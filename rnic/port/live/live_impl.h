@@ -199,8 +199,9 @@ void live_gate_open(struct rnic_live *live); /* Opens the gate; called by the po
 void live_wake(struct rnic_live *live);      /* Wakes the poll thread. */
 void live_polled(struct rnic_live *live, bool moved, uint64_t now); /* Updates the gate after a poll
                                                                      * of the program. */
-void live_gate_missed(struct rnic_live *live, uint64_t now); /* Records that the poll thread, not
-                                                              * the program, received frames. */
+void live_gate_missed(struct rnic_live *live, uint64_t now);        /* Records that the poll thread
+                                                                     * received frames for which the
+                                                                     * program should have polled. */
 bool live_polled_lately(const struct rnic_live *live, uint64_t now);
 bool live_polls_now(const struct rnic_live *live, uint64_t now);
 void live_keep_away(struct rnic_live *live,
@@ -216,7 +217,8 @@ bool live_drive_polling(struct rnic_live *live, uint64_t now); /* Drives the dev
  * polls its CQs, ACKs may be delayed. */
 bool live_send_posted(struct rnic_live *live, uint64_t now);
 bool live_receive(struct rnic_live *live, uint64_t *now); /* Receives frames and expires timers. */
-/* Sends frames. Also sends the delayed ACKs if `holds` is false or their delay has ended. */
+/* Sends frames. Also sends the delayed ACKs, unless `holds` is true and their delay has not ended.
+ */
 bool live_transmit(struct rnic_live *live, bool holds, uint64_t now);
 void live_notify(struct rnic_live *live);
 uint64_t live_deadline(const struct rnic_live *live); /* Returns the next deadline of the device or

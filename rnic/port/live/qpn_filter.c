@@ -44,7 +44,8 @@ uint32_t rnic_live_qpn_get(struct rnic_live *live)
     uint32_t qpn = rnic_qpn_alloc_get(&live->qpns, &live->entropy, &grew);
 
     if (qpn && grew && live_is_attached(live, rnic_live_now()) && live_filter(live) != 0) {
-        /* the filter does not pass this QPN, so the kernel would drop its frames */
+        /* the capture filter does not pass this QPN, so the kernel would drop the frames of its QP
+         */
         rnic_qpn_alloc_put(&live->qpns, qpn);
         return 0;
     }

@@ -24,7 +24,7 @@
 #define BATCH     16u
 #define FRAME_MAX 65600u /* longest frame: an IP packet, its Ethernet header and a VLAN tag */
 #define TAG_LEN   4u
-#define ETH_ADDRS 12u /* both MAC addresses: the place of a VLAN tag is behind them */
+#define ETH_ADDRS 12u /* length of both MAC addresses, after which a VLAN tag would be */
 #define BUFFER    (8 * 1024 * 1024)
 #define LOOK_MS   (int)(RNIC_LOOK_NS / 1000000)
 

@@ -4,8 +4,8 @@
  * thread gets a CPU. A hardware RNIC answers however busy the machine is. On a crowded machine a
  * thread of ordinary priority may wait half a second for a CPU. The scheduler divides CPU time
  * among sessions and control groups first, and among threads second. A thread that moved to another
- * CPU waits there until the other threads of that CPU have had their share. Peers give up
- * meanwhile.
+ * CPU waits there until the other threads of that CPU have had their share. In that time, peers may
+ * give up.
  *
  * 1. If no thread has driven the device for WATCHDOG_NS, the watchdog waits for a frame.
  * 2. After a frame it waits WATCHDOG_NS more for the other threads. If none of them drove the
@@ -102,8 +102,8 @@ static void *run_watchdog(void *user)
             uint64_t driven = atomic_load_explicit(&live->driven_at, memory_order_relaxed);
 
             /* Another thread drove the device. The kernel wakes a thread that waits for a frame
-             * even if another thread has read that frame meanwhile. Driving now would disturb the
-             * other thread each time. */
+             * even if another thread has already read the frame. If the watchdog drove the device
+             * now, it would disturb the other thread each time. */
             if (rnic_live_now() < driven + WATCHDOG_NS) {
                 if (poll(fds, 1, WATCHDOG_MS) != 0)
                     break;
@@ -121,8 +121,8 @@ static void *run_watchdog(void *user)
             break;
         now = rnic_live_now();
         if (!live->stop && now >= live->driven_at + WATCHDOG_NS && live_drive(live, now))
-            live_wake(live); /* wakes the poll thread, because the device's next timer may be
-                              * earlier now */
+            live_wake(live); /* wakes the poll thread, because the device's next timer may now be
+                              * earlier than before */
         cnt = fill_fds(live, fds);
     }
     pthread_mutex_unlock(&live->lock);

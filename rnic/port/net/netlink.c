@@ -119,8 +119,8 @@ int rnic_nl_watch(void)
 
 int rnic_nl_drain(int fd)
 {
-    uint8_t buf[8192]; /* the content is not used, as callers read the tables again: longer
-                        * notifications may be truncated */
+    uint8_t buf[8192]; /* a longer notification may be truncated, because callers do not use its
+                        * content: they read the tables again */
     int any = 0;
     ssize_t len;
 

@@ -112,7 +112,8 @@ void rnic_process_answer(int fd, void (*describe)(void *user, FILE *out), void *
 
 /* ---- asking other processes ------------------------------------------------------------------ */
 
-/* Replaces control characters for a terminal. Bytes above 0x7F can be such characters, too. */
+/* Replaces control characters for a terminal. Bytes above 0x7F are also replaced, because they can
+ * be control characters. */
 static void make_printable(char *text)
 {
     for (char *p = text; *p; p++)
@@ -303,7 +304,7 @@ static bool ask_next(FILE *names, struct asked *asked)
     return false;
 }
 
-/* Appends the processes to which requests were sent to the list. Returns 0 or a negative errno. */
+/* Appends to the list the processes to which requests were sent. Returns 0 or a negative errno. */
 static int append_asked(struct rnic_process **out, size_t *cnt, struct asked *asked, unsigned more)
 {
     struct rnic_process *grown = realloc(*out, (*cnt + more) * sizeof(**out));

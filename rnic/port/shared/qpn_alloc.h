@@ -50,9 +50,8 @@ void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns);
 
 /* Closes the child's copies of the parent's claims, in a child of fork(). */
 void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns);
-/* Forgets the claims without closing their descriptors, whose numbers may belong to other files
- * now.
- */
+/* Forgets the claims without closing their descriptors, because other files may now have these
+ * descriptor numbers. */
 void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
 /* Allocates a QPN. Returns the QPN, or 0 if none is left. Sets *grew if it claimed another block.
  */

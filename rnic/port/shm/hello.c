@@ -177,7 +177,7 @@ int shm_hello_recv(int fd, struct shm_hello *hello, int *file)
 
 void shm_hello_wake(int fd)
 {
-    /* If the socket's queue is full, the other end is readable anyway. */
+    /* If the socket's queue is full, the other end already has bytes to read. */
     if (rnic_fd_is_tagged(fd))
         (void)send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

@@ -29,7 +29,8 @@ struct shm_port {
     struct shm_out *blocked; /* ring that is full; NULL: none */
     uint64_t cast;           /* number of the next multicast or QP 1 frame, from 1 */
     unsigned next_in;        /* index of the ring to read first */
-    bool check_next;         /* the next recv() checks the sockets: the thread may have slept */
+    bool check_next;         /* true: the next recv() must check the sockets, because the thread may
+                              * have slept */
     uint64_t checked_at;     /* time of the last shm_peers_check(), ns */
     unsigned group_cnt;
     uint8_t (*group)[6]; /* MAC addresses of the joined groups */
@@ -231,7 +232,7 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
 {
     unsigned taken = 0;
 
-    /* fn() may send a frame, which may add a ring, but frees none */
+    /* fn() may send a frame; that may add a ring, but frees no ring */
     for (unsigned i = 0; i < self->peers.in_cnt && taken < max; i++) {
         struct shm_in *in = self->peers.in[(self->next_in + i) % self->peers.in_cnt];
         int n;
@@ -242,7 +243,7 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
         if (n < 0) {
             self->stats.rx_failed++;
             shm_in_end(&self->peers, in);
-            /* the ring has a wrong word; the frames after that word are lost */
+            /* a word in the ring is wrong, and all frames after it are lost */
             in->greeted = false;
             continue;
         }

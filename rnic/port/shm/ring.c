@@ -12,8 +12,8 @@
 /* The reader publishes its position each time it has consumed this part of the ring. */
 #define PUBLISH_PART 8u
 
-/* Room that the longest record may need: its own bytes, and as many that are skipped at the end of
- * the ring. */
+/* Bytes of the ring that the longest record may need: its own bytes, and as many that are skipped
+ * at the end of the ring. */
 #define ROOM_MAX (2 * (ROCE_FRAME_MAX + 2 * SHM_LINE))
 
 static uint32_t record_len(uint32_t frame_len)
@@ -82,9 +82,9 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
     return 1;
 }
 
-/* Clears a flag that the other end sets before it sleeps. Returns true if the flag was set. Both
- * ends first store, then execute a fence, then read the other's store. So at least one of them
- * notices the other. */
+/* Clears a flag that the other end sets before it sleeps. Returns true if the flag was set. Each
+ * end first stores its own word, then executes a fence, then reads the word of the other end. So at
+ * least one of the two ends sees the other's store. */
 static bool take_flag(_Atomic uint32_t *flag)
 {
     atomic_thread_fence(memory_order_seq_cst);

@@ -26,7 +26,7 @@
 #define WATCHES_MAX                                                                                \
     (EXPORT_WATCHES + 3) /* watches of the exports, the monitor, the other end and the page */
 
-/* The outputs that have the result of one capture after the other. */
+/* The outputs that contain the results of the captures one after the other. */
 enum { TO_TEXT, TO_JSON, TO_JUNIT, TO_CNT };
 
 /* ---- checking a capture ------------------------------------------------------------------------
@@ -73,8 +73,8 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
     return 0;
 }
 
-/* Returns the profile of known deviations for a capture: the one that the user named, or otherwise
- * the one in the folder's manifest. */
+/* Returns the profile of known deviations for a capture: that of --quirks if the user gave one,
+ * otherwise that in the folder's manifest. */
 static enum roce_profile profile_of(const struct capture_item *item, const struct check_args *args)
 {
     enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_CNT;
@@ -330,7 +330,7 @@ static void begin_sections(struct checked *checked, FILE *const to[TO_CNT])
 
 /* Checks a capture, and keeps its outputs in the temporary files of the worker. If the share of the
  * memory limit is too small for the capture, checks it again alone with the whole limit. Returns
- * whether the user interrupted it. */
+ * true if the user interrupted the check. */
 static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
 {
     struct check_pool *pool = worker->pool;
@@ -457,7 +457,8 @@ static int check_in_parallel(struct check_args *args, struct check_sum *sum, uns
         pthread_rwlock_destroy(&pool.memory);
         pthread_mutex_destroy(&pool.lock);
     }
-    /* After an interruption, captures may be done that are behind captures that are not. */
+    /* After an interruption, some captures may have a result although earlier ones in the list have
+     * none. */
     for (size_t i = 0; rc == 0 && i < captures; i++)
         if (pool.checked[i].done)
             write_result(&pool, i, i + 1 == captures);

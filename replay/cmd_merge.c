@@ -183,7 +183,8 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
         if (!seen[i])
             rc = error_set(error, "shard %zu of %zu is missing", i, count);
     free(seen);
-    /* A report of drills lacks those without the variant of --only. */
+    /* A report of drills lacks the drills without the variant of --only, so its number of files is
+     * not checked. */
     if (rc == 0 && files > size / FILE_MIN && !(r[0].kind && strcmp(r[0].kind, "drills") == 0))
         rc = error_set(error, "%s: the run had %zu files, but the reports have fewer results",
                        r[0].path, files);
@@ -512,8 +513,8 @@ static int merge_replay(const struct merge_args *args, const struct shard_report
 /* A drill case from the report of a shard. Cases are sorted by the position of their drill in the
  * whole run. */
 struct placed_case {
-    size_t position, order; /* `position`: position of the drill in the run; `order`: index of the
-                               case in its report. */
+    size_t position, order; /* `position`: index of the drill in the run; `order`: index of the case
+                             * in its report. */
     const char *path;
     json_t *json;
 };

@@ -34,7 +34,7 @@ static void add_part(struct part *parts, unsigned *cnt, const struct roce_pkt *p
 static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
 {
     struct roce_cm_msg cm;
-    /* roce_pkt_parse() does not know DC packets, so the headers after the BTH are wrong. */
+    /* roce_pkt_parse() parses DC packets as RD packets, so the headers after the BTH are wrong. */
     bool dc = roce_dc_is(pkt);
     unsigned cnt = 0;
 

@@ -152,11 +152,11 @@ struct agent_completion {
     uint64_t id;
     enum ibv_wc_status status;
     bool recv, has_imm, has_invalidated;
-    /* `invalidated`: R_Key that the peer invalidated. `byte_len`: byte_len of the verbs
+    /* `invalidated`: R_Key that the peer invalidated. `byte_len`: member byte_len of the verbs
      * completion. */
     uint32_t invalidated, byte_len;
-    /* `imm`: immediate data. `len` and `crc32`: length in bytes and CRC-32 of the received or
-     * fetched data. */
+    /* `imm`: immediate data. `len` and `crc32`: length in bytes and CRC-32 of the data that the
+     * work request received or fetched. */
     uint32_t imm, len, crc32;
     /* First bytes of the data; only `len` bytes if `len` is less than 8. */
     uint8_t first[8];

@@ -269,7 +269,7 @@ static int next_record(struct capture_reader *reader, struct pcap_record *out, s
     return pcap_parser_next(&reader->cap, out, why);
 }
 
-/* Fills `out` from a record and gives it the next frame number. */
+/* Fills `out` from a record and assigns the next frame number to it. */
 static void set_frame(struct capture_reader *reader, const struct pcap_record *record,
                       struct captured_frame *out)
 {

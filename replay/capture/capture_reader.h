@@ -59,7 +59,7 @@ uint32_t capture_linktype(enum roce_link link);
  * or has a link layer that cannot carry RoCE. */
 struct capture_reader *reader_open(const char *path, struct error *error);
 
-/* Opens a capture. Messages contain `name` instead of the path. */
+/* Opens a capture. Error messages contain `name` instead of the path. */
 struct capture_reader *reader_open_as(const char *path, const char *name, struct error *error);
 
 /* Reads the next frame. Returns 1 and fills *out, returns 0 at the end, or -1 and an error if the

@@ -153,8 +153,8 @@ static ssize_t read_gzip(struct decompress *s, char *buf, size_t len)
         if (!fill_input(s))
             return end_input(s);
         if (!s->more) {
-            /* The input goes on after a gzip member. If no further member begins here, the rest is
-             * padding, which gzip -d ignores, too. */
+            /* The input has more bytes after a gzip member. If no further member begins here, the
+             * bytes are padding, which gzip -d also ignores. */
             if (s->in[s->in_off] != s->format->magic[0])
                 return end_input(s);
             inflateReset(z);

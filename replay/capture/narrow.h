@@ -3,8 +3,8 @@
  * Narrowing: selects the frames of a capture that a command uses. The options --first, --from,
  * --to, --host and --connection have the same meaning in check, decode, replay and plot: the
  * command works as if the capture contained only the selected frames, but the frames keep their
- * numbers. Only plot has another --connection: it selects what to draw and can be repeated, so plot
- * uses NARROW_OTHER_OPTIONS.
+ * numbers. In plot, --connection is different: it selects the connections to draw and can be
+ * repeated, so plot uses NARROW_OTHER_OPTIONS.
  *
  * A command adds NARROW_OPTIONS to its table of options, passes each of these options to
  * narrow_option(), and passes the result to the reader (reader_narrow()). check/connection_frames.h

@@ -19,7 +19,8 @@ _Static_assert(
     BATCHES <= READ_BUFFER_KEEP,
     "READ_BUFFER_KEEP must be at least BATCHES, because each batch uses a chunk of the file");
 
-/* While one frame is parsed, the headers of the frame this many places later are prefetched. */
+/* While a thread parses one frame, it prefetches the headers of the frame this many frames later.
+ */
 #define FRAMES_AHEAD 8u
 
 /* Number of times that an idle thread checks for work before it sleeps, about 20 us in total. */
@@ -37,7 +38,8 @@ struct batch {
     bool used;     /* the batch is in use; protected by the lock, like `parsed` */
     bool parsed;   /* all its frames are parsed, so look() may be called with the batch */
     unsigned left; /* number of parts that have not judged the batch yet */
-    int end;       /* what follows the batch: 1: perhaps more frames; 0: the end; -1: an error */
+    int end;       /* state of the file after the batch: 1: more frames may follow; 0: end; -1:
+                    * error */
     struct error error;
 };
 
@@ -48,15 +50,17 @@ struct parallel_reader {
     pthread_mutex_t lock;
     pthread_cond_t cond;
     /* The members from here to `end` are protected by the lock, except `generation`. */
-    /* `reading`: a thread reads the file; `looking`: a thread is in look(). */
+    /* `reading`: true while a thread reads the file; `looking`: true while a thread is in look().
+     */
     bool reading, looking;
     bool judging; /* a thread is in judge(); used only with a single part */
     bool live;    /* reader_is_live() */
     bool over;    /* the end of the file was reached */
-    /* Number of batches that were read, passed to look(), and judged by all parts. */
+    /* Numbers of batches that were read, that were passed to look(), and that all parts have
+     * judged. */
     uint64_t read, looked, given;
     uint64_t judged[PARALLEL_PARTS_MAX]; /* number of batches that each part has judged */
-    /* Incremented at each change for which a thread may wait; read without the lock. */
+    /* Incremented at each change for which a thread may wait. Threads read it without the lock. */
     atomic_uint generation;
     struct error *error;
     int end;
@@ -67,8 +71,8 @@ struct parallel_reader {
  * thread's core. */
 struct worker {
     struct parallel_reader *pr;
-    /* Number of the thread for reader_read_ahead(), from 1. With several parts, the thread judges
-     * part `who` - 1. */
+    /* Number of the thread, from 1, as reader_read_ahead() needs it. With several parts, thread
+     * `who` judges part `who` - 1. */
     unsigned who;
     /* The thread could not read ahead, so it may process the next piece, whichever thread has read
      * it. */

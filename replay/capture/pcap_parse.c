@@ -54,7 +54,8 @@ static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
     return true;
 }
 
-/* Sets the error after read_buffer_peek() returned NULL for `len` bytes of `what`. Returns -1. */
+/* Sets the error after read_buffer_peek() returned NULL: the file ends inside a `what` of `len`
+ * bytes. Returns -1. */
 static int set_truncated(struct pcap_parser *cap, const char *what, size_t len, struct error *error)
 {
     if (cap->buf.no_memory)

@@ -113,8 +113,8 @@ uint64_t read_buffer_piece(const struct read_buffer *buf);
 void read_buffer_release(struct read_buffer *buf, uint64_t oldest);
 
 /* read_buffer_may_read_ahead() returns whether thread `who` may read a piece ahead.
- * read_buffer_read_ahead() reads it and returns true. It returns false if another thread was faster
- * or no buffer is free. */
+ * read_buffer_read_ahead() reads it and returns true. read_buffer_read_ahead() returns false if
+ * another thread read the piece before or no buffer is free. */
 bool read_buffer_may_read_ahead(const struct read_buffer *buf, unsigned who);
 bool read_buffer_read_ahead(struct read_buffer *buf, unsigned who);
 

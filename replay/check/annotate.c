@@ -115,12 +115,12 @@ static bool next_spooled(struct annotator *a, struct roce_finding *f)
 static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     (void)big;
-    /* `out` keeps a write error; annotate_write() checks for errors at the end. */
+    /* the stream `out` remembers a write error; annotate_write() checks for errors at the end */
     (void)pcapng_writer_copy_block(user, block, len);
 }
 
-/* Writes a frame with its comments. `copy`: copies the frame's pcapng block; otherwise writes a new
- * block. */
+/* Writes a frame with its comments. If `copy` is true, copies the frame's pcapng block, otherwise
+ * writes a new block. */
 static int write_frame(struct pcapng_writer *out, bool copy, const struct captured_frame *frame,
                        const struct frame_comments *comments)
 {

@@ -32,8 +32,9 @@
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
 
-#define PART_NONE  0xFFu
-#define PART_ALONE 0x80u /* flag in a packet's part number: no other thread judges meanwhile */
+#define PART_NONE 0xFFu
+/* flag in a packet's part number: while this packet is judged, no other thread judges */
+#define PART_ALONE 0x80u
 
 struct check;
 
@@ -45,7 +46,8 @@ struct judge {
     uint32_t frame; /* number of the frame that is being judged */
     uint64_t bytes; /* captured bytes of all RoCE packets up to `frame` */
     /* Bit set of the QPNs of unanswered REPs, as unanswered_cm_filter() returns it. Copied from
-     * check_report.unanswered_cm, so that most packets need no look at the list. */
+     * check_report.unanswered_cm, so that for most packets the list of unanswered REPs need not be
+     * searched. */
     uint64_t rep_filter;
     unsigned rep_changes; /* unanswered_cm.changes when `rep_filter` was copied */
 };
@@ -453,14 +455,13 @@ static void judge_batch(void *user, unsigned part, const struct frame_batch *fra
     judge_all(&check->judge[0], frames);
     WATCHES(check, on_batch, check->flow);
     if (check->options->json && reader_is_live(check->reader))
-        /* The stream keeps a write error; the end of the check reports it. */
+        /* The stream remembers a write error; the error is reported at the end of the check. */
         fflush(check->options->json);
 }
 
-/* Returns whether several threads may judge the capture. True requires three conditions: the user
- * asked for several threads, no watch needs the packets in order, and the capture is a file. One
- * thread is the default: on a busy machine, a thread that waits for another one loses its
- * processor. */
+/* Returns whether several threads may judge the capture. They may if the user requested several
+ * threads, no watch needs the packets in order, and the capture is a file. One thread is the
+ * default: on a busy machine, a thread that waits for another one loses its processor. */
 static bool may_split(const struct check *check, unsigned threads)
 {
     const struct check_options *options = check->options;

@@ -30,7 +30,7 @@ int check_json_summary(FILE *out, const struct check_report *report, int status)
  * `rocedrill merge` joins the results of all shards. */
 struct check_part {
     const char *file;
-    size_t position; /* number of the capture among those of all shards, from 0 */
+    size_t position; /* index of the capture among the captures of all shards, from 0 */
     int status;
     const char *error; /* message on standard error, or NULL */
     const char *text, *junit;

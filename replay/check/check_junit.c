@@ -171,7 +171,8 @@ static size_t escaped_len(const char *p)
     return *p != '<' && *p != '>' && *p != '"';
 }
 
-/* Moves *at behind an element if the text begins with it. Returns whether it does. */
+/* If the text at *at begins with an element, moves *at after the element and returns true.
+ * Otherwise returns false. */
 static bool skip_element(const char **at, const char *element)
 {
     const char *p = *at;

@@ -23,8 +23,8 @@ uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side);
 
 /* Returns whether the capture has no response to the requests of a side, and its peer `its` is not
- * known. A pause before a retransmission of the side then counts as a timeout, but may be the wait
- * after an RNR NAK. */
+ * known. If so, a pause before a retransmission of the side counts as a timeout, although it may be
+ * the wait after an RNR NAK. */
 bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its);
 
 /* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */

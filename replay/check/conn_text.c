@@ -54,8 +54,8 @@ static void put_line(FILE *out, unsigned side, const char *what, const char *tex
 }
 
 /* Appends the number of completed operations and their latency, as " (9 completed; median 3 µs, p99
- * 5 µs, max 5 µs)". For a single operation, appends " in 3 µs". `known`: the capture would show
- * every completion, so a count of 0 is printed too. */
+ * 5 µs, max 5 µs)". For a single operation, appends " in 3 µs". `known`: the capture shows every
+ * completion, so a count of 0 is also printed. */
 static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
                           const struct check_latency *latency, bool known)
 {

@@ -65,8 +65,8 @@ static bool is_wanted(const struct first_pass *pass, const struct roce_flow *flo
     return conn != ROCE_NO_CONN && roce_flow_conn_index(flow, conn) == pass->narrow->connection;
 }
 
-/* Adds the packet if it belongs to the wanted connection. Keeps the transaction ID if it is a CM
- * message. */
+/* Adds the packet if it belongs to the connection that the user selected. If the packet is a CM
+ * message, stores its transaction ID. */
 static void add_packet(struct first_pass *pass, const struct roce_flow *flow,
                        const struct numbered_packet *packet)
 {

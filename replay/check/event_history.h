@@ -35,8 +35,9 @@ struct event_history;
 struct event_history *event_history_new(void);
 void event_history_del(struct event_history *history);
 
-/* Returns whether connections with numbers above `stream` share slots with others. While it returns
- * false, several threads may add packets of different connections. */
+/* Returns whether a connection with a number above `stream` shares its slot with another
+ * connection. While the result is false, several threads may add packets of different connections.
+ */
 bool event_history_is_full(uint32_t stream);
 
 /* Adds a packet with the observer's analysis of it. */

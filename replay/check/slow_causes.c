@@ -213,7 +213,8 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
 }
 
 /* A restart of a READ whose responses came meanwhile looks like a loss on the other side of the
- * capture point. So less than 1 of FEW restarts shows no loss on that side. */
+ * capture point. So if fewer than one in FEW restarts show a loss on that side, they are ignored.
+ */
 #define FEW 3u
 
 /* Appends which READ responses the requester did not receive, and where to search for their loss.
@@ -305,7 +306,7 @@ static void say_late(struct strbuf *t, const struct direction *w)
         strbuf_addf(t, "the %s expired %" PRIu64 "×",
                     w->mine->adaptive ? "retransmission timer" : "ACK timeout",
                     go_back_cnt(w, ROCE_CAUSE_TIMEOUT));
-    if (!is_spurious(w)) { /* otherwise look_spurious() appends the waits, which include those of
+    if (!is_spurious(w)) { /* otherwise look_spurious() appends the waits, together with those of
                             * spurious timeouts */
         strbuf_addf(t, ", %s ", is_one_sided(w) ? "for" : "after");
         add_timeouts(t, w);
@@ -314,7 +315,8 @@ static void say_late(struct strbuf *t, const struct direction *w)
                 packets == 1 ? "" : "s");
 }
 
-/* Begins a line about `cnt` lost packets with `one` and the PSN, or with the number and `each`. */
+/* Begins a line about `cnt` lost packets. For one packet, the line has the text `one` and the PSN;
+ * for several, their number and the text `each`. */
 static void add_lost_psn(struct strbuf *t, const char **sep, uint64_t cnt, uint32_t psn,
                          const char *one, const char *each)
 {
@@ -580,8 +582,7 @@ static void look_congested(struct strbuf *t, const struct direction *w)
                     w->mine->ce_marked, w->mine->ce_marked == 1 ? " is marked" : "s are marked");
 }
 
-/* Returns whether there were retransmissions of unknown cause and none of the other causes
- * applies. */
+/* Returns whether the requester retransmitted for unknown causes only. */
 static bool is_unexplained(const struct direction *w)
 {
     return go_back_cnt(w, ROCE_CAUSE_UNKNOWN) > 0 && !is_overtaken(w) && !is_damaged(w) &&

@@ -20,14 +20,14 @@ struct turns {
     } of[TURNS_MAX];
 };
 
-/* Notes that thread `who` has judged all its frames before `frame`. */
+/* Records that thread `who` has judged all its frames before `frame`. */
 static inline void turns_reach(struct turns *turns, unsigned who, uint64_t frame)
 {
     atomic_store_explicit(&turns->of[who].next, frame, memory_order_release);
 }
 
-/* Waits until all threads but `who` have judged their frames before `frame`. `who` must have
- * reached `frame`. */
+/* Waits until all threads except `who` have judged their frames before `frame`. Call turns_reach()
+ * for `who` and `frame` before. */
 void turns_wait(struct turns *turns, unsigned who, uint64_t frame);
 
 /* Waits until thread `of` has judged its frames before `frame`. */

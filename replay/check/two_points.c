@@ -66,8 +66,8 @@ struct point_result {
     struct point_delay delay; /* valid if `timed` */
     uint64_t packets[2];      /* number of packets at the first and the second point */
     /* Packets seen only at the first point: `outside` passed while the second capture was not
-     * running. `missed` were acknowledged, so only the second capture lacks them. `lost` are the
-     * others. If the second capture lacks the whole direction, all of them are `missed`. */
+     * running. `missed` were acknowledged, so only the second capture lacks them. `lost`: all other
+     * packets. If the second capture lacks the whole direction, all packets are `missed`. */
     uint64_t lost, missed, outside;
     /* Packets seen only at the second point, without the `outside_first` that passed while the
      * first capture was not running. */
@@ -108,8 +108,8 @@ struct two_points {
 /* ---- recording the packets of a capture --------------------------------------------------------
  */
 
-/* Returns the direction from `src` to `dst`, or NULL if out of memory. The next call may move it.
- */
+/* Returns the direction from `src` to `dst`, or NULL if out of memory. The next call of this
+ * function may invalidate the pointer. */
 static struct point_direction *direction_of_addrs(struct two_points *all, const uint8_t src[16],
                                                   const uint8_t dst[16])
 {
@@ -333,8 +333,8 @@ static void match_repeated(struct two_points *all, struct point_packet **few, ui
     uint32_t at = 0;
 
     for (uint32_t i = 0; i < few_cnt; i++) {
-        const uint32_t last = many_cnt - (few_cnt - i); /* keeps one packet of `many` for each
-                                                         * later packet of `few` */
+        const uint32_t last = many_cnt - (few_cnt - i); /* leaves one packet of `many` for each of
+                                                         * the later packets of `few` */
         uint32_t best = at;
         int64_t best_ns = INT64_MAX;
 
@@ -498,7 +498,8 @@ static void align_clocks(struct two_points *all)
     for (uint32_t i = 0; i < all->index.cnt; i++) {
         const struct point_direction *back = reverse_of(all, i);
 
-        /* without a common packet in one direction, that direction is the opposite of the other */
+        /* if the two captures have no common packet in this direction, the peer's packets show the
+         * order of the two points */
         if (back && back->matched)
             all->dir[i].from_b = !all->dir[i].matched || all->dir[i].median < back->median;
         cnt = sort_differences(all, i, ns);
@@ -547,7 +548,8 @@ static uint64_t missed_of(const struct two_points *all, uint32_t dir, uint64_t l
     const uint64_t missed = d->losses[second].missed;
 
     if (d->cnt[second] == 0 && back && back->cnt[second] > 0)
-        return lost; /* the peer's packets passed the point: only this direction was not captured */
+        return lost; /* the peer's packets passed the point, so only the capture of this direction
+                      * is missing */
     return missed < lost ? missed : lost;
 }
 
@@ -625,9 +627,9 @@ static struct point_result compare_direction(const struct two_points *all, uint3
             r.only_second++;
         else if (p->mate == NO_MATE)
             r.outside_first++;
-        r.behind +=
-            p->in_disorder || p->again ? 0 : p->naks; /* the receiver takes late packets for lost,
-                                                       * and drops those that came before them */
+        r.behind += p->in_disorder || p->again ? 0 : p->naks; /* the receiver treats late packets as
+                                                               * lost, and drops the packets that
+                                                               * arrived before them */
     }
     return r;
 }

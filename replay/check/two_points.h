@@ -9,8 +9,8 @@
  *   4. two_points_del()
  *
  * A packet at one point equals a packet at the other point if their addresses, QP, PSN, opcode and
- * ICRC are equal. Retransmissions of a packet are equal to it as well, so they are matched by their
- * times. The times of the packets also show the difference between the two clocks: in both
+ * ICRC are equal. A retransmission is equal to the first transmission, so the times decide which of
+ * them match. The times of the packets also show the difference between the two clocks: in both
  * directions, a packet cannot arrive before it was sent. The memory used is 60 bytes for each
  * packet.
  */

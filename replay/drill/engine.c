@@ -63,8 +63,8 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
  * whose line has a delay. */
 static void set_base(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
-    /* In real time, the engine may see a completion after a later packet. `base` never goes back
-     * then. */
+    /* In real time, the engine may see a completion after a packet that the device sent later.
+     * `base` never decreases. */
     e->base = e->ops->wait && time < e->base ? e->base : time;
     e->base_line = event->line;
     if (!e->ops->wait || event->time.from > 0 || match_is_none(event)) {
@@ -302,8 +302,8 @@ static const struct script_event *met_alternative(struct drill_engine *e,
 }
 
 /* Performs an action, or checks a state, at the end of its time window. In real time, the device
- * may reach the state later. So the engine repeats the check until the state is right or the
- * patience (drill_device_ops) has passed. Returns false if the drill ends here. */
+ * may reach the state later. So the engine repeats the check until the state is right or the time
+ * patience() of the device has passed. Returns false if the drill ends here. */
 static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];

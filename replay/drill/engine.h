@@ -20,7 +20,7 @@
 
 enum drill_verdict {
     DRILL_PASS,
-    DRILL_KNOWN, /* every deviation of the device is one that the drill lists as known */
+    DRILL_KNOWN, /* the device deviated only in ways that the drill lists as known */
     DRILL_FAIL,
     DRILL_INCONCLUSIVE, /* the device behaved as the specification permits, but the drill has no
                          * lines for this behaviour */

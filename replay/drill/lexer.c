@@ -18,8 +18,8 @@ static bool is_word_char(char c)
 }
 
 /* Reads the number at `at`. Reports an error if the number exceeds 64 bits. Also reports an error
- * if a '.' and a digit follow, unless `value` is set: then the token is the value of a field and
- * may be an IP address. */
+ * if a '.' and a digit follow, unless `value` is true: the token is then the value of a field,
+ * which may be an IP address. */
 static void take_number(struct lexer *lexer, bool value)
 {
     struct lex_token *token = &lexer->token;
@@ -60,7 +60,8 @@ void lexer_next(struct lexer *lexer)
 {
     struct lex_token *token = &lexer->token;
     bool value; /* the token is the value of a field, because it follows an = */
-    bool bytes; /* the token is hexadecimal bytes, which may be longer than a number */
+    bool bytes; /* true: the token is a sequence of hexadecimal bytes, which may be longer than a
+                 * number */
 
     if (lexer->failed)
         return;

@@ -107,7 +107,8 @@ static void add_line(struct strbuf *t, unsigned line)
         strbuf_addf(t, "the start");
 }
 
-/* Returns whether `time` is in the time window of the event; otherwise sets the reason. */
+/* Returns whether `time` is in the time window of the event. If it is not, sets the reason of the
+ * failure. */
 static bool in_time(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
     uint64_t low = match_least_delay(e, event);

@@ -12,8 +12,8 @@
 #define DRILL_QUEUE_MAX 1024u
 #define DRILL_CHECK_MAX 65536u /* number of bytes of memory that are compared at a time */
 
-/* Outcome of the comparison of one alternative: it can still be met, it is met, or it cannot be met
- * any more. */
+/* Result of comparing the device with one alternative: the device can still do what it expects, has
+ * done it, or cannot do it any more. */
 enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 
 /* Completion that no line has expected yet, and the time at which the device reported it, ns. */
@@ -86,7 +86,8 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
  * event and the anchor event have delays. So the bound is lower by 12.5 %, and by at least 4 ms. */
 uint64_t match_least_delay(const struct drill_engine *e, const struct script_event *event);
 
-/* Returns the latest time at which an expected event may happen, patience included. */
+/* Returns the latest time at which an expected event may happen, including the permitted delay
+ * (patience). */
 uint64_t match_latest(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns whether the line expects the absence of an event: "> nothing", "no comp" and so on. */

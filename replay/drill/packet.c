@@ -378,9 +378,9 @@ static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet
         pkt->bth.padcnt = (uint8_t)pad;
 }
 
-/* Applies fields of the script to a packet. If `altered` is set, applies only the fields that the
- * network changes after the sender computed the ICRC. Otherwise applies only the fields that the
- * sender sets. */
+/* Applies fields of the script to a packet. If `altered` is true, applies only the fields after the
+ * word "altered", which the network changes after the sender computed the ICRC. Otherwise applies
+ * only the fields that the sender sets. */
 static void apply_fields(const struct drill_context *ctx, const struct script_packet *packet,
                          bool altered, struct roce_pkt *pkt)
 {

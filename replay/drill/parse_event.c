@@ -124,7 +124,8 @@ static bool copy_bytes(struct script_fill *fill)
     return data != NULL;
 }
 
-/* Makes `to` a copy of `from` with separate memory. `to` keeps its line, column and time. */
+/* Copies *from to *to, with separate memory for the parts. The line, column and time of *to do not
+ * change. */
 static bool copy_event(struct parser *p, struct script_event *to, const struct script_event *from)
 {
     unsigned line = to->line, column = to->column;
@@ -368,8 +369,8 @@ static bool parse_window(struct parser *p, struct script_event *event)
     return parse_object(p, SCRIPT_MW, &window->object);
 }
 
-/* Number of previous events in which check_id() searches for an id. The limit keeps the time for
- * long scripts linear. */
+/* Number of previous events in which check_id() searches for an id. Without this limit, the time
+ * would grow with the square of the script's length. */
 #define IDS_CHECKED 4096u
 
 /* Returns false and sets an error if the id of a work request is in use. The id of a receive must

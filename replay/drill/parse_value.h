@@ -30,7 +30,8 @@ struct parser {
 /* Joins `cnt` words for a message, as "a, b or c". Returns `buf`. */
 const char *parse_word_list(const char *const *words, unsigned cnt, char *buf, size_t cap);
 
-/* Reads a name of at most SCRIPT_NAME_MAX - 1 characters. The error message calls it `what`. */
+/* Reads a name of at most SCRIPT_NAME_MAX - 1 characters. `what` describes the name in the error
+ * message. */
 bool parse_name(struct parser *p, const char *what, char *out);
 
 /* Reads a word of a table and returns its number. */
@@ -54,8 +55,8 @@ int parse_find_object(const struct parser *p);
 bool parse_object(struct parser *p, enum script_object_kind kind, int *out);
 const char *parse_object_kind_name(enum script_object_kind kind);
 
-/* Reads a place: NAME, NAME+OFFSET or a number. `memory`: only an MR or peer memory may be named.
- */
+/* Reads a place: NAME, NAME+OFFSET or a number. If `memory` is true, the name must be that of an MR
+ * or of peer memory. */
 bool parse_place(struct parser *p, const char *what, bool memory, struct script_value *out);
 
 /* Read the bytes after `fill` or `data`. The caller has already read that word. */

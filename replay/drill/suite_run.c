@@ -436,7 +436,8 @@ static int choose_cases(struct drill_suite *suite, const struct drill_suite_opti
     }
     rc = make_cases(suite, &wanted, error);
     json_decref(report);
-    /* If no drill has this variant, report an error; but a single shard may have no such drill. */
+    /* If no drill has the variant of --only, report an error. With --shard, the drills that have
+     * the variant may be in another shard. */
     if (rc == 0 && options->only && suite->path_cnt && !suite->cnt && !suite->position)
         return error_set(error, "--only '%s': no drill has this variant", options->only);
     return rc;

@@ -11,8 +11,8 @@
 
 #include "drill/match.h"
 
-/* Adds a row of text to the log. `line`: number of the script line that the row belongs to, or
- * 0. */
+/* Adds a row of text to the log. `line` is the number of the script line to which the row belongs,
+ * or 0. */
 void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

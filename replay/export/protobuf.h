@@ -30,7 +30,8 @@ void protobuf_put_varint(struct protobuf *pb, unsigned field, uint64_t v);
 void protobuf_put_fixed64(struct protobuf *pb, unsigned field, uint64_t v);
 void protobuf_put_string(struct protobuf *pb, unsigned field, const char *text);
 
-/* Starts a submessage of at most 256 MiB. Returns its place, an argument of protobuf_end(). */
+/* Starts a submessage of at most 256 MiB. Returns its position, which the caller passes to
+ * protobuf_end(). */
 size_t protobuf_begin(struct protobuf *pb, unsigned field);
 void protobuf_end(struct protobuf *pb, size_t place);
 

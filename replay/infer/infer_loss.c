@@ -12,7 +12,8 @@
  * time. */
 #define SILENCE 8u
 
-/* Limit of the responses tested as proof of execution. Each test may read LOST_WINDOW events. */
+/* Maximum number of responses that are tested as proof that a request was executed. Each test may
+ * read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
 /* Number of packets after an ACK that are searched for copies of the ACK, and the number of copies
@@ -28,7 +29,7 @@
  * response whose request is known, by at most this fraction. */
 #define JITTER 8u
 
-/* Used instead of an event number if several copies of the request were captured. */
+/* Value in place of an event index, if several copies of the request were captured. */
 #define SENT_TWICE (EVENT_NONE - 1)
 
 /* ---- requests that a NAK refused ---------------------------------------------------------------
@@ -480,9 +481,10 @@ static bool find_lost(struct inferred_setup *s)
         e = request_at(s, event->rel);
         naked |= e && (size_t)(e - s->req) == next;
         /* The retransmitted request found no receive WQE, according to the capture, so the
-         * responder should have sent an RNR NAK. Instead it sent a sequence NAK. So that copy was
-         * lost, and a later request caused the NAK. If an RNR NAK follows, the copy arrived after
-         * that later request, and only the copy before it was lost. */
+         * responder should have sent an RNR NAK. Instead it sent a sequence NAK. So the
+         * retransmitted copy was lost, and a later request caused the NAK. But if an RNR NAK
+         * follows, the retransmitted copy arrived after that later request, and only the previous
+         * copy was lost. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
             if (before != EVENT_NONE && is_refused_next(s, i)) {

@@ -6,7 +6,8 @@
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
 
-/* Maximum number of copies of a request that are searched for the one that a response answers. */
+/* Maximum number of copies of a request among which the copy that a response answers is searched.
+ */
 #define COPIES_MAX 16u
 
 /* Tables that link responses to requests. */
@@ -17,7 +18,7 @@ struct links {
                        * request */
     uint32_t *last;  /* for each request event: index into setup.event of the last response to it */
     uint32_t *claim; /* for each element of `claims`: index into setup.event of the response that
-                      * belongs to that packet */
+                      * was assigned to the packet */
     size_t claim_cap;
     struct keymap claims; /* keys of type struct claim */
 };

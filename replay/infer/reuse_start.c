@@ -18,8 +18,8 @@
  * PSN but other contents, since its last true retransmission. */
 struct repeats {
     uint32_t first; /* index into trace.pkt of the first such request */
-    bool begins;    /* one of these requests is another operation and has the first PSN of the
-                     * use */
+    bool begins;    /* true: one of these requests has the first PSN of the use, but another
+                     * operation than the request that had it before */
     roce_psn base;  /* first PSN of the use */
     uint32_t reset; /* index into trace.pkt of the first packet that the QP sent after RESET, which
                      * is an empty Only packet (D57); UINT32_MAX if unknown */
@@ -98,7 +98,7 @@ static const struct trace_packet *find_request(const struct trace *trace, uint32
     return NULL;
 }
 
-/* Returns whether a READ request asks for the tail of an earlier READ. */
+/* Returns whether a READ request requests the tail of an earlier READ. */
 static bool is_tail_of(const struct roce_pkt *tail, const struct roce_pkt *read)
 {
     uint64_t skipped = tail->reth.va - read->reth.va;
@@ -402,8 +402,8 @@ size_t reuse_starts_unshift(const struct trace *trace, struct qp_use *use, size_
 bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *owner,
                        struct qp_use *use, size_t cnt)
 {
-    /* The first search may move requests to another use, so the second search compares with other
-     * requests. */
+    /* The first search may assign requests to another use of the QPs, so the second search compares
+     * with other requests. */
     return cnt == 0 ||
            (search_starts(trace, owner, use, cnt) && search_starts(trace, owner, use, cnt));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Roles: the ends of a recorded conversation whose place our software RNIC takes. */
+/* Roles: the ends of a recorded conversation (requester, responder) that our software RNIC can
+ * replace. */
 #ifndef REPLAY_INFER_ROLES_H
 #define REPLAY_INFER_ROLES_H
 

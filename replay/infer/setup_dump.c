@@ -261,7 +261,8 @@ static int add_stores(json_t *devices, const struct session *session, const stru
     return rc;
 }
 
-/* Returns the setup as JSON (a new reference), or NULL if out of memory. */
+/* Returns the inferred setup (QPs, memory, timers) as JSON (a new reference), or NULL if out of
+ * memory. */
 static json_t *setup_json(const struct session *session, const struct memory_log *log)
 {
     json_t *connections = json_array(), *devices = json_array();

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "infer/session.h"
 
-/* Writes the setup as JSON to a file. Returns 0, or -1 and an error. */
+/* Writes the inferred setup (QPs, memory, timers) as JSON to a file. Returns 0, or -1 and an error.
+ */
 int setup_dump_write(const struct session *session, const struct memory_log *log, const char *path,
                      struct error *error);
 

@@ -168,9 +168,9 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
                              uint64_t len, uint32_t dir);
 
 /* Returns whether the byte at `va` had never the value `value` after a write of direction `dir`
- * before packet `pkt`: no remote write gives it, in whatever order they were executed. Returns
- * false if there is no such write, or if a write of unknown bytes or an atomic without a captured
- * response covers the byte. */
+ * before packet `pkt`: no remote write stores this value, in any order of execution. Returns false
+ * if direction `dir` did not write the byte before, or if a write of unknown bytes or an atomic
+ * without a captured response covers the byte. */
 bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, uint32_t pkt,
                       uint8_t value);
 

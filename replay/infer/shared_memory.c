@@ -343,7 +343,8 @@ int shared_memory_find(struct shared_memory *sh, const struct session *session, 
     struct atomic_word *words = NULL;
     uint32_t first = session->host[host].first_dir;
     size_t runs = 0, word_cnt = 0;
-    bool overtakes = false; /* a WRITE or atomic may overtake a READ of the first direction */
+    bool overtakes = false; /* true: a WRITE or atomic of the first direction may be executed before
+                             * an earlier READ reads its last bytes */
     bool ok;
 
     *sh = (struct shared_memory){.session = session};
@@ -442,9 +443,9 @@ static bool was_before(const struct shared_read *read, const struct shared_write
 }
 
 /* Returns whether a later request of the same connection stored `value` at `va`, and may have been
- * executed before the READ read its last bytes: without a fence, a responder may do so (R131).
- * The value must not be that of the latest write before the READ, which every responder returns
- * unless a later request stores another value. */
+ * executed before the READ read its last bytes. Without a fence, a responder may execute it so
+ * early (R131). The value must not be that of the latest write before the READ, which every
+ * responder returns unless a later request stores another value. */
 static bool is_overtaken(struct shared_memory *sh, const struct shared_read *read, uint64_t va,
                          uint8_t value)
 {

@@ -27,7 +27,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
                  struct recorded_direction *rest)
 {
     uint32_t from = next_message(s);
-    bool open = true; /* responses captured after `from` may still answer requests before the gap */
+    bool open = true; /* true: responses captured after `from` may still answer requests before the
+                       * gap */
 
     *head = *s->recorded;
     head->pkt = NULL;

@@ -31,8 +31,9 @@ struct trace_packet {
     uint32_t overlay; /* VNI or other network id of the tunnel, in the format of
                        * roce_pkt.overlay; 0 without a tunnel */
     uint32_t psn;
-    const struct peer_quirk *icrc_fixed; /* known deviation of the sender because of which the ICRC
-                                          * was wrong before we corrected it, or NULL */
+    const struct peer_quirk *icrc_fixed; /* known deviation of the sender that explains the wrong
+                                          * ICRC, which we corrected; NULL if the ICRC was not
+                                          * corrected */
     uint32_t msn;                        /* MSN of the AETH, if there is an AETH */
     uint32_t payload_len;                /* bytes of payload without pad */
     uint16_t payload_off;                /* offset of the payload in `data` */

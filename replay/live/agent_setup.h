@@ -39,9 +39,8 @@ int agent_setup_all(struct live *live, struct error *error);
 /* Carries out an event of the script. Returns 0, or -1 and an error. */
 int agent_setup_event(struct live *live, const struct live_event *event, struct error *error);
 
-/* Creates a QP of the stream's service at the target. Sets *qp to the number by which the agent
- * knows the QP, and *qpn to its QPN. If the agent refuses, sets stream->skip. Returns 0, or -1 and
- * an error. */
+/* Creates a QP of the stream's service at the target. Sets *qp to the agent's number of the QP, and
+ * *qpn to its QPN. If the agent refuses, sets stream->skip. Returns 0, or -1 and an error. */
 int agent_setup_dgram_qp(struct live *live, struct dgram_stream *stream, uint32_t max_send,
                          uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error);
 

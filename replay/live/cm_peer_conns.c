@@ -60,7 +60,7 @@ void cm_peer_conns_bind(struct cm_peer_conns *conns, uint32_t exch)
         set_rewrite(conns, exch, conn->in, false);
 }
 
-/* Marks the R_Keys of `memory` that occur in the `len` bytes at `p` as known. */
+/* Marks as known those R_Keys of `memory` that occur in the `len` bytes at `p`. */
 static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *p, size_t len,
                              bool *rkey_known)
 {
@@ -157,7 +157,8 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* keep the last match: the latest exchange before the packets */
+                found = i; /* use the last match, because the latest exchange before the packets set
+                            * up their connection */
                 *we_request = asks == conns->cm->ours;
             }
     }

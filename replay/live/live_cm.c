@@ -274,8 +274,7 @@ static void connect_to(struct live_cm *cm, struct live_cm_exchange *exch, struct
     struct roce_cm_rdmaip ip;
     struct rnic_cm_addr addr;
 
-    /* Replace the addresses in the private data: it may begin with the IP CM header, which contains
-     * them (R242). */
+    /* Replace the addresses in the IP CM header, with which the private data may begin (R242). */
     if (roce_cm_rdmaip_read(&ip, msg) == 0) {
         bool ip4 = roce_gid_is_ip4(port->target);
 
@@ -463,7 +462,7 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         if (live_poll(cm->live, limit, error) != 0)
             return -1;
     /* If both endpoints disconnect simultaneously, either may miss the DREQ of the other, or accept
-     * this DREQ as a DREP. So a missing DREQ or DREP is not a difference then. */
+     * this DREQ as a DREP. So a missing DREQ or DREP is then not a difference. */
     if (!exch->received[want.kind] && exch->gone && exch->sent[ROCE_CM_DREQ])
         return 0;
     exch->compared[want.kind] = true;

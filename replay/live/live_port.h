@@ -5,7 +5,7 @@
  * Discovery for it.
  *
  *   1. live_port_open() opens the interface and transmits nothing.
- *   2. live_port_announce() tells the user what follows.
+ *   2. live_port_announce() prints what will be transmitted.
  *   3. live_port_resolve() gets the target's MAC address.
  *   4. live_port_send() and live_port_wait() send and receive.
  *   5. live_port_close()

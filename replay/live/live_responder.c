@@ -307,7 +307,7 @@ static int play_event(struct live *live, struct error *error)
             return -1;
         recorded = time;
         at = live_now();
-        /* Handle frames received meanwhile, because the next event may depend on them. */
+        /* Process the frames received while sending, because the next event may depend on them. */
         if (live_poll(live, 0, error) != 0)
             return -1;
     }

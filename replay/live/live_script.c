@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of the bytes that one LIVE_STORE event stores: the agent accepts no more in one request. */
+/* Maximum number of bytes that one LIVE_STORE event stores: the agent accepts no more bytes in one
+ * request. */
 #define STORE_MAX (64u * 1024)
 
 static struct live_event *add_event(struct live_script *script, enum live_event_kind kind)

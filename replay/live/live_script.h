@@ -19,7 +19,7 @@ enum live_event_kind {
     LIVE_STORE,
     LIVE_WITHDRAW, /* the agent deregisters the region with R_Key `rkey` */
     LIVE_REGISTER, /* the agent registers the region with R_Key `rkey` again */
-    /* We send the frame of event `step` of direction `run`, at the place of event `when`. */
+    /* We send the frame of event `step` of direction `run`, at the time of event `when`. */
     LIVE_FRAME,
     LIVE_ANSWER /* the capture has a response here, so we wait for the target's response */
 };

@@ -106,8 +106,8 @@ bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t
         return at->rel > tracker->expect.acked
                    ? !tracker->refused && tracker->restarts >= tracker->recorded_restarts
                    : tracker->arrived[idx] >= tracker->recorded[idx];
-    /* We may send a second NAK for the same PSN: it answers packets that were in flight when we
-     * sent the first one. */
+    /* We may send a second NAK for the same PSN: the second NAK answers packets that were in flight
+     * when we sent the first one. */
     return at->rel <= tracker->expect.acked || at->rel <= tracker->reached ||
            (tracker->refused && at->rel == tracker->reached + 1 &&
             is_retransmit_nak(tracker, event));

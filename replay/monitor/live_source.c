@@ -70,11 +70,11 @@ static pcap_t *open_interface(const char *interface, struct error *error)
         pcap_close(pcap);
         return NULL;
     }
-    /* Non-blocking: a blocking read of libpcap may take longer than its timeout. The thread waits
-     * with poll() instead. */
+    /* Non-blocking, because a blocking read of libpcap may take longer than its timeout. The thread
+     * waits with poll(). */
     (void)pcap_setnonblock(pcap, 1, buf);
-    /* For a link layer without EtherTypes, pcap_compile() fails. Then all frames are captured, and
-     * check skips those without RoCE. */
+    /* For a link layer without EtherTypes, pcap_compile() fails. In that case, all frames are
+     * captured, and check skips those without RoCE. */
     if (pcap_compile(pcap, &filter, ROCE " or (vlan and (" ROCE "))", 1, PCAP_NETMASK_UNKNOWN) ==
         0) {
         (void)pcap_setfilter(pcap, &filter);

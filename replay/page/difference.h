@@ -30,7 +30,8 @@ struct difference_row {
 /* `object_word`: title of the column of names: "Capture" or "Drill". */
 void results_begin(FILE *out, const char *object_word);
 
-/* Adds a result. `section`: number of its section, or 0 for none. */
+/* Adds a result to the table. `section` is the number of the page's section about the result, or 0
+ * if there is none. */
 void results_row(FILE *out, const char *verdict, bool good, const char *name, const char *about,
                  size_t section);
 void results_end(FILE *out);

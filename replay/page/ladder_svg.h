@@ -34,7 +34,7 @@ struct ladder_drawing {
     const char *end[2]; /* names of the left and of the right end */
     /* Words before the two values of a difference: "recorded", "replayed". */
     const char *expected_word, *actual_word;
-    /* The conversation has more packets before, or after, those in the drawing. */
+    /* The conversation has more packets before those in the drawing, or after them. */
     bool more_before, more_after;
     struct ladder_line *line;
     size_t cnt, cap;

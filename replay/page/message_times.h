@@ -46,7 +46,7 @@ void message_times_packet(struct message_times *times, unsigned side, uint64_t t
 bool message_times_add(struct message_times *times, const struct roce_flow_done *done,
                        uint32_t max);
 
-/* Prefetches the places to which the next calls will write. */
+/* Prefetches the memory to which the next calls will write. */
 static inline void message_times_prefetch(const struct message_times *times)
 {
     for (unsigned side = 0; side < 2; side++)

@@ -50,7 +50,7 @@ struct packet_run {
     uint64_t payload, wire;         /* bytes of all packets */
     uint64_t flight;                /* maximum of the payload bytes in flight */
     uint64_t rtt;                   /* longest round-trip time of an ACK, ns; 0 if none */
-    /* Retransmission: wait before it; RNR NAK: wait that it demands; ns. */
+    /* Retransmission: wait before it, ns. RNR NAK: wait that it demands, ns. */
     uint64_t wait;
     uint32_t first_frame, last_frame, cnt;
     uint32_t psn, span; /* lowest PSN, and number of PSNs from the lowest to the highest */
@@ -82,7 +82,7 @@ void packet_runs_free(struct packet_runs *runs);
 
 enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *result);
 
-/* Returns the number of PSNs that a packet of class `class` takes. */
+/* Returns the number of PSNs that a packet of class `class` uses. */
 uint32_t packet_run_span(const struct roce_pkt *pkt, const struct roce_flow_result *result,
                          enum run_class class);
 

@@ -278,8 +278,9 @@ static void mark_spurious(struct page_capture *capture, struct packet_runs *runs
     }
 }
 
-/* Joins a stream with the stream of its connection, if this is another one. Then all its packets
- * are of one side, because rnic/flow numbers a direction until it pairs it. */
+/* Joins a stream with the stream of its connection, if rnic/flow has joined their directions. All
+ * packets of the joined stream are of one side, because rnic/flow numbers a direction separately
+ * until it pairs it. */
 static void join_stream(struct page_capture *capture, const struct roce_flow *flow, uint32_t index)
 {
     struct roce_flow_owner owner = roce_flow_owner(flow, index, 0);

@@ -20,8 +20,8 @@ struct numbers {
 
 #define NUMBER_LEN 24u /* maximum length of a number with its separator */
 
-/* Initializes the buffer. Does not clear `buf`: for a page of many connections, that would take
- * most of the time. */
+/* Initializes the buffer. Does not clear `buf`, because that would take most of the time for a page
+ * of many connections. */
 static void begin_numbers(struct numbers *numbers, FILE *out)
 {
     numbers->out = out;

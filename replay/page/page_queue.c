@@ -56,7 +56,7 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* Passes the current batch to the thread, after the thread has consumed the one before. */
+/* Passes the current batch to the thread, after the thread has consumed the previous batch. */
 static void hand_over(struct page_queue *queue)
 {
     struct page_batch *batch = &queue->batch[queue->current];

@@ -101,7 +101,8 @@ static bool find_ranges(struct psn_graph *g)
     return any;
 }
 
-/* Gives the graphs a common range of times, so that one place of both graphs is one time. */
+/* Sets a common time range for the graphs, so that equal horizontal positions in all graphs are
+ * equal times. */
 static void couple_times(struct psn_graph graph[], unsigned cnt)
 {
     uint64_t first = graph[0].first_time, last = graph[0].last_time;

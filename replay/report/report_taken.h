@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report of what a replay copies from the capture, because it cannot decide it. For our responder:
- * NAKs and RNR NAKs that depend on the responder's program, and losses between capture point and
- * responder. For our requester: when it restarts, and which responses it receives. A replay cannot
- * detect that a copied packet is wrong, unless the capture itself contradicts it.
+ * Report of the behaviour that a replay copies from the capture, because packets do not determine
+ * it. For our responder: NAKs and RNR NAKs that depend on the responder's program, and losses
+ * between capture point and responder. For our requester: when it restarts, and which responses it
+ * receives. A replay cannot detect that a copied packet is wrong, unless the capture itself
+ * contradicts it.
  */
 #ifndef REPLAY_REPORT_REPORT_TAKEN_H
 #define REPLAY_REPORT_REPORT_TAKEN_H

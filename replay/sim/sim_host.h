@@ -39,8 +39,8 @@ struct sim_host {
 const char *sim_host_open(struct sim_host *host, const uint8_t addr[16], enum roce_encap encap,
                           const uint8_t mac[6], uint16_t pkey, uint32_t cqes);
 
-/* Creates the QP and moves it to the state `last`: RTS, or RTR if the QP only receives. Returns
- * NULL, or the reason of the failure. */
+/* Creates the QP and moves it to state `last`, which is RTS, or RTR if the QP only receives.
+ * Returns NULL, or the reason of the failure. */
 const char *sim_host_connect(struct sim_host *host, struct rnic_qp_init *init,
                              struct rnic_qp_attr *attr, enum rnic_qp_state last);
 

@@ -196,8 +196,8 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
         if (a->addresses && strcmp(field->name, "local_ca_guid") == 0 && !change_guid(a, at))
             return false;
         if (a->addresses && strcmp(field->name, "info") == 0)
-            memset(at, 0, field->width / 8); /* a REJ may have an address of another port in this
-                                              * field, so clear it */
+            memset(at, 0, field->width / 8); /* in some REJs, this field contains an address of
+                                              * another port, so set it to 0 */
         if (strcmp(field->name, "private_data") == 0) {
             uint32_t skip = roce_cm_sid_is_ip(sid) ? ROCE_CM_RDMAIP_LEN : 0;
 
@@ -294,8 +294,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     whole &= pkt.end_off <= cap_len;
     sealed = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_UNVERIFIED;
     if (a->trace->pkt[idx].icrc_fixed)
-        pkt.icrc = icrc; /* the ICRC was wrong because of a known deviation of the peer; the written
-                          * ICRC becomes correct */
+        pkt.icrc = icrc; /* the ICRC was wrong because of a known deviation of the peer; the
+                          * imported packet gets a correct ICRC */
     before = whole ? sums_of(&pkt, frame) : (struct sums){0};
     if (!change_cm(a, &pkt, frame) || (a->addresses && (!change_link(a, link, frame, cap_len) ||
                                                         !change_network(a, &pkt, frame))))

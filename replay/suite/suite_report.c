@@ -133,7 +133,7 @@ static void put_diff(FILE *out, const json_t *diff)
         fprintf(out, " [%s]", text_of_member(diff, "rule"));
 }
 
-/* Writes the differences of a connection or stream; `what` is the JSON member that numbers it. A
+/* Writes the differences of a connection or stream; `what` is the JSON member with its number. A
  * difference becomes a failure, a known deviation becomes text. */
 static void put_diffs(FILE *out, const struct job *job, const char *what, size_t idx)
 {

@@ -40,7 +40,7 @@ json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, si
 
 /* How a run prints the text report of a suite; `rocedrill merge` uses the same form. */
 struct suite_text {
-    bool folder;  /* print suite_text(); otherwise print the text of each capture, one after the
+    bool folder;  /* true: print suite_text(); false: print the text of each capture, one after the
                    * other */
     bool verbose; /* the texts of all captures */
 };

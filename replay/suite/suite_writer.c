@@ -262,8 +262,8 @@ static void write_row(FILE *out, const char *header, const char *old, const stru
     fputc('\n', out);
 }
 
-/* Writes a copy of the manifest with the new row: in the place of the replaced row, or at the end.
- */
+/* Writes a copy of the manifest with the new row, which replaces the row of the same file or is
+ * appended. */
 static int write_manifest(const struct suite_folder *f, const struct suite_row *row, const char *to,
                           struct error *error)
 {
@@ -320,13 +320,13 @@ static struct file_paths paths_of(const struct suite_folder *f, size_t kind)
     return p;
 }
 
-/* Moves a file to its place. Returns 0, or -1 and errno. */
+/* Moves a temporary file to its final path. Returns 0, or -1 and errno. */
 static int move_in(const struct suite_folder *f, const struct file_paths *p)
 {
     if (f->replace)
         return (link(p->to, p->old) == 0 || errno == ENOENT) && rename(p->from, p->to) == 0 ? 0
                                                                                             : -1;
-    /* link() does not replace a file that another process created meanwhile */
+    /* link() does not replace a file that another process created in the meantime */
     return link(p->from, p->to);
 }
 

@@ -6,7 +6,7 @@
 #include "util/cli_opts.h"
 
 struct file_place {
-    size_t next; /* number of the file that is taken at this place of the queue */
+    size_t next; /* number of the file at this position of the queue */
     bool big, finished;
 };
 

@@ -36,7 +36,8 @@ bool file_queue_is_big(const struct file_queue *queue, size_t at);
 
 void file_queue_finish(struct file_queue *queue, size_t at);
 
-/* Sets *at to the next file in the order of the list, if it is finished. Else returns false. */
+/* If the next file in the order of the list is finished, sets *at to its index and returns true.
+ * Otherwise returns false. */
 bool file_queue_return(struct file_queue *queue, size_t *at);
 
 #endif

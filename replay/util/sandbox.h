@@ -24,8 +24,8 @@
             "do not use the sandbox, which forbids starting programs and using the network"        \
     }
 
-/* Enters the sandbox. `network`: sockets stay allowed. Returns whether the process is now in the
- * sandbox. */
+/* Enters the sandbox. If `network` is true, the process may still use sockets. Returns whether the
+ * process is now in the sandbox. */
 bool sandbox_enter(bool network);
 
 /* Writes the version of libseccomp to `buf`, or "none". */

@@ -23,7 +23,8 @@ static const int signals[] = {SIGINT, SIGTERM};
 static struct {
     atomic_bool came, on;
     atomic_llong first; /* time of the first signal, ms */
-    /* Pipe that wakes a thread in poll(), because the signal may be delivered to another thread. */
+    /* Pipe that wakes a thread in poll(), because the kernel may deliver the signal to another
+     * thread. */
     int wake[2];
     struct sigaction old[SIGNALS];
 } it;
@@ -80,7 +81,7 @@ bool sigint_received(void)
     return atomic_load_explicit(&it.came, memory_order_relaxed) && atomic_load(&it.on);
 }
 
-/* Returns how long a pipe may still be read after the first signal, ms. */
+/* Returns for how long a pipe may still be read after the first signal, ms. */
 static int left_ms(void)
 {
     long long gone = now_ms() - atomic_load(&it.first);

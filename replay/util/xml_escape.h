@@ -9,8 +9,8 @@
  * XML forbids. */
 void xml_escape(FILE *out, const char *text);
 
-/* Writes a file name or a message that contains one. Such text may be invalid UTF-8, so '?'
- * replaces each byte that is not ASCII. */
+/* Writes text that contains a file name. Such text may be invalid UTF-8, so '?' replaces each byte
+ * that is not ASCII. */
 void xml_escape_name(FILE *out, const char *name);
 
 #endif

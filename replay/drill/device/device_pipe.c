@@ -331,8 +331,8 @@ static void device_expire(struct drill_device *dev, uint64_t now)
     set_number(request, "until", now);
     json_decref(call(dev, request));
     if (dev->deadline <= now)
-        dev->deadline =
-            now + 1; /* a deadline in the past would make the engine ask the program forever */
+        dev->deadline = now + 1; /* with a deadline in the past, the engine would call the program
+                                  * without end */
 }
 
 /* ---- calling verbs --------------------------------------------------------------------------- */

@@ -15,7 +15,8 @@
 #include <unistd.h>
 #include "base/clock.h"
 
-#define END_MS 500u /* longest time that a command may still run after it closed its output, ms */
+/* longest time for which a command may still run after it closed its output, ms */
+#define END_MS 500u
 
 static uint64_t monotonic_ms(void)
 {
@@ -74,7 +75,7 @@ static void release_held(struct pipe_program *program)
 }
 
 /* Reads the standard error of the command and copies it to the standard error of this process.
- * Before the first reply, keeps the text in `held` instead, as long as it fits. */
+ * Before the first reply, stores the text in `held` instead, until `held` is full. */
 static void take_errors(struct pipe_program *program)
 {
     char text[PIPE_HELD_MAX];

@@ -67,7 +67,7 @@ static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
     fprintf(out, " MSN %u", pkt->aeth.msn);
 }
 
-/* Prints the place in the drill's own memory that an address and its R_Key name. */
+/* Prints where in the drill's own memory the address and R_Key of a request are. */
 static void print_peer_place(const struct script *script, uint64_t va, uint32_t rkey, FILE *out)
 {
     for (int i = 0; i < script->object_cnt; i++)

@@ -44,7 +44,7 @@ static int open_source(struct source *s, struct from_drill *d, const struct dgra
     return 0;
 }
 
-/* Returns whether a datagram of the stream goes to a multicast group. */
+/* Returns whether a datagram of the stream is addressed to a multicast group. */
 static bool sends_to_group(const struct source *s)
 {
     struct roce_pkt pkt;

@@ -75,7 +75,8 @@ static double harness(const char *capture, uint64_t loop)
     return value;
 }
 
-/* Returns the packets per second that a loop with pcap_inject() sends. It sends the same frames. */
+/* Returns the packets per second that a loop with pcap_inject() sends. The loop sends the frames of
+ * `capture`. */
 static double bare(const char *capture, uint64_t loop)
 {
     static uint8_t frame[65536][ROCE_FRAME_MAX];

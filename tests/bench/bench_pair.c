@@ -13,7 +13,7 @@ static struct rnic_qp **order; /* QPs of end 0 in random order, in which they ar
 
 double bench_now(void)
 {
-    /* CPU time, because other processes may use the machine at the same time. */
+    /* measure CPU time, because other processes may use the machine at the same time */
     return (double)rnic_clock_ns(CLOCK_PROCESS_CPUTIME_ID) * 1e-9;
 }
 

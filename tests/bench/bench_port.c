@@ -297,7 +297,8 @@ static size_t end_reap(struct end *end, struct rnic_wc *wc, size_t max)
 /* Sends `frames` WRITEs and waits for their completions. */
 static void send_flood(struct end *end, const struct conf *conf, unsigned frames)
 {
-    /* With several QPs, signal each request, because a completion says nothing about other QPs. */
+    /* With several QPs, each request is signaled, because a completion of one QP does not show the
+     * progress of other QPs. */
     unsigned reap = conf->qps > 1 ? 1 : REAP;
     struct rnic_wc wc[32];
     unsigned posted = 0;

@@ -20,7 +20,7 @@
 #define BATCH   64u
 #define WINDOW  512u
 #define HEADERS 70u /* total length of the headers Ethernet, IPv4, UDP, BTH and RETH, bytes */
-/* An ACK is this number of bytes shorter: it has an AETH instead of a RETH. */
+/* An ACK is shorter than a request by this number of bytes: it has an AETH instead of a RETH. */
 #define ACK_SHORTER 12u
 #define SLOT        8192u
 #define SLOTS       256u

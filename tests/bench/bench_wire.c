@@ -131,8 +131,8 @@ PASS_CRC(pass_isal, crc32_gzip_refl)
 PASS_CRC(pass_libdeflate, libdeflate_crc32)
 #endif
 
-/* Both copy the payload and compute its CRC: pass_two() one after the other, pass_one() in one
- * function. */
+/* Both functions copy the payload and compute its CRC: pass_two() in two steps, pass_one() in one.
+ */
 static void pass_two(void)
 {
     static uint8_t out[ROCE_FRAME_MAX];

@@ -23,7 +23,8 @@ static void limits(void)
     fixture_free(&fixture);
 }
 
-/* A CQ ring that wraps many times, polled in pieces, keeps the order (R198). */
+/* A CQ ring wraps many times and is polled in pieces. The completions must keep their order (R198).
+ */
 static void r198_completions_keep_their_order(void)
 {
     struct rnic_wc wc[7];
@@ -47,7 +48,8 @@ static void r198_completions_keep_their_order(void)
     fixture_free(&fixture);
 }
 
-/* Resetting a QP removes its completions; those of other QPs keep their order (R190). */
+/* A QP is reset. Its completions must disappear, and those of other QPs must keep their order
+ * (R190). */
 static void r190_reset_removes_completions(void)
 {
     struct rnic_qp_init init = {
@@ -205,7 +207,7 @@ static void deleted_cq_has_no_event(void)
     fixture_free(&fixture);
 }
 
-/* Resizing a CQ whose completions wrap keeps their order. */
+/* A CQ is resized while its completions wrap. They must keep their order. */
 static void resized_cq_keeps_the_order(void)
 {
     static const uint32_t depths[] = {5, 4, 64, 4, 7};
@@ -256,8 +258,8 @@ static void arrive(uint32_t i, bool solicited)
     fixture_in(&fixture, &pkt);
 }
 
-/* One notification is raised per request (R201). A request for "next" overrides "solicited"
- * (C11-31). */
+/* Each request for a notification must raise one notification (R201). A request for "next"
+ * overrides "solicited" (C11-31). */
 static void r201_one_request_raises_one_notification(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);

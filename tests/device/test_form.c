@@ -16,7 +16,7 @@ static struct roce_pkt write_only(uint32_t psn, uint32_t len)
                         data, len);
 }
 
-/* A receiver ignores reserved bits that are set, also those that the ICRC covers (R026). */
+/* A receiver must ignore reserved bits that are set, also those that the ICRC covers (R026). */
 static void r026_reserved_bits_are_ignored(void)
 {
     struct roce_pkt pkt;

@@ -277,8 +277,8 @@ static void limits(void)
     fixture_free(&fixture);
 }
 
-/* Two groups whose GIDs have the same hash: each group is still found after the other one is
- * removed. */
+/* The GIDs of two groups have the same hash. After one group is removed, the other one must still
+ * be found. */
 static void colliding_groups_are_found(void)
 {
     static const uint8_t gid[2][16] = {

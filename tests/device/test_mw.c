@@ -77,7 +77,8 @@ static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t
     return wc.status;
 }
 
-/* Bounds and rights of the window apply, not only those of its region (R207, R211, D14). */
+/* A request must be inside the range and the rights of the window, not only of its region (R207,
+ * R211, D14). */
 static void r211_window_bounds_are_checked(void)
 {
     static const struct {

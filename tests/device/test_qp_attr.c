@@ -63,7 +63,7 @@ static void required_as_documented(void)
         int type;
         unsigned init, rtr, rts;
     } rows[] = {
-        {2, 0x38, 0x129180, 0x12E00}, /* RC: includes what perftest passes, without STATE (verbs:
+        {2, 0x38, 0x129180, 0x12E00}, /* RC: also allows what perftest passes, without STATE (verbs:
                                        * 0x39..) */
         {3, 0x38, 0x101180, 0x10000}, {4, 0x70, 0, 0x10000},
         {9, 0x38, 0x101180, 0x12E00}, {10, 0x38, 0x129180, 0x10200},
@@ -221,7 +221,7 @@ static void r184_table(void)
     }
 }
 
-/* Posts a request with unregistered memory: a UC, UD or GSI QP goes to SQE (R192). */
+/* Posts a request with unregistered memory, so that a UC, UD or GSI QP enters SQE (R192). */
 static void to_sqe(enum rnic_qp_type type)
 {
     const struct rnic_sge sge = {0x1234, 8, 0x0BADBAD0};

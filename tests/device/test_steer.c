@@ -121,7 +121,7 @@ static unsigned receivers(void)
         qps |= 1u << (wc.qpn - 0x100);
         CU_ASSERT_EQUAL(memcmp(fixture.mem + 4096 * wc.wr_id, frame, frame_len), 0);
     }
-    /* the other QPs: an empty receive queue for the next frame */
+    /* for the other QPs: empty their receive queues before the next frame */
     for (unsigned i = 0; i < QPS; i++) {
         struct rnic_qp_attr attr = {.state = RNIC_QPS_RESET, .port_num = 1};
 
@@ -189,7 +189,8 @@ static void every_spec_must_match(void)
     end();
 }
 
-/* A fragment after the first has no ports, and a frame may end before them. */
+/* A fragment after the first one has no ports, and a frame may end before its ports. Such a frame
+ * must match no rule with ports. */
 static void frame_without_ports_matches_no_port(void)
 {
     struct rnic_steer_attr attr = ports_flow(RNIC_STEER_UDP, 700);

@@ -168,8 +168,8 @@ CASE(NO_CREDIT)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 0);
     }
-    flowgen_wait(g, 10000000); /* longer than a packet can be in flight: the requester knows its
-                                * credits */
+    flowgen_wait(g, 10000000); /* longer than a packet can be in flight, so that the requester must
+                                * know its credits */
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
@@ -182,8 +182,8 @@ CASE(CREDITS)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 2);
     }
-    flowgen_wait(g, 10000000); /* longer than a packet can be in flight: the requester knows its
-                                * credits */
+    flowgen_wait(g, 10000000); /* longer than a packet can be in flight, so that the requester must
+                                * know its credits */
     for (int i = 0; i < (wrong ? 4 : 2); i++)
         put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, 2);
@@ -215,7 +215,8 @@ CASE(FATAL_NAK)
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? NAK_ACC : ACK_31);
 }
 
-/* Sends a request. If `again`, retransmits the request after `wait` ns. Then acknowledges it. */
+/* Sends a request and acknowledges it. If `again`, retransmits the request after `wait` ns, before
+ * the acknowledgement. */
 static void repeat(struct flowgen *g, bool again, uint64_t wait)
 {
     struct roce_pkt p;

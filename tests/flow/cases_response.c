@@ -317,8 +317,8 @@ CASE(PAIR_UNKNOWN)
     }
 }
 
-/* Both transmissions of a SEND are answered. With `wrong`, the requester did not wait for the first
- * response. */
+/* Both transmissions of a SEND are answered. With `wrong`, the first response came only after the
+ * retransmission. */
 CASE(SPURIOUS_TIMEOUT)
 {
     struct roce_pkt p;

@@ -20,7 +20,7 @@ struct judge_spoil {
     uint32_t snap_min, snap_max; /* frames are truncated to a random length in this range, bytes; 0:
                                   * not truncated */
     bool one_side;
-    int side;      /* if `one_side`: only frames from this side are captured */
+    int side;      /* if `one_side` is true: the capture contains only frames from this side */
     uint32_t head; /* number of frames missing at the beginning */
     bool no_icrc;  /* the ICRCs are passed as not checked */
 };

@@ -176,8 +176,8 @@ bool rcsim_talk(struct flowgen *g, struct rng *rng, const struct rcsim_opts *opt
             if (rng_below(rng, 2))
                 rcsim_send_one(s, i);
         }
-        if (!busy(s) && rng_below(rng, 4)) /* nothing can happen before a timer expires, so advance
-                                            * the time faster */
+        if (!busy(s) && rng_below(rng, 4)) /* nothing can happen before a timer expires, so take a
+                                            * larger time step */
             s->now += 400000;
         pass(s);
     }

@@ -23,9 +23,10 @@ struct rcsim_opts {
     bool extensions; /* the ends also use ATOMIC WRITE and FLUSH */
     bool both_ways;
     uint64_t timeout, delay; /* ACK timeout and path delay, ns */
-    uint32_t tap;  /* place of the capture point: percent of the path delay from side 0 to side 1 */
-    uint64_t same; /* if not 0: seed for the first half of the WQEs; conversations with the same
-                    * seed have the same WQEs there */
+    uint32_t tap;  /* position of the capture point: percent of the path delay from side 0 to
+                    * side 1 */
+    uint64_t same; /* if not 0: seed for the first half of the WQEs; in conversations with the same
+                    * seed, the first halves are equal */
 };
 
 /* Returns random options for a conversation. */

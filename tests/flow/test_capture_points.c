@@ -176,8 +176,8 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
         enum roce_severity severity;
     } rows[] = {
         {1290000, 1400000, 1, ROCE_SEV_NOTE},
-        {900000, 1330000, 1, ROCE_SEV_NOTE}, /* the NAK may have been captured late, by another
-                                              * clock */
+        {900000, 1330000, 1, ROCE_SEV_NOTE}, /* the NAK may be captured late, because another clock
+                                              * stamped it */
         {900000, 1330000, 1000000,
          ROCE_SEV_NOTE}, /* the difference is within the clock resolution */
         {900000, 1000000, 1, ROCE_SEV_ERROR},

@@ -175,8 +175,8 @@ static void cm_names_both_sides(void)
 }
 
 /* An XRC connection: the REP contains the QPN of the XRC target in the field of the EE context
- * (Annex A14). Then another target QP of the same host is connected. The observer must not take it
- * for a reuse of the first one. */
+ * (Annex A14). Then another target QP of the same host is connected. The observer must not report a
+ * reuse of the first QP. */
 static void cm_names_an_xrc_target(void)
 {
     struct flowgen g;
@@ -676,7 +676,8 @@ static void lone_uc_directions_are_paired(void)
     }
 }
 
-/* A packet of another service than the first one. The finding must name both services. */
+/* A packet has another transport service than the first packet of the QP. The finding must name
+ * both services. */
 static void services_are_named(void)
 {
     struct flowgen g;

@@ -180,7 +180,8 @@ static bool other_orig(struct roce_pkt *p)
     return true;
 }
 
-/* Shortens the Last packet of a WRITE, so that the message is shorter than its RETH says. */
+/* Shortens the Last packet of a WRITE, so that the message is shorter than the DMA length in its
+ * RETH. */
 static bool last_shorter(struct roce_pkt *p)
 {
     return p->op->kind == ROCE_KIND_WRITE && p->op->pos == ROCE_POS_LAST && shorter(p);

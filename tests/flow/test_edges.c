@@ -48,8 +48,8 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
-/* A request is captured damaged or malformed, and is acknowledged without a retransmission. It must
- * not count as missing or as not captured too. */
+/* A request is captured damaged or malformed, and is acknowledged without a retransmission. Then it
+ * must not also count as missing or as not captured. */
 static void damaged_request_is_not_missing(void)
 {
     for (unsigned how = 0; how < 3; how++) { /* wrong ICRC; wrong version; not captured at all */
@@ -550,7 +550,7 @@ static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
 }
 
 /* If Linux cannot send the response to a READ of 0 bytes, it later sends a Last without payload.
- * This must be reported as a known deviation; an empty First must not. */
+ * The observer must report the Last as a known deviation, but not an empty First. */
 static void empty_last_read_response_is_a_known_deviation(void)
 {
     static const struct {

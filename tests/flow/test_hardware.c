@@ -243,7 +243,7 @@ static void stored_atomic_response_is_no_reuse(void)
 }
 
 /* Sends a request and retransmits it after each wait in `waits` (ms; 0 ends the list). Then the
- * responder acknowledges the request. With `rnr`, another request gets an RNR NAK before. */
+ * responder acknowledges the request. With `rnr`, an earlier request gets an RNR NAK. */
 static void retransmit_after(const uint16_t *waits, uint8_t opcode, bool cm, bool rnr,
                              struct verdict *v)
 {

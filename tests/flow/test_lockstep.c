@@ -15,7 +15,8 @@
 
 enum ports {
     LINUX, /* one port for each QP pair: derived from both QPNs, equal in both directions */
-    OWN,   /* one port for each QP pair, equal in both directions, not derived from the QPNs */
+    OWN,   /* each QP pair uses one source port in both directions, which is not derived from the
+            * QPNs */
     APART, /* a separate port for each direction */
     ONE,   /* one port for all QPs */
     PORTS

@@ -70,8 +70,8 @@ static void memory_stays_below_the_limit(void)
  * the first allocation. Also bytes allocated now. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
-    size_t bytes, bytes_max; /* bytes allocated; limit at which the allocator of the test fails,
-                              * which the observer does not know */
+    size_t bytes, bytes_max; /* number of allocated bytes; number above which the allocator of the
+                              * test fails, without the observer's knowledge */
 } seen;
 
 static void *count_alloc(void *ctx, size_t size)

@@ -105,7 +105,8 @@ static void class_port_info_is_accepted(void)
     }
 }
 
-/* A MAD has a wrong length. Only the length must be reported, not the versions in the MAD. */
+/* A MAD has a wrong length. The observer must report the length, but not the versions in the MAD.
+ */
 static void mad_of_wrong_length_has_one_finding(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -143,8 +144,8 @@ static void multicast_qp_of_a_unicast_address_is_reported(void)
 /* ---- CM: negotiated values ------------------------------------------------------------------- */
 
 /* The first captured request has a PSN before the one in the CM messages. If it was sent soon after
- * the CM messages, this must be an ERROR. If it was sent long after, the PSN may have wrapped, so
- * it must not be. */
+ * the CM messages, this must be an ERROR. If it was sent long after them, the PSN may have wrapped,
+ * so the observer must report no ERROR. */
 static void wrapped_first_psn_is_no_error(void)
 {
     for (unsigned long_after = 0; long_after < 2; long_after++) {
@@ -294,8 +295,8 @@ static void second_go_back_for_an_atomic_is_no_error(void)
 }
 
 /* The requester restarts a READ at its second PSN, and the response with this PSN is a Middle
- * instead of a First. This must be reported. After a second restart at the same PSN it must not be:
- * the Middle may be late, from an earlier response whose first packet was lost. */
+ * instead of a First. The observer must report this. After a second restart at the same PSN it must
+ * not: the Middle may be late, from an earlier response whose first packet was lost. */
 static void late_middle_response_is_no_error(void)
 {
     for (unsigned asked = 2; asked < 4; asked++) {
@@ -326,8 +327,8 @@ static void late_middle_response_is_no_error(void)
 /* ---- pairing of directions ------------------------------------------------------------------- */
 
 /* All QPs of a device use one UDP source port. By chance it is also the port that Linux would
- * derive from the QPNs of two QPs that do not belong together. The observer must not take this for
- * a proof, because the capture has the right pair, too. */
+ * derive from the QPNs of two QPs that do not belong together. The observer must not pair the two
+ * QPs because of this port, because the capture has the right pair, too. */
 static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),

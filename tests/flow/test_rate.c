@@ -270,8 +270,8 @@ static void pauses_are_no_slowdown(void)
     CU_ASSERT(!episode[0].slowed);
 }
 
-/* If packets are missing in the capture, the observer may measure fewer rates, but no wrong
- * ones. */
+/* If packets are missing in the capture, the observer may measure rates less often, but must not
+ * measure wrong rates. */
 static void holes_give_no_rates(void)
 {
     struct rng rng = rng_seed();
@@ -344,8 +344,8 @@ static void copies_do_not_double_the_rate(void)
     CU_ASSERT(about(episode[0].lowest, rate(3 * US), 5));
 }
 
-/* A responder that receives CNPs sends its READ responses more slowly. The observer must measure
- * this, too. */
+/* A responder that receives CNPs sends its READ responses more slowly. The observer must also
+ * measure this rate. */
 static void read_responses_are_measured(void)
 {
     begin();

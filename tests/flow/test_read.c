@@ -35,8 +35,8 @@ static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
 }
 
 /* One of four responses to a READ has a wrong opcode, which must be reported (R141). If the packet
- * before the READ was not captured, the READ may be the restart of a longer one, and the response
- * belong to that one: then only a WARN. */
+ * before the READ was not captured, the READ may be the restart of a longer READ, whose response
+ * this may be: then the observer must report only a WARN. */
 static void wrong_read_response_opcode_is_reported(void)
 {
     static const struct {
@@ -338,8 +338,9 @@ static void read_rest(struct flowgen *g, struct roce_pkt p, uint32_t from, uint3
 }
 
 /* The capture begins with a READ, so the path MTU is unknown and the directions are not paired. The
- * requester requests the READ again from its packet `from` on. That must not be counted as another
- * READ. From packet 8 on, it may be one, directly after a READ with a path MTU of 2048. */
+ * requester requests the READ again from its packet `from` on. The observer must not count that as
+ * another READ. With `from` above 7 it may, because the request may be a new READ directly after a
+ * READ with a path MTU of 2048. */
 static void restart_of_the_first_read_is_not_another_read(void)
 {
     for (uint32_t from = 8; from < 10; from++) {

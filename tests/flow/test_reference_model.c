@@ -133,8 +133,8 @@ static void compare_side(int s, const struct model_side *t, const struct roce_en
         same(s, "missing PSNs", "", t->missing, f->missing_psns);
     if ((row->what & COPIES) && (s == 0 || f->copies > t->copies)) /* at B, a copy may not be
                                                                     * recognised, because other
-                                                                    * packets are between it and the
-                                                                    * packet */
+                                                                    * packets were captured between
+                                                                    * the packet and its copy */
         same(s, "copies", "", t->copies, f->copies);
     if ((row->what & CAUSES) && s == 0) {
         compare_causes(s, t, f);

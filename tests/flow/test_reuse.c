@@ -162,8 +162,8 @@ static void begin_of(struct flowgen *g, enum lost lost)
     }
 }
 
-/* The first packets of a new use are missing. The captured ones may belong to either use, and must
- * cause no ERROR. */
+/* The first packets of a new use are missing. The captured packets may belong to the old or the new
+ * use, and must cause no ERROR. */
 static void reuse_without_first_packets_causes_no_error(void)
 {
     static const uint64_t rests[] = {1000000, 20000000, 400000000};
@@ -253,7 +253,8 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
 enum start {
     EQUAL,  /* equal to those of the old use, as in most programs */
     RANDOM, /* random PSNs */
-    NEAR,   /* near those of the old use, so that both uses have some PSNs in common */
+    NEAR,   /* the PSNs of the new use are near those of the old use, so that both uses have some
+             * PSNs in common */
     STARTS
 };
 

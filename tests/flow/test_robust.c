@@ -47,8 +47,8 @@ static void traffic(struct flowgen *g, struct rng *rng)
         }
 }
 
-/* Reorders some frames, as a capture point may do. Replaces others by a copy of the frame
- * before. */
+/* Reorders some frames, as a capture point may do. Replaces other frames by a copy of the previous
+ * frame. */
 static void shake(struct flowgen *g, struct rng *rng, uint32_t permille)
 {
     for (size_t i = 0; i + 1 < g->frame_cnt; i++) {

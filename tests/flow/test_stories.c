@@ -161,8 +161,8 @@ static void ack_far_ahead_is_a_violation(void)
     }
 }
 
-/* NICs send CNPs from UDP source port 0. This must not be reported for a CNP, but for any other
- * packet. */
+/* NICs send CNPs from UDP source port 0. The observer must report source port 0 for other packets,
+ * but not for a CNP. */
 static void source_port_of_a_cnp_is_not_judged(void)
 {
     for (unsigned cnp = 0; cnp < 2; cnp++) {

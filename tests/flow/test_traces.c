@@ -144,7 +144,7 @@ static void spoiled_real_captures_have_no_errors(void)
     each(check_spoiled, &rng);
 }
 
-/* These counts were obtained by hand from Wireshark's packet list. */
+/* These counts are from a manual count in Wireshark's packet list. */
 static void counts_equal_manual_counts(void)
 {
     static const struct {

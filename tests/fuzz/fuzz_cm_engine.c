@@ -133,7 +133,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             rnic_cm_input(side[me].cm, mad, sizeof(mad), &addr_of[me], now);
             break;
         }
-        default: { /* deliver the messages of one engine to the other, or lose them */
+        default: { /* deliver the waiting messages of one engine to the other engine, or lose
+                    * them */
             struct rnic_cm_addr addr;
             struct roce_cm_msg msg;
 

@@ -31,7 +31,7 @@ struct queue {
     uint64_t posted, done; /* number of send work requests, posted and completed */
     /* Number of receive work requests, posted and completed; used as wr_id. */
     uint64_t recv_posted, recv_done;
-    bool bad_buffer; /* a receive was posted with a buffer that the device may not write */
+    bool bad_buffer; /* true: a receive was posted with a buffer that the device must not write */
 };
 
 struct fuzz {

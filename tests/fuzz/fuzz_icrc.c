@@ -36,8 +36,8 @@ static void check_flip(const struct roce_pkt *pkt, uint8_t *frame, size_t bit)
     good = !error && roce_pkt_icrc_check(&other, NULL) == ROCE_ICRC_GOOD;
     if (!covered)
         return;
-    /* If the flip moves the ICRC field, the check compares other bytes, which may be equal by
-     * chance. */
+    /* If the inverted bit moves the ICRC field, the parser compares other bytes, which may be equal
+     * by chance. */
     if (!ref_masked(pkt, bit))
         FUZZ_CHECK(!good || roce_pkt_dropped(&other) || other.icrc_off != pkt->icrc_off);
     else if (!ref_leads(pkt, bit))

@@ -351,8 +351,8 @@ static void alter(struct flight *f, struct script *script)
         roce_le32_put(f->bytes + pkt.icrc_off, icrc);
 }
 
-/* Delivers frame `i` of the network to its device. `keep`: the frame also stays in the network, to
- * be delivered again. */
+/* Delivers frame `i` of the network to its device. If `keep` is true, the frame also stays in the
+ * network, so that it can be delivered again. */
 static void deliver(unsigned i, bool keep)
 {
     struct flight f;

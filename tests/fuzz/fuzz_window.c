@@ -26,7 +26,7 @@
 #define WINDOWS 3u
 #define WRITES  (RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC)
 
-/* Memory range to which a key gives access, according to the model. */
+/* Memory range to which a key gives access, as the model of the test computes it. */
 struct opened {
     uint32_t key; /* key; 0: there is no access */
     uint32_t off; /* start of the range: offset into fuzz.mem, bytes */

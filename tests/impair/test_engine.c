@@ -22,7 +22,7 @@ static void bench_init(struct bench *b, const char *text, uint64_t seed)
     impair_init(&b->impair, &b->rules, seed);
 }
 
-/* Passes a WRITE Only with this PSN and 8 bytes of payload to the engine. */
+/* Passes a WRITE Only with PSN `psn` and 8 bytes of payload to the impairment engine. */
 static void pass(struct bench *b, uint32_t psn)
 {
     struct roce_pkt pkt =

@@ -287,8 +287,8 @@ static bool answer(struct side *side)
         if (said != round)
             fine = fail(side, "a note of another round", (int)said);
     }
-    if (fine) { /* checks only the data of the last round, because later WRITEs overwrite earlier
-                 * ones */
+    if (fine) { /* check the data of the last round only, because each WRITE overwrites the previous
+                 * data */
         fill(want, side->talk->size, side->talk->rounds - 1);
         if (memcmp(want, at_data(side), side->talk->size) != 0)
             fine = fail(side, "what was written is not what was meant", 0);

@@ -122,8 +122,8 @@ static void destroyed_id_leaves_its_event(void)
     end();
 }
 
-/* A thread is cancelled and calls librdmacm. It must end inside the call, as it would in write(2),
- * and must not keep a lock: other threads can continue. */
+/* A thread is cancelled and then calls librdmacm. It must end inside the call, as it would in
+ * write(2). It must not end with a lock, so that other threads can continue. */
 static void *resolve_cancelled(void *to)
 {
     pthread_cancel(pthread_self());
@@ -174,7 +174,8 @@ static void untaken_request_does_not_block_the_end(void)
  * the device disconnects on behalf of the killed process. */
 static void killed_peer_is_disconnected(void)
 {
-    /* Uses QPNs that no earlier case used: those may still be in TIMEWAIT at the peer (R231). */
+    /* Uses QPNs that no earlier case used, because the earlier QPNs may still be in TIMEWAIT at the
+     * peer (R231). */
     qpn += 100;
     begin(RDMA_PS_TCP, true, true);
     fflush(stdout);

@@ -57,7 +57,7 @@ struct has {
     long rss_kb, runs;
 };
 
-/* Returns the number after `name` in a status file of /proc (of a process or a thread). */
+/* Returns the number in the line `name` of a status file of /proc (of a process or a thread). */
 static long told(const char *path, const char *name)
 {
     FILE *file = fopen(path, "r");
@@ -246,7 +246,8 @@ int main(int argc, char **argv)
     rest("connected");
     MUST(pthread_create(&waiter, NULL, wait_then_part, &theirs) == 0);
     rest("waiting for a completion");
-    put(&ours); /* the message lets the other thread continue, so that both ends disconnect */
+    put(&ours); /* sending the message lets the other thread continue, so that both ends
+                 * disconnect */
     part(&ours);
     MUST(pthread_join(waiter, NULL) == 0);
     rdma_destroy_ep(listener);

@@ -28,7 +28,8 @@ struct side {
     struct rdma_event_channel *channel;
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
-    /* Separate CQs, because the receive of the peer's message may complete before the own SEND. */
+    /* Separate CQs, because the receive of the peer's message may complete before the SEND of this
+     * side. */
     struct ibv_cq *send_cq, *recv_cq;
     struct ibv_mr *own_mr, *peer_mr, *buf_mr, *back_mr;
     struct where own, peer;

@@ -147,7 +147,8 @@ int main(int argc, char **argv)
         post_recv(ep.qp);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready to receive */
+    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other side is ready to
+                                     * receive */
     if (sender)
         send_file(&ep, file, mr, &peer);
     else

@@ -116,7 +116,8 @@ int main(void)
     both_memory(&both);
     ip("addr add 198.51.100.71/24");
     int first = await("198.51.100.71", true);
-    /* /32: so it is not a secondary address of the first one, and remains when that is removed. */
+    /* With the prefix length 32, the address is not a secondary address of the first one, so it
+     * remains when the first one is removed. */
     ip("addr add 198.51.100.72/32");
     int second = await("198.51.100.72", true);
     ip("-6 addr add 2001:db8:71::1/64 nodad");

@@ -64,8 +64,8 @@ static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32
 }
 
 /* Which completions have arrived. They can arrive in either order: if an ACK was lost, the peer's
- * next message may arrive before the own SEND completes. That message may even have the next
- * size. */
+ * next message may arrive before the own SEND completes. That message may even be the first one of
+ * the next size. */
 struct wanted {
     bool sent, received;
     uint32_t len; /* bytes received */

@@ -213,7 +213,7 @@ static void sniffer(void)
     raw_close(&raw);
 }
 
-/* Two flows receive the frames that match them, and the flow for the rest receives the others. */
+/* Two flow rules receive the frames that match them, and a third rule receives all other frames. */
 static void flows(void)
 {
     struct {
@@ -338,7 +338,8 @@ static void left_open(void)
     context = before;
 }
 
-/* Returns whether the device says that it has no raw packet QPs, and has none. */
+/* Returns whether the device reports that it does not support raw packet QPs, and refuses to create
+ * one. */
 static bool wire_has_none(void)
 {
     struct ibv_device_attr attr;

@@ -37,7 +37,7 @@ bool capture_load(struct capture *capture, const char *path);
 int capture_replay(const struct capture *capture, const struct replay_options *options,
                    struct replay *replay, struct error *error);
 
-/* Writes the capture to a file and keeps the file, so that a developer can look into it. */
+/* Writes the capture to a file and keeps the file, so that a developer can examine it. */
 void capture_keep(const struct capture *capture, const char *path);
 
 /* Creates a temporary file with these bytes and returns its path. The caller unlinks the file

@@ -60,7 +60,8 @@ struct scn_pool {
     uint32_t off[SCN_DEPTH]; /* offsets of the buffers in the device's memory */
     uint32_t room;
     struct scn_buffer {
-        uint32_t room;   /* usable length in bytes; at most that of the other buffers of the pool */
+        uint32_t room;   /* usable length of the buffer, bytes; at most that of the other buffers of
+                          * the pool */
         bool bad;        /* the L_Key of the buffer in the receive WQE is invalid */
     } posted[SCN_DEPTH]; /* model: posted WQEs in order; those before number `taken` are consumed */
     uint64_t taken;
@@ -72,13 +73,14 @@ struct scn_pool {
     uint64_t posts;
 };
 
-/* One end of a link: its requests, and the model of its responder. */
+/* One end of a link: its own requests, and the model of its responder. */
 struct scn_end {
     unsigned dev;
     struct rnic_qp *qp;     /* QP that sends the requests */
     struct rnic_qp *target; /* QP that receives requests; equals `qp`, except for XRC */
     uint32_t qpn, target_qpn;
-    uint32_t lost_qpn; /* for the error SCN_NO_QP: nonexistent QPN to which the end sends; else 0 */
+    uint32_t lost_qpn; /* for the error SCN_NO_QP: nonexistent QPN to which this end sends;
+                        * otherwise 0 */
     uint16_t pkey;
     struct rnic_ah *ah; /* UD: address handle of the other end */
     struct scn_pool *pool;
@@ -104,7 +106,8 @@ struct scn_end {
     uint32_t epsn; /* expected PSN, relative to the other end's sq_psn */
     bool open, held;
     struct scn_buffer buffer; /* UC, if `held`: buffer of the current message */
-    uint32_t got;             /* UC, if `open`: bytes of the current message received so far */
+    uint32_t got;             /* UC, if `open` is true: bytes of the current message received so
+                               * far */
     bool silent;              /* a NAK is due or was sent, so the responder sends no further NAK
                                * until the gap is filled */
     bool nak_due;             /* a NAK for a PSN gap is due and not sent */

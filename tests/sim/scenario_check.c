@@ -6,8 +6,8 @@
 #include "scenario.h"
 #include "support/suite.h"
 
-/* If `sure`, sets the expected bytes to `to_be`. Otherwise the memory is allowed to have the old
- * bytes or `to_be`: checks this, and expects what the memory has now. */
+/* `sure`: sets the expected bytes to `to_be`. Otherwise checks that the memory has the old bytes or
+ * `to_be`, and expects its present bytes from now on. */
 static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_be, uint32_t len,
                 bool sure)
 {
@@ -32,7 +32,7 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
     uint64_t was;
     uint64_t next;
 
-    if (w->roff == 0) { /* several QPs add to this word, so only the sum of their operands is
+    if (w->roff == 0) { /* several QPs add to this word, so only the sum of all their operands is
                          * known */
         s->added[o->dev] += w->compare_add;
         memcpy(s->expected[e->dev] + w->off, s->fabric.dev[e->dev].mem + w->off, 8);
@@ -262,8 +262,8 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.tx_too_long, t->over_mtu);
 }
 
-/* Destroys each QP. This must fail for a QP to which type 2A windows are bound (R213). Call
- * last. */
+/* Destroys each QP. This must fail for a QP to which type 2A windows are bound (R213). Call this
+ * function last. */
 static void check_held(struct scenario *s)
 {
     for (unsigned i = 0; i < s->link_cnt; i++) {

@@ -269,9 +269,9 @@ static void refused_request_completes_with_its_error_status(void)
         qp_pair_connect(&pair);
         EXPECT_EQ(rnic_post_recv(pair.side[1].qp[0], &rwr), RNIC_OK);
         EXPECT_EQ(qp_pair_send(&pair, 0, 0, 1, RNIC_WR_WRITE, 0, 300, 0), RNIC_OK);
-        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* unsignaled: it must have a
-                                                                      * completion, because it
-                                                                      * fails */
+        EXPECT_EQ(rnic_post_send(pair.side[0].qp[0], &wr), RNIC_OK); /* the request is unsignaled,
+                                                                      * but must have a completion,
+                                                                      * because it fails */
         EXPECT_EQ(qp_pair_send(&pair, 0, 0, 3, RNIC_WR_WRITE, 0, 300, 4096), RNIC_OK);
         EXPECT_EQ(qp_pair_send(&pair, 1, 0, 4, RNIC_WR_WRITE, 0, 0, 0), RNIC_OK);
         CU_ASSERT(qp_pair_run(&pair, SECOND));

@@ -11,7 +11,7 @@
 #include "wire/crc32.h"
 
 #define DEPTH 16u
-/* First third of the memory: bytes to send, and bytes that the other side reads. */
+/* First third of the memory: bytes that this side sends, and bytes that the other side READs. */
 #define SOURCES 0u
 #define FETCHED (QP_PAIR_MEM / 3) /* second third: results of READs and atomics */
 /* Last third: destination of the other side's SENDs and WRITEs. */
@@ -135,7 +135,8 @@ static void make_plan(unsigned side, unsigned qp, unsigned i)
         memcpy(&sum, theirs, 8);
         sum += p->imm;
         memcpy(theirs, &sum, 8);
-        break; /* the value found depends on the other QPs, so check_adds() checks only the sum */
+        break; /* the value found depends on the atomics of the other QPs, so only check_adds()
+                * checks the sum */
     }
     case RNIC_WR_LOCAL_INV:
         p->len = 0;

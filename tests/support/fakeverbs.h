@@ -20,7 +20,7 @@
 /* Returns the number of existing objects: open devices, PDs, CQs, QPs, MRs and so on. */
 unsigned fakeverbs_live(void);
 
-/* `next`: the next call that creates or changes an object fails. */
+/* If `next` is true, the next call that creates or changes an object fails. */
 void fakeverbs_fail(bool next);
 
 /* Raises an asynchronous event for the QP with number `qpn`. */

@@ -32,7 +32,7 @@ struct roce_pkt pktgen_pkt(const struct pktgen *gen, uint8_t opcode, uint32_t ps
 struct roce_pkt pktgen_data(const struct pktgen *gen, uint8_t opcode, uint32_t psn,
                             const void *payload, uint32_t len);
 
-/* Returns a packet with RETH and payload: WRITE First or WRITE Only, as `opcode` says. */
+/* Returns a packet with RETH and payload. `opcode` is WRITE First or WRITE Only. */
 struct roce_pkt pktgen_write(const struct pktgen *gen, uint8_t opcode, uint32_t psn, uint64_t va,
                              uint32_t rkey, uint32_t dma_len, const void *payload, uint32_t len);
 

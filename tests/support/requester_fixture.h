@@ -88,7 +88,7 @@ void requester_expect_wc(struct requester_fixture *fake, uint64_t wr_id,
                          enum rnic_wc_status status);
 void requester_expect_no_wc(struct requester_fixture *fake);
 
-/* Advances the time by `ns`. Lets the requester's timer expire if it is due by then. */
+/* Advances the time by `ns`. If the requester's timer is due by then, lets it expire. */
 void requester_pass(struct requester_fixture *fake, uint64_t ns);
 
 #endif

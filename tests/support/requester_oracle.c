@@ -104,7 +104,7 @@ static void fork(struct requester_oracle *w, uint64_t now)
     }
 }
 
-/* Removes each view i for which fits[i] is false. If none remains, fails the test with the text
+/* Removes each view i for which fits[i] is false. If no view remains, fails the test with the text
  * `what`. */
 static void keep(struct requester_oracle *w, const bool fits[ORACLE_VIEWS], uint32_t psn,
                  uint64_t now, const char *what)
@@ -140,8 +140,8 @@ static bool is_fetch(const struct roce_pkt *pkt)
     return pkt->op->kind != ROCE_KIND_SEND && pkt->op->kind != ROCE_KIND_WRITE;
 }
 
-/* Records a request at its first transmission: it has `cnt` positions from `at` on. `fetch`: it is
- * a READ or atomic. */
+/* Records a request at its first transmission: it has `cnt` positions from `at` on. `fetch` is true
+ * if the request is a READ or atomic. */
 static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fetch)
 {
     if (at + cnt > w->cap) {

@@ -210,8 +210,9 @@ static void r140_read_restarts_at_the_gap(void)
         EXPECT_EQ(fake.mem[4096 + i], 0xB1 + i / 256);
     requester_free(&fake);
 
-    /* After the READ is retransmitted, a Middle packet is accepted in place of First. It can belong
-     * to the earlier response, and Linux rxe answers a retransmitted READ so (rxe-6.1 D4). */
+    /* After the READ is retransmitted, a Middle packet is accepted in place of First. The Middle
+     * packet can belong to the earlier response, or the responder is Linux rxe, which answers a
+     * retransmitted READ with it (rxe-6.1 D4). */
     read_and_send();
     requester_read(&fake, FIRST, 0, 1, 256);
     EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 1, 256), RNIC_COMP_IMPLIED_NAK);
@@ -298,8 +299,8 @@ static void r143_wrong_kind_fails_the_request(void)
     expect_end(1, RNIC_WC_BAD_RESP_ERR);
 }
 
-/* A fatal NAK fails the request with its PSN; earlier ones succeed, later ones are flushed (R146).
- */
+/* After a fatal NAK, the request with its PSN must fail, earlier requests must succeed, and later
+ * requests must be flushed (R146). */
 static void r146_fatal_nak_fails_its_request(void)
 {
     static const enum rnic_wc_status status[] = {OK, RNIC_WC_REM_INV_REQ_ERR,

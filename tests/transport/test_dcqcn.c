@@ -137,7 +137,7 @@ static void recovery_precedes_additive_increase(void)
     }
 }
 
-/* One call after n timer events yields the rate of n calls. */
+/* One call after n timer events must yield the same rate as n calls, one after each event. */
 static void one_late_call_equals_many_calls(void)
 {
     struct rng rng = rng_of(5);

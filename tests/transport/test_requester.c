@@ -298,7 +298,8 @@ static void r134_requests_wait_for_credits(void)
     requester_free(&fake);
 }
 
-/* The LSN never decreases, also across the wrap of the MSN. A repeated ACK may raise it (R135). */
+/* The LSN never decreases, also across the wrap of the MSN. A repeated ACK may raise the LSN
+ * (R135). */
 static void r135_credits_never_decrease(void)
 {
     requester_init(&fake);

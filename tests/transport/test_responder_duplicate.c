@@ -382,7 +382,8 @@ static void r115_not_that_atomic(void)
     responder_free(&fake);
 }
 
-/* The latest max_dest_rd_atomic operations are stored, older ones are not (R116, R119). */
+/* The responder must store the results of the latest max_dest_rd_atomic READs and atomics, and
+ * forget older ones (R116, R119). */
 static void r116_oldest_resource_is_forgotten(void)
 {
     responder_init(&fake);
@@ -423,8 +424,8 @@ static void new_read_replaces_queued_replay(void)
     responder_free(&fake);
 }
 
-/* Responses are sent in the order of the requests, repeated responses before those to later
- * requests (R077). */
+/* The responder must send responses in the order of the requests. A repeated response must precede
+ * the responses to later requests (R077). */
 static void r077_responses_follow_the_request_order(void)
 {
     responder_init(&fake);

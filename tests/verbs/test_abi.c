@@ -63,8 +63,8 @@ static void strings_of_numbers_match_rdma_core(void)
         const char *(*a)(int), *(*b)(int);
         *(void **)&a = dlsym(ours, names[i]);
         *(void **)&b = dlsym(theirs, names[i]);
-        for (int number = -1; number < 30; number++) /* our library may have names for constants of
-                                                      * later releases */
+        for (int number = -1; number < 30; number++) /* our library may have names for constants
+                                                      * that only later releases define */
             if (strcmp(b(number), "unknown") != 0)
                 CU_ASSERT_STRING_EQUAL(a(number), b(number));
     }

@@ -173,7 +173,7 @@ static void frame_that_cannot_be_sent_is_counted(void)
     close_all();
 }
 
-/* A frame that the other end of a veth always refuses does not block later frames. */
+/* The other end of a veth refuses a frame each time. This frame must not block later frames. */
 static void refused_frame_does_not_block_others(void)
 {
     uint8_t buf[2][ROCE_FRAME_MAX] = {{2, 0, 0, 0, 0, 2}};
@@ -190,14 +190,14 @@ static void refused_frame_does_not_block_others(void)
     memcpy(pkt.eth.dst, far_mac, 6);
     pkt.bth.dest_qp = blocks[FAR] << 12;
     frame[1].len = (uint32_t)roce_pkt_build(&pkt, 0, buf[1], sizeof(buf[1]));
-    rnic_port_pcap_hosts(ports[A], NULL, 0); /* makes the port treat the other end as another
-                                              * machine */
+    rnic_port_pcap_hosts(ports[A], NULL, 0); /* the port has no addresses of this machine, so it
+                                              * treats the other end as another machine */
     for (; done < 2 && now < 1000000000; now += 20000)
         done += rnic_port_send(ports[A], frame + done, 2 - done, now);
     EXPECT_EQ(done, 2);
     CU_ASSERT(now < 20000000);
     rnic_port_stats(ports[A], &stats);
-    /* Some kernels do not report the refusal, and count both frames as sent. */
+    /* Some kernels do not report that the frame was refused, and count both frames as sent. */
     EXPECT_EQ(stats.tx_frames + stats.tx_refused, 2);
     for (unsigned i = 0; i < 20 && got == 0; i++)
         CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);

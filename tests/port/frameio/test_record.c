@@ -549,9 +549,9 @@ static void record_one_each_way(struct rnic_port *recording, struct stamping_por
 }
 
 /* An administrator or an NTP client sets the time of day during a recording. Sent frames have
- * stamps of the port, received frames have stamps of the kernel. The recording keeps the order, and
- * its times go on evenly. A frame that the kernel stamped before the clock was set, but that the
- * port reads later, is in order, too. */
+ * stamps of the port, received frames have stamps of the kernel. The recording must keep the order,
+ * and its times must not jump. A frame that the kernel stamped before the clock was set, but that
+ * the port reads later, is in order, too. */
 static void setting_the_time_of_day_does_not_change_times(void)
 {
     static const struct rnic_port_ops ops = {

@@ -61,7 +61,7 @@ static void ignore(void *user, const struct rnic_frame *frame)
     ++*(unsigned *)user;
 }
 
-/* Sends batches of 8 frames, and receives them at the other end. */
+/* Sends batches of 8 frames at one end, and receives them at the other end. */
 static void send_batches(unsigned cnt)
 {
     static uint8_t data[FRAME_LEN];

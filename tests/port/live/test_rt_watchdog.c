@@ -60,8 +60,7 @@ static pid_t await_thread(pid_t pid, const char *name)
     return 0;
 }
 
-/* Returns whether a thread that ptrace stopped was waiting for frames. Such a thread has no lock.
- */
+/* ptrace stopped a thread. Returns whether it was waiting for frames: such a thread has no lock. */
 static bool sleeps(pid_t pid, pid_t thread)
 {
     char path[64];

@@ -18,7 +18,8 @@
 
 #define ROUNDS    31u
 #define MEDIAN_NS 1000000u
-/* A busy machine can delay every message of an attempt. A defect delays those of all attempts. */
+/* A busy machine can delay every message of one attempt. A defect of the live device delays the
+ * messages of all attempts. */
 #define ATTEMPTS 50u
 
 struct end {

@@ -24,7 +24,8 @@ static void ask_and_tell(const uint8_t a[16], const uint8_t b[16])
     EXPECT_EQ(memcmp(question.mac, mac_a, 6), 0);
     EXPECT_EQ(memcmp(question.asker, a, 16), 0);
     EXPECT_EQ(memcmp(question.target, b, 16), 0);
-    EXPECT_EQ(buf[0] & 1, 1); /* sent to a group, because the MAC address is not known yet */
+    EXPECT_EQ(buf[0] & 1, 1); /* the request is sent to a multicast group, because the MAC address
+                               * is not known yet */
     len = rnic_neigh_tell(buf, mac_b, &question);
     CU_ASSERT_FATAL(rnic_neigh_read(buf, len, &answer));
     EXPECT_EQ(answer.kind, RNIC_NEIGH_TELLS);

@@ -169,7 +169,8 @@ static void names_are_printable(void)
 
 #define FAKES 64u
 
-/* Processes that do not answer delay the caller together, not each. */
+/* Several processes do not answer. The caller must wait for one time limit in total, not for one
+ * limit for each process. */
 static void silent_processes_share_one_deadline(void)
 {
     struct rnic_process *list;

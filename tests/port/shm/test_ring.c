@@ -118,7 +118,8 @@ static void sleeping_reader_is_woken_once(void)
     close_ring();
 }
 
-/* Bytes of an old frame that look like a header word are never read as one. */
+/* A frame contains bytes that look like a header word. They must never be read as a header word of
+ * a later frame. */
 static void bytes_of_an_old_frame_are_no_header(void)
 {
     const uint64_t word = 64;

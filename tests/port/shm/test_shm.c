@@ -207,7 +207,7 @@ static void count_rings(unsigned *all, unsigned *mapped)
     fclose(maps);
 }
 
-/* Frames between two processes cause no page faults, also not the first ones. */
+/* Frames between two processes must cause no page faults. This includes the first frames. */
 static void pages_of_the_first_rings_are_mapped_at_once(void)
 {
     unsigned all, mapped;
@@ -271,7 +271,7 @@ static void process_that_does_not_read_blocks_the_others_briefly(void)
     close_all();
 }
 
-/* A multicast frame waits while the ring to one process is full. It then reaches each process once.
+/* The ring to one process is full. A multicast frame must wait, and then reach each process once.
  */
 static void multicast_waits_for_the_slowest(void)
 {

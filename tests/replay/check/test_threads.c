@@ -212,8 +212,8 @@ static struct capture make_mixture(struct rng *rng)
 
 /* ---- tests of several threads ---------------------------------------------------------------- */
 
-/* Returns whether the environment variable ROCEDRILL_THREADS asks for every number of threads and
- * for more mixtures, which takes minutes. */
+/* Returns whether the environment variable ROCEDRILL_THREADS requests every number of threads and
+ * more mixtures, which takes minutes. */
 static bool all_numbers(void)
 {
     return getenv("ROCEDRILL_THREADS") != NULL;

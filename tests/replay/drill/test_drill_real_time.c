@@ -327,8 +327,8 @@ static void late_packet_is_the_alternative_of_a_silence(void)
         WRITE_ACKED "+0~+20ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n";
 
     expect(events, &slow, DRILL_KNOWN, "");
-    slow.from_device = MS(400); /* the packet now arrives after the prolonged silence, so the
-                                 * silence holds */
+    slow.from_device = MS(400); /* the packet now arrives after the longer time without packets, so
+                                 * the line `> nothing` is fulfilled */
     expect(events, &slow, DRILL_PASS, "");
     expect(WRITE_ACKED "+0~+20ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
 }

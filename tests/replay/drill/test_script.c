@@ -310,7 +310,7 @@ static void what_the_device_does(void)
     expect_line("+0 notified C");
     expect_line("+0 no notification");
     expect_line("+0 check M+5 len 6 is data 010203040506");
-    /* the bytes after `data` may be more decimal digits than fit into 64 bits */
+    /* the hexadecimal bytes after `data` may look like a decimal number of more than 64 bits */
     expect_line("+0 check M+5 len 12 is data 999999999999999999999999");
     expect_line("+0 check M len 8 is u64 5");
     expect_line("+0 counter rx_packets is 5");

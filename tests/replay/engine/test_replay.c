@@ -564,7 +564,7 @@ static uint32_t add_through(struct talk *t, const struct fetch *fetch, uint32_t 
     return frame;
 }
 
-/* Two R_Keys may name the same memory, or other memory at the same address. */
+/* Two R_Keys may name the same memory, or the same address in different memory. */
 static void values_through_two_keys_of_one_memory_agree(void)
 {
     static const struct fetch same[] = {
@@ -680,8 +680,8 @@ static uint32_t overtake(struct talk *t, uint32_t psn, uint8_t shown)
     return frame;
 }
 
-/* Without a fence, the responder may execute the WRITE before it reads the last bytes of the READ.
- */
+/* Without a fence, the responder may execute a WRITE after a READ before it reads the last bytes
+ * for the READ. */
 static void a_read_may_show_a_later_write_in_flight(void)
 {
     struct talk t;
@@ -852,8 +852,8 @@ static void response_to_an_uncaptured_request_is_no_difference(void)
             talk_ack(&t, psn, ACK, (psn - 6) & 0xFFFFFF); /* MSNs 0xFFFFFF, 0 and 1 */
         }
         talk_ack(&t, 9, ACK, rows[i].msn);
-        t.time -= 90000; /* the request follows the response so closely that the capture point
-                          * may have swapped the two */
+        t.time -= 90000; /* the request follows the response so soon that the capture point may have
+                          * exchanged the two packets */
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 11, 10, 1);
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 12, 10, 1);
         expect_verdict(&t, rows[i].verdict, 1);
@@ -1023,8 +1023,8 @@ static void a_checksum_of_0_is_ignored(void)
     expect_verdict(&t, VERDICT_PASS, 1);
 }
 
-/* With two routers, a host sends from another MAC address than the one to which packets for it are
- * sent. */
+/* With two routers, the MAC address from which the packets of a host come differs from the one to
+ * which packets for the host are sent. */
 static void host_behind_two_routers_is_one_host(void)
 {
     struct talk t;

@@ -66,8 +66,8 @@ static void requester_timers_are_inferred(void)
          "q=c[\"requester\"];e=q[\"seen\"];assert (q[\"timeout\"],q[\"retry_count\"],q["
          "\"rnr_retry\"])==(19,2,7) and e[\"retries_exhausted\"] and e[\"timeout_least\"]<=19<=e["
          "\"timeout_most\"]"},
-        /* Timeout 14 expires three times in a row, then the capture ends, so the retries are not
-         * known to be exhausted. */
+        /* Timeout 14 expires three times in a row, then the capture ends, so the capture does not
+         * show that the retries are exhausted. */
         {"rc-retry-exhausted.pcap",
          "q=c[\"requester\"];e=q[\"seen\"];assert e[\"waits_sure\"] and e[\"timeout_most\"]==14 "
          "and "

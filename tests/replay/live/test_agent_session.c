@@ -97,7 +97,8 @@ static void another_protocol_ends_the_session(void)
     expect_ended();
 }
 
-/* A client sends one byte now and then. This must not keep the session open. */
+/* A client sends one byte at a time, with long pauses. The session must still end at its time
+ * limit. */
 static void a_slow_request_ends_the_session(void)
 {
     struct pollfd wait = {.events = POLLIN};

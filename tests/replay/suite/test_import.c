@@ -70,8 +70,8 @@ static void difference_survives_the_import(void)
                     "");
 }
 
-/* A READ returns wrong bytes. After the payload was masked, the READ must still differ, and nothing
- * else. */
+/* A READ returns wrong bytes. After the payload was masked, the replay must still report this READ,
+ * and nothing else. */
 static void masked_bytes_read_equal_those_written(void)
 {
     static const char alter[] =

@@ -113,7 +113,7 @@ static void members_nest(void)
     check_line(&line, &text, object);
 }
 
-/* Lines are longer than the buffer of json_line. Each member may begin at any place in the
+/* Lines are longer than the buffer of json_line, so that a member begins at any position in the
  * buffer. */
 static void lines_have_any_length(void)
 {

@@ -106,7 +106,7 @@ static bool can_use_sockets(void)
     return fd >= 0 && listen(fd, 1) == 0;
 }
 
-/* Runs `holds` in a child process that has entered the sandbox. */
+/* Runs the function `holds` in a child process that has entered the sandbox. */
 static bool in_sandbox(bool (*holds)(void), bool network)
 {
     int status = -1;

@@ -300,8 +300,9 @@ static void no_rej_id(struct roce_cm_msg *msg)
 {
     msg->rej.local_comm_id = 0;
     msg->rej.reason = ROCE_CM_REJ_INVALID_SERVICE_ID;
-    memset(msg->rej.private_data, 0, sizeof(msg->rej.private_data)); /* no private data: the CM sent
-                                                                      * the REJ, not a program */
+    memset(msg->rej.private_data, 0, sizeof(msg->rej.private_data)); /* the REJ has no private data,
+                                                                      * because the CM sent it, not
+                                                                      * a program */
 }
 
 /* Linux forgets an exchange when it sends a REJ. So it answers a copy of the REQ, captured after

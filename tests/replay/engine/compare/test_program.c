@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Replay of conversations in which the responder's program or a local fault decides what the
- * responder does. They pass, and similar ones differ. */
+ * responder does. These conversations pass, and similar ones with an altered packet fail. */
 #include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
@@ -128,8 +128,8 @@ static uint32_t refuse_sends(struct talk *t, const uint8_t *code, uint32_t cnt, 
     return found;
 }
 
-/* The program may change the timer of its QP. A single RNR NAK with another timer shows no change.
- */
+/* The program may change the timer of its QP. A single RNR NAK with another timer is not evidence
+ * of such a change. */
 static void another_timer_of_several_rnr_naks_holds(void)
 {
     struct talk t;

@@ -423,8 +423,8 @@ static void a_skipped_side_is_in_the_verdict_line(void)
     talk_free(&t);
 }
 
-/* A hardware requester has more packets in flight than our requester has by default. It must
- * pass. */
+/* A hardware requester has more packets in flight than our requester has by default. The replay
+ * must pass. */
 static void more_packets_in_flight_than_ours_pass(void)
 {
     struct talk t;

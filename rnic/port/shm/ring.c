@@ -63,6 +63,11 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
     uint32_t to_end = memory->size - (uint32_t)(writer->tail & (memory->size - 1));
     uint32_t skipped = needed > to_end ? to_end : 0;
     uint64_t at = writer->tail + skipped;
+    uint8_t *data = memory->data + (at & (memory->size - 1)) + WORD;
+    /* The reader spins on the line of the header word. So this line is written last and in one
+     * piece: each time it moves to the reader and back costs as much as hundreds of instructions.
+     */
+    uint32_t first = len < SHM_LINE - WORD ? len : SHM_LINE - (uint32_t)WORD;
 
     /* one more line, for the header word of the next record */
     if (!has_room(writer, skipped + (uint64_t)needed + SHM_LINE)) {
@@ -74,7 +79,8 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
             return 0;
     }
     put_word(memory, at + needed, 0, memory_order_relaxed);
-    memcpy(memory->data + (at & (memory->size - 1)) + WORD, frame, len);
+    memcpy(data + first, frame + first, len - first);
+    memcpy(data, frame, first);
     put_word(memory, at, len | (uint64_t)(flags & FLAGS_MASK) << FLAGS_AT, memory_order_release);
     if (skipped)
         put_word(memory, writer->tail, SKIP, memory_order_release);

@@ -25,9 +25,12 @@ void infer_corruption(struct inferred_setup *s)
     int64_t last = -1; /* index into setup.event of the latest sign of loss: a retransmission or a
                         * sequence NAK */
     struct roce_reth read = {0};
-    bool obeyed = false; /* the requester has retransmitted the request at `rnr` */
-    uint32_t newest = 0; /* index into setup.event of the latest new request. If no new request
-                          * follows a damaged response, the requester may have failed */
+    bool obeyed = false;         /* the requester has retransmitted the request at `rnr` */
+    uint32_t newest = 0;         /* index into setup.event of the latest new request */
+    int64_t damaged = INT64_MAX; /* relative PSN of the damaged response */
+    uint32_t later = EVENT_NONE; /* index into setup.event of the first response after the damaged
+                                  * one. It makes the requester retransmit, unless the requester
+                                  * accepted the damaged response and sends new requests */
     bool tail;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -35,9 +38,13 @@ void infer_corruption(struct inferred_setup *s)
 
         if (event->damaged) {
             s->damaged_cnt++;
+            if (event->response)
+                damaged = event->rel;
             continue;
         }
         if (event->response) {
+            if (event->rel > damaged && later == EVENT_NONE)
+                later = i;
             if (event_is_syndrome(s, i, ROCE_SYN_RNR)) {
                 rnr = event->rel;
                 obeyed = false;
@@ -69,7 +76,7 @@ void infer_corruption(struct inferred_setup *s)
 
         event->usable =
             !event->damaged || (event->response && s->damaged_cnt == 1 && last < (int64_t)i &&
-                                newest > i && event_packet(s, i)->icrc == ROCE_ICRC_BAD);
+                                newest > later && event_packet(s, i)->icrc == ROCE_ICRC_BAD);
     }
 }
 

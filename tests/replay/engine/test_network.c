@@ -85,5 +85,34 @@ static void a_delayed_request_finds_no_receive_wqe(void)
     expect_holds(&t, 0, 1);
 }
 
+/* The requester sends the next request while it waits for the response to a READ, which the network
+ * damages. That request does not show that the requester accepted the response. A new request after
+ * the response to the next request shows it. */
+static void a_damaged_response_before_the_next_request_holds(void)
+{
+    for (unsigned accepted = 0; accepted < 2; accepted++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+        talk_ack(&t, 5, ACK, 1);
+        talk_read(&t, 6, VA, RKEY, 64);
+        frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
+        t.capture.frame[frame - 1].data[70] ^= 8; /* payload */
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+        talk_ack(&t, 7, ACK, 3);
+        if (!accepted) {
+            expect_holds(&t, 0, 0);
+            continue;
+        }
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+        talk_ack(&t, 8, ACK, 4);
+        talk_expect_diff(&t, PEER, frame, "icrc");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
-      TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe))
+      TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
+      TEST(a_damaged_response_before_the_next_request_holds))

@@ -239,6 +239,14 @@ def random_psns_everywhere(cnt):
 
 
 @shape
+def random_reads(cnt):
+    rng = random.Random(1)
+    yield from joined()
+    for number in range(cnt):
+        yield request(rng.randrange(60000), READ, reth(0x1000, 7, 4), ident=number)
+
+
+@shape
 def random_read_responses(cnt, reads=4000):
     rng = random.Random(1)
     yield from joined()

@@ -280,6 +280,9 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
     return true;
 }
 
+/* Maximum number of requests in flight that are searched for READs, to limit the time. */
+#define SEARCHED_MAX 256u
+
 /* Counts the packets with PSNs from `from` to `psn` - 1, whose retransmissions are missing in the
  * go-back. PSNs that were acknowledged meanwhile are not counted, because the requester skips them.
  */
@@ -294,7 +297,9 @@ static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uin
     missing = roce_diff(psn, from);
     if (missing <= 0)
         return;
-    for (uint32_t i = roce_window_find(w, from); i < w->cnt; i++) { /* a READ has several PSNs */
+    /* a READ has several PSNs */
+    for (uint32_t i = req->reads_in_flight ? roce_window_find(w, from) : w->cnt, searched = 0;
+         i < w->cnt && searched < SEARCHED_MAX; i++, searched++) {
         const struct roce_sent_packet *e = roce_window_at(w, i);
         uint32_t first = roce_diff(e->psn, from) > 0 ? e->psn : from, end = roce_sent_end(e);
 

@@ -71,6 +71,36 @@ void roce_window_drop(struct roce_window *w)
     w->hint -= w->hint > 0;
 }
 
+/* Moves the entries from index `at` on to the next index. There must be room. */
+static void move_up(struct roce_window *w, uint32_t at)
+{
+    for (uint32_t left = w->cnt - at, n; left > 0; left -= n) {
+        uint32_t to = (w->head + at + left) & (w->cap - 1); /* place of the last entry to move */
+
+        n = to == 0 ? 1 : left < to ? left : to;
+        if (to == 0)
+            w->buf[0] = w->buf[w->cap - 1];
+        else
+            memmove(&w->buf[to - n + 1], &w->buf[to - n], n * sizeof(*w->buf));
+    }
+}
+
+/* Moves the entries before index `at` to the previous place, and the head with them. There must be
+ * room. */
+static void move_down(struct roce_window *w, uint32_t at)
+{
+    for (uint32_t moved = 0, n; moved < at; moved += n) {
+        uint32_t from = (w->head + moved) & (w->cap - 1);
+
+        n = from == 0 ? 1 : at - moved < w->cap - from ? at - moved : w->cap - from;
+        if (from == 0)
+            w->buf[w->cap - 1] = w->buf[0];
+        else
+            memmove(&w->buf[from - 1], &w->buf[from], n * sizeof(*w->buf));
+    }
+    w->head = (w->head - 1) & (w->cap - 1);
+}
+
 struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                             struct roce_mem *mem, uint64_t *overflow)
 {
@@ -83,8 +113,10 @@ struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at,
         roce_window_drop(w);
         (*at)--;
     }
-    for (uint32_t i = w->cnt; i > *at; i--)
-        *roce_window_at(w, i) = *roce_window_at(w, i - 1);
+    if (*at < w->cnt / 2)
+        move_down(w, *at);
+    else
+        move_up(w, *at);
     w->cnt++;
     if (*at < w->acked)
         w->acked++;

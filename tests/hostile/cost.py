@@ -163,11 +163,11 @@ class Engine:
 
     def ratio(self, path, cnt, count):
         """Returns the cost of an input of `cnt` units relative to ordinary input. `count` is a method above."""
-        cost = count(path)
         exact = {self.quick: self.seconds, self.last_memory: self.memory}.get(count, count)
         if exact not in self.costs:
             self.learn(exact, cnt)
         start, each, connection = self.costs[exact]
+        cost = count(path)
         bytes_more = self.longer(path, cnt) * self.byte if exact == self.memory and self.byte else 0
         return (cost - start) / (cnt * each + (connection and connection * self.connections(path)) + bytes_more)
 
@@ -239,6 +239,8 @@ class Worst:
 def search(worst, args, rng, folder):
     """Runs all shapes, then changed captures for a time. Returns the number of changed captures."""
     path = os.path.join(folder, "turn.pcap")
+    for count in (worst.engine.seconds, worst.engine.memory):  # now, because it replaces the memory of the last run
+        worst.engine.learn(count, args.packets)
     for name, shape in shapes.SHAPES.items():
         worst.run(name, path, shapes.write(path, shape(args.packets)))
     begin, turns = time.monotonic(), 0

@@ -242,6 +242,41 @@ static void burst_after_a_stall_shows_spurious_timeouts(void)
     }
 }
 
+/* Sends SENDs that are answered within 20 us each, then a message of `packets` packets and a
+ * go-back over it, and returns the PSN of the message. The next response comes 33 ms after the
+ * go-back. */
+static uint32_t late_flight(struct flowgen *g, unsigned packets)
+{
+    uint32_t psn;
+
+    begin(g);
+    for (unsigned i = 0; i < 3; i++)
+        flowgen_send(g, 0, 64);
+    psn = g->conn.psn[0];
+    (void)flowgen_message(g, 0, ROCE_KIND_WRITE, packets * g->mtu);
+    flowgen_wait(g, TIMEOUT);
+    g->conn.psn[0] = psn;
+    (void)flowgen_message(g, 0, ROCE_KIND_WRITE, packets * g->mtu);
+    g->conn.msn[0]--;
+    flowgen_wait(g, LATE);
+    return psn;
+}
+
+/* The ACK comes long after both transmissions, and the capture ends before the ACKs of duplicates.
+ * The responder would have sent a sequence NAK if it had missed some of the first packets. */
+static void ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout(void)
+{
+    for (unsigned packets = 7; packets < 9; packets++) {
+        struct flowgen g;
+        uint32_t psn = late_flight(&g, packets);
+
+        flowgen_ack(&g, 1, psn + packets - 1, 0x1F);
+        expect(&g, packets == 8, packets == 7);
+        if (packets == 8)
+            CU_ASSERT(v.conn[0].side[0].late_response_ns > TIMEOUT + LATE);
+    }
+}
+
 /* ---- timeouts after a loss ---------------------------------------------------------------------
  */
 
@@ -401,6 +436,21 @@ static void response_soon_after_few_round_trips_is_not_spurious(void)
     expect(&g, 0, 1);
 }
 
+/* The responder lacks the third packet of both transmissions, and is slow. */
+static void late_sequence_nak_is_not_spurious(void)
+{
+    struct flowgen g;
+    uint32_t psn = late_flight(&g, 8);
+
+    g.conn.msn[0]--;
+    flowgen_ack(&g, 1, psn + 1, 0x1F);
+    flowgen_ack(&g, 1, psn + 2, 0x60);
+    g.conn.psn[0] = psn + 2;
+    g.conn.msn[0]++;
+    flowgen_ack(&g, 1, psn + 7, 0x1F);
+    expect(&g, 0, 1);
+}
+
 /* The receiver is not ready: both transmissions get an RNR NAK. */
 static void late_rnr_naks_are_not_spurious(void)
 {
@@ -433,4 +483,5 @@ SUITE("flow.spurious", TEST(late_ack_of_a_send_is_spurious), TEST(late_read_resp
       TEST(lost_last_packet_is_not_spurious), TEST(lost_read_responses_are_not_spurious),
       TEST(copied_retransmission_is_not_spurious), TEST(response_captured_twice_is_not_spurious),
       TEST(response_soon_after_few_round_trips_is_not_spurious),
-      TEST(late_rnr_naks_are_not_spurious))
+      TEST(ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout),
+      TEST(late_sequence_nak_is_not_spurious), TEST(late_rnr_naks_are_not_spurious))

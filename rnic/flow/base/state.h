@@ -235,7 +235,7 @@ struct roce_watch_point {
     uint32_t groups;    /* number of groups of responses; between two groups is at least half of the
                          * requester's wait */
     uint64_t sent;      /* time of the latest transmission of this PSN before the go-back, ns */
-    uint64_t first, latest; /* time of the first and the latest response, ns */
+    uint64_t latest;    /* time of the latest response, ns */
 };
 
 #define ROCE_WATCHES 8u /* a requester retransmits a request at most seven times */
@@ -244,10 +244,16 @@ struct roce_watch_point {
 struct roce_timeout_watch {
     uint32_t frame, psn; /* first frame of the go-back, and its PSN */
     uint64_t time;       /* time of this frame, ns */
+    uint64_t answered;   /* time of the first response, from this frame on, to this PSN or a later
+                          * one, ns; 0 if none */
     uint32_t go_backs;   /* number of go-backs of the requester from this one on, inclusive */
     uint32_t packet_cnt; /* packets of both endpoints before the go-back */
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
+    /* The last request was sent shortly before the timeout. So the ACK of the first one may be
+     * lost, and that of the last one not late. */
+    bool filled;
+    bool late; /* the first response since then came long after the latest request */
     uint8_t point_cnt;
     struct roce_watch_point point[2];
     uint64_t packets, bytes, stalled_ns, waited_ns; /* share in roce_retx_summary */

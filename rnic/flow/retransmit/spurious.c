@@ -15,6 +15,10 @@
 /* If a go-back has at least this many packets, the path probably did not lose all of them without a
  * sequence NAK: the responder was late. */
 #define FLIGHT_MIN 8u
+/* A response was delayed if it came at least this many usual round trips after the latest request,
+ * and at least this time, ns. */
+#define DELAY_RTTS   16u
+#define DELAY_MIN_NS UINT64_C(100000)
 /* A go-back is watched for at most this number of packets. After that, the PSNs may have wrapped.
  */
 #define PACKETS_MAX 65536u
@@ -83,13 +87,10 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
         return;
     if (!last || roce_sent_end(last) != req->nxt || (last->flags & ROCE_SENT_PSN_CNT_GUESS))
         return;
-    /* The last request was sent shortly before the timeout. Then the ACK of the first request may
-     * be lost, and the ACK of the last request not late. */
-    if (!own && roce_since(last->time, ctx->time) < roce_since(e->time, ctx->time) / 2)
-        return;
     watch = new_watch(ctx);
     if (!watch)
         return;
+    watch->filled = !own && roce_since(last->time, ctx->time) < roce_since(e->time, ctx->time) / 2;
     if (own)
         add_point(watch, e, psn);
     if (!own || last_psn != psn)
@@ -160,7 +161,6 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
          (!ctx->sender->saw_id && roce_since(point->latest, ctx->time) < COPY_NS)))
         return; /* a responder may send an ACK only to grant other credits, without a new request */
     if (point->responses == 0) {
-        point->first = ctx->time;
         point->syndrome = syndrome;
         point->too_soon = is_too_soon(ctx, watch);
     }
@@ -171,10 +171,40 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
     point->latest = ctx->time;
 }
 
+/* Notes the first response since the go-back, and whether the responder or the path was slow: the
+ * response came long after the latest request, or later than the requester's timer allows. */
+static void note_first_response(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
+                                struct roce_timeout_watch *watch)
+{
+    uint64_t ns = roce_since(requester->req.last_time, ctx->time);
+    struct roce_hist room;
+    const struct roce_hist *rtt;
+
+    if (watch->answered || roce_diff(ctx->pkt->bth.psn, watch->psn) < 0)
+        return;
+    rtt = roce_times_hist(&requester->times, ROCE_OPER_CNT, &room);
+    watch->answered = ctx->time;
+    watch->late = ns >= roce_since(watch->point[0].sent, watch->time) ||
+                  (rtt && ns >= DELAY_MIN_NS && ns / DELAY_RTTS >= roce_hist_quantile(rtt, 500));
+}
+
+/* Returns whether a late response acknowledges many packets of the go-back, or all, and no sequence
+ * NAK was captured since it began. */
+static bool is_late_flight(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch)
+{
+    uint32_t psn = ctx->pkt->bth.psn, last = watch->point[watch->point_cnt - 1].psn;
+
+    return watch->late && watch->packets >= FLIGHT_MIN &&
+           ctx->sender->rsp.nak_frame < watch->frame &&
+           (roce_diff(psn, last) >= 0 || roce_diff(psn, watch->psn) >= (int32_t)FLIGHT_MIN);
+}
+
 /* Returns whether, for each watched request, a response answers a transmission before the go-back.
  */
 static bool is_spurious(const struct roce_timeout_watch *watch)
 {
+    if (watch->filled)
+        return false;
     for (unsigned k = 0; k < watch->point_cnt; k++) {
         const struct roce_watch_point *point = &watch->point[k];
 
@@ -204,7 +234,7 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
     struct roce_retx_summary *from = &cold->retx[ROCE_CAUSE_TIMEOUT],
                              *to = &cold->retx[ROCE_CAUSE_SPURIOUS];
     struct roce_read_restarts *restarts = &cold->read_restarts;
-    uint64_t late = roce_since(watch->point[0].sent, watch->point[0].first);
+    uint64_t late = roce_since(watch->point[0].sent, watch->answered);
 
     from->go_backs--;
     from->packets -= watch->packets;
@@ -259,7 +289,7 @@ static void end_watch(struct roce_ctx *ctx, struct roce_endpoint *requester, uns
     watches->used &= (uint8_t) ~(1u << i);
     count_spurious(ctx, requester, watch);
     REPORT(ctx, SPURIOUS_TIMEOUT, "time since the request", roce_since(point->sent, watch->time),
-           roce_since(point->sent, point->first), watch->frame, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
+           roce_since(point->sent, watch->answered), watch->frame, ROCE_VALUE_NS, ROCE_REL_AT_MOST);
 }
 
 void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req)
@@ -279,7 +309,8 @@ void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req)
         }
         for (unsigned k = 0; k < watch->point_cnt; k++)
             count_response(ctx, watch, &watch->point[k]);
-        if (!is_spurious(watch) || lacks_requests(requester))
+        note_first_response(ctx, requester, watch);
+        if ((!is_spurious(watch) && !is_late_flight(ctx, watch)) || lacks_requests(requester))
             continue;
         end_watch(ctx, requester, i);
         for (unsigned k = 0; k < ROCE_WATCHES; k++)

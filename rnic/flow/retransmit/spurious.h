@@ -18,6 +18,10 @@
  *   4. A response that comes sooner after the go-back than half the shortest round trip cannot
  *      answer it.
  *
+ *   5. The responder or the path was slow: the first response after a go-back of many packets came
+ *      long after the latest request. If some of the first packets were lost, a sequence NAK would
+ *      follow; the loss of all of them is less likely than a timer that expired too early.
+ *
  * Then the go-backs over the same packets before it were spurious too, because no response came
  * between them: the responder was late, and otherwise the loss of all packets of the first
  * transmission, without a sequence NAK, would have to precede.

@@ -183,9 +183,9 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
     check_text_list(&t, &sep, s->cnps, "CNP", "CNPs");
     congestion_text_cnps(&t, s);
     if (s->rnr_waited_ns) {
-        strbuf_addf(&t, "%sRNR waits ", sep);
+        strbuf_addf(&t, "%sRNR pauses ", sep);
         strbuf_add_duration(&t, s->rnr_waited_ns);
-        strbuf_addf(&t, " (advertised ");
+        strbuf_addf(&t, " (asked for: ");
         strbuf_add_duration(&t, s->rnr_advertised_ns);
         strbuf_addf(&t, ")");
         sep = ", ";

@@ -505,11 +505,10 @@ static bool is_unready(const struct direction *w)
 static void add_waited(struct strbuf *t, const struct direction *w)
 {
     if (w->mine->rnr_waited_ns) {
-        strbuf_addf(t, ": the requester waited ");
-        strbuf_add_duration(t, w->mine->rnr_waited_ns);
-        strbuf_addf(t, " in total, ");
+        strbuf_addf(t, ": the NAKs asked for pauses of ");
         strbuf_add_duration(t, w->mine->rnr_advertised_ns);
-        strbuf_addf(t, " were advertised");
+        strbuf_addf(t, " in total; the requester paused ");
+        strbuf_add_duration(t, w->mine->rnr_waited_ns);
     }
 }
 

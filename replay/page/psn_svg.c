@@ -169,7 +169,7 @@ static const struct svg_class {
     {"response-again", "response sent again", RUN_REPEATED_RESPONSE},
     {"ack", "acknowledged up to here", RUN_ACK},
     {"nak", "▼ NAK: error or packet missing", RUN_NAK},
-    {"rnr", "■ RNR NAK (receiver not ready); band: the requested wait", RUN_RNR_NAK},
+    {"rnr", "■ RNR NAK (receiver not ready); band: the pause that it asks for", RUN_RNR_NAK},
     {"damaged", "✕ damaged, dropped by the receiver", RUN_DROPPED},
 };
 

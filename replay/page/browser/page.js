@@ -198,7 +198,7 @@
       if (!used((s) => s.direction === d && s.class !== "cnp" && s.class !== "other")) return;
       const is = (cls) => used((s) => s.direction === d && s.class === cls), legend = [["first", "request"]];
       [["repeated request", "again", "request sent again"], ["response", "response", "response (READ data)"], ["repeated response", "response-again", "response sent again"],
-        ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK (receiver not ready); band: the requested wait"],
+        ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK (receiver not ready); band: the pause that it asks for"],
         ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
       if (["ack", "response", "nak", "rnr nak"].some(is)) legend.push(["ack", "acknowledged up to here"]);
       if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
@@ -207,7 +207,7 @@
       if (used((s) => s.direction === d && s.cause === "spurious timeout")) legend.push(["spurious", "band: first transmission to retransmission after a spurious timeout (the response came later)"]);
       if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
         legend.push(["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK"]);
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, or the time that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, or the pause that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
     const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
@@ -250,7 +250,9 @@
     byId("graphs").replaceChildren();
     byId("conn-title").textContent = "Connection #" + (conn.connection || 0) + ": " + conn.title;
     byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
-    byId("conn-why").textContent = conn.why || W.slowText(conn);
+    const why = byId("conn-why").textContent = conn.why || W.slowText(conn);
+    byId("conn-words").replaceChildren(...[...byId("words").querySelectorAll(".explain")].filter((term) => (conn.headline + why).includes(term.textContent))
+      .flatMap((term) => [term.cloneNode(true), term.nextElementSibling.cloneNode(true)]));
     byId("tools").hidden = byId("tools-about").hidden = !conn.runs;
     announce(conn.runs ? (conn.merged ? D.count(conn.merged, "packet is", "packets are") + " drawn together with neighbours; packets with a finding are drawn alone." : "")
       : "This page has no packets of this connection.");

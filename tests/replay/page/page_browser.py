@@ -160,6 +160,12 @@ def audit(browser, name):
             fail(name, f"{scheme}: {problem}")
 
 
+# Returns the terms below the report of the chosen connection, and those that its report contains.
+EXPLAINED = """(() => { const of = (id) => [...document.querySelectorAll(id + ' .explain')].map(e => e.textContent);
+  const text = document.getElementById('conn-why').textContent + rocedrill.chosen.headline;
+  return [of('#conn-words'), of('#words').filter(term => text.includes(term))]; })()"""
+
+
 def check_capture(browser, rocedrill, folder, path, name, words):
     page = make_page(rocedrill, folder, path)
     open_page(browser, name, page)
@@ -172,6 +178,9 @@ def check_capture(browser, rocedrill, folder, path, name, words):
     for labels in browser.run(AXES):
         if len(labels) < 2 or len(set(labels)) != len(labels):
             fail(name, f"times of an axis {labels}")
+    explained, used = browser.run(EXPLAINED) if browser.run("rocedrill.chosen !== null") else ([], [])
+    if explained != used or (name == "rc-loss-requests" and "retransmitted" not in used):
+        fail(name, f"explains {explained}, not {used}")
     audit(browser, name)
     empty = browser.run(EMPTY)
     if empty:

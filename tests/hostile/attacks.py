@@ -28,7 +28,7 @@ class Listener:
             env=dict(labs.wire.environment(labs.PRELOAD), TMPDIR=lab.scratch))
 
     def wrong(self):
-        """Returns what the floods did to the listener, or None."""
+        """Returns a text about the damage of the floods to the listener, or None."""
         if self.program.poll():
             return f"the listener ended: {self.program.done}"
         found = [re.search(r"VmRSS:\s+(\d+)", labs.stacks.read(f"/proc/{pid}/status"))

@@ -99,7 +99,7 @@ class Pair:
                         [program, "send", host, str(port), self.source]]
         self.commands = []
         for side, command in enumerate(commands):
-            if shell[side]:  # sets something in the program alone, not in rnic-run
+            if shell[side]:  # this setting changes only the program, not rnic-run
                 command = ["sh", "-c", f'{shell[side]}; exec "$@"', "sh", *command]
             preload = rows_of.runtime_first(command[0].replace(lab.bin, "{BIN}"), PRELOAD, lab.bin)
             self.commands.append(lab.spaces[side].command(os.path.join(lab.bin, "rnic-run"), "-i", LINK,

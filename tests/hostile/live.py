@@ -32,7 +32,7 @@ def old_psns(cnt):
 
 
 def reads(cnt):
-    """READs of the whole region, all duplicates but the first."""
+    """READs of the whole region; all except the first are duplicates."""
     return (shapes.request(0, shapes.READ, reth(0x1000, 7, 4096)) for _ in range(cnt))
 
 
@@ -81,7 +81,7 @@ def discovery(kind, target, options=b"", good=True, hops=255):
         struct.pack(">H", checksum) + body[4:]
 
 
-LONG = struct.pack(">BB6x", 9, 1) * 170  # options of a message of the MTU, none of which is known
+LONG = struct.pack(">BB6x", 9, 1) * 170  # options that fill a message of one MTU, none of which the receiver knows
 
 PORT_SHAPES = {
     "ordinary": ordinary,

@@ -27,7 +27,7 @@ def shape(function):
 
 
 def place(number):
-    """Returns the two hosts of connection `number`: the first differs for each."""
+    """Returns the two hosts of connection `number`. The first host differs between connections."""
     return struct.pack(">I", 0x0A000000 | number & 0xFFFFFF), HOSTS[1]
 
 
@@ -49,7 +49,7 @@ def joined(cnt=8, **where):
         yield response(100 + psn, psn + 1, ident=psn + 1, **where)
 
 
-# ---- ordinary traffic, with which the other shapes are compared
+# ---- ordinary traffic, with which all other traffic is compared
 
 
 LONG_WRITE = reth(0x1000, 7, 1024) + bytes(1024)  # body of a long WRITE

@@ -31,7 +31,7 @@ class Row:
         self.seconds = 0.0
 
     def has_played(self, most):
-        """Returns whether the case was played often enough."""
+        """Returns whether this kind of input was played often enough."""
         return (self.units if self.mode == "faults" else self.turns) >= most * (5 if "kill -9" in self.name else 1)
 
     def turn(self):

@@ -81,7 +81,7 @@ def check_lists(test, pid):
         options = test.run("--extcap-interface", interface, "--extcap-config").splitlines()
         numbers = [re.match(r"arg \{number=(\d+)\}\{call=--[a-z-]+\}\{display=[^{}]+\}\{type=\w+\}", line)[1] for line in options]
         test.expect("numbers of options", len(set(numbers)), len(numbers))
-        for line in options:  # Wireshark sets a number without a default to 0, and refuses what is out of range
+        for line in options:  # Wireshark sets a number without a default to 0, and refuses a number that is out of range
             if "{type=unsigned}" in line:
                 test.expect(f"default of {line}", "{default=" in line, True)
         test.expect("host is an option", "--remote-host" in "".join(options), interface == "rocedump-ssh")

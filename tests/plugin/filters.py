@@ -33,7 +33,7 @@ OURS = re.compile(r"(roce[.\w]*)")
 
 
 def hints(tshark, capture, old, new):
-    """Returns the errors in the hints for the filter `old`."""
+    """Returns the errors in the warnings that the plugin prints for the filter `old`."""
     status, out, err = tshark.run(["-2", "-r", capture, "-Y", old], True)
     want = [FIELD.match(old)[1] + " matches no RoCE packet while the protocol RoCE is enabled. "]
     ours = OURS.match(new)[1]

@@ -41,7 +41,7 @@ WAYS = [TAPS + ["-2", "-V"], ["-2", "-V"] + FILTERS]
 RATES = (0.0005, 0.005, 0.02, 0.1, 0.5)  # fractions of bytes that editcap changes
 LINKS = ["ethernet", "sll", "sll2", "ip", "ib", "bth"]  # enum roce_link
 LINKTYPES = {"ethernet": 1, "sll": 113, "sll2": 276, "ip": 101, "ib": 197}
-DAMAGED = "damaged-"  # prefix of captures that may contain no RoCE any more
+DAMAGED = "damaged-"  # prefix of captures in which random changes may have removed all RoCE packets
 WILD = 1500  # random packets per seed
 # Opcodes of the connected services, and some of UD, CNP and XRC.
 OPCODES = [*range(0x18), 0x1C, 0x1D, *range(0x20, 0x2C), 0x64, 0x65, 0x81, *range(0xA0, 0xB8)]

@@ -23,7 +23,7 @@ def eth(ethertype, src=0):
 
 
 def roce(transport, src=0, sport=0xC000, ecn=0, hosts=HOSTS, ident=1):
-    """Returns a RoCEv2 frame over IPv4 from host `src` to the other."""
+    """Returns a RoCEv2 frame over IPv4 from host `src` to the other host."""
     def ip(tos, ttl, checksum):
         return struct.pack(">BBHHHBBH", 0x45, tos, 32 + len(transport), ident, 0x4000, ttl, 17,
                            checksum) + hosts[src] + hosts[1 - src]
@@ -36,7 +36,7 @@ def roce(transport, src=0, sport=0xC000, ecn=0, hosts=HOSTS, ident=1):
 
 
 def roce6(transport, src=0, gids=GIDS):
-    """Returns a RoCEv2 frame over IPv6 from host `src` to the other."""
+    """Returns a RoCEv2 frame over IPv6 from host `src` to the other host."""
     udp = struct.pack(">HHH", 0xC000, 4791, 12 + len(transport))
 
     def ip(first, hops):
@@ -88,7 +88,7 @@ def tagged(frame, vid=5):
 
 
 def vxlan(frame, src=0, vni=7):
-    """Returns the frame in a VXLAN tunnel (RFC 7348) from host `src` to the other."""
+    """Returns the frame in a VXLAN tunnel (RFC 7348) from host `src` to the other host."""
     body = struct.pack(">II", 1 << 27, vni << 8) + frame
     udp = struct.pack(">HHHH", 0xC000, 4789, 8 + len(body), 0)
     head = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(body), 1, 0x4000, 64, 17, 0) + HOSTS[src] + HOSTS[1 - src]
@@ -100,7 +100,7 @@ def reth(va, rkey, length):
 
 
 def mad(datagram, src=0):
-    """Returns a frame with a MAD from host `src` to the other's QP1."""
+    """Returns a frame with a MAD from host `src` to QP1 of the other host."""
     return roce(bth(0x64, 1, 5) + struct.pack(">II", 0x80010000, 1) + datagram, src)
 
 

@@ -30,7 +30,7 @@ def send(src, number, payload, opcode=0x04):
 
 
 def ack(src, number, msn):
-    """Returns the ACK of host `src` for packet `number` of the other."""
+    """Returns the ACK of host `src` for packet `number` of the other host."""
     return roce(bth(0x11, (PASSIVE, ACTIVE)[src], PSN[1 - src] + number) + aeth(msn), src)
 
 

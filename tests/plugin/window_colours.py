@@ -27,7 +27,7 @@ ROWS = {
     "cm-reject": [(FAILED, 1)],
 }
 LIST = "1200x648+24+112"    # place of the rows in a window of SIZE
-MINIMAP = "30x660+1233+92"  # place of the minimap, which is shown if the list does not fit into the window
+MINIMAP = "30x660+1233+92"  # position of the minimap, which Wireshark shows if the packet list does not fit into the window
 
 
 def rule_colours(profile):

@@ -404,7 +404,7 @@ def play(near_mac, late, names):
             talks[-1].end()
             while peer.receive(0.05):  # discards the messages at the end of the program
                 pass
-        for talk in silent:  # their REQs were sent 16 times, once a second, meanwhile
+        for talk in silent:  # while the flood lasted, their REQs were sent 16 times, once a second
             expect_event(talk, f"RDMA_CM_EVENT_UNREACHABLE {-ETIMEDOUT}", 40)
         print("nobody: all as they should be")
     finally:

@@ -18,7 +18,7 @@ USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--
 # As root of a user namespace without capabilities, in which no further user namespace is allowed.
 NO_NAMESPACES = ["unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"", "sh",
                  "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-# Files of sysctls that this kernel may lack. They forbid user namespaces for all users.
+# Files of sysctls that forbid user namespaces for all users. A kernel may lack them.
 SYSCTLS = ["unshare", "-Urm", "sh", "-c", """echo 0 >/proc/sys/user/max_user_namespaces
 mount -t tmpfs none /proc/sys/kernel && echo 0 >/proc/sys/kernel/unprivileged_userns_clone &&
 echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns && exec "$@" """, "sh",

@@ -206,7 +206,7 @@ def main():
                               stderr=subprocess.STDOUT, text=True, check=False)
     print(done.stdout)
     wrong, passed, skipped, expected = judge(done.stdout, release() if not args.test else "")
-    # unittest ends with status 1 after an expected error; rnic-run does so after a violation
+    # unittest ends with status 1 after an expected error, and rnic-run ends with status 1 after a violation
     holds = re.search(r"^verdict: holds", done.stdout, re.MULTILINE)
     if done.returncode and not (expected and holds and done.returncode == 1):
         wrong.append(f"status {done.returncode}")

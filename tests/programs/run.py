@@ -94,7 +94,7 @@ def main():
     if lacking(args.name):
         print(f"{args.name}: left out: {lacking(args.name)}")
         return 77
-    if args.name == "events":  # runs one process after the other, and with a seed all would get equal QPNs
+    if args.name == "events":  # the program runs one process after the other, and with a seed all processes would get equal QPNs
         args.seed = 0
     bin_dir = os.path.abspath(args.bin)
     with tempfile.TemporaryDirectory(prefix="rnic-programs-") as folder:

@@ -55,7 +55,7 @@ def killed(args, folder):
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.kill()
-    process.communicate()  # the program had the other ends of the pipes: it has ended
+    process.communicate()  # only the program had the other ends of the pipes open, so the program has ended
     left = glob.glob(os.path.join(folder, "rnic-run-*"))
     assert len(left) == 2, left
     for path in left:

@@ -22,7 +22,7 @@ GDB = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off", "-ex"
 GDB_NOISE = re.compile(r"\[(New LWP|Thread debugging|Inferior .* detached)|Using host libthread_db|"
                        r"warning: (Could not load|Unable to open|Missing auto-load)|\d+\t|\s*$|"
                        r"No locals|No symbol table info|\s+\w+ = <optimized out>$")
-PATIENCE = 40  # limit for all processes together, s: the callers have time limits, too
+PATIENCE = 40  # time limit for all processes together, s, because the callers also have time limits
 
 
 def read(path):
@@ -169,7 +169,7 @@ def show(*pids):
     if not shutil.which("gdb"):
         lines.append("-- gdb is not here")
         every = []
-    for pid in sorted(every, key=lambda pid: pid not in ours):  # processes on our RNIC first, because the time limit may be reached
+    for pid in sorted(every, key=lambda pid: pid not in ours):  # list processes on our RNIC first, because the time may not suffice for all processes
         left = limit - time.monotonic()
         if left <= 0:
             lines.append(f"-- no time is left for gdb at process {pid}")

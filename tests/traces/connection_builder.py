@@ -100,7 +100,7 @@ class Connection:
         return psn, self.frame(side, READ, psn, self.reth(size), 1, **more)
 
     def responses(self, side, psn, size, first=0, **more):
-        """Returns the responses to a READ of the other side, from packet `first` on."""
+        """Returns the responses of one side to a READ of the other side, from packet `first` on."""
         count = max(1, -(-size // self.mtu))
         out = []
         for i in range(first, count):

@@ -235,7 +235,7 @@ def migrated(t):
 
 
 def other_ports(t):
-    """Ultra Ethernet, Falcon and other UDP traffic beside a connection."""
+    """Ultra Ethernet, Falcon and other UDP packets at the same time as a connection."""
     for port in (4792, 4793, 4794, 6343, 7777):
         frame = bytearray(t.send(0, 64))
         t.psn[0] -= 1

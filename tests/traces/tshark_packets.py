@@ -107,7 +107,7 @@ def bth_at(data):
 
 
 def is_short(data):
-    """Returns true if an IPv4 packet is shorter than its header says: a switch trimmed it."""
+    """Returns true if an IPv4 packet is shorter than the length in its header, because a switch trimmed it."""
     off = 18 if data[12:14] == b"\x81\x00" else 14
     return data[off - 2:off] == b"\x08\x00" and off + struct.unpack_from(">H", data, off + 2)[0] > len(data)
 

@@ -87,7 +87,7 @@ class Device:
         if len(rest) < 24 or len(rest) % 4 or raw[12:14] != self.kind:
             return False
         expected = self.ip(self.peer, self.addr, len(rest), 0, 0)
-        if not self.v6:  # identification and "don't fragment" may have any value
+        if not self.v6:  # the identification and the flag "don't fragment" may have any value
             expected = expected[:4] + ip[4:6] + bytes([ip[6] & 0x40]) + expected[7:]
         return masked(ip) == masked(expected) and (self.v6 or sum(struct.unpack(">10H", ip)) % 0xFFFF == 0) and \
             rest[2:6] == struct.pack(">HH", 4791, len(rest)) and icrc(ip, rest[:-4]) == rest[-4:]
@@ -133,7 +133,7 @@ class Device:
         self.stop(qp, status)
 
     def stop(self, qp, status="flushed"):
-        """Completes the receive of a message with the status, and flushes the others."""
+        """Completes the receive of a message with the status, and flushes all other receives."""
         used = [qp.message.recv] if qp.message and qp.message.recv else []
         for recv in used + qp.recvs:
             self.complete(qp, recv, status if recv in used else "flushed")
@@ -168,7 +168,7 @@ class Device:
         if len(data) > qp.mtu or (not last and len(data) != qp.mtu) or (last and not first and not data) or \
                 message.len > 1 << 31:
             raise Refused(INVALID)
-        if kind == WRITE:  # checked again for each packet, because the key may have become invalid
+        if kind == WRITE:  # check the key again for each packet, because it may have become invalid
             mem, at = self.memory(message.va, message.key, message.len, WRITE)
         needs_recv = first if kind == SEND else "I" in heads
         if needs_recv and not qp.recvs:
@@ -279,7 +279,7 @@ class Device:
 
 
 def missing(setup):
-    """Returns a list of what a drill needs and this device lacks."""
+    """Returns a list of the features that a drill needs and this device lacks."""
     return [need for need in setup["needs"] if need not in ("atomic", "credits", "exact-time")] + \
         [row.get("service", row["kind"]) for row in setup["objects"]
          if row["kind"] not in ("mr", "peer") and row.get("service") != "rc"]

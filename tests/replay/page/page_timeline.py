@@ -68,7 +68,7 @@ def main():
             want = [m[3] if s is None else s for s in STEPS]
             if any(abs(have - w) > 100 for have, w in zip(m[7], want)):
                 fail(f"steps {m[7]}, wanted {want}")
-        # The n-th row belongs to an earlier use of the QPN: only the time shows that.
+        # The n-th row belongs to an earlier connection with the same QPN, which only the time shows.
         early = [(qpn, size, [t - 20 * 10**9 for t in times]) for qpn, size, times in rows[:3]]
         write_rows(path, base, early + rows)
         again = messages_of(check(rocedrill, capture, folder, "--timeline", path))
@@ -81,7 +81,7 @@ def main():
         write_rows(path, base, wrong)
         if any(len(m) == 8 for m in messages_of(check(rocedrill, capture, folder, "--timeline", path))):
             fail("a row that fits no message was used")
-        # A row may lack steps, as for an unsignaled request.
+        # A row may lack steps, for example that of an unsignaled request.
         write_rows(path, base, [(qpn, size, times[:5] + [None, None]) for qpn, size, times in rows])
         if any(m[7][5:] != [None, None] for m in messages_of(check(rocedrill, capture, folder, "--timeline", path))):
             fail("a missing step is not null")

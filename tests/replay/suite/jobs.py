@@ -67,7 +67,7 @@ def feed(path, capture):
 
 
 def test_several_captures_at_a_time(folder):
-    """The second capture arrives before the first. Its text is still the second."""
+    """The second capture is finished before the first one. The report must still print it as the second."""
     first, second = pipes(folder, ["first.pcap", "second.pcap"])
     capture = read(os.path.join(args.source, "traces/captures/rc-read-sizes.pcap"))
     check = subprocess.Popen([args.rocedrill, "check", "--jobs", "2", first, second],

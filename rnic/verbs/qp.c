@@ -57,7 +57,8 @@ static int check_raw(struct ibv_context *context)
     if (!vctx_of(context)->hca->shm)
         return -rnic_live_raw_permitted();
     if (!warned)
-        verbs_warn("%s: raw packet QPs need --wire pcap: frames in shared memory pass no interface",
+        verbs_warn("%s: raw packet QPs require --wire pcap, because frames in shared memory do not "
+                   "pass through an interface",
                    context->device->name);
     warned = true;
     return EOPNOTSUPP;

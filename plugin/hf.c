@@ -94,7 +94,7 @@ static void describe_field(hf_register_info *info, int *id, const struct roce_hd
                        << (bytes * 8 - field->bit - field->width);
 }
 
-/* Describes the field that stands for a whole header: for example, the filter `roce.reth` matches
+/* Describes the field that represents a whole header: for example, the filter `roce.reth` matches
  * packets with a RETH. */
 static void describe_header(hf_register_info *info, int *id, const struct roce_hdr_info *hdr)
 {

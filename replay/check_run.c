@@ -270,8 +270,8 @@ struct check_worker {
     FILE *to[TO_CNT];
 };
 
-/* Returns whether several captures can be checked at a time: each output is a stream of one result
- * after the other, and no capture is standard input. */
+/* Returns whether several captures can be checked at a time: no output needs the packets of all
+ * captures at once, and no capture is standard input. */
 static bool may_check_in_parallel(const struct check_args *args)
 {
     if (args->html || args->export || args->annotate_path || args->immediate || args->session ||

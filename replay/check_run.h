@@ -40,8 +40,8 @@ struct check_args {
     const char *other_end; /* Path of the capture taken at the other end of the link (--other-end),
                               or NULL. */
     struct two_points *two_points; /* comparison of the two captures; NULL if other_end is NULL */
-    struct session
-        *session; /* Running monitor (monitor/session.h); NULL if no option asked for one. */
+    struct session *session; /* Running monitor (monitor/session.h); NULL without an option that
+                              * requires a monitor. */
 };
 
 /* Checks the captures, or the interface, and writes the outputs. Returns the exit status. */

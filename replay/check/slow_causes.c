@@ -212,9 +212,9 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
 
-/* A restart of a READ whose responses came meanwhile looks like a loss on the other side of the
- * capture point. So if fewer than one in FEW restarts show a loss on that side, they are ignored.
- */
+/* If the responses to a READ come while the requester restarts it, this looks like a loss on the
+ * other side of the capture point. So if fewer than one in FEW restarts show a loss on that side,
+ * they are ignored. */
 #define FEW 3u
 
 /* Appends which READ responses the requester did not receive, and where to search for their loss.

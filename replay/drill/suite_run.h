@@ -51,7 +51,7 @@ struct drill_suite {
 
 struct drill_suite_options {
     const struct drill_device_ops *ops;
-    const void *config;  /* argument of open(), for example struct device_pipe_config */
+    const void *config;  /* argument of ops->open(), for example struct device_pipe_config */
     const char *lacking; /* capabilities that the engine treats as missing (drill_run()); NULL:
                           * none */
     const char *device_options; /* options of the command that select the device, as a shell reads

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Timeline: advances the time of a running drill, and fetches the frames, completions and events of
- * the device meanwhile. Frames go to the log and to the judge (sim/flow_oracle.h), which reports
- * violations of rules. Completions and events go to the log and to the queues that match.c reads.
- * The engine (engine.c) calls these functions. If a device fails or never stops sending, the
+ * Timeline: advances the time of a running drill, and at each step fetches the frames, completions
+ * and events of the device. Frames go to the log and to the judge (sim/flow_oracle.h), which
+ * reports violations of rules. Completions and events go to the log and to the queues that match.c
+ * reads. The engine (engine.c) calls these functions. If a device fails or never stops sending, the
  * timeline sets `endless`.
  */
 #ifndef REPLAY_DRILL_TIMELINE_H

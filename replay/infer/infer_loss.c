@@ -36,8 +36,8 @@
  */
 
 /* Returns whether a response before event `nak` contains data of READ or atomic `e`. A NAK of a
- * later copy of `e` is then no evidence: the responder refuses such a copy if its program has
- * deregistered the memory meanwhile. */
+ * later copy of `e` then proves nothing: the responder refuses that copy if its program
+ * deregistered the memory after the first execution. */
 static bool is_answered_before(const struct inferred_setup *s, uint32_t nak,
                                const struct request_pkt *e)
 {

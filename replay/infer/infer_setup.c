@@ -98,8 +98,8 @@ static void number_steps(struct inferred_setup *s)
 }
 
 /* Returns the relative PSN of the request that response `event` answers, if it is the first message
- * of the connection although its PSN is negative. This is so if the request begins a message and
- * the MSN of the response counts only this message. Returns 0 otherwise. `begins`: see
+ * of the connection although its PSN is negative. It is the first message if the request begins a
+ * message and the MSN of the response counts only this message. Returns 0 otherwise. `begins`: see
  * find_first(). */
 static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                             const uint32_t begins[LOST_FIRST_MAX])
@@ -187,7 +187,8 @@ static uint32_t mtu_at_least(uint32_t len)
 }
 
 /* Returns the smallest payload per packet with which the responses to a READ fit into the PSNs
- * before the next request. Returns 0 if the PSN of the next request is not higher. */
+ * before the next request. Returns 0 if the next request does not have a later PSN than the READ.
+ */
 static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
 {
     struct roce_pkt pkt;

@@ -38,7 +38,8 @@ struct memory_log {
 int memory_log_byte(struct memory_log *log, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte,
                     bool initial);
 /* Assigns the bytes stored since the last call to the request in frame `request`, which the replay
- * played at frame `at`. The two differ if the request was executed before its capture. */
+ * executed at frame `at`. If the request was executed before it was captured, `at` differs from
+ * `request`. */
 void memory_log_frame(struct memory_log *log, uint32_t at, uint32_t request);
 /* Ends the log of one host. Bytes stored since the last memory_log_frame() belong to no request. */
 void memory_log_end(struct memory_log *log);

@@ -55,8 +55,8 @@ struct shadow_write {
     const uint8_t *data; /* bytes written; NULL if they are in `value` */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
     /* True: an atomic whose response was captured, so `value` follows from the recorded response.
-     * False: `value` of an atomic is that of our RNIC, which may have executed the requests of
-     * several connections in another order. */
+     * False: `value` of an atomic is the value that our RNIC stored, which may have executed the
+     * requests of several connections in another order. */
     bool confirmed;
     uint8_t value[8];
 };
@@ -82,8 +82,8 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* Byte whose recorded value is explained by another order of the requests. The image has that value
- * for one READ only. */
+/* Byte of region->image that has another value during one READ: the value that the READ returned,
+ * because another order of the requests explains it. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;

@@ -107,7 +107,7 @@ struct packet_run packet_run_of(const struct roce_flow_in *in,
 struct packet_run *packet_runs_open(struct packet_runs *runs, unsigned side, enum run_class class,
                                     uint16_t sport);
 
-/* Prefetches the latest run of each side and class, and the place of the next run. */
+/* Prefetches the latest run of each side and class, and the memory for the next run. */
 static inline void packet_runs_prefetch(const struct packet_runs *runs)
 {
     for (unsigned i = 0; i < 2 * RUN_CLASS_CNT; i++) {

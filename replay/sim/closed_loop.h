@@ -88,8 +88,9 @@ struct closed_loop_sides {
     unsigned sides;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */
     const struct dgram_streams *streams;  /* datagram streams of the capture, or NULL */
-    const struct rc_requester *post; /* the fate of each recorded response; used only if our RNIC is
-                                      * the requester and not the responder */
+    const struct rc_requester *post;      /* contains the outcome of each recorded response (enum
+                                           * resp_outcome); used only if our RNIC is the requester and
+                                           * not the responder */
 };
 
 /* File that records the frames (sim_pcap.h), or NULL. */

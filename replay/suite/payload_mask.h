@@ -28,8 +28,8 @@ struct payload_masks {
     struct keymap counters;     /* words that atomics use: host and address / 8 */
 };
 
-/* Finds the place of each payload and chooses a random key. Returns 0, or -1 if out of memory or if
- * the system provides no random bytes. Call payload_masks_free() in both cases. */
+/* Finds the memory address of each payload and chooses a random key. Returns 0, or -1 if out of
+ * memory or if the system provides no random bytes. Call payload_masks_free() in both cases. */
 int payload_masks_make(struct payload_masks *masks, const struct session *session);
 void payload_masks_free(struct payload_masks *masks);
 

@@ -67,8 +67,9 @@ int suite_folder_open(struct suite_folder *folder, const char *path, const char 
  * check -v and replay -v. Returns 0, or -1 and an error. */
 int suite_folder_golden(struct suite_folder *folder, const char *peer, struct error *error);
 
-/* Moves all files to their places and writes the row into the manifest. In the row of a replaced
- * capture, columns without a new value stay as they are. Returns 0, or -1 and an error. */
+/* Moves all temporary files to their final paths and writes the row into the manifest. In the row
+ * of a replaced capture, columns without a new value stay as they are. Returns 0, or -1 and an
+ * error. */
 int suite_folder_keep(struct suite_folder *folder, const struct suite_row *row,
                       struct error *error);
 

@@ -31,7 +31,7 @@ struct rnic_device_counters {
 };
 
 struct rnic {
-    /* attr.gid_cnt counts the slots up to the highest one that was ever set */
+    /* attr.gid_cnt is 1 plus the highest index in attr.gid that was ever set */
     struct rnic_attr attr;
     struct rnic_limits limits;
     struct rnic_entropy entropy;

@@ -35,8 +35,8 @@ void rnic_timers_init(struct rnic_timers *timers);
 /* Initializes a timer that is not set. */
 void rnic_timer_init(struct rnic_timer *timer);
 
-/* Sets a requester's timer. `deadline` must be the current time plus the duration that `wait` and
- * `code` stand for; RNIC_NEVER clears the timer. The current time must never go back. */
+/* Sets a requester's timer. `deadline` must be the current time plus the duration of `wait` with
+ * timer code `code`; RNIC_NEVER clears the timer. The current time must never go back. */
 void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum rnic_retry_wait wait,
                     uint8_t code, rnic_time deadline);
 

@@ -324,7 +324,8 @@ bool roce_flow_split(struct roce_flow *flow, struct roce_flow **part, unsigned c
                      void *const *user, const uint8_t *part_of, void (*gate)(void *user));
 
 /* Fills `look` for a packet; must be called in the order of the capture. Needs in->digest. Returns
- * whether the packet must be judged alone: see roce_flow_split(). */
+ * true if no later packet may be fed to any part before roce_flow_feed() has returned for this
+ * packet. */
 bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_look *look);
 

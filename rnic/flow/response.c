@@ -328,8 +328,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* True if the requester sent this PSN exactly once since the previous RNR NAK for it. After
-         * a sequence NAK or an implied NAK it may have sent the PSN for another reason. */
+        /* rnr_sure: the requester sent this PSN exactly once since the previous RNR NAK for this
+         * PSN, and no sequence NAK or implied NAK can have caused that transmission. */
         rsp->rnr_sure =
             !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);

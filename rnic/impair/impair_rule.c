@@ -223,7 +223,8 @@ static bool read_field_bytes(const struct roce_field *field, const char *text, u
     return *text == '\0';
 }
 
-/* Records as expected syntax the names of the fields of a header. Always returns false. */
+/* Records, for the error message, that the parser expected the name of a field of this header.
+ * Always returns false. */
 static bool want_field(struct item *item, const struct roce_hdr_info *info)
 {
     size_t len =
@@ -235,7 +236,8 @@ static bool want_field(struct item *item, const struct roce_hdr_info *info)
     return want(item, item->names);
 }
 
-/* Records as expected syntax the names of all headers. Always returns false. */
+/* Records, for the error message, that the parser expected the name of a header. Always returns
+ * false. */
 static bool want_header(struct item *item)
 {
     size_t len = (size_t)snprintf(item->names, sizeof(item->names), "one of the headers");
@@ -550,7 +552,7 @@ static const char *take_item(struct item *item, const char *at, const char *ends
 }
 
 /* Reads one rule. Returns a pointer to its end. On an error returns NULL and sets *where to the
- * wrong item. */
+ * part of the rule that is wrong. */
 static const char *read_rule(struct impair_rule *rule, const char *at, enum impair_use use,
                              struct item *item, const char **where)
 {

@@ -296,8 +296,8 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 break;
             result = -waiters_wait(&waiter); /* until an event or a signal arrives */
         } while (result == 0);
-        /* Another thread closed the descriptor meanwhile. In the kernel, such a call keeps the file
-         * open and waits forever; rping ends while one of its threads is in this call. So this
+        /* Another thread closed the descriptor during this call. In the kernel, the call keeps the
+         * file open and waits forever; rping ends while one of its threads is in this call. So this
          * function also waits. */
         if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
             pause();

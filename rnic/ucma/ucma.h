@@ -270,8 +270,8 @@ int uc_listen(struct uc_id *id, uint32_t backlog);
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port, const uint8_t *gid);
 void uc_ids_forked(void); /* Called in a child of fork(): releases the names that the parent
                            * claimed, and forgets its ids. */
-/* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock meanwhile.
- * If the neighbour is still silent, the job remains, with a new job_due. */
+/* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock while the
+ * job runs. If the neighbour is still silent, the job remains, with a new job_due. */
 void uc_resolve(struct uc_id *id);
 /* Finds a handle that neither an id nor a multicast group has. Returns 0 or -ENOMEM. */
 int uc_handle_new(uint32_t *handle);

@@ -102,8 +102,8 @@ static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *wa
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
     struct waiter waiter;
-    pthread_testcancel(); /* makes this a cancellation point even if there is an event, as read(2)
-                           * is */
+    pthread_testcancel(); /* pthread_cancel() must end this thread here even if an event is
+                           * waiting, as in read(2) */
     if (take_entry(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);

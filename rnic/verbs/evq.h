@@ -32,8 +32,8 @@ struct evq {
 };
 
 int evq_init(struct evq *evq); /* Initializes a queue. Returns 0 or an errno. */
-/* Frees a queue. A thread that waits for an event goes on waiting until it is cancelled, or until a
- * signal ends its wait. */
+/* Frees a queue. A thread that waits for an event continues to wait until it is cancelled, or until
+ * a signal ends its wait. */
 void evq_free(struct evq *evq);
 
 /* Adds an event. Returns 0, or ENOMEM if the event was dropped. */

@@ -404,8 +404,8 @@ static inline struct vpd *vpd_hold(struct ibv_pd *pd)
     return domain;
 }
 
-/* Counts one object of a parent domain less. `domain` may be NULL. Called with the device's lock.
- */
+/* Decrements the reference count of a parent domain, after an object that used it was destroyed.
+ * `domain` may be NULL. The caller holds the device's lock. */
 static inline void vpd_release(struct vpd *domain)
 {
     if (domain)

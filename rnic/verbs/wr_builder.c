@@ -20,7 +20,7 @@ struct byte_store {
 
 struct built_request {
     struct rnic_send_wr wr;
-    size_t sge_off, data_off; /* offsets in the stores, which resolve_pointers() converts to
+    size_t sge_off, data_off; /* offsets in the byte stores, which resolve_pointers() replaces by
                                * pointers */
 };
 

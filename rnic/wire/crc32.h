@@ -23,7 +23,7 @@ static inline bool roce_has_fcs(const uint8_t *frame, size_t len)
 
 /* Continues `crc` over the `len` bytes at `from`, and copies these bytes to `to`. The two areas
  * must not overlap. The result is the CRC of the copied bytes, even if a program changes the bytes
- * at `from` meanwhile. Processors with VPCLMULQDQ copy and compute the CRC in one pass. */
+ * at `from` during the call. Processors with VPCLMULQDQ copy and compute the CRC in one pass. */
 uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
 
 #define ROCE_CRC_ONES 64 /* maximum number of bytes that roce_crc32_ones() can mask */

@@ -42,7 +42,7 @@ static void make_link(void)
                  netns_sh("ip addr add 192.0.2.2/24 dev vb && ip link set vb up"),
              "the far end");
         for (;;)
-            pause(); /* until the parent process ends, which ends this process as well */
+            pause(); /* waits until the parent process ends; the kernel then kills this process */
     }
     need(netns_sh("ip link add va mtu 5000 type veth peer name vb mtu 5000 && "
                   "ip link set vb netns %d && ip addr add 192.0.2.1/24 dev va && "

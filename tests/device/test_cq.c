@@ -199,8 +199,8 @@ static void deleted_cq_has_no_event(void)
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     EXPECT_EQ(rnic_post_recv(qp, &wr), RNIC_OK);
     attr.state = RNIC_QPS_ERR;
-    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* two flushed WQEs, but room for one
-                                                       * completion */
+    EXPECT_EQ(rnic_qp_modify(qp, &attr, 0), RNIC_OK); /* flushes two WQEs, but the CQ holds
+                                                       * only one completion */
     rnic_qp_del(qp);
     EXPECT_EQ(rnic_cq_del(cq), RNIC_OK);
     fixture_expect_no_event(&fixture);

@@ -504,8 +504,8 @@ static void r213_region_in_use(void)
     }
 }
 
-/* A bind waits for an earlier READ. If the window is deleted meanwhile, the bind fails. If the
- * region becomes too short for the READ, the READ fails and the bind is flushed. */
+/* A bind waits for an earlier READ. If the window is deleted before the bind, the bind fails. If
+ * the region becomes too short for the READ, the READ fails and the bind is flushed. */
 static void gone_before_the_bind(void)
 {
     for (int region = 0; region < 2; region++) {

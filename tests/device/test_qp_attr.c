@@ -63,8 +63,9 @@ static void required_as_documented(void)
         int type;
         unsigned init, rtr, rts;
     } rows[] = {
-        {2, 0x38, 0x129180, 0x12E00}, /* RC: also allows what perftest passes, without STATE (verbs:
-                                       * 0x39..) */
+        {2, 0x38, 0x129180, 0x12E00}, /* RC: the masks that perftest passes are allowed, too (in
+                                       * verbs they also contain IBV_QP_STATE: 0x39 instead of
+                                       * 0x38) */
         {3, 0x38, 0x101180, 0x10000}, {4, 0x70, 0, 0x10000},
         {9, 0x38, 0x101180, 0x12E00}, {10, 0x38, 0x129180, 0x10200},
     };

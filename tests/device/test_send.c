@@ -472,8 +472,8 @@ static void nak_ends_the_wait_of_an_ack(void)
     fixture_free(&fixture);
 }
 
-/* A frame leaves a port later than rnic_output() built it, and a response is older than the clock
- * says. The ACK timer must not expire earlier than its timeout after both (9.7.6.1.3). */
+/* A port sends a frame some time after rnic_output() built it. The ACK timer must start when the
+ * frame was sent, not when it was built (9.7.6.1.3). */
 static void ack_timer_runs_from_the_time_when_the_request_left(void)
 {
     const uint64_t timeout = roce_ack_timeout_ns(TIMEOUT_SHORT);

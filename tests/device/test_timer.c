@@ -50,8 +50,9 @@ static void one_timer(void)
     rnic_timer_del(&timers, &timer[0]);
 }
 
-/* R150: timers set, set again, stopped and removed at random. None expires before its time, none
- * later than its duration after that, and the deadline announces it. */
+/* Timers are set, set again, stopped and removed at random. No timer may expire before its time, or
+ * later than its duration after this time (R150). rnic_timers_next() must return the time of each
+ * expiry. */
 static void random_timers_expire_in_time(void)
 {
     struct rng rng = rng_of(3);

@@ -98,7 +98,8 @@ static void nak(struct flowgen *g, struct roce_pkt *p)
     answer(g, p->bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
 }
 
-/* Sends a sequence NAK, retransmits the packet that it asks for, and sends another sequence NAK. */
+/* Sends a sequence NAK, retransmits the packet with the PSN of the NAK, and sends another sequence
+ * NAK. */
 static void nak_again(struct flowgen *g, struct roce_pkt *p)
 {
     nak(g, p);

@@ -127,8 +127,8 @@ static void reads_repeated_together_complete(void)
     }
 }
 
-/* An ACK comes for a READ or an atomic, which only their own responses complete. The finding must
- * name the opcodes, not the PSNs, which are equal. */
+/* The responder sends an ACK for a READ or an atomic, instead of a READ response or an Atomic ACK.
+ * The finding must name the expected and the actual opcode, not the PSNs, which are equal. */
 static void ack_for_a_read_is_named(void)
 {
     static const struct {

@@ -38,8 +38,8 @@ static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
     } else if (kind == ROCE_CM_MRA) {
         m.mra.local_comm_id = g->conn.qpn[side];
         m.mra.remote_comm_id = g->conn.qpn[!side];
-        m.mra.message = tid == 9 ? 2 : 0; /* transaction 9 stands for the MRA of a LAP, which is not
-                                           * in the transaction of the REQ */
+        m.mra.message = tid == 9 ? 2 : 0; /* transaction id 9 selects the MRA of a LAP, which does
+                                           * not have the transaction id of the REQ */
     }
     flowgen_cm(g, side, &m);
 }

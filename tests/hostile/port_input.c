@@ -36,7 +36,8 @@ enum act {
     ACT_LEAVE = 'l', /* connects once more, and closes the connection without a hello */
     ACT_HELLO = 'h', /* closes its connection, and connects with a new ring */
     ACT_READ = 'r',  /* the port sends a frame, which the peer never reads */
-    ACT_HEAD = 'p',  /* writes the 8 bytes as its read position, and the port sends a frame */
+    ACT_HEAD = 'p',  /* claims, with the 8 bytes, how far it has read the ring of the port, and the
+                      * port sends a frame */
 };
 
 struct capture {

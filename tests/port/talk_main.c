@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * port_talk FILE [IMPAIR]: records a conversation on the loopback of its own namespace, for
+ * port_talk FILE [IMPAIR]: records a conversation on the loopback of a separate namespace, for
  * tests that check the capture with other programs.
  */
 #include <stdio.h>

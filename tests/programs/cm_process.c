@@ -376,8 +376,8 @@ static void child_is_refused_its_parents_ids(void)
     MUST(pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
 }
 
-/* A child of fork() connects to its parent with a channel, an id and a QP of its own. Its librdmacm
- * uses the context and the PD that it opened in the parent; librpma's tests do this. */
+/* A child of fork() connects to its parent with a new channel, id and QP. Its librdmacm uses the
+ * context and the PD that it opened in the parent; librpma's tests do this. */
 static void child_connects_to_its_parent(void)
 {
     begin(RDMA_PS_TCP, true, true);

@@ -358,7 +358,7 @@ static void parents_context_works_in_child(struct both *both)
 
 /* Forks five children: one calls _exit(), one calls exit(), one opens its own device, one tries to
  * use its parent's objects, and one uses only its parent's context and PDs. The parent's device
- * must work meanwhile and afterwards. */
+ * must work while the children run and afterwards. */
 static void parent_and_child_keep_separate_devices(void)
 {
     struct both both;

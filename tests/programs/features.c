@@ -36,7 +36,7 @@ static void window_type_1(void)
     both_close(&both);
 }
 
-/* A query sets ibv_qp.state only if the mask asks for the state. UCX posts only while ibv_qp.state
+/* A query sets ibv_qp.state only if the mask contains the state. UCX posts only while ibv_qp.state
  * is RTS, and queries the address of a QP that failed. */
 static void queried_state(void)
 {

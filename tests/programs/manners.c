@@ -260,7 +260,8 @@ static void cancelled_thread_holds_no_lock(void)
         struct cancelled now = {.step = steps[i]};
         MUST(pthread_create(&thread, NULL, be_cancelled, &now) == 0);
         MUST(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
-        /* opens() may end early: it uses open(2) and read(2), which are cancellation points. */
+        /* The function opens() may end before its last step, because open(2) and read(2) are
+         * cancellation points. */
         if (steps[i] != opens)
             MUST(now.done == (steps[i] != takes));
         steps[i](); /* another thread must be able to make the call */

@@ -36,7 +36,8 @@ struct qp_pair_side {
     struct rnic_cq *send_cq[QP_PAIR_QPS];
     struct rnic_cq *recv_cq[QP_PAIR_QPS];
     struct rnic_qp *qp[QP_PAIR_QPS]; /* QPs that send */
-    /* QPs that receive: same as `qp`, but the targets with XRC. */
+    /* QPs that receive requests. For XRC, these are the target QPs; for other services, the QPs of
+     * `qp`. */
     struct rnic_qp *target[QP_PAIR_QPS];
     struct rnic_srq *srq[QP_PAIR_QPS]; /* SRQ of each QP, or NULL */
     struct rnic_xrcd *xrcd;            /* XRC domain, or NULL */

@@ -185,12 +185,12 @@ static void bytes_and_timer_lead_to_hyper_increase(void)
     rnic_dcqcn_sent(&dc, &attr, 1, 0);
     EXPECT_EQ(dc.byte_increases, 1);
     EXPECT_EQ(dc.target, target);
-    /* BC, the number of byte increases, becomes 2 and then 3. With T timer increases, max(T, BC)
-     * reaches F, so the increase is additive */
+    /* BC is the number of byte increases, T the number of timer increases, F is rpg_threshold. BC
+     * becomes 2 and then 3, so max(T, BC) reaches F, and the increase is additive */
     rnic_dcqcn_sent(&dc, &attr, 2000, 0);
     EXPECT_EQ(dc.target, target + 80000000);
-    rate_at(&dc, &attr, 3 * 55 * US); /* T becomes 1 and 2: additive; then 3: min(T, BC) exceeds F,
-                                       * so the increase is hyper */
+    rate_at(&dc, &attr, 3 * 55 * US); /* With T = 1 and T = 2, the increases are additive; with
+                                       * T = 3, min(T, BC) exceeds F: hyper increase */
     EXPECT_EQ(dc.target, target + 80000000 + 80000000 + 400000000);
     EXPECT_EQ(rnic_dcqcn_phase(&dc, &attr), RNIC_DCQCN_HYPER);
 }

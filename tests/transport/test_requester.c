@@ -10,8 +10,8 @@
 static struct requester_fixture fake;
 
 /* A message is one Only packet, or First, any number of Middle, and Last. The opcode of Only or
- * Last tells whether immediate data or an invalidation follows. PSNs are consecutive across the
- * wrap (R127, R057). */
+ * Last shows whether the packet has immediate data or an R_Key to invalidate. PSNs are consecutive
+ * across the wrap (R127, R057). */
 static void r127_opcodes_follow_the_position(void)
 {
     static const struct {

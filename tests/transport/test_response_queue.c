@@ -45,8 +45,8 @@ static void later_ack_replaces_queued_ack(void)
     expect(1, 12, RNIC_RESPONSE_AETH, 0x1F);
 }
 
-/* A requester ignores a sequence NAK whose PSN it has not sent, which a forged request can cause.
- * So the NAK does not replace the ACK of the requests before it. */
+/* A forged request can cause a sequence NAK whose PSN the requester has not sent and therefore
+ * ignores. So a sequence NAK must not replace the queued ACK of the requests before it. */
 static void sequence_nak_leaves_the_ack_before_it(void)
 {
     memset(&queue, 0, sizeof(queue));

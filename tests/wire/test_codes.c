@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Checks the tables of RNR timers and credits against the formula of their values: code 2n stands
- * for 2^n, and code 2n+3 for 3 * 2^n. The unit is 10 us for RNR timers, and one credit for credits.
- * (The 61.41 ms of Linux rxe for RNR code 25 would fail here.)
+ * Checks the tables of RNR timers and credits against the formula of their values: code 2n means
+ * 2^n units, and code 2n+3 means 3 * 2^n units. The unit is 10 us for RNR timers, and one credit
+ * for credits. (The 61.41 ms of Linux rxe for RNR code 25 would fail here.)
  */
 #include "support/suite.h"
 #include "wire/codes.h"

@@ -41,7 +41,7 @@ static int post_recv(struct drill_device *dev, const struct script_event *event)
     return rc;
 }
 
-/* Sets the SGE of a work request to a place in the device's memory. */
+/* Sets the SGE of a work request to an address in the device's memory. */
 static void set_sge(const struct drill_device *dev, const struct script_value *place,
                     struct rnic_sge *sge)
 {
@@ -53,7 +53,7 @@ static void set_sge(const struct drill_device *dev, const struct script_value *p
     }
 }
 
-/* Sets the remote address and key of a work request to a place at the peer. */
+/* Sets the remote address and key of a work request to an address in the peer's memory. */
 static void set_remote(const struct drill_device *dev, const struct script_event *event,
                        const struct script_value *place, struct rnic_send_wr *wr)
 {

@@ -131,8 +131,8 @@ static bool refuses_for_own_reason(const struct response_cmp *cmp, uint32_t even
            (event_opcode(s, e->event)->kind == ROCE_KIND_SEND || key_was_used(cmp, e));
 }
 
-/* Returns the latest duplicate request before the event, or NULL. A request that did not reach the
- * responder in its place becomes a duplicate if it reaches it after its retransmission. */
+/* Returns the latest duplicate request before the event, or NULL. A request also becomes a
+ * duplicate if the network delays it until its retransmission has reached the responder. */
 static const struct pkt_event *latest_duplicate(const struct response_cmp *cmp)
 {
     const struct pkt_event *event = cmp->dir->setup.event;

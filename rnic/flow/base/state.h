@@ -160,8 +160,8 @@ struct roce_rsp {
     bool started;
     uint8_t last_syndrome, last_op;
     bool msn_ref;
-    uint8_t msn_ref_hits; /* how many responses confirmed the MSN reference msn_ref_*: see
-                           * check_ack.c */
+    uint8_t msn_ref_hits; /* number of responses that confirmed the MSN reference (msn_ref_cum
+                           * and msn_ref_msn) */
     bool nak, rnr;        /* a sequence NAK (`nak`) or RNR NAK (`rnr`) was captured, and its PSN was
                            * not retransmitted since */
     bool rnr_sure; /* the responder has answered every transmission of rnr_psn with one RNR NAK */
@@ -186,7 +186,7 @@ struct roce_rsp {
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
     uint32_t lsn;       /* limit sequence number: highest sum of MSN and credits, mod 2^24 */
-    uint32_t credit_ms; /* time of the first of credit_cnt responses, ms mod 2^32 */
+    uint32_t credit_ms; /* time of the response that set credit_cnt to 1, ms mod 2^32 */
     uint32_t read_nxt;  /* PSN after the latest READ response */
     uint32_t read_high; /* highest PSN of a READ response, plus 1 */
     uint32_t last_us;   /* time of the latest response, us modulo 2^32 */

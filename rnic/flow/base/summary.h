@@ -28,7 +28,7 @@ enum roce_cause {
     ROCE_CAUSE_IMPLIED_NAK, /* implied NAK: a READ or atomic was not answered, but a later request
                              * was */
     ROCE_CAUSE_READ_GAP,    /* a READ response is missing, although later ones were captured */
-    ROCE_CAUSE_UNKNOWN,     /* unknown: too early for a timeout, and no NAK in the capture */
+    ROCE_CAUSE_UNKNOWN,     /* retransmission before the ACK timeout, without a captured NAK */
     ROCE_CAUSE_SPURIOUS,    /* timeout without need: the response to the first transmission was only
                              * late */
     ROCE_CAUSE_CNT

@@ -165,7 +165,7 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
     if (roce_timeout_of(ctx->sender) == ROCE_NEVER_NS || idle < ROCE_MIN_TIMEOUT_NS || !e)
         return false;
     /* If the requester sent no later request, the responder cannot have sent a sequence NAK. A NAK
-     * that the capture lacks usually asks for a later PSN than the captured responses. */
+     * that the capture lacks usually has a later PSN than the captured responses. */
     return again || roce_sent_end(e) == req->nxt ||
            (!lost && (req->una_known ? roce_diff(psn, req->una) <= 0 : !peer->rsp.started));
 }
@@ -253,8 +253,9 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
 }
 
 /* Returns whether the current packet continues the go-back in progress, although the go-back
- * skipped PSNs before `psn`. These PSNs were acknowledged meanwhile, or their retransmissions are
- * missing in the capture. Returns false if another cause of a retransmission is visible. */
+ * skipped PSNs before `psn`. These PSNs were acknowledged after the go-back began, or their
+ * retransmissions are missing in the capture. Returns false if another cause of a retransmission is
+ * visible. */
 static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {
@@ -284,8 +285,8 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
 #define SEARCHED_MAX 256u
 
 /* Counts the packets with PSNs from `from` to `psn` - 1, whose retransmissions are missing in the
- * go-back. PSNs that were acknowledged meanwhile are not counted, because the requester skips them.
- */
+ * go-back. PSNs that were acknowledged after the go-back began are not counted, because the
+ * requester skips them. */
 static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uint32_t psn)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -377,8 +378,8 @@ static bool is_relost(const struct roce_ctx *ctx, uint32_t psn)
            (!req->una_known || req->una == psn);
 }
 
-/* Counts a timeout in `sum`, by the loss that the capture shows before it. `relost` is the result
- * of is_relost(). */
+/* Counts a timeout in `sum`, in the counter of the loss that preceded the timeout, as far as the
+ * capture shows it. `relost` is the result of is_relost(). */
 static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn, bool relost)
 {
@@ -454,7 +455,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     cause = cause_of(ctx, e, psn, silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
         cause = (enum roce_cause)req->pending_cause; /* a response was missing and would cause this
-                                                      * go-back, but it was captured meanwhile */
+                                                      * go-back, but it was captured before the
+                                                      * go-back */
     req->pending_cause = ROCE_CAUSE_NONE;
     req->retx = (struct roce_retransmission){.cause = cause,
                                              .active = true,

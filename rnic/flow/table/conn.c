@@ -314,8 +314,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->facts.mtu_sure = from->facts.mtu_sure;
     }
     if (to->facts.mtu && to->facts.mtu_sure)
-        roce_read_psn_count_update(to, false); /* one direction showed the path MTU; the other may
-                                                * have sent READs before that */
+        roce_read_psn_count_update(to, false); /* the path MTU is now known for both directions, so
+                                                * the PSN counts of their READs are recomputed */
     if (from->facts.first_frame < to->facts.first_frame) {
         to->facts.first_frame = from->facts.first_frame;
         to->facts.first_time = from->facts.first_time;

@@ -178,8 +178,8 @@ static void note_candidate(struct candidates *cands, struct roce_endpoint *cand)
     cands->side = cand;
 }
 
-/* Marks `side` as ambiguous, and also the candidates that may have sent the request that `side`
- * answered. */
+/* Sets pair_ambiguous in `side`, which sent a response, and in all endpoints `fits`, each of which
+ * may have sent the request of that response. */
 static void note_ambiguous_pairs(struct roce_endpoint *side, struct roce_endpoint *const *fits,
                                  unsigned cnt)
 {
@@ -192,7 +192,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one, *fits[SCAN_MAX];
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* Candidates without a captured request that fits the
+    struct candidates port = {0}, near = {0}; /* Candidates of which no captured request fits the
                                                * response. `port`: the source port matches the QPNs;
                                                * `near`: the PSNs are near. */
     unsigned scan = 0, mates = 0;             /* `mates`: number of candidates with the same source

@@ -45,7 +45,8 @@ static void begin_wait(struct ack_policy *policy, bool answers, uint64_t now)
     policy->turns = 0;
 
     if (policy->for_next || (answers && backoff_allows(&policy->answer)))
-        policy->until = now; /* the caller, ack_policy_received(), adds the length of the wait */
+        policy->until = now; /* only the start of the wait: the caller, ack_policy_received(), adds
+                              * its length */
 }
 
 void ack_policy_received(struct ack_policy *policy, bool answers, uint64_t now)

@@ -6,7 +6,7 @@
  * 2. A few polls shut the gate. From then on the polling program receives the frames itself. No
  *    frame wakes the poll thread, which sleeps for short naps only.
  * 3. The poll thread opens the gate if it finds after a nap that the program no longer polls.
- * 4. A program that asks for a completion event opens the gate at once. Such a program may poll
+ * 4. A program that requests a completion event opens the gate at once. Such a program may poll
  *    until its CQ is empty and then block. Therefore the gate shuts again only after a much larger
  *    number of successive polls without work.
  * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). If frames
@@ -23,7 +23,7 @@
 /* longest time between two polls of a program that polls continuously, ns */
 #define POLLS_NOW_NS 100000u
 #define POLLS_MAX    4u /* number of polls that shut the gate */
-/* number of successive polls without work that shut the gate after the program asked for a
+/* number of successive polls without work that shut the gate after the program requested a
  * completion event */
 #define VAIN_POLLS_ARMED 64u
 /* the same number for shared memory, where a poll makes no system call and takes a tenth of the

@@ -135,7 +135,7 @@ bool rnic_live_drive(struct rnic_live *live);
 
 /* Called after the program's poll found a completion: the program may now stop polling and read its
  * memory instead. If frames recently waited while the program did so, the live device's thread
- * receives until the next poll. `waits`: the program asked for an event and may block until the
+ * receives until the next poll. `waits`: the program requested an event and may block until the
  * event. Locked. */
 void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 

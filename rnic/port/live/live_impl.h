@@ -69,7 +69,7 @@ struct poll_gate {
                         * handled nothing */
     bool waits;        /* no received frame waits, so the poll thread is allowed to sleep until a
                         * descriptor of the port is ready */
-    bool armed;        /* the program asked for an event since the gate was last shut */
+    bool armed;        /* true: the program has requested an event since the gate was last shut */
     unsigned unpolled; /* number of times that the gate opens early, because frames had to wait
                         * while the program did not poll; 0: none */
 };

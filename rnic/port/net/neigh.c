@@ -120,7 +120,8 @@ static size_t nd_write(uint8_t *buf, const uint8_t dmac[6], const uint8_t mac[6]
     return 14 + 40 + len;
 }
 
-/* Returns the link-layer address of an option of type `kind`, or NULL if there is none. */
+/* Returns the link-layer address in the Neighbour Discovery option of type `kind`, or NULL if the
+ * message has no such option. */
 static const uint8_t *nd_option(const uint8_t *icmp, size_t len, unsigned kind)
 {
     size_t at = ND_LEN;

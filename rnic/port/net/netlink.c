@@ -33,8 +33,8 @@ void rnic_nl_put(struct rnic_nl_request *request, uint16_t type, const void *val
 }
 
 /* Passes the messages of one datagram to `fn`. Returns 1 after the last message of the answer, 0 if
- * more datagrams follow, or a negative errno. Sets *changed if the listed table changed meanwhile.
- */
+ * more datagrams follow, or a negative errno. Sets *changed if the table changed while the kernel
+ * listed it. */
 static int walk_answer(const uint8_t *buf, size_t len, rnic_nl_fn *fn, void *user, bool *changed)
 {
     size_t at = 0;

@@ -88,7 +88,8 @@ static int offer_ring(struct shm_peers *peers, struct shm_out *out)
     return error;
 }
 
-/* Connects to the process that has the name of a block. Returns its ring, or NULL. */
+/* Connects to the process that has claimed the QPN block `block`. Returns the ring to this process,
+ * or NULL. */
 static struct shm_out *connect_peer(struct shm_peers *peers, const struct shm_host *host,
                                     uint32_t block, bool first)
 {

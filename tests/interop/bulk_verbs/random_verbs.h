@@ -145,8 +145,8 @@ void cm_listen(struct end *end);
 void peer_connect(struct end *end);
 void peer_send(struct end *end, const struct message *message);
 
-/* Waits for a message of kind `kind`; handles other messages meanwhile. Returns true and fills
- * *message, or false if the peer is gone. */
+/* Waits for a message of kind `kind`; handles all other messages that arrive before. Returns true
+ * and fills *message, or false if the peer is gone. */
 bool peer_wait(struct end *end, uint32_t kind, struct message *message);
 
 /* Handles all messages that have arrived; does not wait. */

@@ -130,7 +130,7 @@ static void *list_repeatedly(void *user)
     return NULL;
 }
 
-/* rnic-info can ask for the description as soon as the device's thread runs. The description must
+/* rnic-info can request the description as soon as the device's thread runs. The description must
  * not run before rnic_live_open() has set the caller's pointer. */
 static void description_sees_the_open_device(void)
 {

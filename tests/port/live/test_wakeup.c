@@ -32,8 +32,8 @@ struct end {
 
 static struct end sender, receiver;
 static enum rnic_wire wire;
-static int event_fd, request_fd; /* event_fd: the CQ was notified; request_fd: the program requests
-                                  * a message */
+static int event_fd, request_fd; /* event_fd: readable after a notification of the CQ; request_fd:
+                                  * the program writes to it to request a message */
 static uint64_t sent_at; /* time at which the message was sent; needs no lock: the sender writes it
                           * before it signals the event, the waiter reads it after the event */
 static long pause_ns;    /* time from the request for a message to its transmission, ns */

@@ -404,7 +404,7 @@ static void waiting_writer_is_woken(void)
 
 /* ---- a hostile peer -------------------------------------------------------------------------- */
 
-/* Connects to port B with a ring of its own. Returns the socket. */
+/* Connects to port B with a separate ring. Returns the socket. */
 static int intrude(struct shm_segment *segment, uint32_t block, const char *iface)
 {
     struct shm_hello hello = {.block = block};

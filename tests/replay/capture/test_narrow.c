@@ -57,8 +57,8 @@ static void host_is_source_or_destination(void)
                 "\"$R\" decode $C/vlan.pcap | grep -F 203.0.113.1");
 }
 
-/* `--connection N` for each connection together selects all frames of the capture, and no frame
- * twice. */
+/* Runs with `--connection N`, one for each connection N, select each frame of the capture exactly
+ * once. */
 static void connections_divide_the_capture(void)
 {
     expect_same("for n in 0 2 4 5; do \"$R\" decode --connection $n " FOUR "; done | sort -n",

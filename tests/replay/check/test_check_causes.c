@@ -407,8 +407,8 @@ static void requests_that_only_the_capture_lacks_are_not_lost(void)
     checkrun_free(&r);
 }
 
-/* The headline of the summary names the worst connection, the place where its packets were lost,
- * and the side that waited. */
+/* The headline of the summary names the worst connection, the part of the path that lost its
+ * packets, and the side that waited. */
 static void headline_names_the_worst_trouble(void)
 {
     static const struct {

@@ -358,8 +358,9 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
     return holds;
 }
 
-/* Returns whether the altered capture passes with one more request. Tries a copy of each request
- * whose PSN is near that of the response, just before and just after the response. */
+/* Returns whether the altered capture passes after one more request is added to it. The request is
+ * a copy of one whose PSN is near that of the response; each copy is tried just before and just
+ * after the response. */
 static bool lacks_one(const struct subject *subject, const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;

@@ -38,8 +38,8 @@ enum equivalence {
     /* The software RNIC sends exactly this NAK if another request than in the original was lost
      * after the capture point. Only the responses show which requests were lost there. */
     OTHER_LOST,
-    /* A correct capture that lacks one retransmitted request would equal the altered capture. With
-     * a copy of that request added, the response is compared and the capture passes. */
+    /* The altered capture could also be a correct capture in which one retransmitted request was
+     * not captured. With a copy of it, the response is compared, and the capture passes. */
     LACKS_ONE,
     /* A retransmission now has other bytes than the first transmission. A requester reads its
      * buffer again for a retransmission, so the program may have changed the bytes. The replay

@@ -45,13 +45,14 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
     return true;
 }
 
-/* Passes the batch to the port, and starts the ACK timers of its requests when it has left. Returns
- * false if the port is full. */
+/* Passes the batch to the port, and starts the ACK timers of its requests when it has left. While
+ * the program polls, live_receive() starts them at the next poll: reading the clock costs as much
+ * as building a frame. Returns false if the port is full. */
 static bool send_all(struct rnic_live *live, uint64_t now)
 {
     if (!send_batch(live, now))
         return false;
-    if (rnic_timers_started(live->rnic))
+    if (rnic_timers_started(live->rnic) && !live_polls_now(live, now))
         rnic_sent(live->rnic, rnic_live_now());
     return true;
 }
@@ -105,7 +106,8 @@ void live_notify(struct rnic_live *live)
         live->attr.notified(live->attr.user, live->rnic);
 }
 
-/* Receives frames and expires timers. A thread may lose its CPU between reading the clock and
+/* Starts the timers of the requests that left since the last call, receives frames and expires
+ * timers. A thread may lose its CPU between reading the clock and
  * receiving. Frames that arrived between the two must not count as earlier, and timers that these
  * frames start must not expire early. Therefore *now is set to the time of the first frame. */
 bool live_receive(struct rnic_live *live, uint64_t *now)
@@ -114,6 +116,8 @@ bool live_receive(struct rnic_live *live, uint64_t *now)
     bool moved;
 
     atomic_store_explicit(&live->driven_at, *now, memory_order_relaxed);
+    if (live->tx.cnt == 0)
+        rnic_sent(live->rnic, *now);
     moved = rnic_port_recv(live->port, RX_BATCH, on_frame, &intake, *now) > 0;
     if (intake.now)
         *now = intake.now;

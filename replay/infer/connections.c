@@ -33,6 +33,9 @@ struct group {
     uint32_t dir;                 /* index into connections.dir, or GROUP_NONE */
 };
 
+/* Maximum number of packets searched before and after a request for responses. */
+#define COUNT_WINDOW (1u << 12)
+
 struct finder {
     const struct trace *trace;
     struct roce_flow *flow;
@@ -98,6 +101,45 @@ static bool begins_message(const struct trace *trace, uint32_t frame)
     return at != UINT32_MAX && !is_response(&trace->pkt[at]) &&
            roce_opcode_starts(roce_opcode(trace->pkt[at].opcode)) && !reuse_is_shift(trace, at) &&
            !reuse_is_read_restart(trace, at) && !reuse_is_in_go_back(trace, at);
+}
+
+/* Returns the nearest captured response of the connection's other QP before (`step` -1) or after
+ * (`step` 1) request `idx` whose MSN counts complete messages, or NULL. */
+static const struct trace_packet *find_count(const struct finder *f, uint32_t idx, int step)
+{
+    const struct roce_flow_owner *owner = &f->owner[idx];
+
+    for (uint32_t i = idx + (uint32_t)step, n = 0; i < f->trace->cnt && n < COUNT_WINDOW;
+         i += (uint32_t)step, n++) {
+        const struct trace_packet *p = &f->trace->pkt[i];
+        const struct roce_opcode *op = roce_opcode(p->opcode);
+
+        if (f->owner[i].conn_index == owner->conn_index && f->owner[i].side != owner->side &&
+            !p->dropped && is_response(p) && roce_opcode_has(op, ROCE_HDR_AETH) &&
+            !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
+            return p;
+    }
+    return NULL;
+}
+
+/* Returns whether the responses around the first request of a use count on, although the MSN of a
+ * new use begins at 0 (R102). Either that request continues the PSNs before it, and the first
+ * response to it counts more messages than were requested since. Or the request repeats an earlier
+ * one, and the MSN of the responses does not decrease. */
+static bool counts_on(const struct finder *f, uint32_t frame)
+{
+    uint32_t at = trace_packet_of(f->trace, frame);
+    const struct trace_packet *p = &f->trace->pkt[at];
+    const struct trace_packet *before = find_count(f, at, -1), *after = find_count(f, at, 1);
+    int32_t psns;
+
+    if (!before || !after)
+        return false;
+    psns = roce_psn_diff(roce_psn_of(after->psn), roce_psn_of(p->psn));
+    if (reuse_continues(f->trace, at))
+        return psns >= 0 && after->msn > (uint32_t)psns + 1;
+    return reuse_is_repeat(f->trace, at) && before->msn > 1 && psns >= 0 &&
+           roce_psn_diff(roce_psn_of(after->msn), roce_psn_of(before->msn)) >= 0;
 }
 
 static int use_cmp(const void *a, const void *b)
@@ -170,7 +212,7 @@ static bool observe_trace(struct finder *f)
         const struct qp_use *u = &f->use[i];
         struct roce_flow_owner active = roce_flow_owner(f->flow, u->conn_index, u->active_side);
 
-        if (!u->cm && !begins_message(f->trace, u->frame))
+        if (!u->cm && (!begins_message(f->trace, u->frame) || counts_on(f, u->frame)))
             continue;
         f->use[cnt] = *u;
         f->use[cnt].conn_index = active.conn_index;

@@ -154,6 +154,18 @@ static bool is_repeat(const struct trace *trace, const struct trace_packet *p, u
     return is_same_request(&pkt, &before);
 }
 
+bool reuse_is_repeat(const struct trace *trace, uint32_t idx)
+{
+    return is_repeat(trace, &trace->pkt[idx], idx);
+}
+
+bool reuse_continues(const struct trace *trace, uint32_t idx)
+{
+    const struct trace_packet *before = find_neighbour(trace, idx, -1);
+
+    return before && roce_psn_add(roce_psn_of(before->psn), 1).v == trace->pkt[idx].psn;
+}
+
 bool reuse_is_in_go_back(const struct trace *trace, uint32_t idx)
 {
     const struct trace_packet *p = &trace->pkt[idx];

@@ -59,4 +59,11 @@ bool reuse_is_in_go_back(const struct trace *trace, uint32_t idx);
  * begin a new use. */
 bool reuse_is_read_restart(const struct trace *trace, uint32_t idx);
 
+/* Returns whether request `idx` of the trace equals the latest request of its QP with its PSN. */
+bool reuse_is_repeat(const struct trace *trace, uint32_t idx);
+
+/* Returns whether the PSN of request `idx` of the trace follows that of the previous request of its
+ * QP. */
+bool reuse_continues(const struct trace *trace, uint32_t idx);
+
 #endif

@@ -135,27 +135,41 @@ static void qps_that_start_at_one_psn_pair_by_source_port(void)
     talk_free(&t);
 }
 
-/* rnic/flow assumes a QP reuse at a READ that restarts inside an earlier READ, after requests that
- * the network reordered. The READ belongs to the earlier ones. */
-static void a_restarted_read_begins_no_use(void)
+/* Returns how many directions of a capture send requests to a QP. */
+static size_t count_directions(const char *path, uint32_t qpn)
 {
     struct connections connections = {0};
     struct error error = {""};
     struct trace trace;
-    size_t with_reads = 0;
+    size_t cnt = 0;
 
-    if (trace_read(&trace,
-                   TRACES_DIR "/../tests/replay/linux/captures/"
-                              "reads-restarted-behind-reordering.pcap",
-                   &error) != 0 ||
+    if (trace_read(&trace, path, &error) != 0 ||
         connections_find(&connections, &trace, &error) != 0)
         suite_fail(__FILE__, __LINE__, "%s", error.text);
     for (size_t i = 0; i < connections.dir_cnt; i++)
-        with_reads += trace.flow[connections.dir[i].req_flow].dest_qp == 0x18;
-    EXPECT_EQ(with_reads, 1);
+        cnt += trace.flow[connections.dir[i].req_flow].dest_qp == qpn;
     connections_free(&connections);
     trace_free(&trace);
+    return cnt;
+}
+
+#define LINUX_CAPTURES TRACES_DIR "/../tests/replay/linux/captures/"
+
+/* rnic/flow assumes a QP reuse at a READ that restarts inside an earlier READ, after requests that
+ * the network reordered. The READ belongs to the earlier ones. */
+static void a_restarted_read_begins_no_use(void)
+{
+    EXPECT_EQ(count_directions(LINUX_CAPTURES "reads-restarted-behind-reordering.pcap", 0x18), 1);
+}
+
+/* The network delays all ACKs, so the requester retransmits its first request after the responder
+ * acknowledged it. The MSN of the responses does not begin at 0 again. */
+static void a_late_repetition_of_the_first_request_begins_no_use(void)
+{
+    EXPECT_EQ(count_directions(LINUX_CAPTURES "first-request-repeated-late.pcap", 0x149), 1);
+    EXPECT_EQ(count_directions(LINUX_CAPTURES "first-request-repeated-late.pcap", 0x100), 1);
 }
 
 SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
-      TEST(qps_that_start_at_one_psn_pair_by_source_port), TEST(a_restarted_read_begins_no_use))
+      TEST(qps_that_start_at_one_psn_pair_by_source_port), TEST(a_restarted_read_begins_no_use),
+      TEST(a_late_repetition_of_the_first_request_begins_no_use))

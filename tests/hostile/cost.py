@@ -52,7 +52,7 @@ ENGINES = {
     "impaired loop": ["replay", "-q", "--closed-loop", "--impair", "loss=1%"],
     "drill --from": ["drill", "--from"],
     "edit": ["edit", "--impair", "loss=1%", "{in}", "/dev/null"],
-    "plot": ["plot", "--svg", "/dev/null"],
+    "plot": ["plot", "--connection", "0", "--svg", "/dev/null"],
 }
 PLUGIN = "plugin"
 TEXTS = {  # command of each parser, its texts, and their length in bytes

@@ -62,7 +62,7 @@ def main():
         terminal(lines, picture(500))
         capture = os.path.join(shark.work, "packets.pcapng")
         os.chmod(capture, 0o644)
-        shown = next(line for line in lines if "Wireshark: " in line).partition("Wireshark: ")[2]
+        shown = next(line for line in lines if "roce.analysis.psn_gap" in line).partition("Wireshark: ")[2]
         first = shark.out(["-r", capture, "-Y", shown, "-T", "fields", "-e", "frame.number"])
         screen = Screen(shark)
         try:

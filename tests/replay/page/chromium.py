@@ -143,6 +143,13 @@ class Chromium:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
         self.frames()
 
+    def drag(self, x0, x1, y, shift=False):
+        """Moves the mouse from x0 to x1 with a pressed button."""
+        steps = ("mousePressed", x0), ("mouseMoved", (x0 + x1) / 2), ("mouseMoved", x1), ("mouseReleased", x1)
+        for kind, x in steps:
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1, modifiers=8 if shift else 0)
+        self.frames()
+
     def clipboard(self):
         self.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
         return self.run("navigator.clipboard.readText()")

@@ -264,6 +264,44 @@ def check_incast(browser, rocedrill, folder):
         fail("incast", f"names of paths: {labels}")
     if browser.run("document.querySelectorAll('#conns tbody tr').length") != senders:
         fail("incast", f"the table has not {senders} connections")
+    check_overview(browser, "incast", senders)
+
+
+# Returns for each row of the heat map its colours that are marks, and whether it has another colour.
+HEAT = """(() => {
+  const c = document.getElementById('heat'), marks = ['nak', 'rnr', 'cnp', 'timeout'].map(m => [m, RoceGraph.color(m).slice(1)]);
+  const hex = (d, k) => [d[k], d[k + 1], d[k + 2]].map(v => v.toString(16).padStart(2, '0')).join('');
+  return rocedrill.conns.map((conn, row) => {
+    const d = c.getContext('2d').getImageData(0, row * c.height / rocedrill.conns.length, c.width, 12).data, seen = new Set();
+    for (let k = 0; k < d.length; k += 4) if (d[k + 3]) seen.add(hex(d, k));
+    return [marks.filter(m => seen.has(m[1])).map(m => m[0]), seen.size > 3];
+  });
+})()"""
+
+
+def check_overview(browser, name, senders):
+    """Sorts and filters the table of connections, and looks at the heat map."""
+    column = "[...document.querySelectorAll('#conns tbody tr')].map(r => Number(r.cells[2].textContent.replace(',', '')))"
+    sort = "[...document.querySelectorAll('#conns th button')].find(b => b.textContent.startsWith('Packets')).click()"
+    browser.run(sort)
+    down = browser.run(column)
+    browser.run(sort)
+    if down != sorted(down, reverse=True) or len(set(down)) < 2 or browser.run(column) != down[::-1]:
+        fail(name, f"sorted by packets: {down}, then {browser.run(column)}")
+    heat = browser.run(HEAT)
+    if heat != senders * [[["cnp"], True]]:
+        fail(name, f"heat map: {heat}")
+    browser.run("document.getElementById('heat').scrollIntoView()")
+    left, top = browser.run("(() => { const b = document.getElementById('heat').getBoundingClientRect(); return [b.left, b.top]; })()")
+    browser.click(left + 50, top + 3 * 12 + 6)
+    if not browser.run("rocedrill.chosen === rocedrill.conns[3]"):
+        fail(name, "a click on the heat map does not choose its connection")
+    browser.run("(() => { const f = document.getElementById('filter'); f.value = '10.0.17.3 no'; f.dispatchEvent(new Event('input')); })()")
+    found = browser.run("rocedrill.conns.map(c => c.a.address)"), browser.run("document.getElementById('shown').textContent")
+    browser.run("(() => { const f = document.getElementById('filter'); f.value = '10.0.17.3'; f.dispatchEvent(new Event('input')); })()")
+    found += browser.run("rocedrill.conns.map(c => c.a.address)"), browser.run("document.getElementById('shown').textContent")
+    if found != ([], f"0 of {senders} connections", ["10.0.17.3"], f"1 of {senders} connections"):
+        fail(name, f"filter: {found}")
 
 
 def check_keyboard(browser, rocedrill, folder, path):
@@ -356,11 +394,29 @@ def check_mouse(browser, rocedrill, folder, path):
         check_spot(browser, name, ["psn0", "run", i],
                    [f"frame {frame}: {words}", f"{e['psn']} in the packet", f"at {time} from", *findings],
                    f"frame.number == {frame}")
+        rows = browser.run("[...document.querySelectorAll('#findings tr.chosen')].map(r => Number(r.dataset.frame))")
+        if set(rows) != ({frame} if findings else set()):
+            fail(name, f"a click on frame {frame} marks the findings of {rows}")
     done = browser.run("rocedrill.view.messages[1]")
     for graph in "messages", "latency":
         check_spot(browser, name, [graph, "message", 1],
                    [f"{done['kind']}, {done['bytes']} bytes", "took ", f"completed in frame {done['frame']}"],
                    f"frame.number == {done['frame']}")
+    window = "rocedrill.view.window"
+    left, right, y = browser.run("""(() => { const g = rocedrill.view.graphs[0]; g.div.scrollIntoView({block: 'center'});
+        const b = g.div.getBoundingClientRect(), a = g.dygraph.getArea();
+        return [b.left + a.x, b.left + a.x + a.w, b.top + a.y + a.h / 2]; })()""")
+    start, end = browser.run(window)
+    browser.drag(left + (right - left) / 4, left + (right - left) / 2, y)
+    first, last = browser.run(window)
+    wide = (last - first) / (end - start), (first - start) / (end - start)
+    if not all(abs(share - 0.25) < 0.01 for share in wide):
+        fail(name, f"dragging a quarter zooms to {wide}")
+    browser.drag(left + (right - left) / 4, left + (right - left) / 2, y, shift=True)
+    moved = [(after - before) / (last - first) for before, after in zip((first, last), browser.run(window))]
+    ranges = browser.run("rocedrill.view.graphs.map(g => g.dygraph.xAxisRange()[0])")
+    if not all(abs(share + 0.25) < 0.01 for share in moved) or len(set(ranges)) != 1:
+        fail(name, f"dragging a quarter with Shift moves by {moved}; graphs begin at {ranges}")
     browser.move(1, 1)
     if not browser.run("document.getElementById('tip').hidden"):
         fail(name, "the tip stays when the mouse leaves the graph")

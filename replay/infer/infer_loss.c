@@ -111,10 +111,10 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
 
 bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
 {
-    uint64_t time = event_packet(s, event)->time;
+    uint64_t time = event_time(s, event);
 
     for (uint32_t i = event + 1; i < s->event_cnt && i - event <= REORDER_MAX_PACKETS &&
-                                 event_packet(s, i)->time - time <= REORDER_MAX_NS;
+                                 event_time(s, i) - time <= REORDER_MAX_NS;
          i++)
         if (!s->event[i].response && s->event[i].rel == e->rel)
             return true;
@@ -177,7 +177,7 @@ static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64
  * the response. */
 static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t request)
 {
-    return event_packet(s, request)->time - event_packet(s, answer)->time <= NAK_OBEYED_NS;
+    return event_time(s, request) - event_time(s, answer) <= NAK_OBEYED_NS;
 }
 
 /* Returns whether the requester retransmitted the NAKed PSN after event `nak`, although no copy of
@@ -262,7 +262,7 @@ static bool find_quickest(struct inferred_setup *s)
         if (!event->response && event->rel == e->rel) {
             *at = *at == EVENT_NONE ? i : SENT_TWICE;
         } else if (event->response && *at < SENT_TWICE && !event_is_nak(s, i)) {
-            uint64_t took = event_packet(s, i)->time - event_packet(s, *at)->time;
+            uint64_t took = event_time(s, i) - event_time(s, *at);
             bool ack = event_opcode(s, i)->kind == ROCE_KIND_ACK;
 
             if (took < best[ack])
@@ -283,11 +283,11 @@ static bool find_quickest(struct inferred_setup *s)
  * `copy`. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
-    uint64_t time = event_packet(s, copy)->time;
+    uint64_t time = event_time(s, copy);
 
     for (uint32_t k = copy; k-- > 0 && copy - k < LOST_WINDOW;)
         if (s->event[k].response)
-            return event_packet(s, i)->time - time < (time - event_packet(s, k)->time) / SILENCE;
+            return event_time(s, i) - time < (time - event_time(s, k)) / SILENCE;
     return false;
 }
 
@@ -389,7 +389,7 @@ static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
     uint32_t copy = copy_after(s, nak, s->event[nak].rel);
 
     return copy != EVENT_NONE &&
-           event_packet(s, copy)->time - event_packet(s, nak)->time < roce_rnr_ns(s->rnr_code) / 2;
+           event_time(s, copy) - event_time(s, nak) < roce_rnr_ns(s->rnr_code) / 2;
 }
 
 /* Returns whether the next response to the NAKed PSN after this NAK is an RNR NAK, with no other

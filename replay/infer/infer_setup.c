@@ -8,6 +8,7 @@
 #include "infer/shadow_memory.h"
 #include "infer/infer_loss.h"
 #include "infer/match_responses.h"
+#include "infer/sent_order.h"
 
 /* Limit of the bytes that the READs of all played directions request: READ_FREE bytes, or
  * READ_RATIO times the size of the capture if that is more. The capture cannot contain the
@@ -547,7 +548,7 @@ static const char *incomplete(struct inferred_setup *s, int64_t gap)
 
 int infer_setup(struct inferred_setup *s, const struct trace *trace,
                 const struct recorded_direction *recorded, uint64_t read_before,
-                struct shadow_memory *memory)
+                enum replay_view view, struct shadow_memory *memory)
 {
     int64_t gap;
 
@@ -574,6 +575,7 @@ int infer_setup(struct inferred_setup *s, const struct trace *trace,
         bool response = roce_opcode_is_response(roce_opcode(p->opcode));
 
         s->event[i] = (struct pkt_event){.pkt = recorded->pkt[i],
+                                         .sent_at = recorded->pkt[i],
                                          .response = response,
                                          .damaged = p->dropped,
                                          .recv_len = RECV_FULL,
@@ -583,6 +585,7 @@ int infer_setup(struct inferred_setup *s, const struct trace *trace,
         s->responses += response;
         s->requests += !response;
     }
+    sent_order_restore(s, view == VIEW_OF_RESPONDER);
     number_steps(s);
     infer_corruption(s);
     find_mtu(s);

@@ -4,6 +4,7 @@
  * and MSN, path MTU, P_Key, permissions of QP and memory, and which receive WQEs were missing or
  * short.
  *
+ *   0. sent_order.h            undoes the reordering between the sender and the capture point
  *   1. request_table.h         lists the requests by PSN, as a responder executes them
  *   2. infer_corruption.h      decides which damaged packets their receivers accepted
  *   3. infer_loss.h            decides which requests the responder never received or refused
@@ -22,13 +23,16 @@
 
 struct shadow_memory;
 
+/* The replayed end, whose packets are in the order in which it sent them (sent_order.h). */
+enum replay_view { VIEW_OF_RESPONDER, VIEW_OF_REQUESTER };
+
 /* Infers the setup of one direction and widens the regions of the responder's memory. `read_before`
  * is the sum of the `read_bytes` of the other directions that are played. Returns
  * 0, with setup->skip set if the direction cannot be replayed, or -1 if out of memory. Call
  * inferred_setup_free() in both cases. */
 int infer_setup(struct inferred_setup *setup, const struct trace *trace,
                 const struct recorded_direction *recorded, uint64_t read_before,
-                struct shadow_memory *memory);
+                enum replay_view view, struct shadow_memory *memory);
 void inferred_setup_free(struct inferred_setup *setup);
 
 #endif

@@ -211,7 +211,7 @@ void infer_timers(struct inferred_setup *s)
 
     s->timers = (struct inferred_timers){.beyond = EVENT_NONE};
     for (uint32_t i = 0; i < s->event_cnt; i++) {
-        uint64_t time = event_packet(s, i)->time;
+        uint64_t time = event_time(s, i);
 
         if (!s->event[i].usable || s->event[i].before_first)
             continue;

@@ -96,11 +96,11 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
  * requester. */
 static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
-    uint64_t time = event_packet(s, event)->time;
+    uint64_t time = event_time(s, event);
     uint32_t start = event;
 
     while (start > 0 && event - start < REORDER_MAX_PACKETS && s->event[start - 1].response &&
-           time - event_packet(s, start - 1)->time <= REORDER_MAX_NS)
+           time - event_time(s, start - 1) <= REORDER_MAX_NS)
         start--;
     return start;
 }
@@ -110,7 +110,7 @@ static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 static bool crosses_fatal_nak(const struct inferred_setup *s, uint32_t event)
 {
     return s->fatal_nak != EVENT_NONE && event > s->fatal_nak &&
-           event_packet(s, event)->time - event_packet(s, s->fatal_nak)->time <= CROSSED_NS;
+           event_time(s, event) - event_time(s, s->fatal_nak) <= CROSSED_NS;
 }
 
 /* Sets posted_by of each work request. A requester posts a message before any packet of that

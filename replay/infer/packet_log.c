@@ -31,5 +31,5 @@ int64_t event_executed_to(const struct inferred_setup *s, uint32_t event)
 
 bool event_in_time(const struct inferred_setup *s, uint32_t answer, uint32_t request)
 {
-    return event_packet(s, answer)->time - event_packet(s, request)->time >= s->min_response_ns;
+    return event_time(s, answer) - event_time(s, request) >= s->min_response_ns;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Packet log: the packets of one RC direction (the requests of one QP and the responses to them) in
- * capture order, and the setup of both QPs that infer_setup() infers from them.
+ * the order of sent_order.h, and the setup of both QPs that infer_setup() infers from them.
  *
  * `rel` is a PSN counted from the first request of the direction, without wrap.
  */
@@ -18,7 +18,9 @@
 
 /* One packet of a direction, called an event. */
 struct pkt_event {
-    uint32_t pkt; /* index of the packet in trace.pkt */
+    uint32_t pkt;     /* index of the packet in trace.pkt */
+    uint32_t sent_at; /* index in trace.pkt of the packet at whose capture this packet had been
+                       * sent: `pkt`, or a packet that was captured earlier but sent later */
     bool response;
     bool damaged;      /* a conformant receiver drops the packet */
     bool usable;       /* the packet is undamaged, or its receiver accepted the damage */
@@ -132,6 +134,12 @@ static inline const struct trace_packet *event_packet(const struct inferred_setu
                                                       uint32_t event)
 {
     return &setup->trace->pkt[setup->event[event].pkt];
+}
+
+/* Returns the time of an event, ns: the packet had been sent then (sent_order.h). */
+static inline uint64_t event_time(const struct inferred_setup *setup, uint32_t event)
+{
+    return setup->trace->pkt[setup->event[event].sent_at].time;
 }
 
 static inline const struct roce_opcode *event_opcode(const struct inferred_setup *setup,

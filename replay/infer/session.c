@@ -69,13 +69,21 @@ int session_infer(struct session *session, const struct trace *trace,
     return 0;
 }
 
+void rc_direction_free_setup(struct rc_direction *dir)
+{
+    inferred_setup_free(&dir->setup);
+    if (dir->other_setup)
+        inferred_setup_free(dir->other_setup);
+    free(dir->other_setup);
+    if (dir->stretch)
+        recorded_direction_free(dir->stretch);
+    free(dir->stretch);
+}
+
 void session_free(struct session *session)
 {
     for (size_t i = 0; i < session->dir_cnt; i++) {
-        inferred_setup_free(&session->dir[i].setup);
-        if (session->dir[i].stretch)
-            recorded_direction_free(session->dir[i].stretch);
-        free(session->dir[i].stretch);
+        rc_direction_free_setup(&session->dir[i]);
         free(session->dir[i].response);
         free(session->dir[i].advance);
     }

@@ -49,7 +49,9 @@ struct epsn_advance {
 /* RC direction that is played: a whole recorded direction, or a part of one without a gap in the
  * captured requests. */
 struct rc_direction {
-    struct inferred_setup setup;
+    struct inferred_setup setup;        /* for the replay of the responder */
+    struct inferred_setup *other_setup; /* for the replay of the requester; NULL: `setup`, because
+                                         * the packets were captured in the order sent */
     struct recorded_direction *stretch; /* the recorded part, owned by this struct; NULL if the
                                          * whole recorded direction is played */
     const char *failed;                 /* reason why our RNIC could not be set up as inferred, or
@@ -67,6 +69,12 @@ struct rc_direction {
                            * state, or EVENT_NONE */
     uint32_t recv_posted; /* number of receive WQEs posted */
 };
+
+/* Returns the setup for the replay of the requester. */
+static inline const struct inferred_setup *requester_setup(const struct rc_direction *dir)
+{
+    return dir->other_setup ? dir->other_setup : &dir->setup;
+}
 
 /* Recorded host with responders. Its QPs share memory. */
 struct responder_host {
@@ -133,6 +141,9 @@ int session_infer(struct session *session, const struct trace *trace,
                   const struct connections *connections, const struct session_options *options,
                   struct error *error);
 void session_free(struct session *session);
+
+/* Frees the setups and the stretch of a direction. */
+void rc_direction_free_setup(struct rc_direction *dir);
 
 /* Adds a response that our RNIC sent, without its payload. Returns NULL if out of memory. */
 struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,

@@ -34,7 +34,7 @@ static void find_until(const struct inferred_setup *s, uint32_t *until)
         if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first)
             continue;
         for (; next < s->req_cnt && s->req[next].rel <= event_executed_to(s, i); next++)
-            until[next] = s->event[i].pkt;
+            until[next] = s->event[i].sent_at;
     }
     for (; next < s->req_cnt; next++)
         until[next] = UINT32_MAX;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "infer/split_at_gap.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool add_packet(struct recorded_direction *recorded, uint32_t pkt)
@@ -9,6 +10,20 @@ static bool add_packet(struct recorded_direction *recorded, uint32_t pkt)
         return false;
     recorded->pkt[recorded->cnt++] = pkt;
     return true;
+}
+
+static int pkt_cmp(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Sorts the packets of a direction in capture order. */
+static void sort_captured(struct recorded_direction *recorded)
+{
+    if (recorded->cnt)
+        qsort(recorded->pkt, recorded->cnt, sizeof(*recorded->pkt), pkt_cmp);
 }
 
 /* Returns the first event after the gap that begins a message, or event_cnt if there is none. */
@@ -53,5 +68,7 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         if (after && !add_packet(rest, event->pkt))
             return -1;
     }
+    sort_captured(head);
+    sort_captured(rest);
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "infer/sent_order.h"
 #include "infer/split_at_gap.h"
 
 static uint32_t device_of(struct session *session, const struct trace_flow *flow)
@@ -21,6 +22,23 @@ static uint32_t device_of(struct session *session, const struct trace_flow *flow
     dev->encap = flow->encap;
     shadow_init(&dev->memory);
     return (uint32_t)session->host_cnt++;
+}
+
+/* Infers the setup for the replay of the requester. The memory of the responder does not change.
+ * Returns 0, or -1 if out of memory. */
+static int infer_other_setup(const struct session *session, struct rc_direction *dir,
+                             const struct recorded_direction *recorded)
+{
+    struct shadow_memory memory;
+    int rc = -1;
+
+    shadow_init(&memory);
+    dir->other_setup = malloc(sizeof(*dir->other_setup));
+    if (dir->other_setup)
+        rc = infer_setup(dir->other_setup, session->trace, recorded, session->read_bytes,
+                         VIEW_OF_REQUESTER, &memory);
+    shadow_free(&memory);
+    return rc;
 }
 
 /* Adds a recorded direction, or its stretch `part` (split_at_gap.h), to the session, which then
@@ -42,8 +60,11 @@ static int add_direction(struct session *session, const struct recorded_directio
     dir->host = device_of(session, &session->trace->flow[recorded->req_flow]);
     if (dir->host == KEYMAP_NONE)
         return -1;
-    rc = infer_setup(&dir->setup, session->trace, part ? part : recorded, session->read_bytes,
+    recorded = part ? part : recorded;
+    rc = infer_setup(&dir->setup, session->trace, recorded, session->read_bytes, VIEW_OF_RESPONDER,
                      &session->host[dir->host].memory);
+    if (rc == 0 && !dir->setup.skip && sent_order_differs(session->trace, recorded))
+        rc = infer_other_setup(session, dir, recorded);
     session->read_bytes += dir->setup.read_bytes;
     return rc;
 }
@@ -54,10 +75,7 @@ static void drop_direction(struct session *session)
     struct rc_direction *dir = &session->dir[--session->dir_cnt];
 
     session->read_bytes -= dir->setup.read_bytes;
-    inferred_setup_free(&dir->setup);
-    if (dir->stretch)
-        recorded_direction_free(dir->stretch);
-    free(dir->stretch);
+    rc_direction_free_setup(dir);
 }
 
 /* Replaces the last direction, whose requests have a gap, by the stretches before and after the

@@ -357,29 +357,55 @@ static int id_step(const struct trace_packet *from, const struct trace_packet *t
     return time > ID_TIME_MAX || step > ID_STEP_MAX || step < -ID_STEP_MAX ? 0 : step;
 }
 
-/* Sets `numbered` of a flow if nearly all steps between successive packets are small, and more
- * steps increase the identification than decrease it. */
-static void find_numbered(struct trace *trace, struct trace_flow *flow)
+/* Steps of the identification between successive packets. */
+struct id_steps {
+    const struct trace_packet *prev;
+    uint32_t up, down, other; /* number of steps that increase, that decrease, and that are too
+                               * large */
+};
+
+static void count_step(struct id_steps *steps, const struct trace_packet *p)
 {
-    uint32_t up = 0, down = 0, other = 0; /* number of steps that increase, that decrease, and that
-                                           * are too large */
-    const struct trace_packet *prev = NULL;
+    if (p->dropped)
+        return;
+    if (steps->prev && p->time - steps->prev->time <= ID_TIME_MAX) {
+        int step = id_step(steps->prev, p);
 
-    for (size_t i = 0; i < flow->cnt; i++) {
-        const struct trace_packet *p = &trace->pkt[flow->pkt[i]];
-        int step;
-
-        if (p->dropped)
-            continue;
-        if (prev && p->time - prev->time <= ID_TIME_MAX) {
-            step = id_step(prev, p);
-            up += step > 0;
-            down += step < 0;
-            other += step == 0 && p->ip_id != prev->ip_id;
-        }
-        prev = p;
+        steps->up += step > 0;
+        steps->down += step < 0;
+        steps->other += step == 0 && p->ip_id != steps->prev->ip_id;
     }
-    flow->numbered = up >= NUMBERED_MIN && up > down && other <= (up + down) / 16;
+    steps->prev = p;
+}
+
+/* Returns whether nearly all steps are small, and more steps increase the identification than
+ * decrease it. */
+static bool are_increasing(const struct id_steps *steps)
+{
+    return steps->up >= NUMBERED_MIN && steps->up > steps->down &&
+           steps->other <= (steps->up + steps->down) / 16;
+}
+
+/* Sets `numbered` of all flows: its sender increases the identification in all packets to the same
+ * host, or only in the packets of this flow. Returns 0, or -1 if out of memory. */
+static int find_numbered(struct trace *trace)
+{
+    struct id_steps *hosts = calloc(trace->hosts.cnt + 1, sizeof(*hosts));
+
+    if (!hosts)
+        return -1;
+    for (size_t i = 0; i < trace->cnt; i++)
+        count_step(&hosts[trace->flow[trace->pkt[i].flow].hosts], &trace->pkt[i]);
+    for (uint32_t f = 0; f < trace->flows.cnt; f++) {
+        struct trace_flow *flow = &trace->flow[f];
+        struct id_steps own = {.prev = NULL};
+
+        for (size_t i = 0; i < flow->cnt; i++)
+            count_step(&own, &trace->pkt[flow->pkt[i]]);
+        flow->numbered = are_increasing(&hosts[flow->hosts]) || are_increasing(&own);
+    }
+    free(hosts);
+    return 0;
 }
 
 bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
@@ -426,9 +452,8 @@ int trace_read_narrowed(struct trace *trace, const char *path, const struct narr
         memcpy(key.dst, flow->src, 16);
         key.encap = flow->encap;
         flow->reverse = keymap_get(&trace->hosts, &key);
-        find_numbered(trace, flow);
     }
-    return rc;
+    return rc == 0 && find_numbered(trace) != 0 ? error_set(error, "%s: no memory", path) : rc;
 }
 
 int trace_fix_icrc(struct trace *trace, uint32_t idx)

@@ -71,7 +71,7 @@ static void take_request(struct cm_peer *peer, uint32_t exch, struct roce_pkt *p
     uint8_t bytes[ROCE_FRAME_MAX];
 
     rewrite_to_recorded(&peer->live->run[conn->in].rewrite, pkt);
-    p = recorded_request(&peer->live->drive->dir[conn->in].setup, pkt);
+    p = recorded_request(requester_setup(&peer->live->drive->dir[conn->in]), pkt);
     if (p && pkt->payload_len <= sizeof(bytes)) {
         memcpy(bytes, pkt->payload, pkt->payload_len);
         cm_peer_conns_learn(&peer->conns, exch, trace_payload(p), bytes, pkt->payload_len);
@@ -168,14 +168,15 @@ static bool list_turns(struct cm_peer *peer)
                                                    i, 0}))
             return false;
     }
-    for (uint32_t i = 0; i < peer->cm.cnt; i++)
-        for (uint32_t k = 0; peer->conns.conn[i].in != LIVE_RUN_NONE &&
-                             k < d->dir[peer->conns.conn[i].in].setup.event_cnt;
-             k++)
-            if (!add_turn(peer,
-                          &(struct cm_peer_turn){d->dir[peer->conns.conn[i].in].setup.event[k].pkt,
-                                                 TURN_STEP, i, k, 0}))
+    for (uint32_t i = 0; i < peer->cm.cnt; i++) {
+        const struct inferred_setup *s = peer->conns.conn[i].in == LIVE_RUN_NONE
+                                             ? NULL
+                                             : requester_setup(&d->dir[peer->conns.conn[i].in]);
+
+        for (uint32_t k = 0; s && k < s->event_cnt; k++)
+            if (!add_turn(peer, &(struct cm_peer_turn){s->event[k].sent_at, TURN_STEP, i, k, 0}))
                 return false;
+    }
     if (peer->turn_cnt)
         qsort(peer->turn, peer->turn_cnt, sizeof(*peer->turn), turn_cmp);
     return true;

@@ -81,7 +81,7 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
     const struct shadow_memory *memory = memory_of(conns, conn->out);
     const struct inferred_setup *s = &conns->live->drive->dir[conn->out].setup;
     const struct inferred_setup *in =
-        conn->in == LIVE_RUN_NONE ? NULL : &conns->live->drive->dir[conn->in].setup;
+        conn->in == LIVE_RUN_NONE ? NULL : requester_setup(&conns->live->drive->dir[conn->in]);
     const struct cm_exchange *x = &conns->cm->exchanges->at[conns->cm->exch[exch].idx];
     size_t next = 0;
 
@@ -102,7 +102,8 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
 
         if (s->event[i].response || s->event[i].before_first)
             continue;
-        for (; in && next < in->event_cnt && in->event[next].pkt < s->event[i].pkt; next++) {
+        for (; in && next < in->event_cnt && in->event[next].sent_at < s->event[i].sent_at;
+             next++) {
             const struct trace_packet *p = event_packet(in, (uint32_t)next);
 
             if (!in->event[next].response && p->payload_len && !p->cut && !p->zero_filled)
@@ -151,7 +152,7 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
         const struct live_cm_exchange *exch = &conns->cm->exch[i];
         const struct cm_exchange *x = &conns->cm->exchanges->at[exch->idx];
 
-        if (exch->connected == 0 || s->event_cnt == 0 || exch->connected > s->event[0].pkt)
+        if (exch->connected == 0 || s->event_cnt == 0 || exch->connected > s->event[0].sent_at)
             continue;
         for (unsigned asks = 0; asks < 2; asks++)
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&

@@ -377,15 +377,15 @@ static int list_turns(struct live_requester *req, struct error *error)
     size_t cap = 0;
 
     for (uint32_t i = 0; i < req->live->drive->dir_cnt; i++)
-        cap += req->live->drive->dir[i].setup.event_cnt;
+        cap += requester_setup(&req->live->drive->dir[i])->event_cnt;
     req->turn = malloc((cap + 1) * sizeof(*req->turn));
     if (!req->turn)
         return error_set(error, "no memory");
     for (uint32_t i = 0; i < req->live->drive->dir_cnt; i++) {
-        const struct inferred_setup *s = &req->live->drive->dir[i].setup;
+        const struct inferred_setup *s = requester_setup(&req->live->drive->dir[i]);
 
         for (uint32_t k = 0; req->live->run[i].made && k < s->event_cnt; k++)
-            req->turn[req->turn_cnt++] = (struct requester_turn){s->event[k].pkt, i, k};
+            req->turn[req->turn_cnt++] = (struct requester_turn){s->event[k].sent_at, i, k};
     }
     if (req->turn_cnt)
         qsort(req->turn, req->turn_cnt, sizeof(*req->turn), turn_cmp);

@@ -124,7 +124,7 @@ int live_script_finish(struct live_script *script, const struct session *session
                 return -1;
             e->run = dir;
             e->step = e->when = i;
-            e->pkt = s->event[i].pkt;
+            e->pkt = s->event[i].sent_at;
         }
     }
     if (script->cnt)

@@ -67,6 +67,22 @@ static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
         }
 }
 
+/* Returns the event of setup `to` with the packet of event `event` of setup `from`. Both setups are
+ * of one direction, and a packet is near the same place in both (sent_order.h). */
+static uint32_t event_in(const struct inferred_setup *to, const struct inferred_setup *from,
+                         uint32_t event)
+{
+    uint32_t pkt = from->event[event].pkt;
+
+    for (uint32_t step = 0; step < to->event_cnt; step++) {
+        if (event + step < to->event_cnt && to->event[event + step].pkt == pkt)
+            return event + step;
+        if (step <= event && to->event[event - step].pkt == pkt)
+            return event - step;
+    }
+    return event;
+}
+
 /* Returns the mark of an event. Of its marks as seen by our responder and by our requester, returns
  * the more important one. */
 static enum event_mark mark_of(const struct ladder *l, uint32_t event)
@@ -75,9 +91,13 @@ static enum event_mark mark_of(const struct ladder *l, uint32_t event)
         [MARK_NONE] = 0, [MARK_OK] = 1, [MARK_NOTE] = 2, [MARK_KNOWN] = 3, [MARK_DIFF] = 4};
     enum event_mark mark = MARK_NONE;
 
-    for (unsigned v = 0; v < 2; v++)
-        if (l->view[v].mark && weight[l->view[v].mark[event]] > weight[mark])
-            mark = (enum event_mark)l->view[v].mark[event];
+    for (unsigned v = 0; v < 2; v++) {
+        const struct ladder_view *view = &l->view[v];
+        uint32_t at = view->mark ? event_in(view->setup, l->setup, event) : 0;
+
+        if (view->mark && weight[view->mark[at]] > weight[mark])
+            mark = (enum event_mark)view->mark[at];
+    }
     return mark;
 }
 
@@ -129,9 +149,13 @@ unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2], const 
 
     *ladder = (struct ladder){.setup = &r->session.dir[dir].setup, .run = dir};
     if (all->result)
-        ladder->view[0] = (struct ladder_view){all->result[dir].mark, all->diff, all->diff_cnt};
+        ladder->view[0] =
+            (struct ladder_view){ladder->setup, all->result[dir].mark, all->diff, all->diff_cnt};
     if (v->result)
-        ladder->view[1] = (struct ladder_view){v->result[dir].mark, v->diff, v->diff_cnt};
+        ladder->view[1] = (struct ladder_view){requester_setup(&r->session.dir[dir]),
+                                               v->result[dir].mark, v->diff, v->diff_cnt};
+    if (b != EVENT_NONE)
+        b = event_in(ladder->setup, ladder->view[1].setup, b);
     if (whole) {
         part[0] = (struct ladder_part){0, UINT32_MAX};
         return 1;

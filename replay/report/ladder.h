@@ -15,7 +15,8 @@
 
 /* Results of one comparison for the packets of a direction. */
 struct ladder_view {
-    const uint8_t *mark; /* enum event_mark of each event; NULL: not compared */
+    const struct inferred_setup *setup;
+    const uint8_t *mark; /* enum event_mark of each event of `setup`; NULL: not compared */
     const struct diff *diff;
     size_t diff_cnt;
 };

@@ -66,14 +66,14 @@ static json_t *direction_json(const struct replay *r, uint32_t idx)
 {
     const struct inferred_setup *s = &r->session.dir[idx].setup;
     const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
-    json_t *c =
-        json_pack("{s:i, s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "connection",
-                  (int)s->recorded->conn_index, "requester", "address", json_addr(req->src), "qpn",
-                  (int)s->peer_qpn, "responder", "address", json_addr(req->dst), "qpn", (int)s->qpn,
-                  "encapsulation", packet_text_encap(req->encap), "connection_manager",
-                  s->recorded->cm.present, "first_frame", (int)event_packet(s, 0)->frame,
-                  "last_frame", (int)event_packet(s, (uint32_t)s->event_cnt - 1)->frame, "verdict",
-                  verdict_name(report_run_verdict(r, idx)));
+    json_t *c = json_pack(
+        "{s:i, s:{s:o, s:i}, s:{s:o, s:i}, s:s, s:b, s:i, s:i, s:s}", "connection",
+        (int)s->recorded->conn_index, "requester", "address", json_addr(req->src), "qpn",
+        (int)s->peer_qpn, "responder", "address", json_addr(req->dst), "qpn", (int)s->qpn,
+        "encapsulation", packet_text_encap(req->encap), "connection_manager",
+        s->recorded->cm.present, "first_frame", (int)s->trace->pkt[s->recorded->pkt[0]].frame,
+        "last_frame", (int)s->trace->pkt[s->recorded->pkt[s->recorded->cnt - 1]].frame, "verdict",
+        verdict_name(report_run_verdict(r, idx)));
 
     if (!c)
         return NULL;

@@ -86,7 +86,7 @@ void report_taken_json(json_t *side, const struct inferred_setup *s)
 
 void report_taken_requester_json(json_t *side, const struct requester_run *a)
 {
-    const struct inferred_setup *s = &a->dir->setup;
+    const struct inferred_setup *s = requester_setup(a->dir);
     uint32_t restarts = 0, restart = EVENT_NONE, lost_cnt = 0, lost = EVENT_NONE;
     json_t *object = json_object();
 

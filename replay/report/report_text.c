@@ -267,7 +267,8 @@ static void print_direction(FILE *out, const struct replay *r, uint32_t idx,
     fprintf(out, "connection #%u: %s\n", s->recorded->conn_index, buf);
     fprintf(out, "  captured  %s, %s, frames %u..%u%s\n",
             inferred_setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),
-            event_packet(s, 0)->frame, event_packet(s, (uint32_t)s->event_cnt - 1)->frame,
+            s->trace->pkt[s->recorded->pkt[0]].frame,
+            s->trace->pkt[s->recorded->pkt[s->recorded->cnt - 1]].frame,
             s->recorded->cm.present ? ", set up by CM messages" : "");
     print_resumed(out, s);
     if (report_run_verdict(r, idx) != VERDICT_SKIPPED)

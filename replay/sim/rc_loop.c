@@ -114,8 +114,8 @@ static rnic_time post_time(const struct rc_loop *l)
 
     if (l->posted_cnt == w->cnt || l->full || !(l->sides & REPLAY_REQUESTER))
         return RNIC_NEVER;
-    return event_packet(l->setup, w->wr[l->posted_cnt].posted_by)->time -
-           event_packet(l->setup, 0)->time + SIM_TIME_BASE;
+    return event_time(l->setup, w->wr[l->posted_cnt].posted_by) - event_time(l->setup, 0) +
+           SIM_TIME_BASE;
 }
 
 static int post_due(struct rc_loop *l)
@@ -385,9 +385,10 @@ static int open_recorded_peer(struct rc_loop *l, const struct closed_loop_sides 
 {
     if (ends->sides == REPLAY_BOTH)
         return 0;
-    return recorded_peer_init(
-        &l->recorded, l->setup,
-        ends->sides == REPLAY_REQUESTER ? ends->post->run[l->number - 1].outcome : NULL);
+    if (ends->sides == REPLAY_REQUESTER)
+        return recorded_peer_init(&l->recorded, requester_setup(l->conn->run),
+                                  ends->post->run[l->number - 1].outcome);
+    return recorded_peer_init(&l->recorded, l->setup, NULL);
 }
 
 int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *ends, uint32_t number,

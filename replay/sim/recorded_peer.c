@@ -51,7 +51,7 @@ uint64_t recorded_peer_due(const struct recorded_peer *r)
 {
     if (r->next == r->cnt)
         return UINT64_MAX;
-    return event_packet(r->setup, r->frame[r->next].when)->time - event_packet(r->setup, 0)->time;
+    return event_time(r->setup, r->frame[r->next].when) - event_time(r->setup, 0);
 }
 
 size_t recorded_peer_next(struct recorded_peer *r, uint8_t *buf)

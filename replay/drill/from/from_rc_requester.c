@@ -32,7 +32,7 @@ static const struct requester_run *run_of(const struct source *s, unsigned qp)
 
 static const struct inferred_setup *setup_of(const struct source *s, unsigned qp)
 {
-    return &s->replay->session.dir[s->q.dir[qp]].setup;
+    return requester_setup(&s->replay->session.dir[s->q.dir[qp]]);
 }
 
 /* Returns the timeout code of all QPs of the drill. */

@@ -378,7 +378,7 @@ static int compare_copies(struct request_cmp *cmp, uint32_t event)
 static bool crosses(const struct inferred_setup *s, uint32_t nak, uint32_t event)
 {
     return event_is_syndrome(s, nak, ROCE_SYN_RNR) &&
-           event_packet(s, event)->time - event_packet(s, nak)->time <= CROSSED_NS;
+           event_time(s, event) - event_time(s, nak) <= CROSSED_NS;
 }
 
 static int compare_request_event(struct request_cmp *cmp, uint32_t event)
@@ -563,19 +563,19 @@ static int compare_requester(struct request_comparison *all, struct rc_requester
     struct request_result *res = &all->result[idx];
     struct request_cmp cmp = {.all = all,
                               .run = a,
-                              .setup = &a->dir->setup,
+                              .setup = requester_setup(a->dir),
                               .res = res,
                               .idx = idx,
                               .go_back = EVENT_NONE,
-                              .next = a->dir->setup.first,
+                              .next = requester_setup(a->dir)->first,
                               .went_back = INT64_MIN};
     int rc = 0;
 
     res->first_diff = EVENT_NONE;
-    res->mark = calloc(a->dir->setup.event_cnt + 1, 1);
+    res->mark = calloc(cmp.setup->event_cnt + 1, 1);
     if (!res->mark)
         return -1;
-    res->skip = a->dir->setup.skip ? a->dir->setup.skip : a->wrs.skip ? a->wrs.skip : a->failed;
+    res->skip = cmp.setup->skip ? cmp.setup->skip : a->wrs.skip ? a->wrs.skip : a->failed;
     if (res->skip) {
         res->verdict = VERDICT_SKIPPED;
         return 0;

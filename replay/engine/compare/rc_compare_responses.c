@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "engine/reasons/peer_quirks.h"
 #include "engine/reasons/rc_contradiction.h"
 #include "engine/compare/rc_copies.h"
 #include "engine/reasons/rc_reasons.h"
@@ -30,15 +31,15 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
 {
     const struct inferred_setup *s = &cmp->dir->setup;
     const struct trace_packet *p = event_packet(s, event);
-    uint64_t asked = event_packet(s, late->event)->time, latest;
+    uint64_t asked = event_time(s, late->event), latest;
 
     if (cmp->latest == EVENT_NONE)
         return true;
-    latest = event_packet(s, cmp->latest)->time;
+    latest = event_time(s, cmp->latest);
     /* the response comes directly after the previous one in PSN order, or its MSN does not decrease
      */
     if (late->event >= cmp->latest)
-        return p->time - cmp->prev_response_time <= TRAIN_NS ||
+        return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
                 roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(cmp->high_msn)) >= 0);
     return latest - asked <= TRAIN_NS; /* the network swapped responses to adjacent requests */
@@ -248,6 +249,14 @@ static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
            (cmp->duplicate == EVENT_NONE || cmp->duplicate < p->event);
 }
 
+static bool may_repeat_ack(const struct response_cmp *cmp, uint32_t event)
+{
+    return may_ack_data(&(struct response_case){
+        .dir = cmp->dir,
+        .event = event,
+        .rxe = peer_quirks_of_sender(cmp->all->quirks, cmp->dir->setup.recorded->resp_rxe)});
+}
+
 /* Compares a recorded ACK. Our RNIC must have executed and acknowledged all requests up to the PSN
  * of the ACK, and must have the MSN of the ACK. Returns 0, or -1 if out of memory. */
 static int compare_ack(struct response_cmp *cmp, uint32_t event)
@@ -270,8 +279,9 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
     }
     /* An ACK that acknowledges nothing new is allowed: a responder may repeat its newest ACK to
      * announce credits (9.7.7.2). Such an ACK may have the PSN of a READ whose data the responder
-     * already sent. */
-    if (!exact && at->rel > cmp->recorded_acked && answered_by_data(cmp, at->rel)) {
+     * already sent. Linux rxe sends it only for a duplicate SEND or WRITE. */
+    if (!exact && answered_by_data(cmp, at->rel) &&
+        (at->rel > cmp->recorded_acked || !may_repeat_ack(cmp, event))) {
         ours = rc_match_at(cmp, event, false, false, &d);
         return classify_diff(
             cmp, event, ours, &d,
@@ -333,11 +343,11 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
  * and responder. */
 static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
 {
-    uint64_t time = event_packet(s, event)->time;
+    uint64_t time = event_time(s, event);
     uint32_t limit = event;
 
     while (limit + 1 < s->event_cnt && limit - event < REORDER_MAX_PACKETS &&
-           event_packet(s, limit + 1)->time - time <= REORDER_MAX_NS)
+           event_time(s, limit + 1) - time <= REORDER_MAX_NS)
         limit++;
     return limit;
 }
@@ -508,7 +518,7 @@ static int compare_direction(struct response_comparison *all, struct session *se
         if (dir->setup.event[i].response) {
             rc = compare_response(&cmp, i);
             note_msn(&cmp, i);
-            cmp.prev_response_time = event_packet(&dir->setup, i)->time;
+            cmp.prev_response_time = event_time(&dir->setup, i);
         } else {
             note_request(&cmp, i);
         }

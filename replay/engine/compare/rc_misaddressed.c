@@ -40,7 +40,7 @@ static struct tx_response *find_like(const struct response_comparison *all,
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
-        if (dir->setup.event[dir->response[mid].event].pkt < idx)
+        if (dir->setup.event[dir->response[mid].event].sent_at < idx)
             low = mid + 1;
         else
             high = mid;
@@ -80,7 +80,7 @@ static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trac
     if (trace->flow[p->flow].cnt > 1 || roce_opcode(p->opcode)->kind != ROCE_KIND_ACK ||
         s->msn_votes == 0)
         return false;
-    for (uint32_t i = 0; i < s->event_cnt && s->event[i].pkt < idx; i++)
+    for (uint32_t i = 0; i < s->event_cnt && s->event[i].sent_at < idx; i++)
         if (!s->event[i].response && s->event[i].rel > high)
             high = s->event[i].rel;
     rel = s->first + roce_psn_diff(psn, roce_psn_add(s->psn, (int32_t)s->first));

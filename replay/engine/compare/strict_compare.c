@@ -178,7 +178,7 @@ static int add_diff(struct request_comparison *all, const struct diff *d)
 static int compare_requests_strictly(struct request_comparison *all, uint32_t idx)
 {
     const struct requester_run *a = &all->requester->run[idx];
-    const struct inferred_setup *s = &a->dir->setup;
+    const struct inferred_setup *s = requester_setup(a->dir);
     struct request_result *res = &all->result[idx];
     uint32_t last = 0;
     size_t at = 0;

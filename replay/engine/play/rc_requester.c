@@ -388,7 +388,7 @@ static int play_event(struct requester_dev *dev)
     const struct inferred_setup *s = dev->setup;
     const struct pkt_event *event = &s->event[dev->event];
     const struct trace_packet *p = event_packet(s, dev->event);
-    rnic_time now = p->time - s->trace->pkt[0].time + TIME_BASE;
+    rnic_time now = event_time(s, dev->event) - s->trace->pkt[0].time + TIME_BASE;
     int64_t idx = work_requests_psn_idx(&a->wrs, event->rel);
     uint8_t like[ROCE_FRAME_MAX];
     struct roce_pkt pkt;
@@ -471,16 +471,16 @@ static int play_requester(struct requester_run *a, const struct session *session
 static int run_requester(struct requester_run *a, const struct session *session,
                          const struct rc_direction *dir, uint64_t *tx_free)
 {
-    size_t cnt = dir->setup.event_cnt + 1;
+    const struct inferred_setup *s = requester_setup(dir);
+    size_t cnt = s->event_cnt + 1;
 
     *a = (struct requester_run){.dir = dir, .error_event = EVENT_NONE, .unsure_from = EVENT_NONE};
-    if (dir->setup.skip)
+    if (s->skip)
         return 0;
     a->outcome = calloc(cnt, 1);
     a->retransmit = calloc(cnt, 1);
     a->tx_cnt_after = calloc(cnt, sizeof(*a->tx_cnt_after));
-    if (!a->outcome || !a->retransmit || !a->tx_cnt_after ||
-        infer_work_requests(&a->wrs, &dir->setup) != 0)
+    if (!a->outcome || !a->retransmit || !a->tx_cnt_after || infer_work_requests(&a->wrs, s) != 0)
         return -1;
     return a->wrs.skip ? 0 : play_requester(a, session, tx_free);
 }

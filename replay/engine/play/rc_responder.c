@@ -407,7 +407,7 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
                     .pkt = s->event[k].pkt, .dir = i, .event = k, .at_event = k};
         for (size_t k = 0; k < s->executed_unseen_cnt; k++)
             sched[(*cnt)++] =
-                (struct scheduled_packet){.pkt = s->event[s->executed_unseen[k].response].pkt,
+                (struct scheduled_packet){.pkt = s->event[s->executed_unseen[k].response].sent_at,
                                           .dir = i,
                                           .event = s->executed_unseen[k].event,
                                           .at_event = s->executed_unseen[k].response,

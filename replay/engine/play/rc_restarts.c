@@ -12,8 +12,7 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
     const struct inferred_setup *s = a->wrs.setup;
 
     a->outcome[event] = RESP_LOST;
-    if (event_packet(s, retransmit_event)->time - event_packet(s, event)->time <=
-            ON_WAY * s->min_response_ns &&
+    if (event_time(s, retransmit_event) - event_time(s, event) <= ON_WAY * s->min_response_ns &&
         retransmit_event < a->unsure_from)
         a->unsure_from = retransmit_event;
 }

@@ -164,14 +164,14 @@ static bool naks_lost(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t rel = s->event[c->event].rel;
-    uint64_t time = event_packet(s, c->event)->time;
+    uint64_t time = event_time(s, c->event);
 
     if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || !request_table_msn_fits(s, c->event) ||
         !c->ours || c->ours->rel != rel || roce_syndrome_kind(c->ours->syndrome) != ROCE_SYN_RNR)
         return false;
     for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
         if (!s->event[i].response && s->event[i].rel >= rel)
-            return event_packet(s, i)->time - time < roce_rnr_ns(s->rnr_code) / 2;
+            return event_time(s, i) - time < roce_rnr_ns(s->rnr_code) / 2;
     return false;
 }
 

@@ -204,9 +204,9 @@ static bool naks_reordered(const struct response_case *c)
         answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
         earlier |= !s->event[i].response && s->event[i].rel < rel;
         if (!s->event[i].response && s->event[i].rel == rel)
-            return answered || (!earlier && (event_packet(s, i)->time <=
-                                                 event_packet(s, c->event)->time + NAK_OBEYED_NS ||
-                                             infer_loss_is_shown(s, c->event, i, rel, false)));
+            return answered ||
+                   (!earlier && (event_time(s, i) <= event_time(s, c->event) + NAK_OBEYED_NS ||
+                                 infer_loss_is_shown(s, c->event, i, rel, false)));
     }
     return answered;
 }

@@ -193,7 +193,7 @@ static bool is_new(const struct inferred_setup *s, uint32_t event)
 static bool is_first(const struct replay *replay, uint32_t frame)
 {
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {
-        const struct inferred_setup *s = &replay->requester.run[r].dir->setup;
+        const struct inferred_setup *s = requester_setup(replay->requester.run[r].dir);
 
         for (size_t i = 0; i < s->req_cnt; i++)
             if (event_packet(s, s->req[i].event)->frame == frame &&
@@ -203,7 +203,7 @@ static bool is_first(const struct replay *replay, uint32_t frame)
     /* After a gap in the PSNs, the request is not compared. */
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {
         const struct requester_run *a = &replay->requester.run[r];
-        const struct inferred_setup *s = &a->dir->setup;
+        const struct inferred_setup *s = requester_setup(a->dir);
 
         for (uint32_t i = 0; i < s->event_cnt; i++)
             if (!s->event[i].response && event_packet(s, i)->frame == frame)
@@ -220,7 +220,7 @@ static size_t mark_lost(const struct replay *replay, bool *lost)
 
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {
         const struct requester_run *a = &replay->requester.run[r];
-        const struct inferred_setup *s = &a->dir->setup;
+        const struct inferred_setup *s = requester_setup(a->dir);
 
         for (uint32_t i = 0; i < s->event_cnt && a->outcome; i++)
             if (s->event[i].response && a->outcome[i] == RESP_LOST) {

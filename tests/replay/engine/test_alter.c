@@ -172,7 +172,7 @@ static uint32_t *right_requests(const struct replay *replay, bool begins, size_t
     *cnt = 0;
     for (size_t r = 0; frame && r < replay->requester.run_cnt; r++) {
         const struct requester_run *a = &replay->requester.run[r];
-        const struct inferred_setup *s = &a->dir->setup;
+        const struct inferred_setup *s = requester_setup(a->dir);
 
         for (uint32_t i = 0; i < s->event_cnt && replay->requests.result[r].mark; i++)
             if (!s->event[i].response && replay->requests.result[r].mark[i] == MARK_OK &&

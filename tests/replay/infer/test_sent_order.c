@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* The IPv4 identifications show the order in which an endpoint sent packets that the network
+ * reordered before the capture point. */
+#include "support/suite.h"
+#include "replay/talk.h"
+#include "report/verdict.h"
+
+#define ACK      (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+#define RNR      (ROCE_SYNDROME_RNR | 31)
+#define SEQ_NAK  (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
+#define MESSAGES 12u /* first messages, whose packets show that the identifications increase */
+
+static void add_send(struct talk *t, uint16_t id, uint32_t psn)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_SEND_ONLY, psn, true);
+    pkt.ip4.id = id;
+    talk_add(t, &pkt);
+}
+
+static void add_ack(struct talk *t, uint16_t id, uint32_t psn, uint8_t syndrome, uint32_t msn)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_ACK, psn, false);
+    pkt.ip4.id = id;
+    pkt.aeth = (struct roce_aeth){.syndrome = syndrome, .msn = msn};
+    talk_add(t, &pkt);
+}
+
+static void add_messages(struct talk *t)
+{
+    talk_init(t);
+    for (uint16_t i = 0; i < MESSAGES; i++) {
+        add_send(t, i, i);
+        add_ack(t, i, i, ACK, i + 1);
+    }
+}
+
+/* Expects no difference, and as many responses with a known deviation of Linux 6.1 as given. */
+static void expect_holds(struct talk *t, uint32_t known)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, "linux-rxe-6.1") == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        if (report_verdict(&r) != VERDICT_PASS)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+        EXPECT_EQ(r.responses.result[0].known_frames, known);
+        EXPECT_EQ(r.responses.result[0].inconclusive, 0);
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+/* PSN 13 finds no receive WQE, and PSN 14 causes a sequence NAK (D8). The NAK overtakes the ACK of
+ * PSN 12 and the RNR NAK. */
+static void responses_are_compared_in_the_order_sent(void)
+{
+    struct talk t;
+
+    add_messages(&t);
+    add_send(&t, 12, 12);
+    add_send(&t, 13, 13);
+    add_send(&t, 14, 14);
+    add_ack(&t, 14, 13, SEQ_NAK, 13);
+    add_send(&t, 15, 13);
+    add_send(&t, 16, 14);
+    add_ack(&t, 12, 12, ACK, 13);
+    add_ack(&t, 13, 13, RNR, 13);
+    add_ack(&t, 15, 13, ACK, 14);
+    add_ack(&t, 16, 14, ACK, 15);
+    expect_holds(&t, 1);
+}
+
+SUITE("replay.sent_order", TEST(responses_are_compared_in_the_order_sent))

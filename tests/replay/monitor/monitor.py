@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -134,6 +135,29 @@ def check_metrics(fail, program, capture, folder):
     child.wait()
 
 
+def records(capture):
+    """Returns the times, us since the first one, and the records of a pcap file with microseconds."""
+    data, at, found = pathlib.Path(capture).read_bytes(), 24, []
+    while at < len(data):
+        seconds, micro, length = struct.unpack_from("<III", data, at)
+        found.append((seconds * 10**6 + micro, data[at + 8:at + 16 + length]))
+        at += 16 + length
+    return [(time - found[0][0], record) for time, record in found]
+
+
+def check_order(fail, program, captures, folder):
+    """Expects that connections with more trouble come first, in captures that are merged into one."""
+    merged = folder / "merged.pcap"
+    frames = sorted(frame for capture in captures for frame in records(capture))
+    merged.write_bytes(pathlib.Path(captures[0]).read_bytes()[:24] + b"".join(
+        struct.pack("<II", *divmod(time, 10**6)) + record for time, record in frames))
+    done = subprocess.run([program, "check", "--every", "10ms", merged], capture_output=True, text=True)
+    tables = [[ROW.match(line)[2] for line in table.splitlines() if ROW.match(line)] for table in done.stdout.split(" UTC, ")]
+    order = ["trouble", "failed", "ok", "idle", "closed"]
+    fail.expect("order", [table for table in tables if table != sorted(table, key=order.index)], [])
+    fail.expect("states", {"trouble", "failed", "ok", "idle"} <= {state for table in tables if len(set(table)) > 1 for state in table}, True)
+
+
 def check_many(fail, program, gen_capture, folder):
     """With more connections than rows, the table keeps the latest connections."""
     capture = folder / "many.pcap"
@@ -178,6 +202,9 @@ def main():
             capture = next(path for path in args.captures if path.endswith(f"/{noun}.pcap"))
             fail.where = f"metrics of {noun}"
             check_metrics(fail, args.rocedrill, capture, folder)
+        fail.where = "merged captures"
+        check_order(fail, args.rocedrill, [next(path for path in args.captures if path.endswith(f"/{noun}.pcap"))
+                                           for noun in ("rc-loss-requests", "rc-rnr-exhausted", "multi-qp")], folder)
         fail.where = "many connections"
         check_many(fail, args.rocedrill, args.gen_capture, folder)
         check_errors(fail, args.rocedrill, capture)

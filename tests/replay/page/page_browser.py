@@ -20,7 +20,7 @@ import tempfile
 from chromium import Chromium
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../traces"))
-from connection_builder import US, MS, Connection  # noqa: E402
+from connection_builder import US, MS, SEND_ONLY, Connection  # noqa: E402
 
 # Captures, and words of the first sentence that their pages must have.
 CAPTURES = {
@@ -555,6 +555,20 @@ def check_names(browser, rocedrill, folder, path):
         fail("names", f"the page shows '{shown}'")
 
 
+def check_payload(browser, rocedrill, folder):
+    """Expects that a page has no payload of packets."""
+    path, t = os.path.join(folder, "payload.pcap"), Connection(mtu=1024)
+    for text in HOSTILE:
+        t.add(0, t.frame(0, SEND_ONLY, t.use_psns(0), os.fsencode(text), 1))
+    write_capture(path, t.frames)
+    page = make_page(rocedrill, folder, path)
+    open_page(browser, "payload", page)
+    check_markup(browser, "payload", 6)
+    with open(page, encoding="utf-8") as text:
+        if "hacked" in text.read():
+            fail("payload", "the page has payload")
+
+
 def shoot_readme(browser, rocedrill, folder, captures, png):
     """Writes a picture of the top of a page, down to the graph of its packets."""
     os.chdir(captures)  # the page shows the name of the capture
@@ -589,6 +603,7 @@ def main():
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_mouse(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
+        check_payload(browser, rocedrill, folder)
         check_replay(browser, rocedrill, folder, captures)
         check_drill(browser, rocedrill, folder)
         check_unreadable(browser, rocedrill, folder)

@@ -113,6 +113,28 @@ static void a_damaged_response_before_the_next_request_holds(void)
     }
 }
 
+/* The network delays the first message, a WRITE of two packets, behind the READ after it. The ACK
+ * that counts one message shows where the connection begins. The ACK of a duplicate of the WRITE
+ * also counts the READ (D7). */
+static void a_first_message_of_several_packets_may_be_late(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 7, VA, RKEY, 64);
+    for (unsigned copy = 0; copy < 2; copy++) {
+        talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 5, VA + 64, RKEY, 300, 256, 1);
+        talk_write(&t, ROCE_OP_RC_WRITE_LAST, 6, 0, 0, 0, 44, 2);
+        talk_ack(&t, 6, ACK, 1 + copy);
+        if (copy == 0) {
+            talk_read(&t, 7, VA, RKEY, 64);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7, 2, 64, 2);
+        }
+    }
+    expect_holds(&t, 1, 0);
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
-      TEST(a_damaged_response_before_the_next_request_holds))
+      TEST(a_damaged_response_before_the_next_request_holds),
+      TEST(a_first_message_of_several_packets_may_be_late))

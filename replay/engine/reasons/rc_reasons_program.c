@@ -31,17 +31,21 @@ static bool refuses_rest(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    bool repeated = false; /* the requester retransmitted the request after the NAK */
 
     if (!event_is_nak_code(s, c->event, ROCE_NAK_REMOTE_ACCESS) || !e ||
         s->req[e->msg_first].rel == e->rel || !request_table_msn_fits(s, c->event) ||
         event_opcode(s, e->event)->kind != ROCE_KIND_WRITE)
         return false;
-    /* The NAK ends the connection: the requester retransmits nothing, and the responder executes
-     * nothing more. */
-    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
-        if (s->event[i].usable &&
-            (s->event[i].response ? event_executed(s, i, e->rel) : s->event[i].rel <= e->rel))
+    /* The NAK ends the connection: the responder executes nothing more. If the NAK is lost, the
+     * requester retransmits, but the responder does not respond. */
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++) {
+        if (!s->event[i].usable)
+            continue;
+        if (s->event[i].response && (repeated || event_executed(s, i, e->rel)))
             return false;
+        repeated |= !s->event[i].response && s->event[i].rel <= e->rel;
+    }
     return true;
 }
 

@@ -134,7 +134,39 @@ static void a_first_message_of_several_packets_may_be_late(void)
     expect_holds(&t, 1, 0);
 }
 
+/* The responder's program deregisters the memory of a WRITE between two of its packets. The NAK is
+ * lost, so the requester retransmits. A responder whose QP is in the error state does not respond.
+ */
+static void a_lost_refusal_inside_a_write_is_inconclusive(void)
+{
+    for (unsigned responds = 0; responds < 2; responds++) {
+        uint32_t frame = 0;
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t psn = 5; psn < 7; psn++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+            talk_ack(&t, psn, ACK, psn - 4);
+        }
+        for (unsigned copy = 0; copy < 2; copy++) {
+            talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 7, VA, RKEY, 600, 256, 1);
+            talk_write(&t, ROCE_OP_RC_WRITE_MIDDLE, 8, 0, 0, 0, 256, 2);
+            if (copy == 0)
+                frame = talk_ack(&t, 8, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 2);
+            talk_write(&t, ROCE_OP_RC_WRITE_LAST, 9, 0, 0, 0, 88, 3);
+        }
+        if (!responds) {
+            expect_holds(&t, 0, 1);
+            continue;
+        }
+        talk_ack(&t, 9, ACK, 3);
+        talk_expect_diff(&t, PEER, frame, "aeth.syndrome");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
       TEST(a_damaged_response_before_the_next_request_holds),
-      TEST(a_first_message_of_several_packets_may_be_late))
+      TEST(a_first_message_of_several_packets_may_be_late),
+      TEST(a_lost_refusal_inside_a_write_is_inconclusive))

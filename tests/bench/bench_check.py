@@ -8,7 +8,8 @@
 Speed is the number of packets per second of a generated capture. The target is for the capture "mix": its
 connections have payloads of 64, 256, 1024 and 4096 bytes, and each payload length has a quarter of the
 packets, acknowledgements included. Further captures have one payload length each and show where check is
-slowest in comparison with tshark: at 4096 bytes.
+slowest in comparison with tshark: at 4096 bytes. "4096/128" has payloads of 4096 bytes, and each packet is
+cut at 128 bytes, as captures at line rate are.
 
 The programs run in turns, equally often, and their start time counts. "s" and "CPU s" (user and system
 time of all threads) are medians; "from" and "to" are the fastest and the slowest round; "x tshark" and "x
@@ -96,13 +97,14 @@ def bound_of(median, crc):
 
 def speed(args, gen, path):
     commands = commands_of(args, path)
-    print(f"{'payload':>7} {'program':<16} {'s':>7} {'from':>7} {'to':>7} {'packets/s':>12} {'CPU s':>7} "
+    print(f"{'payload':>8} {'program':<16} {'s':>7} {'from':>7} {'to':>7} {'packets/s':>12} {'CPU s':>7} "
           f"{'MB':>6} {'x tshark':>9} {'x CPU':>7} {'of bound':>8}")
     for payload in args.sizes.split(","):
         packets = args.packets
+        length, _, snaplen = payload.partition("/")
         with open(path, "wb") as out:
-            subprocess.run([gen, "-n", str(packets), "-c", "100", "-s", MIX if payload == "mix" else payload],
-                           stdout=out, check=True)
+            subprocess.run([gen, "-n", str(packets), "-c", "100", "-s", MIX if length == "mix" else length,
+                            *(["-l", snaplen] if snaplen else [])], stdout=out, check=True)
         took = {name: [] for name in commands}
         for name, (command, _) in commands.items():
             if name != "tshark" or args.rounds > 1:
@@ -121,13 +123,13 @@ def speed(args, gen, path):
             ratio = (f"{median['tshark'][0] / seconds:9.1f} {median['tshark'][1] / cpu:7.1f}"
                      if "tshark" in median and cpu > 0 else f"{'':9} {'':7}")
             part = "" if bound is None else f"{bound_of(median, bound)[0] / seconds:8.0%}"
-            print(f"{payload:>7} {name:<16} {seconds:7.3f} {times[0]:7.3f} {times[-1]:7.3f} "
+            print(f"{payload:>8} {name:<16} {seconds:7.3f} {times[0]:7.3f} {times[-1]:7.3f} "
                   f"{packets / seconds:12,.0f} {cpu:7.3f} {megabytes:6.0f} {ratio} {part}",
                   flush=True)
         for crc in (True, False):
             seconds, name = bound_of(median, crc)
             if "tshark" in median and median["tshark"][0] < TARGET * seconds:
-                print(f"{payload:>7} {TARGET} times tshark is out of reach here: \"{name}\" is "
+                print(f"{payload:>8} {TARGET} times tshark is out of reach here: \"{name}\" is "
                       f"{median['tshark'][0] / seconds:.1f} times as fast", flush=True)
     os.unlink(path)
 
@@ -152,7 +154,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default=os.path.join(top, "build"))
     parser.add_argument("--packets", type=int, default=1000000)
-    parser.add_argument("--sizes", default=f"mix,{MIX}", help="payloads, bytes")
+    parser.add_argument("--sizes", default=f"mix,{MIX},4096/128", help="payloads, bytes, or PAYLOAD/SNAPLEN")
     parser.add_argument("--memory-packets", type=int, default=10000000, help="0: speed alone")
     parser.add_argument("--connections", type=int, default=100000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -15,7 +15,7 @@ The programs run in turns, equally often, and their start time counts. "s" and "
 time of all threads) are medians; "from" and "to" are the fastest and the slowest round; "x tshark" and "x
 CPU" are ratios of medians. tshark writes one line per packet to /dev/null, without name resolution; its
 built-in dissector shows the ICRC but does not compute it. rocedrill runs with -q, with and without
-verifying the ICRC.
+verifying the ICRC. "--jobs 1" has one thread instead of one per processor.
 
 Before each timed run the script reads the file once, and each program first runs once untimed. Reason: on
 a virtual machine the first access to memory that was unused for half a minute can take ten microseconds
@@ -81,6 +81,7 @@ def commands_of(args, path):
     commands = {"tshark": (["tshark", "-n", "-r", path], None)} if shutil.which("tshark") else {}
     return commands | {
         "rocedrill check": ([*check, "-q", path], True),
+        "  --jobs 1": ([*check, "-q", "--jobs", "1", path], True),
         "  --no-icrc": ([*check, "-q", "--no-icrc", path], False),
         "  with text": ([*check, path], True),
         "read, CRC": ([args.read, "-t", threads, "-c", path], None),

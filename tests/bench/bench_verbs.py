@@ -92,6 +92,8 @@ MILLIONS = "million/s"
 MEASURES = [
     ("TCP latency, one way, 1 byte (qperf tcp_lat)", "us", lambda: tcp("tcp_lat", SECONDS)),
     ("ib_write_lat, 2 bytes", "us", lambda: perftest("ib_write_lat", "-n", "1000")),
+    ("ib_write_lat, 2 bytes, mean", "us", lambda: perftest("ib_write_lat", "-n", "3000", column=5)),
+    ("ib_write_lat, 2 bytes, 99.9 %", "us", lambda: perftest("ib_write_lat", "-n", "3000", column=8)),
     ("ib_send_lat, 2 bytes", "us", lambda: perftest("ib_send_lat", "-n", "1000")),
     ("TCP bandwidth, 64 KiB (qperf tcp_bw)", "MB/s", lambda: tcp("tcp_bw", BYTES, "-m", "64K")),
     ("TCP, 64-byte messages (qperf tcp_bw)", MILLIONS,

@@ -69,21 +69,10 @@ int session_infer(struct session *session, const struct trace *trace,
     return 0;
 }
 
-void rc_direction_free_setup(struct rc_direction *dir)
-{
-    inferred_setup_free(&dir->setup);
-    if (dir->other_setup)
-        inferred_setup_free(dir->other_setup);
-    free(dir->other_setup);
-    if (dir->stretch)
-        recorded_direction_free(dir->stretch);
-    free(dir->stretch);
-}
-
 void session_free(struct session *session)
 {
     for (size_t i = 0; i < session->dir_cnt; i++) {
-        rc_direction_free_setup(&session->dir[i]);
+        split_runs_free(&session->dir[i]);
         free(session->dir[i].response);
         free(session->dir[i].advance);
     }

@@ -142,9 +142,6 @@ int session_infer(struct session *session, const struct trace *trace,
                   struct error *error);
 void session_free(struct session *session);
 
-/* Frees the setups and the stretch of a direction. */
-void rc_direction_free_setup(struct rc_direction *dir);
-
 /* Adds a response that our RNIC sent, without its payload. Returns NULL if out of memory. */
 struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
                                          uint32_t event, uint64_t time, int64_t rel);

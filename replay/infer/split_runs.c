@@ -69,13 +69,24 @@ static int add_direction(struct session *session, const struct recorded_directio
     return rc;
 }
 
+void split_runs_free(struct rc_direction *dir)
+{
+    inferred_setup_free(&dir->setup);
+    if (dir->other_setup)
+        inferred_setup_free(dir->other_setup);
+    free(dir->other_setup);
+    if (dir->stretch)
+        recorded_direction_free(dir->stretch);
+    free(dir->stretch);
+}
+
 /* Removes the direction that was added last. */
 static void drop_direction(struct session *session)
 {
     struct rc_direction *dir = &session->dir[--session->dir_cnt];
 
     session->read_bytes -= dir->setup.read_bytes;
-    rc_direction_free_setup(dir);
+    split_runs_free(dir);
 }
 
 /* Replaces the last direction, whose requests have a gap, by the stretches before and after the

@@ -13,4 +13,7 @@
  * responder host to session->host. Returns 0, or -1 if out of memory. */
 int split_runs_add(struct session *session, const struct recorded_direction *recorded);
 
+/* Frees the setups and the stretch of a direction. */
+void split_runs_free(struct rc_direction *dir);
+
 #endif

@@ -297,17 +297,17 @@ static bool follows_refused_read(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns whether the MSN of a NAK is lower than the number of messages before the PSN of the NAK.
- * The responder then expects an earlier request. */
-static bool expects_earlier(const struct inferred_setup *s, uint32_t event)
+/* Returns whether the MSN of a NAK is not the number of messages before the PSN of the NAK. The
+ * responder then expects another request, or executed the request before. */
+static bool expects_other(const struct inferred_setup *s, uint32_t event)
 {
     return roce_psn_diff(roce_psn_of(event_packet(s, event)->msn),
-                         roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) < 0;
+                         roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) != 0;
 }
 
 /* Returns whether the recorded response is an RNR NAK for a READ, or for a request after a READ
  * without a complete response. The latter request must have been acknowledged before, or the MSN
- * must show that the responder expects an earlier request, or an RNR NAK must have refused the READ
+ * must show that the responder expects another request, or an RNR NAK must have refused the READ
  * before. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
@@ -315,7 +315,7 @@ static bool rnr_nak_for_read(const struct response_case *c)
 
     return event_is_syndrome(s, c->event, ROCE_SYN_RNR) &&
            (request_is(c, ROCE_KIND_READ) ||
-            ((c->recorded_acked >= s->event[c->event].rel || expects_earlier(s, c->event) ||
+            ((c->recorded_acked >= s->event[c->event].rel || expects_other(s, c->event) ||
               follows_refused_read(s, c->event)) &&
              follows_read(s, c->event)));
 }

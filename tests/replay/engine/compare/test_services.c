@@ -279,6 +279,27 @@ static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
+/* S12: the transmit queue of Linux is full. Linux executes an atomic and a READ, and their
+ * responses are lost. Then it drops the next copy of the atomic, and refuses it with an RNR NAK
+ * whose MSN counts both requests. */
+static void an_rnr_nak_of_an_executed_atomic_holds_for_linux_only(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 2; psn++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+        talk_ack(&t, psn, ACK, psn + 1);
+    }
+    for (unsigned copy = 0; copy < 2; copy++) {
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 2, VA, RKEY, 1, 0);
+        talk_read(&t, 3, VA + 64, RKEY, 100);
+    }
+    talk_ack(&t, 2, 0x21, 4);
+    talk_expect_diff(&t, NULL, 9, "bth.opcode");
+    expect_holds(&t, "linux-rxe-6.12", 1);
+}
+
 /* D19: after its transmit queue was full, Linux begins a READ response with Last. */
 static void a_first_read_answered_with_last_holds_for_linux_only(void)
 {
@@ -306,4 +327,5 @@ SUITE("replay.services", TEST(flush_and_atomic_write_hold),
       TEST(deviations_of_linux_hold_with_its_profile),
       TEST(a_flush_that_ends_in_its_headers_is_dropped), TEST(an_eighth_retry_holds_for_linux_only),
       TEST(an_rnr_nak_of_a_read_holds_for_linux_only),
+      TEST(an_rnr_nak_of_an_executed_atomic_holds_for_linux_only),
       TEST(a_first_read_answered_with_last_holds_for_linux_only))

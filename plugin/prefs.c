@@ -59,11 +59,13 @@ module_t *roce_prefs_register(int proto)
                                    "Pass a SEND message of several packets to the upper-layer "
                                    "dissector once, in the frame of its last packet",
                                    &roce_prefs.reassemble);
-    prefs_register_enum_preference(
-        module, "guess", "Try heuristic dissectors on unknown payload",
-        "The upper-layer protocol of a connection is known from its CM exchange, Decode As, or the "
-        "table below. Heuristic dissectors sometimes mistake other data for their protocol",
-        &roce_prefs.guess, guesses, FALSE);
+    prefs_register_enum_preference(module, "guess", "Try heuristic dissectors on unknown payload",
+                                   "Use this if neither the CM exchange of a connection nor Decode "
+                                   "As nor the table below says "
+                                   "which upper-layer protocol its payload is. Heuristic "
+                                   "dissectors sometimes decode the data of "
+                                   "another protocol",
+                                   &roce_prefs.guess, guesses, FALSE);
     prefs_register_enum_preference(
         module, "peer", "Known deviations of the peer",
         "A finding that is a known deviation of the implementation selected here becomes a note",

@@ -223,8 +223,8 @@ static int unify_macs(struct trace *trace)
         same_src = has_mac(&h, flow->src, src);
         same_dst = has_mac(&h, flow->dst, dst);
         rc = same_src < 0 || same_dst < 0 ? -1 : 0;
-        /* A host cannot have a source MAC with the group bit, so such an address means that MAC
-         * addresses must be replaced. */
+        /* A source MAC with the group bit is no host's: the recorder wrote it. All MAC addresses
+         * are then replaced, so that one host has one address. */
         trace->macs_vary |= !same_src || (src[0] & 1) || (!same_dst && !(dst[0] & 1));
     }
     if (rc == 0 && trace->macs_vary)

@@ -19,9 +19,9 @@
 #include "live/live.h"
 #include "engine/play/rc_requester.h"
 
-/* Plays the capture. Call after rc_responder_play() with the watch of live_script.h,
- * rc_requester_play() and live_open(). Call rc_compare_responses(), rc_compare_requests() and
- * live_compare() next. Returns 0, or -1 and an error. Call cm_exchanges_free() in both cases. */
+/* Plays the capture. Call rc_responder_play() (with the watch that live_script_watch() returns),
+ * rc_requester_play() and live_open() before, and rc_compare_responses(), rc_compare_requests() and
+ * live_compare() after. Returns 0, or -1 and an error. Call cm_exchanges_free() in both cases. */
 int cm_peer_play(struct live *live, struct rc_requester *requester, struct cm_exchanges *xs,
                  struct error *error);
 

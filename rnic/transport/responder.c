@@ -466,9 +466,9 @@ enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
     return RNIC_RESP_ADVANCE;
 }
 
-/* Executes FLUSH (A19). This processor has stored the data of earlier requests, so a fence before
- * the response is sufficient. The owner of the memory guaranteed persistence by granting the FLUSH
- * right. */
+/* Executes FLUSH (A19). The CPU that runs this function also stored the data of earlier requests,
+ * so a memory fence before the response makes that data visible. The owner of the memory guaranteed
+ * persistence by granting the FLUSH right. */
 enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);

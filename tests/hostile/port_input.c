@@ -3,12 +3,11 @@
  * Passes the frames of a pcap file to the receive path of a live device. cost.py counts the
  * instructions that each frame costs.
  *
- *   port_input live CAPTURE   A port in memory has the frames. The device of live_input.c without
- *                             its WRITEs receives them, as drive.c does for every port.
+ *   port_input live CAPTURE   A port in memory delivers the frames to the device that live_input.c
+ *                             opens. The device posts no WRITEs.
  *   port_input shm CAPTURE    A port on shared memory has a hostile peer: a process of the same
- *                             user. A frame of the capture shorter than 14 bytes is an act of the
- *                             peer (enum act and its data); the peer writes longer frames to its
- *                             ring.
+ *                             user. A frame of the capture shorter than 14 bytes is a command for
+ * the peer (enum act and its data); the peer writes longer frames to its ring.
  */
 #include <stdio.h>
 #include <stdlib.h>

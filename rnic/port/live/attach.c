@@ -223,7 +223,7 @@ static void free_live(struct rnic_live *live)
 static void fill_seeds(struct rnic_live *live)
 {
     live->unpredictable = live->attr.seed == 0;
-    if (live->unpredictable) /* keys and QPNs need no seed then, but the impairments do */
+    if (live->unpredictable) /* keys and QPNs are random, but impairments need a seed */
         arc4random_buf(&live->attr.seed, sizeof(live->attr.seed));
     /* QPNs have a separate random sequence. */
     rnic_entropy_init(&live->entropy, ~live->attr.seed, live->unpredictable);

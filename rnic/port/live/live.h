@@ -17,10 +17,11 @@
  *    CPU for 10 ms.
  * 5. rnic_live_close() frees the device with all its objects.
  *
- * Any thread may call any function at any time. A function marked "locked" needs the lock; one
- * marked "also locked" may be called with or without it. The lock is not recursive. Callbacks are
- * called locked, from any of these threads. They may only call functions marked "locked" or "also
- * locked", and must not wait.
+ * Any thread may call any function at any time. "Needs the lock" says that the caller must
+ * hold the lock, "needs no lock" that it may hold it or not, "takes the lock" that it must not hold
+ * it: the lock is not recursive. The device holds the lock while it calls a callback, from any of
+ * these threads. A callback may only call functions that need the lock or need no lock, and must
+ * not wait.
  *
  * Functions return 0 or a negative errno unless they say otherwise.
  */
@@ -97,8 +98,8 @@ int rnic_live_open(const struct rnic_live_attr *attr, struct rnic_live **out, st
 int rnic_live_open_port(const struct rnic_live_attr *attr, const struct rnic_iface *iface,
                         struct rnic_port *port, struct rnic_live **out, struct error *why);
 
-/* Sends the frames that are ready, stops the thread, and frees the device with all its objects. Not
- * locked. */
+/* Sends the frames that are ready, stops the thread, and frees the device with all its objects.
+ * Takes the lock. */
 void rnic_live_close(struct rnic_live *live);
 
 /* Locks the device for the calling thread and returns it. */
@@ -106,7 +107,7 @@ struct rnic *rnic_live_lock(struct rnic_live *live);
 
 /* Sends the delayed ACKs. Must be called before a QP is stopped or deleted, or memory is
  * deregistered, because the program may already have read the message that such an ACK
- * acknowledges. Locked. */
+ * acknowledges. Needs the lock. */
 void rnic_live_settle(struct rnic_live *live);
 
 /* Sends the frames that became ready, calls `notified`, and releases the lock; all in this thread.
@@ -130,21 +131,21 @@ bool rnic_live_poll(struct rnic_live *live);
 
 /* Drives the device like rnic_live_poll(), but for a caller that has the lock. ibv_poll_cq() can
  * therefore read the CQ, drive the device, and read the CQ again under one lock. Calls `notified`
- * if any frame or timer was handled. Locked. */
+ * if any frame or timer was handled. Needs the lock. */
 bool rnic_live_drive(struct rnic_live *live);
 
 /* Called after the program's poll found a completion: the program may now stop polling and read its
  * memory instead. If frames recently waited while the program did so, the live device's thread
  * receives until the next poll. `waits`: the program requested an event and may block until the
- * event. Locked. */
+ * event. Needs the lock. */
 void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 
 /* ---- interface and counters ------------------------------------------------------------------ */
 
-/* Copies the interface's state to *out. Also locked. */
+/* Copies the interface's state to *out. Needs no lock. */
 void rnic_live_iface(struct rnic_live *live, struct rnic_iface *out);
 
-/* Returns in *out the counters of the port, kernel drops included. Locked. */
+/* Returns in *out the counters of the port, kernel drops included. Needs the lock. */
 void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
 
 /* ---- names shared with other processes ------------------------------------------------------- */
@@ -152,36 +153,38 @@ void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
 /*
  * Allocates an unpredictable, unused QPN for rnic_qp_init.qpn from this process's part of the
  * QPN space. Returns 0 if none is left. Frames reach a process only for such QPNs, for QP 1, and
- * for multicast groups it joined. Claims another block of the space when one is used up. Locked.
+ * for multicast groups it joined. Claims another block of the space when one is used up. Needs the
+ * lock.
  *
  * QPNs that the device chooses itself are in the first block, and this function can return one that
  * is already in use. A caller that uses both kinds of QPNs tries another QPN after RNIC_ERR_EXISTS.
  */
 uint32_t rnic_live_qpn_get(struct rnic_live *live);
 void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn); /* Frees a QPN after rnic_qp_del().
-                                                               * Locked. */
+                                                               * Needs the lock. */
 
 /* Returns the 12-bit number of the first block that this process claimed. No other process on this
- * interface has that block now, so the CM can use the number to make communication ids unique. Also
- * locked. */
+ * interface has that block now, so the CM can use the number to make communication ids unique.
+ * Needs no lock. */
 uint32_t rnic_live_block(const struct rnic_live *live);
 
 /* Claims a name such as "cm/tcp/7471", unique among the processes on this interface. The kernel
  * frees the name however the process ends. Returns a handle >= 0 for rnic_live_release(),
- * -EADDRINUSE, or another negative errno. Also locked. */
+ * -EADDRINUSE, or another negative errno. Needs no lock. */
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
 /* Returns true if this process is the one that answers requests to QP 1 for which no process on the
- * interface is responsible, such as a REQ for an unknown service. Exactly one process is. After
- * that process has ended, the next process that calls this function replaces it. Also locked. */
+ * interface is responsible, such as a REQ for an unknown service. Exactly one process
+ * answers them. After that process has ended, the next process that calls this function replaces
+ * it. Needs no lock. */
 bool rnic_live_gsi_owner(struct rnic_live *live);
 
 #define RNIC_LIVE_GROUPS 64u /* maximum number of multicast groups per live device */
 
 /* Start or stop the reception of frames of a multicast group. Calls are counted: there is one call
  * per QP, together with rnic_mcast_attach() or rnic_mcast_detach(). rnic_live_join() returns
- * -ENOSPC if RNIC_LIVE_GROUPS groups are joined. Locked. */
+ * -ENOSPC if RNIC_LIVE_GROUPS groups are joined. Needs the lock. */
 int rnic_live_join(struct rnic_live *live, const uint8_t gid[16]);
 void rnic_live_leave(struct rnic_live *live, const uint8_t gid[16]);
 
@@ -195,8 +198,8 @@ int rnic_live_raw_permitted(void);
  * Start or stop the reception of all frames of the interface for the flows of raw packet QPs
  * (rnic_steer_new()). Frames that the interface sends are received too, and the packets between
  * this device and other devices of this machine. Calls are counted: there is one call per flow.
- * rnic_live_raw_start() returns -EOPNOTSUPP for RNIC_WIRE_SHM, whose frames pass no interface. Not
- * locked.
+ * rnic_live_raw_start() returns -EOPNOTSUPP for RNIC_WIRE_SHM, whose frames pass no interface.
+ * Takes the lock.
  */
 int rnic_live_raw_start(struct rnic_live *live);
 void rnic_live_raw_stop(struct rnic_live *live);
@@ -217,7 +220,7 @@ struct rnic_path {
 /*
  * Finds the path to `dgid` from GID `sgid_idx` of the device: route, gateway, neighbour. If
  * `sgid_idx` is -1, chooses the best GID for the destination. Reads the kernel's tables first, then
- * queries the link (ARP or ND), and waits at most `timeout` ns for a reply. Not locked.
+ * queries the link (ARP or ND), and waits at most `timeout` ns for a reply. Takes the lock.
  *
  * Returns 0, -ENETUNREACH if there is no route over this interface, -ETIMEDOUT if no reply
  * arrived in time, or -EINVAL if the GID does not exist.

@@ -266,8 +266,8 @@ static enum turn take_turn(struct rnic_live *live, uint64_t now)
 
 /* ---- loop of the poll thread ----------------------------------------------------------------- */
 
-/* Releases the lock briefly for waiting threads. A spinning thread gets the lock at once. Yielding
- * the CPU before that might cost milliseconds. */
+/* Releases the lock briefly, so that a waiting thread can take it. A spinning thread takes it at
+ * once: this function yields the CPU only if none did, because a yield might cost milliseconds. */
 static void yield_lock(struct rnic_live *live)
 {
     uint64_t until = 0;

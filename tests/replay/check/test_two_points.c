@@ -189,8 +189,8 @@ static void packets_that_a_capture_missed_are_not_lost(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* Point b captured only the requests (one port of a mirror). The responses that a captured have
- * already passed b, so they are not lost between the points. */
+/* Point B captured only the requests (one port of a mirror). The responses had already passed point
+ * B when point A captured them, so they are not lost between the points. */
 static void direction_that_a_capture_lacks_is_not_lost(void)
 {
     static const char *const words[] = {

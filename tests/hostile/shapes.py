@@ -322,6 +322,14 @@ def segments(cnt):
 
 
 @shape
+def segments_of_far_memory(cnt):
+    """The first WRITE makes the region of all others span 30 GiB."""
+    yield request(1, body=reth(0x1000 + (30 << 30), 7, 4) + b"abcd")
+    yield response(1, 1)
+    yield from list(segments(cnt))[2:]
+
+
+@shape
 def shared_receive_queues(cnt):
     for number in range(cnt // 2):
         yield request(number, XRC_SEND, struct.pack(">I", number + 5) + b"abcd", ident=number)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "capture/packet_text.h"
 #include "check/headline.h"
+#include "check/silence_text.h"
 #include "check/slow_causes.h"
 #include "util/json_line.h"
 #include "util/strbuf.h"
@@ -417,6 +418,20 @@ static void put_waits(struct json_line *line, const char *key, const struct roce
     json_line_close(line, ']');
 }
 
+/* Writes the long silences of a connection, if they are notable. */
+static void put_silence(struct json_line *line, const char *key,
+                        const struct roce_conn_summary *sum)
+{
+    if (!silence_is_notable(sum))
+        return;
+    json_line_open(line, key, '{');
+    json_line_number(line, "count", sum->facts.silence.cnt);
+    json_line_number(line, "ns", sum->facts.silence.sum_ns);
+    json_line_number(line, "longest_ns", sum->facts.silence.longest_ns);
+    json_line_number(line, "frame", sum->facts.silence.frame);
+    json_line_close(line, '}');
+}
+
 static void put_headline(struct json_line *line, const struct roce_conn_summary *sum)
 {
     char buf[LINE_LEN];
@@ -463,6 +478,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c, uin
     put_headline(&line, sum);
     put_slow(&line, "slow", sum);
     put_waits(&line, "waits", sum);
+    put_silence(&line, "silence", sum);
     put_cm(&line, "cm", sum);
     put_side(&line, "a", c, 0);
     put_side(&line, "b", c, 1);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "check/congestion_text.h"
 #include "check/conn_state.h"
+#include "check/silence_text.h"
 #include "check/slow_causes.h"
 #include "util/strbuf.h"
 
@@ -290,6 +291,11 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
                             [ROCE_SEV_ERROR] = sum->facts.known_errors,
                         });
     fprintf(out, "%s\n", buf);
+    if (!check_conn_slow(sum) && silence_is_notable(sum)) {
+        t = strbuf_of(buf, sizeof(buf));
+        silence_text(&t, &sum->facts);
+        fprintf(out, "     %s\n", buf);
+    }
     for (unsigned i = 0; i < 2; i++) {
         print_operations(out, c, i);
         print_repeats(out, &sum->side[i], i, check_side_alone(&sum->facts, &sum->side[!i]));

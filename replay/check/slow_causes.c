@@ -5,6 +5,7 @@
 #include "check/congestion_text.h"
 #include "check/conn_state.h"
 #include "check/filter_text.h"
+#include "check/silence_text.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
@@ -797,6 +798,13 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
 
     print_side(out, &a, "→", scope);
     print_side(out, &b, "←", scope);
+    if (silence_is_notable(sum)) {
+        char buf[LINE_LEN];
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        silence_text(&t, &sum->facts);
+        fprintf(out, "     %s\n", buf);
+    }
 }
 
 /* ---- for readers who do not know RDMA ----------------------------------------------------------

@@ -50,7 +50,9 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            !pkt->bth.fecn && !pkt->bth.becn &&
            /* after an idle time of this length, roce_pair_has_ended() must search a newer
             * connection of the QPN */
-           roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS;
+           roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS &&
+           /* roce_request() counts silences */
+           ctx->silent_ns < ROCE_SILENCE_NS;
 }
 
 /* Makes the changes that roce_check_qp_constants() and is_for_service() would make for this

@@ -162,6 +162,7 @@ static void count_packet(struct roce_ctx *ctx)
     sum->packets++;
     sum->bytes += ctx->pkt->wire_len;
     conn->facts.last_frame = ctx->frame;
+    ctx->silent_ns = roce_since(conn->facts.last_time, ctx->time);
     if (ctx->time > conn->facts.last_time)
         conn->facts.last_time = ctx->time;
     conn->facts.truncated |= ctx->pkt->cap_len < ctx->pkt->wire_len;

@@ -598,6 +598,21 @@ static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, boo
         place_unseen(ctx, at, &now);
 }
 
+/* Counts the time without a packet of the connection before the current new request. */
+static void note_silence(struct roce_ctx *ctx)
+{
+    struct roce_conn_facts *facts = &ctx->conn->facts;
+
+    if (ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
+        return;
+    facts->silence.cnt++;
+    facts->silence.sum_ns += ctx->silent_ns;
+    if (ctx->silent_ns <= facts->silence.longest_ns)
+        return;
+    facts->silence.longest_ns = ctx->silent_ns;
+    facts->silence.frame = ctx->frame;
+}
+
 void roce_request(struct roce_ctx *ctx)
 {
     uint32_t psn = ctx->pkt->bth.psn, psn_cnt;
@@ -650,6 +665,7 @@ void roce_request(struct roce_ctx *ctx)
                                                          * QPs were not reused, although its peer
                                                          * seemed to begin a new use */
         req->maybe_reused = req->peer_restarted = false;
+        note_silence(ctx);
         append_request(ctx, psn_cnt, guess);
     } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {
         roce_requester_restart(ctx, psn, true);

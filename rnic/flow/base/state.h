@@ -32,6 +32,8 @@
 
 /* shortest local ACK timeout that a device is assumed to use, ns */
 #define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)
+/* shortest time counted in roce_conn_facts.silence, ns */
+#define ROCE_SILENCE_NS UINT64_C(1000000)
 /* shortest idle time that two programs need to set up their QPs for another use, ns */
 #define ROCE_REST_NS UINT64_C(100000)
 /* after an idle time of at least this, a QP may have been reused, ns */
@@ -544,6 +546,7 @@ struct roce_ctx {
     struct roce_endpoint *sender; /* sender of the packet; NULL if conn is NULL */
     struct roce_flow_result *result;
     bool want_result;    /* the caller of roce_flow_feed() passed a result to fill */
+    uint64_t silent_ns;  /* time since the previous packet of the connection, ns */
     uint32_t lsn_before; /* value of roce_rsp.lsn before the current response */
     const struct roce_packet_digest *digest;
     const struct roce_flow_look *look; /* result of roce_flow_look() for the packet; NULL at the end

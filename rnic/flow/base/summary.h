@@ -309,6 +309,13 @@ struct roce_conn_facts {
     uint8_t qp_uses; /* number of uses of this QP pair */
     uint32_t first_frame, last_frame;
     uint64_t first_time, last_time;
+    /* Times of at least 1 ms without a packet of the connection, each before the next new request
+     * of a side. Counted after the two directions are paired. */
+    struct {
+        uint32_t cnt;
+        uint32_t frame; /* frame after the longest silence; 0: none */
+        uint64_t sum_ns, longest_ns;
+    } silence;
     uint64_t findings[ROCE_SEV_CNT];
     uint32_t known_errors, known_warnings; /* findings that are known deviations of the profile */
 

@@ -931,6 +931,39 @@ static void waits_without_a_loss_are_reported(void)
     checkrun_free(&r);
 }
 
+/* Writes a capture of 200 SENDs and their ACKs, with `pauses` pauses of 60 ms, and checks it. */
+static struct checkrun busy_with_pauses(unsigned pauses)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    for (unsigned i = 0; i < 200; i++) {
+        if (i % 10 == 9 && i / 10 < pauses)
+            flowgen_wait(&g, 60000000);
+        flowgen_send(&g, 0, 64);
+    }
+    keep(&g, "pauses.pcap");
+    flowgen_free(&g);
+    return checkrun("check --json $T/pauses.json $T/pauses.pcap");
+}
+
+/* A request that is lost before the capture point, and its retransmission, look like a pause. A
+ * program that pauses often is not busy. */
+static void rare_silences_of_a_busy_connection_are_reported(void)
+{
+    struct checkrun r = busy_with_pauses(2);
+    char *json = checkrun_read(checkrun_path("pauses.json"));
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "no packet was captured for 60.01 ms before frame 19; 2 "
+                                         "such silences lasted 120 ms (9"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"silence\":{\"count\":2,\"ns\":12"));
+    free(json);
+    checkrun_free(&r);
+    r = busy_with_pauses(10);
+    CU_ASSERT_PTR_NULL(strstr(r.out, "no packet was captured"));
+    checkrun_free(&r);
+}
+
 SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
       TEST(peer_is_recognised_by_migreq_and_port),
@@ -944,4 +977,5 @@ SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_t
       TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
       TEST(a_checksum_of_0_is_counted_once), TEST(rejection_by_the_active_side_is_described),
       TEST(headlines_name_the_loss), TEST(waits_without_a_loss_are_reported),
+      TEST(rare_silences_of_a_busy_connection_are_reported),
       TEST(swapped_uc_packets_lose_their_message))

@@ -17,6 +17,10 @@
 /* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
 #define SETUP_MS 1000u
 
+/* A requester that takes this long on average to obey a sequence NAK is a busy software RNIC, or
+ * did not receive the NAK, ns. */
+#define SLOW_REACTION_NS UINT64_C(1000000)
+
 #define LINE_LEN 1024
 
 /* The requests of one side, and the responses of the other side to them. */
@@ -41,6 +45,8 @@ static uint64_t go_back_cnt(const struct direction *w, enum roce_cause cause)
 {
     return w->mine->retx[cause].go_backs;
 }
+
+static uint64_t waited_ns(const struct direction *w, enum slow_cause i);
 
 static struct direction direction_of(const struct roce_conn_summary *sum, unsigned side)
 {
@@ -160,6 +166,14 @@ static void look_lost(struct strbuf *t, const struct direction *w)
     } else {
         strbuf_addf(t, "from the capture point to ");
         add_addr(t, w->its);
+    }
+    if (!w->mine->may_be_rxe && waited_ns(w, SLOW_SEQ_NAK) >= w->naks * SLOW_REACTION_NS) {
+        strbuf_addf(t, "\n       ");
+        add_addr(t, w->mine);
+        strbuf_addf(t, " retransmitted ");
+        strbuf_add_duration(t, waited_ns(w, SLOW_SEQ_NAK) / w->naks);
+        strbuf_addf(t, " after a sequence NAK on average: it is a busy software RNIC, or the NAKs "
+                       "were lost behind the capture point and its timer expired");
     }
 }
 

@@ -931,6 +931,39 @@ static void waits_without_a_loss_are_reported(void)
     checkrun_free(&r);
 }
 
+/* The requester goes back 5 ms after a sequence NAK. Linux Soft-RoCE, which sends MigReq 0, is
+ * often that slow; of another device, the NAK may be lost and its timer expired. */
+static void late_reaction_to_a_nak_has_two_possible_causes(void)
+{
+    static const char words[] =
+        "192.0.2.1 retransmitted 5.02 ms after a sequence NAK on average: it is a busy software "
+        "RNIC, or the NAKs were lost behind the capture point and its timer expired";
+
+    for (unsigned migreq = 0; migreq < 2; migreq++) {
+        struct flowgen g;
+        struct checkrun r;
+        struct roce_pkt p;
+        uint32_t base;
+
+        flowgen_init(&g);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        p.bth.migreq = migreq;
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        base = g.conn.psn[0];
+        talk(&g, "0123 !1");
+        flowgen_wait(&g, 5000000);
+        g.conn.psn[0] = base;
+        talk(&g, "123");
+        keep(&g, "late_nak.pcap");
+        flowgen_free(&g);
+        r = checkrun("check $T/late_nak.pcap");
+        if ((strstr(r.out, words) != NULL) != (migreq == 1))
+            suite_fail(__FILE__, __LINE__, "MigReq %u: %s", migreq, r.out);
+        checkrun_free(&r);
+    }
+}
+
 /* Writes a capture of 200 SENDs and their ACKs, with `pauses` pauses of 60 ms, and checks it. */
 static struct checkrun busy_with_pauses(unsigned pauses)
 {
@@ -977,5 +1010,6 @@ SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_t
       TEST(requester_with_wrong_icrcs_only_is_reported), TEST(shared_finding_is_printed_once),
       TEST(a_checksum_of_0_is_counted_once), TEST(rejection_by_the_active_side_is_described),
       TEST(headlines_name_the_loss), TEST(waits_without_a_loss_are_reported),
+      TEST(late_reaction_to_a_nak_has_two_possible_causes),
       TEST(rare_silences_of_a_busy_connection_are_reported),
       TEST(swapped_uc_packets_lose_their_message))

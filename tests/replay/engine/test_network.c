@@ -165,8 +165,29 @@ static void a_lost_refusal_inside_a_write_is_inconclusive(void)
     }
 }
 
+/* A READ arrives after a later request, but before its retransmission. The ACK of a duplicate SEND
+ * counts the READ (D7). */
+static void a_late_read_counts_in_the_ack_of_a_duplicate(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_ack(&t, 6, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 1);
+    talk_ack(&t, 5, ACK, 2);
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
+    talk_ack(&t, 7, ACK, 3);
+    expect_holds(&t, 1, 0);
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
       TEST(a_damaged_response_before_the_next_request_holds),
       TEST(a_first_message_of_several_packets_may_be_late),
-      TEST(a_lost_refusal_inside_a_write_is_inconclusive))
+      TEST(a_lost_refusal_inside_a_write_is_inconclusive),
+      TEST(a_late_read_counts_in_the_ack_of_a_duplicate))

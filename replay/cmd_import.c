@@ -135,6 +135,10 @@ static void print_result(const struct import_options *options, const struct impo
         printf("the expected verdict of this capture is now FAIL; the differences: "
                "%s/captures/%s.verdict.txt\n",
                options->folder, added->name);
+    if (added->cut)
+        printf(
+            "payload not compared: %u packet%s cut; for a complete test, capture whole packets\n",
+            added->cut, added->cut == 1 ? " is" : "s are");
     if (options->addresses)
         printf("anonymized: %u MAC and %u IP addresses\n", added->macs, added->ips);
     if (options->payload)

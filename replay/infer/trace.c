@@ -299,6 +299,11 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
     if (roce_pkt_defect(&pkt, ROCE_DEFECT_IP_CHECKSUM_0) && !fill_checksum(trace, p, &pkt))
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
+    if (p->zero_filled) {
+        trace->cut_payloads++;
+        if (trace->cut_len < frame->record_cap_len)
+            trace->cut_len = frame->record_cap_len;
+    }
     p->malformed = p->icrc == ROCE_ICRC_GOOD && !p->zero_filled && trace_form_defect(&pkt);
     if (pkt.link == ROCE_LINK_ETHERNET)
         note_macs(trace, flow, pkt.frame);

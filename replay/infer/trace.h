@@ -78,10 +78,13 @@ struct trace {
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;
-    uint32_t frames;    /* number of frames in the capture file, with and without RoCE */
-    bool macs_vary;     /* an IP address or GID had several MAC addresses, which we replaced (see
-                         * trace_read()) */
-    uint32_t malformed; /* number of RoCE frames without a readable BTH */
+    uint32_t frames;       /* number of frames in the capture file, with and without RoCE */
+    bool macs_vary;        /* an IP address or GID had several MAC addresses, which we replaced (see
+                            * trace_read()) */
+    uint32_t malformed;    /* number of RoCE frames without a readable BTH */
+    uint32_t cut_payloads; /* number of packets whose payload the snaplen cut; their payload is
+                            * not compared */
+    uint32_t cut_len;      /* length of the longest captured part of these packets, bytes */
     uint32_t checksums_filled; /* number of packets whose IPv4 header checksum was 0 and was filled
                                 * in */
     uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no packet of

@@ -430,6 +430,10 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
                 "bytes that the ICRC covers; replay accepts the packets",
                 r->trace.icrcs_fixed);
     fputc('\n', out);
+    if (r->trace.cut_payloads)
+        fprintf(
+            out, "payload not compared: %u packet%s cut to %u bytes; the headers are compared\n",
+            r->trace.cut_payloads, r->trace.cut_payloads == 1 ? " is" : "s are", r->trace.cut_len);
     print_unjudged(out, r);
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         print_direction(out, r, i, options);

@@ -178,6 +178,7 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
 
     if (rc == 0) {
         added->verdict = report_verdict(&replay);
+        added->cut = replay.trace.cut_payloads;
         if (added->verdict != expected)
             rc = error_set(error,
                            "%s alone %s, but in the whole capture it %s. If its packets depend on "

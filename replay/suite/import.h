@@ -29,6 +29,7 @@ struct import_result {
     uint32_t frames, of;  /* number of frames written, and number of frames in the capture */
     uint32_t unknown;     /* number of datagrams left out because their contents are unknown */
     uint32_t payloads;    /* number of packets whose payload was changed */
+    uint32_t cut;         /* number of packets whose payload is cut and so not compared */
     uint32_t macs, ips;   /* number of addresses replaced */
     enum verdict verdict; /* verdict of the replay of the new capture */
     bool all;       /* true: every connection was imported; false: `text` names the imported ones */

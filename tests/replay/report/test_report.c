@@ -147,6 +147,24 @@ static void odd_file_name_is_replayed(void)
                     0, "1", "");
 }
 
+/* A snaplen cuts all packets to 60 bytes: the replay compares their headers, and the report says so
+ * before any verdict. */
+static void report_says_that_cut_payload_is_not_compared(void)
+{
+    CHECKRUN_EXPECT("python3 -c 'import struct,sys; b=open(sys.argv[1],\"rb\").read(); o=b[:24]; "
+                    "i=24\nwhile i<len(b):\n s,t,c,w=struct.unpack_from(\"<4I\",b,i); n=min(c,60); "
+                    "o+=struct.pack(\"<4I\",s,t,n,w)+b[i+16:i+16+n]; i+=16+c\n"
+                    "open(sys.argv[2],\"wb\").write(o)' $C/rc-loss-request-last.pcap $T/cut.pcap; "
+                    "$R replay $T/cut.pcap | head -n 2",
+                    0,
+                    "cut.pcap: 13 frames, 13 RoCE packets\n"
+                    "payload not compared: 8 packets are cut to 60 bytes; the headers are "
+                    "compared\n",
+                    "");
+    CHECKRUN_EXPECT("$R import --to $T/cuts $T/cut.pcap", 0,
+                    "replay: PASS\npayload not compared: 8 packets are cut; ", "");
+}
+
 /* The path of a capture has any length. The error message must still contain the whole reason. */
 static void a_long_path_leaves_room_for_the_reason(void)
 {
@@ -173,4 +191,5 @@ SUITE("replay.report", TEST(first_difference_is_explained),
       TEST(difference_precedes_known_deviations), TEST(printed_command_shows_the_difference_again),
       TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
       TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
+      TEST(report_says_that_cut_payload_is_not_compared),
       TEST(a_long_path_leaves_room_for_the_reason))

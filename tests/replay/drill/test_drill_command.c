@@ -91,7 +91,8 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
     /* a line without rules: the report prints the purpose and the rules of the drill */
     CHECKRUN_EXPECT(
         "sed 's/ *\\[RC-RSP-102\\]//' $T/d/g/2-fail.drill >$T/plain.drill; $R drill $T/plain.drill",
-        1, "\n    purpose: fails\n    rules of this drill:\n    RC-RSP-099: ", "");
+        1,
+        "\n    purpose: fails\n    this drill tests rule RC-RSP-099; a violation would be: ", "");
     CHECKRUN_EXPECT("$R drill $T/d | grep -c '^ *7 .*─┤ ✗'", 0, "1\n", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1, "to repeat: rocedrill drill ", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1,

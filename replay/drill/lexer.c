@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "util/cli_opts.h"
 
 static bool is_word_start(char c)
 {
@@ -159,6 +160,28 @@ int lexer_phrase(struct lexer *lexer, const char *const *words, unsigned cnt)
         lexer_next(lexer);
     }
     return found;
+}
+
+const char *lexer_meant(const struct lexer *lexer, const char *const *words, unsigned cnt)
+{
+    size_t distance = lexer->token.len <= 3 ? 2 : 3;
+    const char *best = NULL;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        const char *end = lexer->token.text;
+        char typed[32];
+
+        /* as many words of the line as words[i] has */
+        for (const char *at = words[i]; at && *at; at += strcspn(at, " "), at += *at == ' ') {
+            end += strspn(end, " \t");
+            while (is_word_char(*end))
+                end++;
+        }
+        snprintf(typed, sizeof(typed), "%.*s", (int)(end - lexer->token.text), lexer->token.text);
+        if (end > lexer->token.text)
+            cli_suggest(typed, words[i], &best, &distance);
+    }
+    return best;
 }
 
 void lexer_raw(struct lexer *lexer, char *buf, unsigned cap)

@@ -54,6 +54,10 @@ bool lexer_is_word(const struct lexer *lexer, const char *word);
  * matches nothing. */
 int lexer_phrase(struct lexer *lexer, const char *const *words, unsigned cnt);
 
+/* Returns the phrase that resembles the text at the current token, for an error message; NULL if
+ * there is none. */
+const char *lexer_meant(const struct lexer *lexer, const char *const *words, unsigned cnt);
+
 /* Copies the text from the current token up to the next blank to `buf`, and moves past that text.
  */
 void lexer_raw(struct lexer *lexer, char *buf, unsigned cap);

@@ -146,7 +146,7 @@ static bool parse_cm_kind(struct packet_parser *s)
 static bool parse_opcode(struct packet_parser *s)
 {
     struct lexer *l = &s->p->lexer;
-    const char *words[33] = {NULL};
+    const char *words[33] = {NULL}, *meant;
     char list[1024];
     uint64_t number;
     uint8_t base;
@@ -168,6 +168,8 @@ static bool parse_opcode(struct packet_parser *s)
             words[i] = packet_text_opcode((uint8_t)(base + i));
     words[32] = "CNP";
     at = lexer_phrase(l, words, 33);
+    if (at < 0 && (meant = lexer_meant(l, words, 33)) != NULL)
+        return lexer_fail(l, "no such opcode; did you mean '%s'?", meant);
     if (at < 0)
         return lexer_expected(l, parse_word_list(words, 33, list, sizeof(list)));
     s->out->opcode = at == 32 ? ROCE_OP_CNP_ROCE : (uint8_t)(base + (unsigned)at);
@@ -476,14 +478,18 @@ static bool parse_cm_field(struct packet_parser *s)
 /* ---- reading items --------------------------------------------------------------------------- */
 
 /* Returns the index of the item that begins at the current token and that this packet can have, or
- * -1. */
+ * -1. The word is then an error if it resembles an item. */
 static int find_item(struct packet_parser *s)
 {
-    const char *words[ITEM_CNT];
+    const char *words[ITEM_CNT], *meant;
+    int item;
 
     for (unsigned i = 0; i < ITEM_CNT; i++)
         words[i] = has_header(s, items[i].hdr) ? items[i].word : NULL;
-    return lexer_phrase(&s->p->lexer, words, ITEM_CNT);
+    item = lexer_phrase(&s->p->lexer, words, ITEM_CNT);
+    if (item < 0 && (meant = lexer_meant(&s->p->lexer, words, ITEM_CNT)) != NULL)
+        lexer_fail(&s->p->lexer, "unknown word; did you mean '%s'?", meant);
+    return item;
 }
 
 /* Notes an item that sets no field of a header. Returns false and sets an error if the line already

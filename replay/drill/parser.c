@@ -333,7 +333,8 @@ static bool check_whole(struct parser *p)
     if (!p->script->purpose)
         return lexer_fail(&p->lexer, "the drill has no purpose: expected 'purpose TEXT' above");
     if (p->script->rule_cnt == 0)
-        return lexer_fail(&p->lexer, "the drill names no rules: expected 'rules ID...' above");
+        return lexer_fail(&p->lexer, "the drill names no rules: expected 'rules ID...' above "
+                                     "('rocedrill check --rules' lists the ids)");
     if (p->script->role == SCRIPT_ROLE_NONE)
         return lexer_fail(&p->lexer, "the drill names no role: expected 'role responder', 'role "
                                      "requester' or 'role both' above");

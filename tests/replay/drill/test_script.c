@@ -78,7 +78,9 @@ static void expect_bad_line(const char *line, unsigned column, const char *probl
 static void head_needs_purpose_rules_role_and_event(void)
 {
     expect_refused("", "1:1", "no purpose");
-    expect_refused("purpose p\n", "2:1", "names no rules");
+    expect_refused("purpose p\n", "2:1",
+                   "names no rules: expected 'rules ID...' above "
+                   "('rocedrill check --rules' lists the ids)");
     expect_refused("purpose p\nrules R\n", "3:1", "names no role");
     /* after the last line of the head */
     expect_refused("rules R\nrole both\n\nqp Q rc\n+0 qp Q is RTS\n", "4:1", "no purpose");
@@ -260,6 +262,9 @@ static void packet_errors(void)
     expect_bad_line("+0 < M: SEND Only PSN +0", 6, "the name of a qp");
     expect_bad_line("+0 < Q SEND Only PSN +0", 8, "':' after the QP");
     expect_bad_line("+0 < Q: SEND Nothing PSN +0", 9, "SEND First, SEND Middle");
+    expect_bad_line("+0 < Q: Acknowlege PSN +0 ACK", 9, "did you mean 'Acknowledge'?");
+    expect_bad_line("+0 < Q: SEND Onyl PSN +0", 9, "did you mean 'SEND Only'?");
+    expect_bad_line("+0 < Q: SEND Only PSN +0 Ackreq", 26, "did you mean 'AckReq'?");
     expect_bad_line("+0 < U: READ Request PSN +0", 9, "SEND Only, SEND Only with Immediate or CNP");
     expect_bad_line("+0 < Q: opcode 256 PSN +0", 16, "above the maximum");
     expect_bad_line("+0 < Q: SEND Only", 18, "PSN and its number");

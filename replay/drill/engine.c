@@ -426,7 +426,7 @@ static bool check_rest(struct drill_engine *e)
                    words_name(words_status, e->comp[0].comp.status));
     } else if (e->async_cnt && e->async[0].event.type != RNIC_EVENT_COMM_EST) {
         at = e->async[0].row;
-        match_fail(e, "no line expects this event: %s %s",
+        match_fail(e, "no line expects this event; add a line: +0~+50ms  event %s %s",
                    words_name(words_event, e->async[0].event.type),
                    e->async[0].event.object == SCRIPT_NO_OBJECT
                        ? ""

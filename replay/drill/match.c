@@ -128,6 +128,24 @@ static bool in_time(struct drill_engine *e, const struct script_event *event, ui
     return false;
 }
 
+/* Adds to the problem what the failed line, or the last packet that the drill sent before it, may
+ * mean otherwise than it says. */
+static enum outcome_of_try add_doubts(struct drill_engine *e, const struct script_event *event)
+{
+    size_t len = strlen(e->problem);
+    struct strbuf t = strbuf_of(e->problem + len, sizeof(e->problem) - len);
+    const struct script_event *sent = NULL;
+
+    for (size_t i = 0; i < e->script->event_cnt && e->script->event[i].line < event->line; i++)
+        if (e->script->event[i].kind == SCRIPT_SEND)
+            sent = &e->script->event[i];
+    if (sent)
+        drill_packet_doubt(&e->ctx, sent->packet, false, sent->line, &t);
+    if (event->kind == SCRIPT_EXPECT)
+        drill_packet_doubt(&e->ctx, event->packet, true, event->line, &t);
+    return TRY_FAILED;
+}
+
 /* Returns the outcome while the expected event has not occurred: pending until the window ends,
  * then failed. */
 static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_event *event,
@@ -141,7 +159,8 @@ static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_
     strbuf_add_duration(&t, match_latest(e, event) - e->base);
     strbuf_addf(&t, " after ");
     add_line(&t, e->base_line);
-    return match_fail(e, "no %s within %s", what, text);
+    match_fail(e, "no %s within %s", what, text);
+    return add_doubts(e, event);
 }
 
 static bool parse_row(const struct drill_log_row *row, struct roce_pkt *pkt)
@@ -168,8 +187,9 @@ static enum outcome_of_try try_packet(struct drill_engine *e, const struct scrip
     }
     if (!same) {
         mark_difference(row, event);
-        return match_fail(e, "%s: expected %s, actual %s; the device sent: %s", e->diff.field,
-                          e->diff.expected, e->diff.actual, row->text);
+        match_fail(e, "%s: expected %s, actual %s; the device sent: %s", e->diff.field,
+                   e->diff.expected, e->diff.actual, row->text);
+        return add_doubts(e, event);
     }
     if (!in_time(e, event, DRILL_TIME_BASE + row->time)) {
         mark_difference(row, event);

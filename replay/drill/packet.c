@@ -6,7 +6,6 @@
 #include <string.h>
 #include "capture/packet_text.h"
 #include "device/rnic.h"
-#include "util/strbuf.h"
 #include "wire/cm_msg.h"
 #include "wire/codes.h"
 #include "wire/gid.h"
@@ -342,6 +341,33 @@ static uint32_t payload_len(const struct drill_context *ctx, const struct script
     if (op->payload == ROCE_PAYLOAD_MTU)
         return mtu_of(ctx, packet->qp);
     return op->payload == ROCE_PAYLOAD_8 ? 8 : 0;
+}
+
+#define PSN_NEAR 65536 /* an absolute PSN at most this far behind the first PSN is intended */
+
+void drill_packet_doubt(const struct drill_context *ctx, const struct script_packet *packet,
+                        bool from_dut, unsigned line, struct strbuf *t)
+{
+    const struct roce_opcode *op = roce_opcode(packet->opcode);
+    const struct script_field *psn = script_packet_field(packet, ROCE_HDR_BTH, "psn");
+    const struct script_field *len = script_packet_field(packet, ROCE_HDR_RETH, "dma_len");
+
+    if (packet->qp == SCRIPT_NO_OBJECT)
+        return;
+    if (psn && psn->kind == SCRIPT_FIELD_NUMBER && !psn->altered) {
+        const uint32_t first = first_psn(ctx, packet->qp, from_dut, packet->opcode);
+        const int32_t rel = psn_distance((uint32_t)psn->value.num, first);
+
+        if (rel < 0 || rel > PSN_NEAR)
+            strbuf_addf(t,
+                        "; PSN %" PRIu64 " of line %u is absolute, but the connection starts at "
+                        "PSN %u: did you mean PSN +%" PRIu64 "?",
+                        psn->value.num, line, first, psn->value.num);
+    }
+    if (!from_dut && len && len->kind == SCRIPT_FIELD_NUMBER && op->kind == ROCE_KIND_WRITE &&
+        op->pos == ROCE_POS_ONLY && len->value.num != payload_len(ctx, packet, op))
+        strbuf_addf(t, "; line %u has len %" PRIu64 " but sends %u bytes of payload", line,
+                    len->value.num, payload_len(ctx, packet, op));
 }
 
 static unsigned keep_flags(const struct script_packet *packet)

@@ -12,6 +12,7 @@
 #define REPLAY_DRILL_PACKET_H
 
 #include "drill/device.h"
+#include "util/strbuf.h"
 
 #define DRILL_HISTORY 512u
 
@@ -55,6 +56,12 @@ struct drill_diff {
 /* Builds the frame. Returns its length, or 0 if it does not fit. */
 size_t drill_packet_build(struct drill_context *ctx, const struct script_packet *packet,
                           uint8_t *buf, size_t cap);
+
+/* Appends what a packet line may mean otherwise than it says, for the message of a failure: an
+ * absolute PSN far from the first PSN of the connection, or a message length without that payload.
+ * Appends nothing if the line has neither. */
+void drill_packet_doubt(const struct drill_context *ctx, const struct script_packet *packet,
+                        bool from_dut, unsigned line, struct strbuf *t);
 
 /* Records a frame of the DUT. Returns the QP that sent the frame. Returns SCRIPT_NO_OBJECT for a CM
  * message, or if no QP of the drill has the destination QPN. */

@@ -123,6 +123,19 @@ static void packet_that_does_not_come_fails(void)
     expect("+0~+1ms >? Acknowledge PSN +0 ACK\n", DRILL_PASS, 0, "");
 }
 
+static void failure_names_a_number_that_is_probably_not_intended(void)
+{
+    expect("+0 < WRITE Only PSN 0 va M+0 payload 8 AckReq\n"
+           "+0~+1ms > Acknowledge PSN +0 ACK\n",
+           DRILL_FAIL, 8,
+           "; PSN 0 of line 7 is absolute, but the connection starts at PSN 100: did you "
+           "mean PSN +0?");
+    expect(WRITE_ACKED "+0~+1ms > Acknowledge PSN 0 ACK\n", DRILL_FAIL, 8,
+           "; PSN 0 of line 8 is absolute, but the connection starts at PSN 100");
+    expect("+0 < WRITE Only PSN +0 va M+0 len 64 AckReq\n+0~+1ms > Acknowledge PSN +0 ACK\n",
+           DRILL_FAIL, 8, "; line 7 has len 64 but sends 0 bytes of payload");
+}
+
 static void packet_outside_its_time_fails(void)
 {
     static const char post[] = "+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n";
@@ -147,10 +160,12 @@ static void everything_unexpected_fails(void)
            DRILL_FAIL, 9, "no line expects this completion: id 1 success");
     expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
            "+0 > Acknowledge PSN +0 NAK remote-access\n",
-           DRILL_FAIL, 8, "no line expects this event: qp-access-error Q");
+           DRILL_FAIL, 8,
+           "no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
     expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
            "+0 > Acknowledge PSN +0 NAK remote-access\n+1ms qp Q is ERR\n",
-           DRILL_FAIL, 8, "no line expects this event: qp-access-error Q");
+           DRILL_FAIL, 8,
+           "no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
 }
 
 static void completions_are_compared(void)
@@ -382,6 +397,7 @@ static void examples_of_the_documentation_pass(void)
 
 SUITE("replay.drill_engine", TEST(packet_as_expected_passes), TEST(packet_to_another_mac_fails),
       TEST(packet_that_differs_fails_with_its_field), TEST(packet_that_does_not_come_fails),
+      TEST(failure_names_a_number_that_is_probably_not_intended),
       TEST(packet_outside_its_time_fails), TEST(everything_unexpected_fails),
       TEST(completions_are_compared), TEST(states_memory_and_counters_are_compared),
       TEST(verbs_must_do_as_the_line_says), TEST(alternatives_decide_the_verdict),

@@ -13,6 +13,7 @@
 #include "impair/impair.h"
 #include "util/cli_opts.h"
 #include "util/outfile.h"
+#include "util/strbuf.h"
 #include "wire/bytes.h"
 #include "wire/crc32.h"
 #include "wire/tunnel.h"
@@ -50,6 +51,7 @@ struct edited_frame {
 struct edit {
     struct impair impair;
     struct impair_result result;
+    char why[IMPAIR_RULES_MAX][96]; /* why a rule cannot change the frame that it names, or "" */
     struct delay_line line;
     struct pcapng_writer out;
     /* Interfaces of the new file: one for each link layer, in the order of their first frames. */
@@ -163,6 +165,31 @@ static bool put_copy(struct edit *edit, const struct captured_frame *frame, size
     return true;
 }
 
+/* Notes why the rules that name this frame by its number did not change it. `pkt` is NULL if the
+ * frame is not a RoCE packet. */
+static void note_unchanged(struct edit *edit, const struct captured_frame *frame,
+                           const struct roce_pkt *pkt)
+{
+    for (size_t i = 0; i < edit->impair.rules->cnt; i++) {
+        const struct impair_rule *rule = &edit->impair.rules->rule[i];
+        struct strbuf t;
+
+        if (edit->why[i][0] || frame->number < rule->frame_from || frame->number > rule->frame_to)
+            continue;
+        t = strbuf_of(edit->why[i], sizeof(edit->why[i]));
+        if (frame->cap_len < frame->wire_len)
+            strbuf_addf(&t, "; frame %u is cut by the snaplen", frame->number);
+        else if (!pkt)
+            strbuf_addf(&t, "; frame %u is not a RoCE packet", frame->number);
+        else if (rule->action == IMPAIR_SET && !roce_pkt_has(pkt, rule->hdr))
+            strbuf_addf(&t, "; frame %u (%s) has no %s", frame->number, pkt->op->name,
+                        roce_hdr_info(rule->hdr)->name);
+        else if (rule->action == IMPAIR_CORRUPT && rule->part == IMPAIR_PAYLOAD &&
+                 pkt->payload_len == 0)
+            strbuf_addf(&t, "; frame %u (%s) has no payload", frame->number, pkt->op->name);
+    }
+}
+
 /* Applies the impairment rules to one frame; in a tunnel, to the packet inside. Copies a frame
  * unchanged if the snaplen cut it or it is longer than any RoCE packet. */
 static int edit_frame(struct edit *edit, const struct captured_frame *frame)
@@ -171,6 +198,7 @@ static int edit_frame(struct edit *edit, const struct captured_frame *frame)
     struct impair_frame in = {
         .data = frame->data, .len = frame->cap_len, .link = frame->link, .number = frame->number};
     struct roce_pkt pkt;
+    bool roce;
 
     edit->frames++;
     edit->cut += frame->cap_len < frame->wire_len;
@@ -178,9 +206,11 @@ static int edit_frame(struct edit *edit, const struct captured_frame *frame)
         edit->clock = frame->time;
     if (edit->clock > 0 && write_due(edit, edit->clock - 1) != 0)
         return -1;
+    roce = roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len) == 0;
+    note_unchanged(edit, frame, roce ? &pkt : NULL);
     if (!whole)
         return put_copy(edit, frame, 0, NULL) ? 0 : -1;
-    if (roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len) == 0) {
+    if (roce) {
         in.data = pkt.frame;
         in.len -= (size_t)(pkt.frame - frame->data);
         in.link = pkt.link;
@@ -233,8 +263,8 @@ static int report_rules(const struct edit *edit, const struct edit_args *args, F
 
     for (size_t i = 0; i < rules->cnt; i++)
         if (edit->impair.applied[i] == 0 && rules->rule[i].chance == IMPAIR_ALWAYS)
-            return cli_error("edit: --impair %s: changes none of the %" PRIu64 " frames of %s",
-                             rules->rule[i].text, edit->frames, name);
+            return cli_error("edit: --impair %s: changes none of the %" PRIu64 " frames of %s%s",
+                             rules->rule[i].text, edit->frames, name, edit->why[i]);
     if (out) {
         fprintf(out, "%" PRIu64 " frames read, %" PRIu64 " written\n", edit->frames, edit->written);
         for (size_t i = 0; i < rules->cnt; i++)
@@ -326,10 +356,10 @@ int cmd_edit(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (args.rules.cnt == 0 && argc - optind >= 2)
+        return cli_error("edit: no rule given: expected --impair RULES (see --impair help)");
     if (argc - optind != 2)
         return cli_error("edit: give the capture and the file to write (see --help)");
-    if (args.rules.cnt == 0)
-        return cli_error("edit: no rule given (see --impair help)");
     status = outfile_is_no_input(argv[optind + 1], argv[optind]);
     return status != 0 ? status : run_edit(argv[optind], argv[optind + 1], &args);
 }

@@ -53,7 +53,7 @@ rocedrill drill --from a.pcap --connection 99    | connection #99 cannot become 
 rocedrill drill --live lo d                      | --live requires --target ADDRESS
 rocedrill drill --shard 1/2 --resume x d         | --shard cannot be used with --resume; run the whole shard again
 rocedrill edit a.pcap                            | give the capture and the file to write (see --help)
-rocedrill edit a.pcap b.pcap                     | no rule given (see --impair help)
+rocedrill edit a.pcap b.pcap                     | no rule given: expected --impair RULES
 rocedrill edit --impair x a.pcap b.pcap          | --impair "x": at "x": expected drop,
 rocedrill import --to text a.pcap                | text: not a folder
 rocedrill plot a.pcap                            | no output given (--svg

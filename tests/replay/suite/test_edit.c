@@ -80,7 +80,8 @@ static void cooked_and_tunnelled_frames_are_altered(void)
 
 static void wrong_use_is_one_error(void)
 {
-    CHECKRUN_EXPECT("$R edit " READS " $T/e.pcapng", 2, "", "edit: no rule given");
+    CHECKRUN_EXPECT("$R edit " READS " $T/e.pcapng", 2, "",
+                    "edit: no rule given: expected --impair RULES (see ");
     CHECKRUN_EXPECT("$R edit --impair drop@frame=1 " READS, 2, "", "give the capture and the file");
     CHECKRUN_EXPECT("$R edit --impair drop@frame=0 " READS " $T/e.pcapng", 2, "",
                     "at \"frame=0\": expected the number of a frame");
@@ -89,6 +90,10 @@ static void wrong_use_is_one_error(void)
     CHECKRUN_EXPECT("$R edit --impair drop@frame=99 " READS " $T/no.pcapng >$T/out; "
                     "s=$?; wc -c <$T/out; exit $s",
                     2, "0\n", "--impair drop@frame=99: changes none of the 27 frames of ");
+    CHECKRUN_EXPECT("$R edit --impair set=aeth.msn=9@frame=1 " READS " $T/no.pcapng", 2, "",
+                    "rc-loss-read-responses.pcap; frame 1 (RC WRITE First) has no AETH");
+    CHECKRUN_EXPECT("$R edit --impair corrupt@frame=9 " READS " $T/no.pcapng", 2, "",
+                    "; frame 9 (RC Acknowledge) has no payload");
     CHECKRUN_EXPECT("$R edit --impair set=aeth.syndrom=1 " READS " $T/no.pcapng", 2, "",
                     "expected a field of aeth, which has syndrome, msn");
     CHECKRUN_EXPECT("$R edit --impair set=aet.msn=1 " READS " $T/no.pcapng", 2, "",

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include "base/error.h"
+#include "capture/narrow.h"
 #include "capture/packet_text.h"
 #include "pcapng/pcapng.h"
+#include "util/cli_opts.h"
 #include "util/strbuf.h"
 #include "wire/cm_msg.h"
 #include "wire/dc.h"
@@ -203,6 +205,8 @@ int decode_file(const char *path, const struct decode_options *options, struct e
     struct capture_reader *reader = reader_open(path, error);
     struct captured_frame frame;
     uint64_t start = 0;
+    uint32_t frames = 0;
+    bool any = false;
     int got;
 
     if (!reader)
@@ -216,8 +220,10 @@ int decode_file(const char *path, const struct decode_options *options, struct e
 
         if (frame.number == 1)
             start = frame.time;
+        frames = frame.number;
         if (rc == ROCE_ERR_NOT_ROCE || !reader_takes(reader, &frame))
             continue;
+        any = true;
         add_line(&t, &frame, &pkt, rc, start);
         if (options->text) {
             fprintf(options->text, "%s\n", line);
@@ -236,6 +242,10 @@ int decode_file(const char *path, const struct decode_options *options, struct e
                 break;
         }
     }
+    if (got == 0 && !any)
+        (void)cli_error("decode: %s: note: no RoCE packet in %u frame%s%s", reader_name(reader),
+                        frames, frames == 1 ? "" : "s",
+                        options->narrow && options->narrow->any ? " that the options select" : "");
     reader_close(reader);
     return got;
 }

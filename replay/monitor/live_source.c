@@ -2,6 +2,7 @@
 #include "monitor/live_source.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <pcap/pcap.h>
 #include <poll.h>
 #include <pthread.h>
@@ -66,7 +67,12 @@ static pcap_t *open_interface(const char *interface, struct error *error)
     if (rc < 0) {
         const char *text = pcap_geterr(pcap);
 
-        error_set(error, "--live %s: %s", interface, *text ? text : pcap_statustostr(rc));
+        if (rc != PCAP_ERROR_PERM_DENIED)
+            error_set(error, "--live %s: %s", interface, *text ? text : pcap_statustostr(rc));
+        else if (strcmp(interface, "any") != 0 && if_nametoindex(interface) == 0)
+            error_set(error, "--live %s: no such interface", interface);
+        else
+            error_set(error, "--live %s: capturing requires root or CAP_NET_RAW", interface);
         pcap_close(pcap);
         return NULL;
     }

@@ -133,6 +133,28 @@ static int print_usage(void)
 
 /* ---- reading the command line ---------------------------------------------------------------- */
 
+/* What each word of the command line prints. */
+static const struct {
+    const char *word;
+    int (*print)(void);
+} all[] = {{"link", print_link},
+           {"resource", print_resources},
+           {"statistic", print_statistics},
+           {"limits", print_limits},
+           {"-h", print_usage},
+           {"--help", print_usage},
+           {"-V", print_info_version},
+           {"--version", print_info_version}};
+
+/* Returns the index of a word in `all`, or -1. */
+static int find_word(const char *word)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(word, all[i].word) == 0)
+            return (int)i;
+    return -1;
+}
+
 struct options {
     const char *word; /* what to print: "link", "resource" and so on */
     bool json;
@@ -163,6 +185,8 @@ static int read_options(int argc, char **argv, struct options *options)
             options->interval = read_interval(argv[i] + 7);
             if (options->interval == 0)
                 bad = argv[i], why = "not --watch or --watch=SECONDS";
+        } else if (argv[i][0] == '-' && find_word(argv[i]) < 0) {
+            bad = argv[i], why = "unknown option";
         } else if (options->word) {
             bad = argv[i], why = "only one of link, resource, statistic and limits is allowed";
         } else
@@ -200,34 +224,21 @@ static int print_error(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *word;
-        int (*print)(void);
-    } all[] = {{"link", print_link},
-               {"resource", print_resources},
-               {"statistic", print_statistics},
-               {"limits", print_limits},
-               {"-h", print_usage},
-               {"--help", print_usage},
-               {"-V", print_info_version},
-               {"--version", print_info_version}};
     struct options options;
     const char *what;
-    int (*print)(void) = NULL;
+    int (*print)(void);
+    int word;
     int result = read_options(argc, argv, &options);
     if (result != 0)
         return result;
     what = options.word ? options.word : "link";
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(what, all[i].word) == 0)
-            print = all[i].print;
-    if (!print) {
+    word = find_word(what);
+    if (word < 0) {
         fprintf(stderr, "rnic-info: %s: %s. Try 'rnic-info --help'.\n", what,
                 "not link, resource, statistic or limits");
         return 2;
     }
-    if (options.json)
-        print = info_json;
+    print = options.json ? info_json : all[word].print;
     result = print();
     while (options.interval > 0) {
         if (fflush(stdout) != 0)

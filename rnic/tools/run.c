@@ -525,11 +525,12 @@ int main(int argc, char **argv)
             return 2;
         }
         if (!options.own_net)
-            fputs("rnic-run: no permission to open interfaces: the program runs in a separate "
-                  "network, which only its child processes share. To connect two programs, start "
-                  "both in one command: rnic-run -n -- sh -c 'SERVER & until CLIENT; do sleep 1; "
-                  "done; wait'. With -n, rnic-run does not print this line\n",
-                  stderr);
+            fputs(
+                "rnic-run: note: no permission to open interfaces, so the program runs in a "
+                "separate network, which only its child processes share. To connect two programs, "
+                "start both in one command: rnic-run -n -- sh -c 'SERVER & until CLIENT; do sleep "
+                "1; done; wait'. With -n, rnic-run does not print this line\n",
+                stderr);
         if (!options.ifaces)
             options.ifaces =
                 "!" NETNS_LINK "-peer"; /* all interfaces except the peer end of the veth link */

@@ -73,6 +73,7 @@ rnic-run --wire foo true                         | foo: --wire takes pcap or shm
 rnic-run --seed x true                           | x: --seed takes a number
 rnic-run --impair foo true                       | --impair: "foo": at "foo": expected drop,
 rnic-info foo                                    | foo: not link, resource, statistic or limits. Try 'rnic-info --help'.
+rnic-info --iface eth9                           | --iface: unknown option. Try 'rnic-info --help'.
 rnic-info --watch=x                              | --watch=x: not --watch or --watch=SECONDS. Try 'rnic-info --help'.
 rocedump                                         | no action given: Wireshark starts this program (see --help)
 rocedump --foo x                                 | unknown option '--foo'

@@ -2,6 +2,7 @@
 #include "check/slow_causes.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include "check/congestion_text.h"
 #include "check/conn_state.h"
 #include "check/filter_text.h"
@@ -75,6 +76,14 @@ static uint64_t retransmitted_cnt(const struct roce_endpoint_summary *side)
 static void add_addr(struct strbuf *t, const struct roce_endpoint_summary *side)
 {
     strbuf_add_addr(t, side->addr);
+}
+
+/* Adds the address of the other side, and its QP if both sides have the same address. */
+static void add_host(struct strbuf *t, const struct direction *w)
+{
+    add_addr(t, w->its);
+    if (memcmp(w->mine->addr, w->its->addr, sizeof(w->its->addr)) == 0)
+        strbuf_addf(t, " QP 0x%06x", w->its->qpn);
 }
 
 /* ---- the possible causes -----------------------------------------------------------------------
@@ -435,7 +444,7 @@ static void look_spurious(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " after the requests; the requester waited ");
     add_timeouts(t, w);
     strbuf_addf(t, "\n       find out why ");
-    add_addr(t, w->its);
+    add_host(t, w);
     strbuf_addf(t, " or the path is slow, or set a longer ACK timeout (ibv_modify_qp, timeout)");
 }
 
@@ -481,7 +490,7 @@ static void say_response_late(struct strbuf *t, const struct direction *w)
 static void look_response_late(struct strbuf *t, const struct direction *w)
 {
     strbuf_addf(t, "find out why ");
-    add_addr(t, w->its);
+    add_host(t, w);
     strbuf_addf(t, " or the path is slow");
 }
 

@@ -929,6 +929,10 @@ static void waits_without_a_loss_are_reported(void)
         if (!strstr(r.out, words[i]))
             suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", words[i], r.out);
     checkrun_free(&r);
+    /* the same between two programs of one host */
+    CHECKRUN_EXPECT("$R edit -q --impair set=ip4.src=192.0.2.2 --impair set=ip4.dst=192.0.2.2 "
+                    "$T/waits.pcap $T/one-host.pcapng && $R check $T/one-host.pcapng",
+                    0, "       find out why 192.0.2.2 QP 0x", "");
 }
 
 /* The requester goes back 5 ms after a sequence NAK. Linux Soft-RoCE, which sends MigReq 0, is

@@ -245,6 +245,33 @@ static void discarded_response_counts_as_missing(void)
     }
 }
 
+/* The first response to the first of three READs is lost behind the capture point. In the go-back,
+ * the second READ request is lost, behind the capture point or before it, so the responses to the
+ * third follow those to the first. No response was lost before the capture point. */
+static void lost_read_request_of_a_go_back_is_not_its_responses(void)
+{
+    for (unsigned captured = 0; captured < 2; captured++) {
+        const struct roce_endpoint_summary *b = &v.conn[0].side[1];
+        struct roce_pkt p[3];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+        for (unsigned i = 0; i < 3; i++)
+            p[i] = ask(&g);
+        for (unsigned i = 0; i < 3; i++)
+            flowgen_read_resp(&g, 1, p[i].bth.psn, PSNS * g.mtu, 0, PSNS - 1);
+        for (unsigned i = 0; i < 3; i++)
+            if (i != 1 || captured)
+                restart(&g, p[i], 0);
+        for (unsigned i = 0; i < 3; i += 2)
+            flowgen_read_resp(&g, 1, p[i].bth.psn, PSNS * g.mtu, 0, PSNS - 1);
+        judge_end(&g, &v);
+        EXPECT_EQ(b->response_gaps, 0);
+        EXPECT_EQ(b->missing_responses, 0);
+    }
+}
+
 /* A response to the first of two READs is captured late: before the requester requests it again, or
  * after that, between the responses to the second READ. Only this response is missing, and only
  * until then; no response was lost behind the capture point. */
@@ -391,6 +418,8 @@ static void operations_answered_before_the_pairing_are_counted(void)
 SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
       TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
       TEST(restart_shows_the_missing_response), TEST(discarded_response_counts_as_missing),
-      TEST(late_read_response_is_not_lost), TEST(captured_response_that_is_lost_is_an_implied_nak),
+      TEST(late_read_response_is_not_lost),
+      TEST(lost_read_request_of_a_go_back_is_not_its_responses),
+      TEST(captured_response_that_is_lost_is_an_implied_nak),
       TEST(restart_of_the_first_read_is_not_another_read),
       TEST(operations_answered_before_the_pairing_are_counted))

@@ -75,8 +75,11 @@ static bool fill_gaps(struct roce_cold_counters *cold, uint32_t psn)
     return fresh;
 }
 
-/* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. */
-static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to)
+/* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. If `again` is not NULL,
+ * omits the READs whose retransmitted request was probably lost: go-back `again` did not request
+ * them again, as far as the capture shows, or all their responses are missing. */
+static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to,
+                                const struct roce_retransmission *again)
 {
     struct roce_window *w = &req->win;
     uint32_t cnt = 0;
@@ -89,6 +92,10 @@ static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to
             break;
         if (roce_diff(end, to) > 0)
             end = to;
+        if (again && roce_diff(e->psn, again->first) >= 0 &&
+            (e->last_frame < again->frame ||
+             (e->psn_cnt > 1 && first == e->psn && end == roce_sent_end(e))))
+            continue;
         if (roce_opcode(e->op)->kind == ROCE_KIND_READ && !(e->flags & ROCE_SENT_PSN_CNT_GUESS))
             cnt += (uint32_t)roce_diff(end, first);
     }
@@ -110,14 +117,16 @@ static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool p
     add_gap(cold, to, gap);
 }
 
-/* Counts a gap of `missing` PSNs from `from` to the PSN before the current READ response, which
- * answers READ `e`. */
-static void note_gap(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t from,
-                     uint32_t missing)
+/* Counts a gap from `from` to the PSN before the current READ response, which answers READ `e`. If
+ * `e` is part of a go-back and no response to an earlier READ follows, that request was lost. */
+static void note_gap(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e,
+                     uint32_t from)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+    bool again = req->retx.cause != ROCE_CAUSE_NONE && e->last_frame >= req->retx.frame;
+    uint32_t missing = count_read_psns(req, from, ctx->pkt->bth.psn, again ? &req->retx : NULL);
 
-    cold->response_gaps++;
+    cold->response_gaps += missing > 0;
     cold->missing_responses += missing;
     if (roce_diff(e->psn, from) > 0)
         add_missing(ctx, from, e->psn, true);
@@ -185,9 +194,9 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
     step.expected = rsp->read_nxt;
     d = roce_diff(psn, rsp->read_nxt);
     if (d > 0)
-        step.missing = count_read_psns(req, rsp->read_nxt, psn);
+        step.missing = count_read_psns(req, rsp->read_nxt, psn, NULL);
     if (step.missing)
-        note_gap(ctx, e, rsp->read_nxt, step.missing);
+        note_gap(ctx, req, e, rsp->read_nxt);
     if (d >= 0 || (e->flags & ROCE_SENT_RESTARTED))
         rsp->read_nxt = next;
     step.repeated = roce_diff(psn, rsp->read_high) < 0;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "cmd_import.h"
 #include "agent/agent_exec.h"
+#include "base/word_suggest.h"
 #include "cmd_check.h"
 #include "cmd_decode.h"
 #include "cmd_drill.h"
@@ -64,7 +65,7 @@ static int reject_command(const char *name)
     size_t best = 3;
 
     for (size_t i = 0; i < COMMAND_CNT; i++)
-        cli_suggest(name, commands[i].name, &meant, &best);
+        word_suggest(name, commands[i].name, &meant, &best);
     if (access(name, F_OK) == 0)
         return cli_error("unknown command '%s'; did you mean: rocedrill check %s", name, name);
     if (meant)

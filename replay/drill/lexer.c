@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "util/cli_opts.h"
+#include "base/word_suggest.h"
 
 static bool is_word_start(char c)
 {
@@ -179,7 +179,7 @@ const char *lexer_meant(const struct lexer *lexer, const char *const *words, uns
         }
         snprintf(typed, sizeof(typed), "%.*s", (int)(end - lexer->token.text), lexer->token.text);
         if (end > lexer->token.text)
-            cli_suggest(typed, words[i], &best, &distance);
+            word_suggest(typed, words[i], &best, &distance);
     }
     return best;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/word_suggest.h"
 #include "util/strbuf.h"
 
 int cli_error(const char *fmt, ...)
@@ -109,61 +110,19 @@ void cli_begin(const struct cli_opts *options, char **argv)
     optind = 0; /* resets getopt_long() of glibc, which remembers the previous command line */
 }
 
-#define WORD_MAX 24u
-
-/* Returns the edit distance of two words: how many letters must be inserted, deleted, replaced, or
- * swapped with their neighbour. Returns WORD_MAX if a word is too long. */
-static size_t word_distance(const char *a, const char *b)
-{
-    size_t row[3][WORD_MAX + 1], len = strlen(b);
-    size_t *before = row[0], *above = row[1], *now = row[2];
-
-    if (strlen(a) >= WORD_MAX || len >= WORD_MAX)
-        return WORD_MAX;
-    for (size_t k = 0; k <= len; k++)
-        above[k] = k;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t *oldest = before;
-
-        now[0] = i;
-        for (size_t k = 1; k <= len; k++) {
-            now[k] = above[k - 1] + (a[i - 1] != b[k - 1]);
-            now[k] = now[k - 1] + 1 < now[k] ? now[k - 1] + 1 : now[k];
-            now[k] = above[k] + 1 < now[k] ? above[k] + 1 : now[k];
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
-                before[k - 2] + 1 < now[k])
-                now[k] = before[k - 2] + 1;
-        }
-        before = above;
-        above = now;
-        now = oldest;
-    }
-    return above[len];
-}
-
-void cli_suggest(const char *typed, const char *word, const char **best, size_t *distance)
-{
-    size_t now = word_distance(typed, word);
-
-    if (now < *distance) {
-        *distance = now;
-        *best = word;
-    }
-}
-
 /* Prints an error about the long option `typed`, which is unknown or ambiguous. Suggests the
  * nearest option. */
 static void complain_of_unknown(const struct cli_opts *options, const char *typed)
 {
     size_t len = strcspn(typed, "="), distance = 3;
     const char *best = NULL;
-    char name[WORD_MAX];
+    char name[WORD_SUGGEST_MAX];
     bool ambiguous = false;
 
     snprintf(name, sizeof(name), "%.*s", (int)len, typed);
     for (size_t i = 0; i < options->cnt; i++) {
         ambiguous |= strncmp(options->row[i].name, typed, len) == 0;
-        cli_suggest(name, options->row[i].name, &best, &distance);
+        word_suggest(name, options->row[i].name, &best, &distance);
     }
     if (ambiguous)
         cli_error("%s: option '--%s' is ambiguous (see rocedrill %s --help)", options->command,

@@ -55,10 +55,6 @@ void cli_begin(const struct cli_opts *options, char **argv);
 #define CLI_BAD (-2)
 int cli_next(const struct cli_opts *options, int argc, char **argv);
 
-/* Compares `word` with `typed`. If their edit distance is below *distance, sets *best to `word` and
- * *distance to the edit distance. */
-void cli_suggest(const char *typed, const char *word, const char **best, size_t *distance);
-
 /* Returns the current name of a command. If `name` is a former name of the command, prints the
  * current name on standard error. */
 const char *cli_command_name(const char *name);

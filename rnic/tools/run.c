@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+#include "base/word_suggest.h"
 #include "impair/impair_rule.h"
 #include "tools/doctor.h"
 #include "tools/netns.h"
@@ -86,6 +87,24 @@ static bool same_file(const struct options *options)
             S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
+/* Returns the option that `arg`, an unknown long option, resembles. Returns NULL if there is none,
+ * or if `arg` is no unknown long option. */
+static const char *meant_option(const char *arg, const struct option *longs)
+{
+    char name[WORD_SUGGEST_MAX];
+    const char *best = NULL;
+    size_t distance = 3;
+    if (!arg || strncmp(arg, "--", 2) != 0)
+        return NULL;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
+    for (; longs->name; longs++) {
+        if (strncmp(longs->name, name, strlen(name)) == 0)
+            return NULL;
+        word_suggest(name, longs->name, &best, &distance);
+    }
+    return best;
+}
+
 /* Parses the command line. Returns 0, or the exit status. */
 static int parse(int argc, char **argv, struct options *options, bool *done)
 {
@@ -106,9 +125,11 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         {NULL, 0, NULL, 0},
     };
     static char name[] = "rnic-run";
+    const char *meant;
     int c;
     argv[0] = name; /* getopt() prints this name in its error messages */
-    while ((c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
+    while (!(meant = meant_option(argv[optind], longs)) &&
+           (c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
         switch (c) {
         case 'i': options->ifaces = optarg; break;
         case 'n': options->own_net = true; break;
@@ -142,6 +163,11 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             return 0;
         default: return 2;
         }
+    }
+    if (meant) {
+        fprintf(stderr, "rnic-run: unrecognized option '%s'; did you mean '--%s'?\n", argv[optind],
+                meant);
+        return 2;
     }
     options->program = argv + optind;
     if (!*options->program) {

@@ -67,6 +67,7 @@ rnic-run                                         | no program given. Try 'rnic-r
 rnic-run none                                    | none: No such file or directory
 rnic-run e                                       | e:
 rnic-run --foo true                              | unrecognized option '--foo'
+rnic-run --wrte x true                           | unrecognized option '--wrte'; did you mean '--write'?
 rnic-run -i none true                            | none: no such interface
 rnic-run -w none/x true                          | none/x: No such file or directory
 rnic-run --wire foo true                         | foo: --wire takes pcap or shm

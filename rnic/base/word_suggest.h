@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Word suggest: finds the word that a mistyped one resembles, for an error message. */
+#ifndef RNIC_BASE_WORD_SUGGEST_H
+#define RNIC_BASE_WORD_SUGGEST_H
+
+#include <stddef.h>
+
+#define WORD_SUGGEST_MAX 24u /* words of this length or more resemble no word */
+
+/* Compares `word` with `typed`. If their edit distance is below *distance, sets *best to `word` and
+ * *distance to the edit distance. */
+void word_suggest(const char *typed, const char *word, const char **best, size_t *distance);
+
+#endif

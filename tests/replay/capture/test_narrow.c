@@ -55,6 +55,8 @@ static void host_is_source_or_destination(void)
     expect_same("\"$R\" decode --host 2001:db8::2 $C/ipv6.pcap", "\"$R\" decode $C/ipv6.pcap");
     expect_same("\"$R\" decode --host 192.0.2.1 $C/vlan.pcap --host 203.0.113.1",
                 "\"$R\" decode $C/vlan.pcap | grep -F 203.0.113.1");
+    CHECKRUN_EXPECT("\"$R\" decode --host 192.0.2.99 $C/vlan.pcap", 0, "",
+                    "vlan.pcap: note: no RoCE packet in ");
 }
 
 /* Runs with `--connection N`, one for each connection N, select each frame of the capture exactly

@@ -184,6 +184,11 @@ def check_errors(fail, program, capture):
     done = subprocess.run([program, "check", "--live", "no-such-if"], capture_output=True, text=True)
     fail.where = "--live no-such-if"
     fail.expect("message", (done.returncode, "--live no-such-if: " in done.stderr, done.stderr.count("\n")), (2, True, 1))
+    unprivileged = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    for interface, message in (("no-such-if", "no such interface"), ("lo", "capturing requires root or CAP_NET_RAW")):
+        done = subprocess.run(unprivileged + [program, "check", "--live", interface], capture_output=True, text=True)
+        fail.where = f"--live {interface} without a right"
+        fail.expect("message", (done.returncode, message in done.stderr), (2, True))
 
 
 def main():

@@ -27,6 +27,11 @@ static uint64_t pages_of(const struct shadow_region *region)
     return region->span / MEMORY_PAGE + 1;
 }
 
+static uint64_t groups_of(const struct shadow_region *region)
+{
+    return pages_of(region) / MEMORY_GROUP + 1;
+}
+
 /* Returns `len` zero bytes. Less than a page comes from the heap, because many captures access a
  * few bytes in each of many regions. For more, reserves address space, whose pages are allocated on
  * access. */
@@ -53,6 +58,7 @@ static void unmap_region(struct shadow_region *region)
     release_bytes(region->image, region->span);
     release_bytes(region->state, region->span);
     release_bytes(region->touched, pages_of(region));
+    release_bytes(region->group, groups_of(region));
 }
 
 void shadow_free(struct shadow_memory *memory)
@@ -141,10 +147,39 @@ const char *shadow_map(struct shadow_memory *memory)
         region->image = reserve_bytes(region->span);
         region->state = reserve_bytes(region->span);
         region->touched = reserve_bytes(pages_of(region));
-        if (!region->image || !region->state || !region->touched)
+        region->group = reserve_bytes(groups_of(region));
+        if (!region->image || !region->state || !region->touched || !region->group)
             return "no memory for the regions of the responder";
     }
     return NULL;
+}
+
+void shadow_touch(struct shadow_region *region, uint64_t page)
+{
+    region->touched[page] = 1;
+    region->group[page / MEMORY_GROUP] = 1;
+}
+
+uint64_t shadow_touched_from(const struct shadow_region *region, uint64_t off)
+{
+    uint64_t pages = pages_of(region), page = off / MEMORY_PAGE;
+
+    while (page < pages) {
+        uint64_t group = page / MEMORY_GROUP, end = (group + 1) * MEMORY_GROUP;
+        const uint8_t *at = memchr(region->group + group, 1, groups_of(region) - group);
+
+        if (!at)
+            break;
+        if (at != region->group + group) {
+            page = (uint64_t)(at - region->group) * MEMORY_GROUP;
+            continue;
+        }
+        at = memchr(region->touched + page, 1, (end < pages ? end : pages) - page);
+        if (at)
+            return (uint64_t)(at - region->touched) * MEMORY_PAGE;
+        page = end;
+    }
+    return UINT64_MAX;
 }
 
 struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey)
@@ -189,7 +224,7 @@ static int touch_pages(struct shadow_memory *memory, struct shadow_region *regio
 {
     for (uint64_t page = off / MEMORY_PAGE; page <= (off + len - 1) / MEMORY_PAGE; page++) {
         memory->pages += !region->touched[page];
-        region->touched[page] = 1;
+        shadow_touch(region, page);
     }
     return memory->pages > MEMORY_PAGES_MAX ? -1 : 0;
 }

@@ -32,6 +32,7 @@
 #define MEMORY_SPAN_MAX  (UINT64_C(32) << 30)
 #define MEMORY_PAGES_MAX (UINT64_C(1) << 18)
 #define MEMORY_PAGE      4096u
+#define MEMORY_GROUP     4096u
 
 struct shadow_region {
     uint32_t rkey;
@@ -42,6 +43,7 @@ struct shadow_region {
     uint8_t *image;
     uint8_t *state;
     uint8_t *touched;   /* one element for each page: our RNIC or the capture used the page */
+    uint8_t *group;     /* one element for each MEMORY_GROUP pages: one of them is touched */
     struct rnic_mr *mr; /* NULL while the region is not registered */
 };
 
@@ -130,6 +132,13 @@ int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 /* Reserves the address space of all images. Returns NULL on success, or the reason of the
  * failure. */
 const char *shadow_map(struct shadow_memory *memory);
+
+/* Marks a page as touched. `page` is its index in the region. */
+void shadow_touch(struct shadow_region *region, uint64_t page);
+
+/* Returns the offset of the first touched page at or after the page at `off`, or UINT64_MAX if
+ * there is none. A region can span gigabytes, of which a few pages are touched. */
+uint64_t shadow_touched_from(const struct shadow_region *region, uint64_t off);
 
 /* Returns the region of an R_Key, or NULL if there is none. */
 struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey);

@@ -11,18 +11,6 @@
 /* ---- copying the inferred memory ---------------------------------------------------------------
  */
 
-/* Returns the offset of the first touched page at or after the page at `off`, or UINT64_MAX if
- * there is none. A region can span gigabytes, of which a few pages are touched. */
-static uint64_t touched_from(const struct shadow_region *region, uint64_t off)
-{
-    const uint8_t *at = off < region->span
-                            ? memchr(&region->touched[off / MEMORY_PAGE], 1,
-                                     (region->span - off + MEMORY_PAGE - 1) / MEMORY_PAGE)
-                            : NULL;
-
-    return at ? (uint64_t)(at - region->touched) * MEMORY_PAGE : UINT64_MAX;
-}
-
 /* Copies the regions of a host with their current contents. Returns 0, or -1 if out of memory. */
 static int clone_memory(struct shadow_memory *to, const struct shadow_memory *from)
 {
@@ -40,12 +28,12 @@ static int clone_memory(struct shadow_memory *to, const struct shadow_memory *fr
     for (uint32_t i = 0; i < from->keys.cnt; i++) {
         const struct shadow_region *region = &from->region[i];
 
-        for (uint64_t off = touched_from(region, 0); off < region->span;
-             off = touched_from(region, off + MEMORY_PAGE)) {
+        for (uint64_t off = shadow_touched_from(region, 0); off < region->span;
+             off = shadow_touched_from(region, off + MEMORY_PAGE)) {
             uint64_t len = region->span - off < MEMORY_PAGE ? region->span - off : MEMORY_PAGE;
 
             memcpy(to->region[i].image + off, region->image + off, len);
-            to->region[i].touched[off / MEMORY_PAGE] = 1;
+            shadow_touch(&to->region[i], off / MEMORY_PAGE);
         }
     }
     return 0;
@@ -78,8 +66,8 @@ static int hash_pages(struct rc_loop_result *conn, const struct shadow_memory *m
     for (uint32_t i = 0; i < memory->keys.cnt; i++) {
         const struct shadow_region *region = &memory->region[i];
 
-        for (uint64_t off = touched_from(region, 0); off < region->span;
-             off = touched_from(region, off + MEMORY_PAGE)) {
+        for (uint64_t off = shadow_touched_from(region, 0); off < region->span;
+             off = shadow_touched_from(region, off + MEMORY_PAGE)) {
             uint64_t len = region->span - off < MEMORY_PAGE ? region->span - off : MEMORY_PAGE;
 
             if (!VEC_GROW(conn->page, conn->page_cnt, conn->page_cap))

@@ -204,7 +204,7 @@ static void mark_pages_touched(struct responder_app *app, const struct request_p
         return;
     for (uint64_t page = (e->va - region->low) / MEMORY_PAGE;
          page <= (e->va - region->low + e->len - 1) / MEMORY_PAGE; page++)
-        region->touched[page] = 1;
+        shadow_touch(region, page);
 }
 
 int responder_app_after_request(struct responder_app *app, const struct app_request *request)

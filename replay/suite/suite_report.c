@@ -22,6 +22,19 @@ static size_t stream_cnt(const struct job *job)
     return json_array_size(json_object_get(job->json, "streams"));
 }
 
+/* Returns whether a snaplen cut the payload of packets that the replay compared. */
+static bool is_cut(const struct job *job)
+{
+    bool cut = false;
+    json_t *side;
+    size_t i;
+
+    json_array_foreach(json_object_get(job->json, "directions"), i, side) cut |=
+        json_integer_value(json_object_get(json_object_get(side, "as_responder"), "cut_payloads")) >
+        0;
+    return cut;
+}
+
 void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
     memset(totals, 0, sizeof(*totals));
@@ -30,6 +43,7 @@ void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t
         totals->directions += direction_cnt(&jobs[i]);
         totals->streams += stream_cnt(&jobs[i]);
         totals->exchanges += exchange_cnt(&jobs[i]);
+        totals->cut += is_cut(&jobs[i]);
         totals->outcome[jobs[i].outcome]++;
         totals->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
@@ -87,6 +101,9 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
         fprintf(out, "; %zu not as expected\n", unexpected);
     else
         fputs("; all as expected\n", out);
+    if (totals->cut)
+        fprintf(out, "payload not compared in %zu capture%s with cut packets\n", totals->cut,
+                totals->cut == 1 ? "" : "s");
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
 

@@ -15,6 +15,7 @@ struct suite_totals {
                         * responses to them */
     size_t streams;
     size_t exchanges; /* number of ends of CM exchanges */
+    size_t cut;       /* number of captures with packets whose payload the snaplen cut */
     size_t outcome[OUTCOME_CNT];
     size_t unexpected[OUTCOME_CNT]; /* number of captures with each outcome that was not expected */
 };

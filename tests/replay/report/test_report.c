@@ -163,6 +163,8 @@ static void report_says_that_cut_payload_is_not_compared(void)
                     "");
     CHECKRUN_EXPECT("$R import --to $T/cuts $T/cut.pcap", 0,
                     "replay: PASS\npayload not compared: 8 packets are cut; ", "");
+    CHECKRUN_EXPECT("$R replay $T/cuts", 0,
+                    "; all as expected\npayload not compared in 1 capture with cut packets\n", "");
 }
 
 /* The path of a capture has any length. The error message must still contain the whole reason. */

@@ -419,6 +419,13 @@ bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
     return a->flow == b->flow && trace->flow[a->flow].numbered && id_step(a, b) > 0;
 }
 
+bool trace_sent_once(const struct trace *trace, const struct trace_packet *a,
+                     const struct trace_packet *b)
+{
+    return a->flow == b->flow && trace->flow[a->flow].numbered && a->ip_id == b->ip_id &&
+           a->psn == b->psn && b->time - a->time <= ID_TIME_MAX;
+}
+
 int trace_read(struct trace *trace, const char *path, struct error *error)
 {
     return trace_read_narrowed(trace, path, NULL, error);

@@ -134,6 +134,11 @@ bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet
 bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
                        const struct trace_packet *b);
 
+/* Returns whether the IPv4 identifications of two packets of one flow show that the network or the
+ * capture made the later packet `b` as a copy of `a`, even if one of the copies is damaged. */
+bool trace_sent_once(const struct trace *trace, const struct trace_packet *a,
+                     const struct trace_packet *b);
+
 /* Returns whether requests of this service are acknowledged. */
 static inline bool trace_acknowledged(enum roce_svc svc)
 {

@@ -7,6 +7,9 @@
  * responder, so the factor is more than 1. */
 #define ON_WAY 2u
 
+/* Maximum number of packets before a damaged request that are searched for its original. */
+#define COPY_LOOK_BACK 64u
+
 static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
 {
     const struct inferred_setup *s = a->wrs.setup;
@@ -79,6 +82,15 @@ static bool is_what_it_says(const struct work_requests *w, uint32_t event)
     return same >= p->payload_len / 2;
 }
 
+/* Returns whether the network made a damaged request as a copy of an earlier one. */
+static bool is_damaged_copy(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = event; i-- > 0 && event - i <= COPY_LOOK_BACK;)
+        if (trace_sent_once(s->trace, event_packet(s, i), event_packet(s, event)))
+            return true;
+    return false;
+}
+
 void classify_retransmissions(struct requester_run *a, uint32_t *first)
 {
     const struct work_requests *w = &a->wrs;
@@ -108,8 +120,8 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
         }
         if (idx < 0)
             continue;
-        if (event->damaged &&
-            (i < work_request_at(w, event->rel)->posted_by || !is_what_it_says(w, i))) {
+        if (event->damaged && (i < work_request_at(w, event->rel)->posted_by ||
+                               !is_what_it_says(w, i) || is_damaged_copy(s, i))) {
             a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request: all its fields
                                                      * are uncertain, and another copy may follow */
             continue;

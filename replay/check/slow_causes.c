@@ -928,13 +928,11 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
             strbuf_addf(t, " that show why");
             return;
         }
-        strbuf_addf(t, reads->captured + reads->missing ? "data of a READ was lost, and "
+        strbuf_addf(t, reads->captured + reads->missing ? "data of a READ was lost or late, and "
                        : reads->late ? "data of a READ arrived out of order, and "
-                                     : "a packet or its response was lost, and ");
+                                     : "a packet or its response was lost or late, and ");
         add_addr(t, w.mine);
-        strbuf_addf(t, reads->late && !reads->captured && !reads->missing
-                           ? " requested it again only when its timer expired"
-                           : " noticed the loss only when its timer expired");
+        strbuf_addf(t, " sent the request again only when its timer expired");
         return;
     case SLOW_SPURIOUS:
         add_addr(t, w.its);

@@ -428,11 +428,11 @@ static void headline_names_the_worst_trouble(void)
          "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
         {"rc-loss-read-responses", "slow",
          "Connection #0 was slow: it spent 89 % of its 73.39 ms waiting, because data of a READ "
-         "was "
-         "lost, and 192.0.2.1 noticed the loss only when its timer expired."},
+         "was lost or late, and 192.0.2.1 sent the request again only when its timer expired."},
         {"rc-loss-requests", "slow",
          "Connection #0 was slow: it spent 75 % of its 177.7 ms waiting, mostly because a packet "
-         "or its response was lost, and 192.0.2.1 noticed the loss only when its timer expired."},
+         "or its response was lost or late, and 192.0.2.1 sent the request again only when its "
+         "timer expired."},
         {"rc-late-responses", "slow",
          "Connection #0 was slow: it spent 35 % of its 969.5 ms waiting, mostly because 192.0.2.2 "
          "or the path was so slow that the response came only after the timer of 192.0.2.1 had "

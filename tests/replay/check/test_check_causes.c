@@ -896,8 +896,7 @@ static void waits_without_a_loss_are_reported(void)
     static const char *const words[] = {
         "% of the connection's 200.2 ms was spent waiting: 200.1 ms for slow responses\n",
         "→ the REP of 192.0.2.2 came 3 s after the REQ, which was sent 2×\n",
-        "       find out why the program on 192.0.2.2 accepts connections late, or check for lost "
-        "CM",
+        "       find out why the program on 192.0.2.2 accepts connections late, or check for lost",
         "→ 10× a response came late: the requester waited 20.01 ms, and retransmitted nothing",
         "       find out why 192.0.2.2 or the path is slow\n",
     };

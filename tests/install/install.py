@@ -304,7 +304,8 @@ def check_plugin_script(place):
     for version in ours:  # without the file for this Wireshark
         os.rename(os.path.join(folder, version), os.path.join(folder, "away"))
         said = subprocess.run(place.user + [script, "--user"], env=place.env, capture_output=True, text=True)
-        if said.returncode != 1 or f"no roce.so for Wireshark {version}" not in said.stderr:
+        if (said.returncode != 1 or f"no roce.so for Wireshark {version}" not in said.stderr
+                or not re.search("already loads /.*/roce.so; to replace it, build one: cmake", said.stderr)):
             wrong.append(f"plugin/install without a plugin for {version}: {said.returncode}: {said.stderr}")
         os.rename(os.path.join(folder, "away"), os.path.join(folder, version))
     place.run_as_user([script, "--user", "--remove"])

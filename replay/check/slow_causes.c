@@ -526,14 +526,22 @@ static bool is_unready(const struct direction *w)
     return w->its->rnr_naks > w->its->rnr_paged;
 }
 
+/* Appends the averages for one RNR NAK. The wait after the previous packet is what the time budget
+ * counts. It can be shorter than the wait after the NAK: the requester may send more before it
+ * obeys the NAK. */
 static void add_waited(struct strbuf *t, const struct direction *w)
 {
-    if (w->mine->rnr_waited_ns) {
-        strbuf_addf(t, ": the NAKs asked for pauses of ");
-        strbuf_add_duration(t, w->mine->rnr_advertised_ns);
-        strbuf_addf(t, " in total; the requester paused ");
-        strbuf_add_duration(t, w->mine->rnr_waited_ns);
-    }
+    uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_RNR_NAK);
+
+    if (cnt == 0)
+        return;
+    strbuf_addf(t, ": %sthe NAK asked for a pause of ", cnt == 1 ? "" : "on average, ");
+    strbuf_add_duration(t, w->mine->rnr_advertised_ns / cnt);
+    strbuf_addf(t, "; the requester retransmitted ");
+    strbuf_add_duration(t, w->mine->rnr_waited_ns / cnt);
+    strbuf_addf(t, " after it, and ");
+    strbuf_add_duration(t, waited_ns(w, SLOW_RNR_NAK) / cnt);
+    strbuf_addf(t, " after its own previous packet");
 }
 
 static void say_unready(struct strbuf *t, const struct direction *w)
@@ -755,6 +763,31 @@ static void print_waits(FILE *out, const struct direction *w, const char *arrow)
     fprintf(out, "%s\n", buf);
 }
 
+/* Appends what caused more than half of the `again` retransmitted packets. */
+static void add_main_cause(struct strbuf *t, const struct direction *w, uint64_t again)
+{
+    static const struct {
+        const char *one, *many;
+    } names[ROCE_CAUSE_CNT] = {
+        [ROCE_CAUSE_SEQ_NAK] = {"a sequence NAK", "sequence NAKs"},
+        [ROCE_CAUSE_RNR_NAK] = {"an RNR NAK", "RNR NAKs"},
+        [ROCE_CAUSE_TIMEOUT] = {"a timeout", "timeouts"},
+        [ROCE_CAUSE_SPURIOUS] = {"a spurious timeout", "spurious timeouts"},
+    };
+
+    for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++) {
+        const struct roce_retx_summary *r = &w->mine->retx[i];
+
+        if (r->packets * 2 <= again || !names[i].one)
+            continue;
+        strbuf_addf(t, "%s after ", r->packets == again ? "" : ", most");
+        if (i == ROCE_CAUSE_TIMEOUT && is_one_sided(w))
+            strbuf_addf(t, r->go_backs == 1 ? "a pause" : "pauses");
+        else
+            strbuf_addf(t, "%s", r->go_backs == 1 ? names[i].one : names[i].many);
+    }
+}
+
 /* Prints which percentage of the packets and of the payload the requester retransmitted. */
 static void print_retransmitted(FILE *out, const struct direction *w, const char *arrow)
 {
@@ -769,6 +802,7 @@ static void print_retransmitted(FILE *out, const struct direction *w, const char
     strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " packets (", arrow, again, w->mine->packets);
     strbuf_add_percent(&t, again, w->mine->packets);
     strbuf_addf(&t, ") %s retransmitted", again == 1 ? "was" : "were");
+    add_main_cause(&t, w, again);
     if (bytes) {
         strbuf_addf(&t, ": ");
         strbuf_add_size(&t, (double)bytes);

@@ -353,7 +353,10 @@ static void cause_of_a_slow_flow_is_reported(void)
          {"packets were lost: 192.0.2.2 sent", "never reached", "check for drops"}},
         {"rc-reordering", {"packets arrived out of order", "several links"}},
         {"rc-corruption", {"packets were damaged", "wrong ICRC", "check links"}},
-        {"rc-rnr-then-success", {"had no receive WQE", "post receives"}},
+        {"rc-rnr-then-success",
+         {"had no receive WQE", "post receives",
+          "retransmitted 15.62 ms after it, and 15.79 ms after its own previous packet\n",
+          "(67 %) were retransmitted after RNR NAKs: "}},
         {"rc-loss-acks",
          {"the ACK timeout expired", "the response was captured before the timeout: it was lost"}},
         {"rc-atomics", {NULL}},
@@ -756,9 +759,10 @@ static void headlines_name_the_loss(void)
         {"rc-loss-read-responses", "the READ response with PSN 266 did not arrive (restart in "
                                    "frame 19): the capture contains the response; "
                                    "check for drops from the capture point to 192.0.2.1\n"},
-        {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted\n"},
+        {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted after a timeout\n"},
         {"rc-loss-request",
-         "6 of 14 packets (43 %) were retransmitted: 6144 bytes, 46 % of the payload\n"},
+         "6 of 14 packets (43 %) were retransmitted after a sequence NAK: 6144 bytes, 46 % of the "
+         "payload\n"},
         {"rc-loss-read-responses", "holds, slow; 1 note, 3 known deviations\n"},
         {"rc-loss-read-responses",
          "verdict: holds (no rule violated; 1 note, 3 known deviations of linux-rxe), but 1 "

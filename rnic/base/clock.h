@@ -32,7 +32,8 @@ static inline struct timespec rnic_time_after(uint64_t ns)
 }
 
 /* Returns the time of day (UTC) minus CLOCK_MONOTONIC, ns. Only setting the time of day changes it.
- * An interruption between the two readings would spoil the result, so the function repeats them. */
+ * If the thread is interrupted between the readings of the two clocks, the difference is wrong. So
+ * the function reads the clocks several times. */
 static inline uint64_t rnic_utc_offset(void)
 {
     uint64_t before, utc, after;

@@ -33,8 +33,8 @@ struct rnic_heap {
     uint64_t order;
 };
 
-/* Reserves memory for `cnt` nodes, so that rnic_heap_set() cannot fail for so many. Returns true,
- * or false if out of memory. */
+/* Reserves memory for `cnt` nodes, so that rnic_heap_set() cannot fail for up to `cnt` nodes.
+ * Returns true, or false if out of memory. */
 bool rnic_heap_reserve(struct rnic_heap *heap, size_t cnt);
 void rnic_heap_free(struct rnic_heap *heap);
 

@@ -99,8 +99,9 @@ static bool grow_counters(struct impair *impair)
     return true;
 }
 
-/* Counts a frame that the rule selects. Returns how many such frames of its connection (with psn=:
- * with this PSN, too) were counted, this frame included. Returns 0 if out of memory. */
+/* Counts a frame that the rule selects. Returns the number of selected frames of this connection so
+ * far, including this frame. For a rule with psn=, only frames with this PSN count. Returns 0 if
+ * out of memory. */
 static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
                                  const struct roce_pkt *pkt, unsigned kind)
 {
@@ -312,8 +313,9 @@ static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, s
 }
 
 /* Called after a rule changed the frame `in` to out->data. Computes the ICRC again, unless the rule
- * keeps it or it was wrong before, and with it the UDP checksum if that was right. Sets `damaged`
- * (a receiver drops the frame) and `forged` (a receiver accepts it). */
+ * keeps the ICRC or the ICRC of `in` was wrong. Also computes the UDP checksum again if that of
+ * `in` was correct. Sets `damaged` (a receiver drops the frame) and `forged` (a receiver accepts
+ * it). */
 static void finish_change(struct impair_result *out, const struct impair_frame *in,
                           const struct roce_pkt *before, bool keep_icrc)
 {

@@ -56,7 +56,7 @@ struct impair_frame {
     int64_t rel;           /* PSN relative to the first PSN of the connection */
 };
 
-/* Result of the rules for one frame. */
+/* Effect of all rules on one frame. */
 struct impair_result {
     unsigned copies;  /* number of copies to send; 0: the frame is lost */
     unsigned actions; /* applied actions, as bits 1 << enum impair_action */

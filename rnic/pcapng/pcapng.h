@@ -5,7 +5,7 @@
  *
  * Used by the parser of captures (replay/capture/pcap_parse.c), the writer of annotated copies
  * (replay/capture/pcapng_writer.c), the recording port (port/frameio/record.c), and by
- * pcapng_merge.c and pcapng_join.c. It does no input or output and allocates nothing.
+ * pcapng_merge.c and pcapng_join.c. The functions do no input or output and allocate no memory.
  *
  *   Reading: 1. pcapng_byte_order() of the section header, 2. pcapng_read_iface() of each interface
  *   block, 3. pcapng_read_packet() of each packet block, 4. pcapng_time() of its time stamp.
@@ -89,8 +89,8 @@ struct pcapng_packet {
 int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block, uint32_t len,
                        struct error *error);
 
-/* Returns the id of the process that sent or received the packet, from the options at
- * `options_off` of its block, or 0 if they do not have it. */
+/* Returns the id of the process that sent or received the packet, from the options at `options_off`
+ * of its block, or 0 if the options do not contain the process id. */
 uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t options_off);
 
 /* Application in the section header of recordings of the software RNIC (rnic-run -w). */

@@ -61,8 +61,8 @@ typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
 /*
  * Passes frames to `fn`, sorted by time, as blocks of one pcapng file. These are the frames whose
  * time is before `until` and before the latest mark of each stream. For an exact order, the caller
- * first reads the clock, then feeds all data, and then calls this function with the time read. Pass
- * UINT64_MAX after the last data: all frames are then passed.
+ * first reads the clock, then feeds all data, and then calls this function with the time read. With
+ * UINT64_MAX, after the last data, the function passes all remaining frames.
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 

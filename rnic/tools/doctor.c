@@ -151,7 +151,7 @@ static bool built_without_sandbox(const char *rocedrill)
 }
 
 /* Prints whether rocedrill check and rocedrill decode can restrict their own system calls (a
- * sandbox). Without a sandbox they work, but a hostile capture could do more harm. */
+ * sandbox). Both commands work without a sandbox, but a hostile capture could do more harm. */
 static void print_sandbox(const char *rocedrill)
 {
     int error = try_filter();

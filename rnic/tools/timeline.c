@@ -25,7 +25,7 @@ static const char *opcode_name(uint8_t opcode)
     }
 }
 
-/* phases of a request: from one of its times to another */
+/* phases of a request; a phase lasts from one step of struct timeline_record to another */
 static const struct {
     enum timeline_at from, to;
     const char *name;

@@ -22,7 +22,7 @@
 /* maximum time from the kernel's time stamp of a received frame until its process records the
  * frame, ns */
 #define LATE_NS   50000000u
-#define GIVE_BACK (1u << 20) /* number of bytes read before their space is freed */
+#define GIVE_BACK (1u << 20) /* bytes of a recording that are read before their space is freed */
 /* while more bytes than this are recorded but not yet judged, the programs wait */
 #define BACKLOG (256u << 20)
 /* maximum number of bytes of frames that wait because a process with an older mark is stopped */
@@ -55,7 +55,7 @@ struct watch {
     atomic_bool over;
 };
 
-/* Returns the time of the recordings' time stamps. */
+/* Returns the present time, ns, in the clock of the recordings' time stamps. */
 static uint64_t record_time(const struct watch *watch)
 {
     return rnic_clock_ns(CLOCK_MONOTONIC) + watch->folder->tally.tally->utc_offset;
@@ -88,8 +88,8 @@ static void start_validator(struct watch *watch)
         watch->to = ends[1];
 }
 
-/* Stores for the programs how many recorded bytes were passed to the validator, so that they need
- * not wait. */
+/* Stores how many recorded bytes were passed to the validator. The programs read this number and
+ * stop waiting. */
 static void note_progress(struct watch *watch)
 {
     atomic_store(&watch->folder->tally.tally->consumed,
@@ -222,7 +222,7 @@ static void *run(void *user)
     return NULL;
 }
 
-/* ---- starting and ending the watch ----------------------------------------------------------- */
+/* ---- starting and ending the check ----------------------------------------------------------- */
 
 static void free_watch(struct watch *watch)
 {

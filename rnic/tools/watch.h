@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Watch: checks the packets of a program and its children while they run (rnic-run --selfcheck).
- * Each process records into a folder (port/frameio/record.h). A thread reads the recordings every
- * few milliseconds, sorts the frames by time, and passes them to `rocedrill check`. The thread
- * frees the disk space of data that it has read. If `rocedrill check` is slower than the programs,
- * the programs wait while more than 256 MiB are not yet judged. So neither memory nor disk use
- * grows with the run time.
+ * Watch: checks the packets of a program and its child processes while the processes run (rnic-run
+ * --selfcheck). Each process records into a folder (port/frameio/record.h). A thread reads the
+ * recordings every few milliseconds, sorts the frames by time, and passes them to `rocedrill
+ * check`. The thread frees the disk space of data that it has read. If `rocedrill check` is slower
+ * than the programs, the programs wait while more than 256 MiB are not yet judged. So neither
+ * memory nor disk use grows with the run time.
  */
 #ifndef TOOLS_WATCH_H
 #define TOOLS_WATCH_H
@@ -15,7 +15,7 @@
 
 struct watch;
 
-/* Result of a watch, at the end of rnic-run. */
+/* Result of the check, at the end of rnic-run. */
 struct watch_result {
     int verdict;         /* exit status of rocedrill; 2 if nothing was recorded; 126 or 127 if
                           * rocedrill could not be started */
@@ -25,7 +25,7 @@ struct watch_result {
 };
 
 /*
- * Starts to watch the recordings in `folder`. `rocedrill` is the path of the validator, which
+ * Starts to check the recordings in `folder`. `rocedrill` is the path of the validator, which
  * prints violations on standard error when it finds them, and its report on standard output at the
  * end. `copy` is the path of a file for all frames in order, or NULL. The caller owns `folder`,
  * which must be empty now and must exist until watch_end(). Returns NULL and sets errno on failure.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Addresses: converts socket addresses to GIDs and back (Annex A17: IPv4 is ::ffff:a.b.c.d). */
+/* Addresses: converts socket addresses to GIDs and back. The GID of an IPv4 address is
+ * ::ffff:a.b.c.d (Annex A17). */
 #include <string.h>
 #include "ucma/ucma.h"
 #include "wire/gid.h"

@@ -369,8 +369,8 @@ static void post_id_event(struct uc_id *id, enum ucma_event_type type, int statu
 }
 
 /* Resolving an address must not delay other ids. So the worker sends a request for the neighbour,
- * waits for at most ANSWER_NS, and continues with other work. It looks for the answer after LOOK_NS
- * and sends the request again after ASK_NS (ns). */
+ * waits for at most ANSWER_NS, and continues with other work. The worker looks for the answer after
+ * LOOK_NS and sends the request again after ASK_NS. Times are in ns. */
 #define ANSWER_NS UINT64_C(1000000)
 #define LOOK_NS   UINT64_C(20000000)
 #define ASK_NS    UINT64_C(250000000)

@@ -428,8 +428,8 @@ struct uc_port *uc_port_towards(const uint8_t gid[16], unsigned oif)
 /* lifetime of a cached address handle, ns; limited, because the MAC address of a neighbour may
  * change */
 #define AH_LIFE_NS UINT64_C(30000000000)
-/* Time for which a destination counts as silent after it did not answer, ns. A MAD to it is then
- * dropped at once, so that MADs to other hosts need not wait. */
+/* Time for which a destination counts as silent after it did not answer, ns. In this time, a MAD to
+ * the destination is dropped at once, so that MADs to other hosts need not wait. */
 #define SILENT_NS UINT64_C(500000000)
 /* Longest wait for the answer of a destination, ns */
 #define MAD_ANSWER_NS UINT64_C(50000000)

@@ -3,14 +3,14 @@
  * Preload: connects the stock librdmacm.so.1 to our rdma_cm device. rnic-run loads this library
  * with LD_PRELOAD, so the open(), write(), close() and fstat() of this library replace those of the
  * C library. Calls for /dev/infiniband/rdma_cm are passed to our libibverbs.so.1 (ucma.h), and all
- * others to the C library. The descriptor is one of the kernel (eventfd), so poll(), epoll and
- * fcntl() work unchanged.
+ * others to the C library. The descriptor that the program gets is an eventfd of the kernel, so
+ * poll(), epoll and fcntl() work unchanged.
  *
  * The library also answers file system queries about our devices: their device nodes, and the sysfs
  * files that verbs/device.h describes.
  *
- * The library also replaces _exit(). It runs no destructors, but the device must send its delayed
- * acknowledgements before the process ends.
+ * The library also replaces _exit(). _exit() of the C library runs no destructors, but the device
+ * must send its delayed acknowledgements before the process ends.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,7 +55,7 @@ EXPORT extern void (*rnic_preload_before_exit)(void);
 void (*rnic_preload_before_exit)(void); /* function that libibverbs.so.1 sets when it is loaded */
 
 static atomic_uchar ours[FDS_MAX];
-static atomic_uchar closed_one; /* the program has closed one of our descriptors */
+static atomic_uchar closed_one; /* whether the program has closed one of our descriptors */
 /* Process that `ours` and the device belong to. The child of a vfork() has another pid but shares
  * this memory. */
 static pid_t process;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Preload of exec: replaces the exec functions of the C library, as preload.c does for _exit().
- * exec runs no destructors, so the device must send its delayed acknowledgements before. If exec
- * fails, the program continues, and nothing is lost.
+ * exec runs no destructors, so the device must send its delayed acknowledgements before exec. If
+ * exec fails, the program continues, and nothing is lost.
  *
  * The functions do not call dlsym(), because the child of a vfork() may call them. Such a child
  * runs in the memory of its parent and has no device; rnic_preload_before_exit() checks that.

@@ -72,7 +72,8 @@ struct uc_port; /* One device with its QP 1 and its CM, defined in port.c. */
 struct uc_event {
     struct uc_event *next;
     struct uc_id *id;    /* id to which the event belongs */
-    struct uc_id *child; /* for CONNECT_REQUEST: id of the new connection; otherwise NULL */
+    struct uc_id *child; /* id of the new connection if the event is CONNECT_REQUEST; otherwise
+                          * NULL */
     struct uc_mcast *mcast;
     rnic_time at; /* time of uc_post(), ns */
     struct rdma_ucm_event_resp resp;
@@ -109,7 +110,7 @@ enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
-    bool any; /* at all addresses of the device */
+    bool any; /* the claim is for all addresses of the device */
     int handle;
 };
 

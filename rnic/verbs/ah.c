@@ -58,7 +58,7 @@ int ibv_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr 
         rnic_gid_multicast_mac(attr->grh.dgid.raw, av.dmac);
     memcpy(eth_mac, av.dmac, ETHERNET_LL_SIZE);
     if (vid)
-        *vid = 0xffff; /* value for a frame without VLAN tag */
+        *vid = 0xffff; /* 0xffff stands for a frame without VLAN tag */
     return 0;
 }
 

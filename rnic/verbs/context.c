@@ -65,8 +65,8 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
-/* Opens the live device, or uses the open one. A child of fork() opens a new live device. Called
- * with vdevice_lock. Returns 0 or an errno. */
+/* Opens the live device, or uses the one that this process has already opened. A child of fork()
+ * opens a new live device. Called with vdevice_lock. Returns 0 or an errno. */
 static int open_hca(struct vdevice *device)
 {
     if (device->hca && !device->hca->inherited) {
@@ -115,7 +115,8 @@ static int open_hca(struct vdevice *device)
     hca->refs = 1;
     hca->pid = getpid();
     device->hca = hca;
-    if (parents) { /* remains in memory for the program's copies of the parent's objects */
+    if (parents) { /* never freed: copies of the parent's objects in this process still point to the
+                    * parent's device */
         parents->refs++;
         hca->parents = parents;
     }

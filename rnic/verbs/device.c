@@ -334,8 +334,9 @@ int rnic_read_ibdev_sysfs_file(char *buf, size_t size, struct ibv_device *device
 SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
 
 /* Sends delayed acknowledgements before the process ends. A hardware RNIC sends them before the
- * program learns of the messages. _exit() may call this in a signal handler whose thread has the
- * locks, or in the child of a vfork(), which has another pid but shares this memory. */
+ * program can read the completions of the messages. _exit() may call this in a signal handler whose
+ * thread has the locks, or in the child of a vfork(), which has another pid but shares this
+ * memory. */
 static void flush_devices(void)
 {
     if (pthread_mutex_trylock(&vdevice_lock) != 0)

@@ -9,8 +9,9 @@
 /* Protects the list, and opening and closing of devices. */
 extern pthread_mutex_t vdevice_lock;
 
-/* This thread opens a device. libpcap may then list the devices, if it has its RDMA sniffer: the
- * list is empty for this thread, which has vdevice_lock. */
+/* True while this thread opens a device with vdevice_lock locked. A libpcap with an RDMA sniffer
+ * calls ibv_get_device_list() in that time. This thread then gets an empty list instead of locking
+ * vdevice_lock again. */
 extern _Thread_local bool vdevice_opening;
 
 static inline struct vdevice *vdevice_of(struct ibv_device *device)

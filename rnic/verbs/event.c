@@ -154,7 +154,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
     }
     event->event_type = (enum ibv_event_type)entry.type;
     if (entry.object)
-        event->element.qp = entry.object; /* the union also has cq and srq; all are pointers */
+        event->element.qp = entry.object; /* qp, cq and srq share the union, as pointers */
     else
         event->element.port_num = 1;
     return 0;

@@ -309,7 +309,7 @@ void ibv_unimport_mr(struct ibv_mr *ibv)
     struct vmr *mr = vmr_of(ibv);
     vhca_lock(mr->hca);
     bool original = rnic_map_get(&mr->hca->mrs, ibv->lkey) == mr;
-    mr->left = original; /* the region still uses the structure */
+    mr->left = original; /* the region still uses this structure, so both are freed together */
     vhca_unlock(mr->hca);
     if (!original)
         free(mr);
@@ -400,8 +400,9 @@ int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t fla
         vhca_unlock(vpd_base(pd)->hca);
         if (result != 0)
             return result;
-        /* The device uses the pages that the process has. So nothing is to be done if no page is
-         * missing. Only a caller that waits for the pages gets an error for missing pages. */
+        /* The device uses the pages that the process has. So if no page is missing, nothing remains
+         * to be done. Only a caller that requested to wait for the pages gets an error for missing
+         * pages. */
         if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
             page_probe_populate(at, sge[i].length, write) != 0 && flags & IBV_ADVISE_MR_FLAG_FLUSH)
             return EFAULT;

@@ -404,8 +404,8 @@ static inline struct vpd *vpd_hold(struct ibv_pd *pd)
     return domain;
 }
 
-/* Decrements the reference count of a parent domain, after an object that used it was destroyed.
- * `domain` may be NULL. The caller holds the device's lock. */
+/* Decrements the reference count of a parent domain, after a QP, SRQ or CQ of this domain was
+ * destroyed. `domain` may be NULL. The caller holds the device's lock. */
 static inline void vpd_release(struct vpd *domain)
 {
     if (domain)

@@ -57,8 +57,9 @@ static bool parse_maps_line(const char *line, uintptr_t *from, uintptr_t *to, co
     return true;
 }
 
-/* Lets the kernel fault in the pages, which checks mapping and rights in one call. Returns 0 or an
- * errno: EINVAL if the kernel cannot do so (before Linux 5.14, or for these pages or rights). */
+/* Requests that the kernel fault in the pages. This one call checks mapping and rights. Returns 0
+ * or an errno: EINVAL if the kernel cannot do so (before Linux 5.14, or for these pages or
+ * rights). */
 static int populate_pages(uintptr_t from, uintptr_t end, bool write)
 {
 #if defined(MADV_POPULATE_READ) && defined(MADV_POPULATE_WRITE)
@@ -168,9 +169,9 @@ static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
 /* Replaced handlers, by signal and level. If the program installs its own handler later, that
- * handler is replaced again, one level higher. It may call or reinstall the handler that it found,
- * which is the handler of the level below. An entry is written before our handler of that level is
- * installed. */
+ * handler is replaced again, one level higher. The program's handler may call or reinstall the
+ * handler that it replaced, which is our handler of the level below. An entry is written before our
+ * handler of that level is installed. */
 static struct sigaction before[SIGNALS][LEVELS];
 static unsigned used[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -317,8 +318,8 @@ static void write_unchanged(volatile uint8_t *byte)
     (void)__atomic_fetch_or(byte, nothing, __ATOMIC_RELAXED);
 }
 
-/* A separate function, because siglongjmp() must return to a frame whose variables did not
- * change. */
+/* Reads or writes one byte of each page. A separate function, so that the stack frame to which
+ * siglongjmp() returns has no variables that the loop changes. */
 __attribute__((noinline, no_sanitize("address", "thread"))) static void
 touch_pages(uintptr_t at, uintptr_t end, bool write)
 {

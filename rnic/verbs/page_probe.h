@@ -24,15 +24,15 @@ void page_probe_open_proc(void);
 /* Returns 0 if all of [addr, addr + len) is mapped and readable, and writable if `write`; else
  * EFAULT. Without /proc the function finds only unmapped pages. For a few pages the function asks
  * the kernel; for more pages it reads the list of mappings, so a gigabyte costs as much as a
- * megabyte. The result is not valid for later: see page_probe_touch(). */
+ * megabyte. The program may unmap the memory later: see page_probe_touch(). */
 int page_probe_region(const void *addr, size_t len, bool write);
 
 /* Faults in the pages of [addr, addr + len), for reading or for writing. Returns 0, or EFAULT if a
  * page is unmapped or has wrong rights. */
 int page_probe_populate(const void *addr, size_t len, bool write);
 
-/* Installs handlers for SIGSEGV and SIGBUS, unless they are installed. Returns false if that is not
- * possible any more. */
+/* Installs handlers for SIGSEGV and SIGBUS, unless they are installed. Returns false if no level
+ * for a replaced handler is left. */
 bool page_probe_install(void);
 
 /*
@@ -40,10 +40,10 @@ bool page_probe_install(void);
  * `write`. It changes no bytes, even if other threads write them at the same time.
  *
  * A program may install its own handlers later, and a thread may block the signals; the kernel
- * would then end the process. So each thread checks this every few milliseconds. Later handlers are
- * replaced again, up to four times. Where that fails, and in a thread that blocks a signal, the
- * kernel is asked instead, which costs a system call. A change within the last few milliseconds may
- * be missed.
+ * would then end the process. So each thread checks its handlers and blocked signals every few
+ * milliseconds. Handlers of the program are replaced again, up to four times. Where that fails, and
+ * in a thread that blocks a signal, the kernel is asked instead, which costs a system call. A
+ * change within the last few milliseconds may be missed.
  */
 bool page_probe_touch(const void *addr, size_t len, bool write);
 

@@ -14,7 +14,7 @@
  * sends 16 bytes), because hardware rounds the size up. */
 #define INLINE_GIVEN 64u
 
-/* Returns the number of SGEs, at least one, as real devices do. */
+/* Returns `cnt`, the requested number of SGEs, or 1 if it is 0, as hardware devices do. */
 static uint32_t at_least_one(uint32_t cnt)
 {
     return cnt ? cnt : 1;

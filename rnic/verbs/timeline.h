@@ -15,8 +15,8 @@
 
 struct timeline;
 
-/* Records the QPs that are created from now on, and appends to file `path`. Returns NULL with errno
- * after an error. */
+/* Creates a timeline of the QPs that are created after this call, and appends its records to file
+ * `path`. Returns NULL with errno after an error. */
 struct timeline *timeline_new(const char *path, struct rnic *rnic);
 
 /* Writes the remaining records and frees the timeline. The device no longer reports steps. */

@@ -26,8 +26,8 @@ enum timeline_at {
 
 struct timeline_record {
     uint64_t mark;             /* TIMELINE_MARK, at which a reader recognizes a record */
-    uint64_t at[TIMELINE_CNT]; /* time of each step, CLOCK_MONOTONIC, ns; 0: no such step
-                                * (unsignaled, or an error) */
+    uint64_t at[TIMELINE_CNT]; /* time of each step, CLOCK_MONOTONIC, ns; 0: the request had no such
+                                * step, because it was unsignaled or failed */
     uint64_t wr_id;
     uint32_t pid;
     uint32_t qpn;

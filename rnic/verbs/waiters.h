@@ -62,7 +62,8 @@ static inline void waiters_wake(struct waiters *waiters)
     }
 }
 
-/* Leaves all waiting threads waiting, without a list. Called locked, before the owner is freed. */
+/* Removes all waiting threads from the list without waking them. Called locked, before the owner of
+ * the list is freed. */
 static inline void waiters_forget(struct waiters *waiters)
 {
     for (struct waiter *waiter = waiters->first; waiter; waiter = waiter->next)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Frame destination: the destination QPN of a frame, by which ports choose the receiving process.
- */
+/* Frame destination: reads the destination QPN of a frame. A port passes the frame to the process
+ * that owns this QPN. */
 #ifndef PORT_FRAMEIO_FRAME_DEST_H
 #define PORT_FRAMEIO_FRAME_DEST_H
 

@@ -189,7 +189,7 @@ static void on_received(void *user, const struct rnic_frame *frame)
 {
     struct impair_port *port = user;
 
-    /* a full queue loses the frame, as a full receive ring does */
+    /* if the queue is full, the frame is dropped, as if the receive ring were full */
     if (lane_room(port, &port->in) > 0)
         impair_frame(port, &port->in, frame);
     else

@@ -28,8 +28,8 @@ static int open_error(int status, const char *name, const char *text, struct err
     }
 }
 
-/* Opens the handle with a ring of `ring` bytes. Returns 0 or a status of pcap_activate(); on
- * failure with the reason in `text`. */
+/* Opens the handle with a ring of `ring` bytes. Returns 0 or a status of pcap_activate(). On
+ * failure, writes the reason to `text`. */
 static int activate(struct packet_socket *side, const char *name, size_t ring, int snaplen,
                     char *text)
 {
@@ -91,7 +91,7 @@ int packet_socket_open(struct packet_socket *side, const char *name, size_t ring
     return 0;
 }
 
-/* Replaces the filter by the socket option, because pcap_setfilter() discards the frames waiting in
+/* Replaces the filter with setsockopt(), because pcap_setfilter() discards the frames that wait in
  * the socket. The kernel replaces one filter by the other without losing frames. */
 int packet_socket_attach(struct packet_socket *side, const char *expression)
 {

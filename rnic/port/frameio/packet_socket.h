@@ -15,12 +15,12 @@
 struct packet_socket {
     pcap_t *pcap; /* capture handle; NULL: not open */
     int fd;
-    bool dead; /* reading failed, for example because the interface was removed; unused until
-                * reopened */
+    bool dead; /* reading failed, for example because the interface was removed; the socket is not
+                * used until it is reopened */
     uint64_t
         reopen_at;    /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
-    uint64_t spared;  /* earliest time to reopen this handle should it die, ns; 0: at once */
-    bool plain;       /* sendmmsg() does not work on the descriptor */
+    uint64_t spared;  /* earliest time to reopen this handle if reading fails, ns; 0: at once */
+    bool plain;       /* sendmmsg() fails on the descriptor, so frames are sent one by one */
     char *expression; /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;
     uint64_t dropped_base; /* frames dropped by earlier handles, which the current handle

@@ -30,8 +30,8 @@ enum rnic_frame_flags {
     RNIC_FRAME_CUT = 1u << 1,     /* received frame: truncated, the frame on the wire was longer */
     RNIC_FRAME_ECHO = 1u << 2,    /* sent frame: the port sets this flag if it will also receive the
                                    * frame */
-    RNIC_FRAME_NO_ICRC = 1u << 3, /* received frame: never left the memory of this machine, and its
-                                   * sender computed no ICRC */
+    RNIC_FRAME_NO_ICRC = 1u << 3, /* received frame: has no ICRC, because it came through shared
+                                   * memory and its sender computed none */
 };
 
 struct rnic_frame {

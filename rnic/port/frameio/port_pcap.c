@@ -18,11 +18,10 @@
 #define BATCH 64u
 /* retry interval after ENOBUFS, ns: the queue of a real interface has drained a little by then */
 #define RETRY_NS 20000u
-/* while no frames arrive: interval at which the port reads the socket that received none lately, ns
- */
+/* interval at which the port also reads its other socket while the socket that received frames last
+ * receives none, ns */
 #define OTHER_IDLE_NS 3000u
-/* interval at which the port also reads its second socket while frames arrive on the first one, ns
- */
+/* interval at which the port also reads its other socket while frames arrive on one socket, ns */
 #define OTHER_BUSY_NS 20000u
 /* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
  * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
@@ -289,7 +288,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
 {
     struct packet_socket *side = &self->side[which];
     unsigned done = 0;
-    bool asked = false; /* SO_ERROR was read, so another error is a new one */
+    bool asked = false; /* this call has read and cleared the stored error of the socket (SO_ERROR),
+                         * so a further error is new */
 
     if (!packet_socket_works(side)) {
         self->stats.tx_link_down += cnt;

@@ -35,9 +35,9 @@ struct record {
     bool shared;
     uint32_t process;    /* id of this process */
     uint64_t offset;     /* time of the recording minus CLOCK_MONOTONIC, ns */
-    uint64_t set_by[2];  /* how far the time of day was set since the start of the recording, ns:
-                          * now, and when the batch before was received */
-    bool clock_is_noted; /* set_by[0] is that of the current batch */
+    uint64_t set_by[2];  /* sum of all changes of the time of day since the start of the recording,
+                          * ns: at the current batch, and at the previous batch */
+    bool clock_is_noted; /* set_by was updated for the current batch */
     bool failed;         /* a write to the file failed; the port writes no more */
     int error;           /* errno of the failed write */
     bool ended;          /* rnic-run was killed; the port writes no more */
@@ -56,14 +56,15 @@ static const struct rnic_port_ops record_ops;
 
 /* ---- writing the file ------------------------------------------------------------------------ */
 
-/* Returns the time for a time stamp. Setting the time of day does not change it. */
+/* Returns the present time of the recording, ns, for a time stamp. Setting the time of day does not
+ * change the time of the recording. */
 static uint64_t record_time(const struct record *record)
 {
     return rnic_clock_ns(CLOCK_MONOTONIC) + record->offset;
 }
 
-/* Finds out whether the time of day was set. A change of a few microseconds is only the time that
- * passed between two readings. */
+/* Detects whether the time of day was set. A difference of a few microseconds is no change of the
+ * time of day: it is the time between the readings of the two clocks. */
 static void note_clock(struct record *record)
 {
     uint64_t set_by = rnic_utc_offset() - record->offset;
@@ -299,7 +300,7 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
-/* Ends a batch: writes its frames, and a mark that no frame is missing. */
+/* Ends a batch: writes its frames, and a mark with time UINT64_MAX: no frame is being sent. */
 static void end_batch(struct record *record)
 {
     if (record->marked) {

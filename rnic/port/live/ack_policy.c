@@ -3,7 +3,7 @@
 
 #define FAILURES_MAX 10u /* limit of the failure count: 256 attempts are skipped at this limit */
 
-/* ---- backing off after waits in vain --------------------------------------------------------- */
+/* ---- backing off after useless waits --------------------------------------------------------- */
 
 static void set_failures(struct backoff *backoff, unsigned failures)
 {

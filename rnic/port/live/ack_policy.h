@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 /* Longest expected time until a program that reads its memory or waits for an event answers, ns.
- * The poll thread uses a CPU for this time, which the program may need. */
+ * The poll thread uses a CPU for this time, and the program may need that CPU. */
 #define ACK_ANSWER_NS 8000u
 /* Longest expected time until a polling program answers a request, ns: another thread may run on
  * the program's CPU for 10 to 20 us. */
@@ -37,7 +37,8 @@
 #define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */
 
 struct backoff {
-    unsigned failures; /* number of consecutive waits in vain; not counted beyond a maximum */
+    unsigned failures; /* number of consecutive waits that saved nothing; not counted beyond a
+                        * maximum */
     unsigned skip;     /* number of next waits to skip */
 };
 
@@ -50,8 +51,9 @@ void backoff_reset(struct backoff *backoff);
 struct ack_policy {
     bool cheap_frames; /* a frame costs so little that no ACK waits for the peer's next request */
     uint64_t until;    /* end of the current wait, ns; 0: no ACK waits */
-    unsigned turns;    /* batches of requests whose ACKs wait */
-    bool for_next;     /* the wait is for the peer's next request */
+    unsigned turns;    /* number of batches of received requests whose ACKs wait */
+    bool for_next;     /* true: the ACK waits for the peer's next request; false: for the program's
+                        * answer */
     struct backoff poller;
     struct backoff next;
     struct backoff answer;

@@ -168,8 +168,8 @@ static void after_fork_parent(void)
 }
 
 /* Closes the child's copies of the parent's sockets. Some of these sockets claim names in the
- * registry (registry.h), which so become free when the parent ends. The memory of libpcap and of
- * the recording is not freed. */
+ * registry (registry.h). Without the child's copies, the names become free when the parent ends.
+ * The memory of libpcap and of the recording is not freed. */
 static void after_fork_child(void)
 {
     for (struct rnic_live *live = all; live; live = live->next) {

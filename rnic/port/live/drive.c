@@ -45,9 +45,9 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
     return true;
 }
 
-/* Passes the batch to the port, and starts the ACK timers of its requests when it has left. While
- * the program polls, live_receive() starts them at the next poll: reading the clock costs as much
- * as building a frame. Returns false if the port is full. */
+/* Passes the batch to the port, and starts the ACK timers of its requests after the port has
+ * accepted the batch. While the program polls, live_receive() starts the timers at the next poll:
+ * reading the clock costs as much as building a frame. Returns false if the port is full. */
 static bool send_all(struct rnic_live *live, uint64_t now)
 {
     if (!send_batch(live, now))
@@ -106,10 +106,10 @@ void live_notify(struct rnic_live *live)
         live->attr.notified(live->attr.user, live->rnic);
 }
 
-/* Starts the timers of the requests that left since the last call, receives frames and expires
- * timers. A thread may lose its CPU between reading the clock and
- * receiving. Frames that arrived between the two must not count as earlier, and timers that these
- * frames start must not expire early. Therefore *now is set to the time of the first frame. */
+/* Starts the ACK timers of the requests that the port accepted since the last call, receives frames
+ * and expires timers. A thread may lose its CPU between reading the clock and receiving. Frames
+ * that arrived between the two must not count as earlier, and timers that these frames start must
+ * not expire early. Therefore *now is set to the time of the first frame. */
 bool live_receive(struct rnic_live *live, uint64_t *now)
 {
     struct intake intake = {.live = live};

@@ -128,9 +128,9 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
 }
 
 /* Keeps the poll thread off the CPU of a program that reads its memory in a loop, as such a program
- * keeps that CPU busy. On another CPU the poll thread preempts no thread, or only a peer that waits
- * for an answer. A sender on that other CPU can wake the poll thread without an interrupt to
- * another CPU. */
+ * keeps that CPU busy. On another CPU the poll thread preempts no thread, or at most a peer process
+ * that waits for an answer. A sender on that other CPU can wake the poll thread without an
+ * interrupt to another CPU. */
 void live_keep_away(struct rnic_live *live, int cpu)
 {
     cpu_set_t set = live->thread.cpus;

@@ -204,8 +204,9 @@ enum turn {
     TURN_ANSWERED,
 };
 
-/* Called after a turn with frames. The turn began at `now` and may have taken longer than the
- * thread stays awake after the last frame. */
+/* Called after the poll thread drove the device and handled frames. Reads the clock again: since
+ * `now`, when the poll thread began, more time may have passed than the thread stays awake after
+ * the last frame. */
 static void note_moved(struct rnic_live *live, uint64_t now)
 {
     live->thread.moved_at = rnic_live_now();
@@ -300,8 +301,8 @@ static void update_spin(struct poll_thread *thread, bool frames, uint64_t slept)
 
 /* Keeps the thread awake for a while after the last frame, if frames arrive without a system call.
  * It would otherwise sleep between two frames of a stream, and each wake-up costs the sender as
- * much as several frames. Does not compete with a program that polls. Returns false once that
- * time is over. */
+ * much as several frames. Does not compete with a program that polls. Returns false when the thread
+ * has been awake for long enough and must sleep. */
 static bool linger_awake(struct rnic_live *live, uint64_t now)
 {
     if (live->attr.wire != RNIC_WIRE_SHM || now >= live->thread.moved_at + LINGER_NS ||

@@ -25,8 +25,8 @@ static int watch_socket(struct shm_peers *peers, int fd, void *socket)
     return epoll_ctl(peers->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* Ends the watch of a socket and closes it. Closing alone does not end the watch while a child of
- * fork() has a copy of the descriptor. */
+/* Removes a socket from the epoll set and closes it. close() alone does not remove it while a child
+ * of fork() has a copy of the descriptor. */
 static void close_socket(struct shm_peers *peers, int fd)
 {
     struct epoll_event event = {.events = 0};

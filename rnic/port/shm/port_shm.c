@@ -232,7 +232,7 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
 {
     unsigned taken = 0;
 
-    /* fn() may send a frame; that may add a ring, but frees no ring */
+    /* fn() may send a frame, and sending may add a ring but never frees one */
     for (unsigned i = 0; i < self->peers.in_cnt && taken < max; i++) {
         struct shm_in *in = self->peers.in[(self->next_in + i) % self->peers.in_cnt];
         int n;

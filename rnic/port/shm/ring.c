@@ -64,9 +64,9 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
     uint32_t skipped = needed > to_end ? to_end : 0;
     uint64_t at = writer->tail + skipped;
     uint8_t *data = memory->data + (at & (memory->size - 1)) + WORD;
-    /* The reader spins on the line of the header word. So this line is written last and in one
-     * piece: each time it moves to the reader and back costs as much as hundreds of instructions.
-     */
+    /* The reader spins on the cache line of the header word. So this line is written last and in
+     * one piece: each move of the line to the reader's CPU and back costs as much as hundreds of
+     * instructions. */
     uint32_t first = len < SHM_LINE - WORD ? len : SHM_LINE - (uint32_t)WORD;
 
     /* one more line, for the header word of the next record */

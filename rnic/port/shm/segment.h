@@ -24,8 +24,8 @@ int shm_segment_new(uint32_t size, struct shm_segment *out);
  * memory file, is not sealed, or has an impossible size; or another negative errno. */
 int shm_segment_map(int fd, struct shm_segment *out);
 
-/* Maps all pages. Without this, the first frame in each page causes a page fault, which takes as
- * long as ten round trips. */
+/* Maps all pages. Otherwise the first frame in each page causes a page fault, which takes as long
+ * as ten round trips. */
 void shm_segment_prefault(const struct shm_segment *segment);
 
 /* Makes a ring in private memory, for frames of a process to itself. Returns 0 or -ENOMEM. */

@@ -395,7 +395,8 @@ uint32_t reader_linktype(const struct capture_reader *reader)
     if (!reader->pcap)
         return cap->pcapng && cap->iface_cnt ? cap->iface[0].linktype : cap->linktype;
     datalink = pcap_datalink(reader->pcap);
-    /* libpcap's DLT_ numbers equal the LINKTYPE_ numbers in files, except DLT_RAW. */
+    /* The DLT_ numbers of libpcap equal the LINKTYPE_ numbers in files, with one exception:
+     * DLT_RAW. */
     return datalink == DLT_RAW ? LINKTYPE_RAW : (uint32_t)datalink;
 }
 

@@ -32,7 +32,7 @@ struct batch {
     unsigned cnt;
     struct frame_counts counts;
     /* Number of the piece of the file (read_buffer.h) that contains the frames. While the batch is
-     * being filled, the number of an earlier piece. */
+     * being filled, `piece` is the number of an earlier piece. */
     uint64_t piece;
     unsigned who;  /* number of the worker that parses the frames */
     bool used;     /* the batch is in use; protected by the lock, like `parsed` */
@@ -49,7 +49,7 @@ struct parallel_reader {
     unsigned threads, parts, window; /* `window`: limit of the batches in memory */
     pthread_mutex_t lock;
     pthread_cond_t cond;
-    /* The members from here to `end` are protected by the lock, except `generation`. */
+    /* The lock protects all members from here on, except `generation`. */
     /* `reading`: true while a thread reads the file; `looking`: true while a thread is in look().
      */
     bool reading, looking;

@@ -26,7 +26,7 @@ int annotate_init(struct annotator *annotate, const char *path, struct error *er
     return 0;
 }
 
-/* Closes the copy. Returns 0, or -1 and errno. */
+/* Closes the annotated copy of the capture. Returns 0, or -1 and errno. */
 static int close_out(struct annotator *a)
 {
     FILE *out = a->out;

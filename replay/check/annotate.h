@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Annotate: writes a copy of a capture as pcapng, with the findings as comments at their frames.
- * The copy needs a second reading of the capture. Until then the findings are in a temporary file,
- * so that the memory used does not depend on the number of findings.
+ * The copy is written in a second pass over the capture. Until the second pass the findings are in
+ * a temporary file, so that the memory used does not depend on the number of findings.
  */
 #ifndef REPLAY_CHECK_ANNOTATE_H
 #define REPLAY_CHECK_ANNOTATE_H
@@ -13,7 +13,7 @@
 
 struct late_finding {
     struct roce_finding finding;
-    uint32_t idx; /* order of the findings of one frame */
+    uint32_t idx; /* position of this finding among the findings of its frame */
 };
 
 struct annotator {

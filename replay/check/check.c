@@ -17,8 +17,8 @@
 /* Limits of the JSON lines of a capture, which prevent a small capture from filling a disk:
  * JSON_ROOM bytes, plus JSON_RATIO for each captured byte of RoCE packets; and JSON_START bytes,
  * plus JSON_FRAME for each frame. Half of the room is reserved for violations and failed
- * connections. The length that a packet had on the wire does not count, because a capture can claim
- * any. */
+ * connections. The length that a packet had on the wire does not count, because a hostile capture
+ * can claim any length. */
 #define JSON_ROOM    (UINT64_C(64) << 20)
 #define JSON_RATIO   2u
 #define JSON_START   (UINT64_C(1) << 20)
@@ -26,8 +26,9 @@
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
-/* Least memory limit for several parts, bytes for each part. A part is crowded when half of this is
- * used; the other half is for packets that are judged before the parts are merged. */
+/* Smallest memory limit of each part, if there are several parts, bytes. A part is crowded when it
+ * uses half of its limit; the other half is for packets that are judged before the parts are
+ * merged. */
 #define SPLIT_MEM ((size_t)8 << 20)
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
@@ -63,7 +64,7 @@ struct check {
     struct progress progress;
     bool json_failed;
     uint64_t json_bytes;  /* length of the JSON lines so far */
-    bool watches_packets; /* a watch needs the result of each packet */
+    bool watches_packets; /* a watch (struct check_watch) needs the result of each packet */
     bool of_rnic;         /* the software RNIC recorded the capture (rnic-run -w) */
     unsigned parts;
     uint64_t bytes; /* captured bytes of the RoCE packets assigned to parts so far; 0 with a single
@@ -151,7 +152,8 @@ static void on_finding(void *user, const struct roce_finding *finding)
         list_finding(judge, finding);
 }
 
-/* Requests the merge of the parts before two connections share a slot of the event history. */
+/* Requests the merge of the parts if the history of connection events is full
+ * (event_history_is_full()). */
 static void note_conn_number(struct check *check, uint32_t conn_index)
 {
     if (event_history_is_full(conn_index) && !atomic_load(&check->crowded))
@@ -225,7 +227,7 @@ static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_c
     unanswered_cm_add(&check->report->unanswered_cm, msg, in->pkt, in->frame, in->time);
 }
 
-/* Notes a data packet if the list of unanswered CM messages contains a REP that the sender of the
+/* Records a data packet if the list of unanswered CM messages contains a REP that the sender of the
  * packet may have received. */
 static inline void note_data_packet(struct judge *judge, const struct roce_pkt *pkt)
 {
@@ -361,7 +363,7 @@ static void look_at_frames(struct check *check, const struct frame_batch *frames
     }
 }
 
-/* Called for every batch in the order of the file. */
+/* Called with every batch, in the order of the file, before its packets are judged. */
 static void look_at_batch(void *user, const struct frame_batch *frames)
 {
     struct check *check = user;
@@ -521,7 +523,7 @@ static int read_all(struct check *check, struct error *error)
     }
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
-    /* SIGINT terminates the program from here on, because the remaining work is short. */
+    /* From here on, SIGINT ends the program at once, because the remaining work is short. */
     stop_catching(check);
     return rc;
 }
@@ -644,8 +646,8 @@ int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error)
 {
     struct check check = {.options = options, .report = report};
-    /* Error of the second pass. Not reported if the first pass failed: the second pass then fails
-     * at the same frame. */
+    /* Error of the second pass. Not reported if the first pass failed, because the second pass
+     * fails at the same frame. */
     struct error same;
     int rc;
 

@@ -6,7 +6,7 @@
  *   2. look_at_frames() chooses the part of each packet by its two hosts
  *   3. each part is an observer of rnic/flow with its own thread, which judges the packets of its
  *      hosts. Before it reports a finding or a new connection, the thread waits until all earlier
- *      packets were judged (turns.h). So the output equals that of one thread.
+ *      packets were judged (turns.h). So the output equals that of a check with one thread.
  *   4. finding_groups and check_report collect the findings; check_json and annotate write each
  *      finding when it is reported
  *   5. check_text and check_junit print the report

@@ -161,8 +161,8 @@ struct scope {
 };
 
 /* Returns the display filter for a connection. Uses the plugin's connection number, which equals
- * ours only if the whole capture was checked. Adds the frame numbers and the host that other
- * options selected. */
+ * the number in this report only if the whole capture was checked. Adds the frame numbers and the
+ * host that other options selected. */
 static struct scope scope_of(const struct page *page, const struct roce_conn_facts *facts)
 {
     const struct narrow *narrow = page->r->narrow;
@@ -327,8 +327,8 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
                 page->verbose ? "" : " (-v)");
 }
 
-/* Prints how many messages each side of a UC connection lost. UC does not retransmit, so they are
- * lost for good. */
+/* Prints how many messages each side of a UC connection lost. UC does not retransmit, so these
+ * messages are never delivered. */
 static void print_lost(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct scope scope = scope_of(page, &sum->facts);

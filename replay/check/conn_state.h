@@ -15,8 +15,8 @@ bool check_conn_stuck(const struct roce_conn_summary *sum);
 /* Returns whether a service without retransmission (UC) lost messages. */
 bool check_conn_lossy(const struct roce_conn_summary *sum);
 
-/* Returns the number of packets that never arrived. Packets out of order arrived late, so they are
- * not missing. */
+/* Returns the number of packets that never arrived. A packet out of order did arrive, although
+ * late, so it is not missing. */
 uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 
 /* Returns the number of READ responses that never arrived. */

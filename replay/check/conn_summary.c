@@ -127,7 +127,7 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 #define RETRY_MAX 7 /* largest retry_cnt of a QP */
 
 /* Appends which QP enters the error state, and the completion status of its work request. If the QP
- * retransmitted more often than any retry_cnt allows, appends that instead. */
+ * retransmitted more often than any retry_cnt allows, appends this fact instead. */
 static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
@@ -177,7 +177,7 @@ static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
 }
 
 /* Appends the completion status after a fatal NAK. If the requester retransmitted the request
- * afterwards, appends that the NAK did not reach it. */
+ * afterwards, appends that the NAK did not reach the requester. */
 static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const char *status = status_of(sum);
@@ -354,8 +354,8 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, "; check also the path MTU of both QPs");
 }
 
-/* Appends a hint if the request has large packets. They may be lost although small ones arrive,
- * because of a switch without jumbo frames or of QPs with different path MTUs. */
+/* Appends a hint if the request has large packets. Large packets may be lost while small ones
+ * arrive, because a switch does not forward jumbo frames or the QPs have different path MTUs. */
 static void hint_large(struct strbuf *t, const struct history_event *request)
 {
     if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)

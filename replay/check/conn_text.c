@@ -204,7 +204,7 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
 }
 
 /* Prints that the receiver of the packets of side `i` accepts them in any order, and the packets
- * that show it. */
+ * that show this behaviour. */
 static void print_order(FILE *out, const struct roce_endpoint_summary *s,
                         const struct roce_endpoint_summary *peer, unsigned i)
 {

@@ -7,7 +7,7 @@
 #include "capture/packet_text.h"
 #include "wire/codes.h"
 
-/* Number of slots, a power of two; if all are used, the table needs 47 MB. */
+/* Number of slots, a power of two. With all slots in use, the table needs 47 MB. */
 #define PLACES 65536u
 
 /* Flags that separate events. A packet begins a new event if one of these flags differs from the

@@ -21,8 +21,8 @@ struct history_event {
     uint32_t flags; /* enum roce_analysis of the last packet of the event */
     uint32_t msn, rkey, dma_len, payload;
     uint64_t time, last_time, va;
-    /* Ns; for a retransmission: time since the preceding transmission; for an RNR NAK: the wait
-     * that it demands. */
+    /* Retransmission: time since the previous transmission, ns. RNR NAK: the wait that the NAK
+     * demands, ns. */
     uint64_t wait;
     uint8_t opcode, syndrome, side;
     uint8_t cause; /* enum roce_cause of the retransmission */

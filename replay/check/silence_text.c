@@ -4,7 +4,8 @@
 #include <inttypes.h>
 
 /* Silences are notable if they last at least this share of the connection's time, in percent, and
- * at most this share of its packets follows one: a program that sends seldom has many. */
+ * at most this share of its packets follows a silence. A program that sends seldom has many
+ * silences, which are not notable. */
 #define TIME_PERCENT    10u
 #define PACKETS_PERCENT 1u
 

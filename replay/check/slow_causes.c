@@ -138,8 +138,8 @@ static void look_damaged(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to the capture point");
 }
 
-/* Returns whether packets were lost: there were sequence NAKs, and neither reordered nor damaged
- * packets explain them all. */
+/* Returns whether packets were lost: the capture has sequence NAKs, and reordered or damaged
+ * packets do not explain all of them. */
 static bool is_lost(const struct direction *w)
 {
     return w->naks > 0 && !is_overtaken(w) && w->mine->bad_icrc < w->naks;
@@ -236,9 +236,9 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
 
-/* If the responses to a READ come while the requester restarts it, this looks like a loss on the
- * other side of the capture point. So if fewer than one in FEW restarts show a loss on that side,
- * they are ignored. */
+/* If responses to a READ are captured while the requester restarts the READ, they seem to be lost
+ * on the other side of the capture point. So if fewer than one in FEW restarts show a loss on that
+ * side, these restarts are ignored. */
 #define FEW 3u
 
 /* Appends which READ responses the requester did not receive, and where to search for their loss.
@@ -352,7 +352,7 @@ static void add_lost_psn(struct strbuf *t, const char **sep, uint64_t cnt, uint3
 }
 
 /* Appends what the capture shows about the losses before timeouts, one line for each kind. Returns
- * the number of timeouts that it shows something about. */
+ * the number of timeouts that these lines explain. */
 static uint64_t add_timeout_losses(struct strbuf *t, const struct direction *w, const char **sep)
 {
     const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
@@ -576,7 +576,8 @@ static void say_paged(struct strbuf *t, const struct direction *w)
                 w->its->rnr_paged,
                 w->its->may_be_rxe ? ", or it is Linux Soft-RoCE and its transmit queue was full"
                                    : "");
-    if (!is_unready(w)) /* if is_unready(), say_unready() has already appended the waits */
+    if (!is_unready(w)) /* if is_unready() returns true, say_unready() has already appended the
+                         * waits */
         add_waited(t, w);
 }
 

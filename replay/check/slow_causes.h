@@ -18,17 +18,18 @@ bool check_conn_slow(const struct roce_conn_summary *sum);
 
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
  * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
- * the connection; after each cause, a filter for the packets that show it is printed. NULL prints
- * no filters. */
+ * the connection; after each cause, a filter for the packets that show the cause is printed. If
+ * `scope` is NULL, no filters are printed. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope);
 
 /* What a requester waited for, in the order of reports. */
 enum slow_cause {
     SLOW_RESPONSE, /* responses to requests that it sent once */
-    /* The others ended with a retransmission. */
+    /* Each of the following waits ended with a retransmission. */
     SLOW_TIMEOUT,
     SLOW_SPURIOUS,
-    SLOW_READ_GAP, /* READ data that was lost, also after an implied NAK */
+    SLOW_READ_GAP, /* READ responses that were lost, including losses that the requester detected by
+                    * an implied NAK */
     SLOW_RNR_NAK,
     SLOW_SEQ_NAK,
     SLOW_UNKNOWN,

@@ -15,7 +15,7 @@
 struct turns {
     unsigned cnt; /* number of threads */
     struct turn {
-        /* Number of a frame; the thread has judged all its earlier frames. */
+        /* Frame number below which the thread has judged all its frames. */
         _Alignas(128) _Atomic uint64_t next;
     } of[TURNS_MAX];
 };

@@ -28,14 +28,14 @@ struct point_packet {
     bool damaged;
     bool in_disorder; /* captured after a packet that was sent later, or before one that was sent
                        * earlier */
-    bool again;       /* the transmission before it was `in_disorder` */
+    bool again;       /* the previous transmission of the same packet was `in_disorder` */
 };
 
 /* Losses of one direction, inferred from one capture alone. */
 struct point_losses {
     uint64_t before; /* packets that never reached the capture point */
-    /* READ responses captured, but lost or late after the capture point: the requester
-     * retransmitted. */
+    /* READ responses that were captured, but lost or late behind the capture point, because the
+     * requester retransmitted the READ. */
     uint64_t behind;
     /* Requests that the receiver acknowledged, and that this capture lacks. */
     uint64_t missed;
@@ -65,16 +65,17 @@ struct point_result {
     bool timed;
     struct point_delay delay; /* valid if `timed` */
     uint64_t packets[2];      /* number of packets at the first and the second point */
-    /* Packets seen only at the first point: `outside` passed while the second capture was not
-     * running. `missed` were acknowledged, so only the second capture lacks them. `lost`: all other
-     * packets. If the second capture lacks the whole direction, all packets are `missed`. */
+    /* Packets captured only at the first point. `outside`: packets that passed while the second
+     * capture was not running. `missed`: packets that were acknowledged, so only the second capture
+     * lacks them. `lost`: all other packets. If the second capture lacks the whole direction, all
+     * packets are `missed`. */
     uint64_t lost, missed, outside;
-    /* Packets seen only at the second point, without the `outside_first` that passed while the
-     * first capture was not running. */
+    /* Packets captured only at the second point. `outside_first`: packets that passed while the
+     * first capture was not running. `only_second`: all other packets. */
     uint64_t only_second, outside_first;
     uint64_t damaged;
-    uint64_t reordered; /* packets that reached the second point after one that passed the first
-                         * point later */
+    uint64_t reordered; /* packets that were overtaken between the two points by a packet that
+                         * passed the first point later */
     uint64_t behind;    /* packets lost, or late, behind the second point */
     uint32_t frame[FRAMES_LISTED]; /* first lost packets */
 };
@@ -722,7 +723,8 @@ static void print_clocks(FILE *out, const struct two_points *all)
     fprintf(out, "  %s\n", buf);
 }
 
-/* Returns whether nothing happened to the packets of a direction between the two points. */
+/* Returns whether all packets of a direction passed both points in the same order and undamaged,
+ * and both captures have them. */
 static bool is_quiet(const struct point_result *r)
 {
     return r->lost + r->missed + r->damaged + r->reordered + r->only_second == 0;

@@ -10,8 +10,8 @@
  *
  * A packet at one point equals a packet at the other point if their addresses, QP, PSN, opcode and
  * ICRC are equal. A retransmission is equal to the first transmission, so the times decide which of
- * them match. The times of the packets also show the difference between the two clocks: in both
- * directions, a packet cannot arrive before it was sent. The memory used is 60 bytes for each
+ * them match. The times of the packets also limit the difference between the two clocks, because in
+ * both directions a packet cannot arrive before it was sent. The memory used is 60 bytes for each
  * packet.
  */
 #ifndef REPLAY_CHECK_TWO_POINTS_H
@@ -29,8 +29,8 @@ void two_points_del(struct two_points *points); /* Frees the comparison. `points
 /* Returns the watch that records capture 0 (a) or 1 (b). */
 struct check_watch two_points_watch(struct two_points *points, unsigned capture);
 
-/* Says when capture 0 or 1 ran: from its first to its last frame of any protocol, ns. A packet of
- * the other capture outside this time is not compared. */
+/* Sets the times of the first and the last frame, of any protocol, of capture 0 or 1, ns. A packet
+ * of the other capture outside this time is not compared. */
 void two_points_ran(struct two_points *points, unsigned capture, uint64_t first_time,
                     uint64_t last_time);
 

@@ -17,7 +17,7 @@ struct unanswered_cm_entry {
     uint32_t id;    /* local communication ID of the sender; for SIDR_REQ, its request ID */
     uint32_t qpn;   /* REP: QPN of the sender */
     enum roce_cm kind;
-    bool v1; /* sent as RoCEv1 */
+    bool v1; /* whether the message was sent as RoCEv1 */
     uint32_t first_frame, last_frame;
     uint64_t first_time, last_time;
     uint64_t service_id;

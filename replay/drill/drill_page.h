@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include "drill/suite_run.h"
 
-/* Writes the page. `device`: name of the device. `strict`: as drill_suite_status(). After a write
+/* Writes the page. `device`: name of the device. `strict`: see drill_suite_status(). After a write
  * error, ferror() of `out` is set. */
 void drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict);
 

@@ -171,7 +171,7 @@ const char *lexer_meant(const struct lexer *lexer, const char *const *words, uns
         const char *end = lexer->token.text;
         char typed[32];
 
-        /* as many words of the line as words[i] has */
+        /* skip as many words of the line as words[i] has */
         for (const char *at = words[i]; at && *at; at += strcspn(at, " "), at += *at == ' ') {
             end += strspn(end, " \t");
             while (is_word_char(*end))

@@ -492,8 +492,8 @@ static int find_item(struct packet_parser *s)
     return item;
 }
 
-/* Notes an item that sets no field of a header. Returns false and sets an error if the line already
- * has it, or if it has other contents of the payload. */
+/* Records an item that sets no field of a header. Returns false and sets an error if the line
+ * already has it, or if it has other contents of the payload. */
 static bool note_item(struct packet_parser *s, unsigned item)
 {
     const uint64_t contents =

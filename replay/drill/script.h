@@ -31,8 +31,8 @@
 
 /* ---- values in a script ---------------------------------------------------------------------- */
 
-/* A number in a script, or the name of an object plus an offset. Depending on where the value
- * stands, the name means the address, key, QPN or SRQ number of the object. */
+/* A number in a script, or the name of an object plus an offset. Depending on the position of the
+ * value in its line, the name means the address, key, QPN or SRQ number of the object. */
 struct script_value {
     int object; /* index of the object; SCRIPT_NO_OBJECT if `num` is the whole value */
     uint64_t num;
@@ -284,7 +284,7 @@ enum script_verb {
 /* Time window of an event: from `from` to `to` after the previous event, ns. For an action, both
  * are equal. */
 struct script_time {
-    bool whole; /* the line has the time "*": it applies to the whole drill */
+    bool whole; /* the line has the time "*", so the event applies to the whole drill */
     uint64_t from, to;
 };
 

@@ -276,7 +276,7 @@ static const char *find_name(const char *line, const char *name)
     return NULL;
 }
 
-/* Sets an error that names the line and column of the script where `name` is first. Returns -1. */
+/* Sets an error with the line and column at which `name` first occurs in the script. Returns -1. */
 static int refuse_name(const struct script *script, const char *what, const char *name,
                        struct error *error)
 {

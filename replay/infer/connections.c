@@ -82,7 +82,7 @@ static void note_use(void *user, const struct roce_flow_use *use)
     }
 }
 
-/* Notes a QP that is connected to itself. Its two flows belong to one direction. */
+/* Records a QP that is connected to itself. Its two flows belong to one direction. */
 static void note_conn(void *user, const struct roce_conn_summary *sum)
 {
     struct finder *f = user;
@@ -91,9 +91,9 @@ static void note_conn(void *user, const struct roce_conn_summary *sum)
         f->self[sum->facts.conn_index] = 1;
 }
 
-/* Returns whether a frame is a request that begins a message. Only then does a QP reuse that the
- * observer reported without CM messages count. Otherwise the observer inferred the reuse from a
- * response only; the response may be wrong, which the comparison then reports. */
+/* Returns whether a frame is a request that begins a message. A QP reuse that the observer reported
+ * without CM messages counts only at such a request. In all other cases the observer inferred the
+ * reuse from a response only. That response may be wrong, and the comparison reports it. */
 static bool begins_message(const struct trace *trace, uint32_t frame)
 {
     uint32_t at = trace_packet_of(trace, frame);
@@ -122,10 +122,10 @@ static const struct trace_packet *find_count(const struct finder *f, uint32_t id
     return NULL;
 }
 
-/* Returns whether the responses around the first request of a use count on, although the MSN of a
- * new use begins at 0 (R102). Either that request continues the PSNs before it, and the first
- * response to it counts more messages than were requested since. Or the request repeats an earlier
- * one, and the MSN of the responses does not decrease. */
+/* Returns whether the MSN of the responses around the first request of a use continues to count,
+ * although the MSN of a new use begins at 0 (R102). Either that request continues the PSNs before
+ * it, and the first response to it counts more messages than were requested since. Or the request
+ * repeats an earlier one, and the MSN of the responses does not decrease. */
 static bool counts_on(const struct finder *f, uint32_t frame)
 {
     uint32_t at = trace_packet_of(f->trace, frame);
@@ -226,7 +226,7 @@ static bool observe_trace(struct finder *f)
            place_damaged(f);
 }
 
-/* Notes which flows come from Linux rxe. Returns false if out of memory. */
+/* Records which flows Linux rxe sent. Returns false if out of memory. */
 static bool recognise_peers(struct connections *connections, const struct finder *f)
 {
     connections->rxe = calloc(f->trace->flows.cnt + 1, sizeof(*connections->rxe));
@@ -345,9 +345,10 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
     return found == KEYMAP_NONE && lones == 1 ? lone : found;
 }
 
-/* Pairs each group of requests that has no responses. Its responses are the only flow in the
- * opposite direction, if the hosts have one flow each way. rnic/flow does not pair them if the
- * responses do not fit. The comparison then reports each response that does not fit. */
+/* Pairs each group of requests that has no responses. If the hosts have exactly one flow in each
+ * direction, the responses are the flow in the opposite direction. rnic/flow does not pair the two
+ * flows if the responses do not fit the requests. After pairing, the comparison reports each
+ * response that does not fit. */
 static void pair_alone(struct finder *f)
 {
     for (uint32_t g = 0; g < f->keys.cnt && g < PAIR_ALONE_MAX; g++) {

@@ -33,7 +33,7 @@ struct recorded_cm {
 
 struct recorded_direction {
     uint32_t conn_index;    /* number of the connection, as `rocedrill check` prints the number */
-    uint8_t side;           /* side of the connection that is the requester: 0 or 1 */
+    uint8_t side;           /* number of the connection's side that is the requester: 0 or 1 */
     uint32_t req_flow;      /* index into trace.flow: packets from requester to responder */
     uint32_t resp_flow;     /* index into trace.flow: packets from responder to requester */
     bool req_rxe, resp_rxe; /* the requester, or the responder, was recognised as Linux rxe */

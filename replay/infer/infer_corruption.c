@@ -25,7 +25,8 @@ void infer_corruption(struct inferred_setup *s)
     int64_t last = -1; /* index into setup.event of the latest sign of loss: a retransmission or a
                         * sequence NAK */
     struct roce_reth read = {0};
-    bool obeyed = false;         /* the requester has retransmitted the request at `rnr` */
+    bool obeyed = false;         /* the requester has retransmitted the request with relative PSN
+                                  * `rnr` */
     uint32_t newest = 0;         /* index into setup.event of the latest new request */
     int64_t damaged = INT64_MAX; /* relative PSN of the damaged response */
     uint32_t later = EVENT_NONE; /* index into setup.event of the first response after the damaged

@@ -2,7 +2,7 @@
 /*
  * Infer corruption: decides which damaged packets their receivers accepted. A conformant receiver
  * drops a packet with a wrong ICRC or a malformed header, so its sender must retransmit the
- * contents. If the capture has no retransmission, the receiver must have accepted the damaged
+ * contents. If the capture has no such retransmission, the receiver must have accepted the damaged
  * packet.
  */
 #ifndef REPLAY_INFER_INFER_CORRUPTION_H
@@ -16,8 +16,8 @@
 void infer_corruption(struct inferred_setup *setup);
 
 /* Sets pkt_event.usable of a damaged response to false if other responses contain its data. In this
- * case the requester could drop the damaged response without a retransmission. Needs the path MTU.
- * Returns false if out of memory. */
+ * case the requester may have dropped the damaged response without retransmitting its request.
+ * Needs the path MTU. Returns false if out of memory. */
 bool infer_corruption_excuse(struct inferred_setup *setup);
 
 /* Returns whether the request with relative PSN `gap` was captured damaged and never retransmitted.

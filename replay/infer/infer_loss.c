@@ -74,10 +74,11 @@ static void find_refusal(struct inferred_setup *s)
     }
 }
 
-/* Returns the event of a copy that arrived just after the copy which an RNR NAK refuses, and that
- * was executed. Returns EVENT_NONE if there is none. Such a copy exists if more copies than RNR
- * NAKs precede, and a response shows the execution before another copy is captured. The requester
- * then retransmitted before the RNR NAK arrived, because the round trip is longer than the ACK
+/* Returns the event of the copy of a request that the responder executed, if this copy arrived just
+ * after the copy that the RNR NAK refused. Returns EVENT_NONE if there is none. Such a copy exists
+ * under two conditions: up to this RNR NAK, more copies than RNR NAKs were captured; and a response
+ * shows the execution before a further copy is captured. Under these conditions the requester
+ * retransmitted before it received the RNR NAK, because the round trip is longer than the ACK
  * timeout. */
 static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
 {
@@ -279,8 +280,8 @@ static bool find_quickest(struct inferred_setup *s)
 }
 
 /* Returns whether response `i` follows request `copy` quickly, after a much longer time without
- * responses. The silence shows that no earlier request was waiting for a response, so `i` answers
- * `copy`. */
+ * responses. Because of that long time, no earlier request was waiting for a response, so `i`
+ * answers `copy`. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
     uint64_t time = event_time(s, copy);
@@ -382,8 +383,8 @@ static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t t
     return false;
 }
 
-/* Returns whether the NAKed request was retransmitted so soon that an RNR NAK would still have
- * forbidden it. */
+/* Returns whether the NAKed request was retransmitted earlier than an RNR NAK would have
+ * permitted. */
 static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
 {
     uint32_t copy = copy_after(s, nak, s->event[nak].rel);
@@ -481,10 +482,10 @@ static bool find_lost(struct inferred_setup *s)
         e = request_at(s, event->rel);
         naked |= e && (size_t)(e - s->req) == next;
         /* The retransmitted request found no receive WQE, according to the capture, so the
-         * responder should have sent an RNR NAK. Instead it sent a sequence NAK. So the
-         * retransmitted copy was lost, and a later request caused the NAK. But if an RNR NAK
-         * follows, the retransmitted copy arrived after that later request, and only the previous
-         * copy was lost. */
+         * responder should have sent an RNR NAK. Instead the responder sent a sequence NAK. So the
+         * retransmitted copy was lost, and a later request caused the sequence NAK. But if an RNR
+         * NAK follows, the retransmitted copy arrived after that later request, and only the
+         * previous copy was lost. */
         if (e && waiting != EVENT_NONE && event->rel == s->event[waiting].rel &&
             (stalled || is_hasty(s, i))) {
             if (before != EVENT_NONE && is_refused_next(s, i)) {
@@ -500,8 +501,8 @@ static bool find_lost(struct inferred_setup *s)
             (copy[i] == EVENT_NONE && copy[executed[e - s->req]] > i &&
              (stalled || ++searches > SEARCHES_MAX || !went_back(s, i))))
             continue;
-        /* Ignore a sequence NAK that the responder owed: a later request caused it, which was
-         * captured before this one. */
+        /* Ignore a sequence NAK that the responder had to send: the cause is a later request,
+         * captured before the NAKed one. */
         if (owed[e - s->req]) {
             owed[e - s->req] = 0;
             continue;
@@ -529,8 +530,8 @@ static bool find_lost(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether the capture has so many copies of an ACK that no single altered packet explains
- * them. */
+/* Returns whether so many ACKs with the PSN and MSN of this ACK follow it that the alteration of
+ * one packet cannot explain them. */
 static bool is_repeated(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event);

@@ -28,9 +28,9 @@ bool infer_loss(struct inferred_setup *setup);
 bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event);
 
 /* Returns whether a response after event `from` shows that request `rel` was executed before the
- * requester retransmitted it at event `to`. Normally, the response must precede `to`. Unless
- * `before` is set, a response after `to` also counts if it comes too soon after `to` to be an
- * answer to the retransmission. */
+ * requester retransmitted it at event `to`. If `before` is set, the response must precede `to`.
+ * Otherwise a response after `to` counts as well if it follows `to` too soon to be an answer to the
+ * retransmission. */
 bool infer_loss_is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
                          bool before);
 

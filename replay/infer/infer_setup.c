@@ -12,14 +12,14 @@
 
 /* Limit of the bytes that the READs of all played directions request: READ_FREE bytes, or
  * READ_RATIO times the size of the capture if that is more. The capture cannot contain the
- * responses to more bytes, and to generate them would exhaust our memory. */
+ * responses to more bytes, and generating such responses would exhaust our memory. */
 #define READ_FREE  (UINT64_C(4) << 20)
 #define READ_RATIO 16
 
 /* Number of requests at the start of the capture that are tested for being retransmissions. */
 #define FIRST_TRIES 256
 
-/* Limit of the PSNs between a lost first request and the first captured request. */
+/* Maximum number of PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
 /* An MSN base (MSN before the first message) that is less than MSN_WRAP below 2^24 is ignored if
@@ -163,9 +163,9 @@ static void find_first(struct inferred_setup *s)
 }
 
 /* Sets before_first of all packets of early messages: those before the first message replayed.
- * Responses to early messages precede all other responses. A response with the PSN of an early
- * message that follows another response is therefore wrong. This function does not mark it, so the
- * comparison reports it. */
+ * Responses to early messages precede all other responses. So a response with the PSN of an early
+ * message is wrong if it follows another response. This function does not set before_first of such
+ * a response, so the comparison reports it. */
 static void mark_early(struct inferred_setup *s)
 {
     bool begun = false;
@@ -332,7 +332,7 @@ static void find_msn(struct inferred_setup *s)
             s->msn_votes > 0 && roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&
             roce_psn_diff(roce_psn_of(event_packet(s, i)->msn), roce_psn_of(s->msn)) > 0)
             s->event[i].before_first = false;
-    /* The MSN of a READ response First may count the READ or not (R103). Find out which of the two
+    /* The MSN of a READ response First may count the READ or not (R103). Determine which of the two
      * this responder does. */
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         uint32_t own;

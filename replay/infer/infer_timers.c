@@ -29,7 +29,7 @@ struct waits {
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
-    struct waits first, again; /* `first`: waits after a retry that was followed by progress;
+    struct waits first, again; /* `first`: waits that do not directly follow another timeout;
                                 * `again`: waits that directly follow another timeout */
     int64_t acked, high, last; /* relative PSNs: the last one acknowledged, the highest one
                                 * requested, and the last one of the latest request */
@@ -111,8 +111,8 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
         return;
     }
     /* After a timeout the requester retransmits the first unacknowledged PSN (R140). So a
-     * retransmission in the middle of other packets has another cause, such as missing READ data.
-     * So has a retransmission after a wait that is too short for the timer. */
+     * retransmission in the middle of other packets has another cause, such as missing READ data. A
+     * retransmission after a wait that is too short for the timer also has another cause. */
     if (!w->naked && (rel != w->acked + 1 || time - w->before < wait / 4 * 3 ||
                       wait <= WAIT_MIN * w->s->min_response_ns || wait < UNIT_NS))
         return;

@@ -122,8 +122,8 @@ static void find_posts(struct work_requests *w)
         const struct pkt_event *event = &w->setup->event[i];
         const struct work_request *wr = work_request_at(w, event->rel);
 
-        /* A response also shows that its request was posted before, even if the capture lacks the
-         * request. */
+        /* A response shows that its request was posted before the response, even if the capture
+         * lacks the request. */
         if (wr && i <= wr->posted_by && !event->damaged)
             w->wr[wr - w->wr].posted_by = event->response ? i
                                           : crosses_fatal_nak(w->setup, i)

@@ -91,7 +91,7 @@ static bool is_claimed(const struct links *l, int64_t rel, uint32_t request)
 
 /* Returns the copy of a READ request that a response answers, if asked_by() returned `request`. If
  * earlier responses answer `request` and all copies before it, this response answers the next copy.
- * It then arrived faster than the shortest response time. */
+ * Such a response arrived faster than the shortest response time. */
 static uint32_t next_unanswered(const struct inferred_setup *s, const struct links *l,
                                 const struct request_pkt *e, uint32_t answer, uint32_t request)
 {
@@ -116,8 +116,8 @@ static uint32_t next_unanswered(const struct inferred_setup *s, const struct lin
 
 /* Records `answer` as the response to `request` for its PSN. If `request` already has a response
  * for this PSN, that earlier response must answer the previous copy of the request, because a
- * responder answers in order. So moves it to the previous copy, unless that copy has a response.
- * Returns false if out of memory. */
+ * responder answers in order. So the function moves the earlier response to the previous copy,
+ * unless that copy has a response. Returns false if out of memory. */
 static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->event[answer].rel, .request = request};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Memory log: the bytes that the replay stored in the responders' memory (rc_responder.h), because
- * recorded responses show them. These bytes are the initial contents, and what the responders'
- * programs stored later. setup_dump.h writes the log to a file.
+ * recorded responses show them. These bytes are the initial contents of the memory, and the bytes
+ * that the responders' programs stored later. setup_dump.h writes the log to a file.
  */
 #ifndef REPLAY_INFER_MEMORY_LOG_H
 #define REPLAY_INFER_MEMORY_LOG_H

@@ -90,8 +90,8 @@ struct inferred_setup {
     uint32_t peer_qpn;
     uint16_t pkey;
     uint32_t mtu;
-    bool mtu_known; /* `mtu` is certain, because it is from the CM or from a message of several
-                     * packets; false: `mtu` is the smallest possible path MTU */
+    bool mtu_known; /* true: `mtu` is certain, because a CM message or a message of several packets
+                     * shows it; false: `mtu` is the smallest possible path MTU */
     unsigned access;
     roce_psn psn;       /* PSN of the packet with relative PSN 0 */
     int64_t first;      /* relative PSN of the first packet replayed; negative if the first
@@ -136,7 +136,7 @@ static inline const struct trace_packet *event_packet(const struct inferred_setu
     return &setup->trace->pkt[setup->event[event].pkt];
 }
 
-/* Returns the time of an event, ns: the packet had been sent then (sent_order.h). */
+/* Returns the time of an event, ns, at which the packet had certainly been sent (sent_order.h). */
 static inline uint64_t event_time(const struct inferred_setup *setup, uint32_t event)
 {
     return setup->trace->pkt[setup->event[event].sent_at].time;

@@ -14,8 +14,8 @@
 /* Limit of the packets searched for empty Only packets in one capture. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* What one QP of a connection repeated during one use of the QP pair: requests that have an earlier
- * PSN but other contents, since its last true retransmission. */
+/* Repeated PSNs of one QP during one use of the QP pair: the requests since its last true
+ * retransmission that have an earlier PSN but other contents. */
 struct repeats {
     uint32_t first; /* index into trace.pkt of the first such request */
     bool begins;    /* true: one of these requests has the first PSN of the use, but another
@@ -219,10 +219,10 @@ static const struct trace_packet *find_like(const struct trace *trace, uint32_t 
     return NULL;
 }
 
-/* Returns the number of PSNs by which request `idx` of the trace moved back because it does not
- * follow the empty Only packets sent after RESET, or 0. Sets *reset to the first packet of the use
- * after RESET. The network may have reordered all these packets. Adds the number of packets
- * searched to *effort. */
+/* Returns by how many PSNs the PSN of request `idx` of the trace is lower than in its first
+ * transmission, which followed the empty Only packets sent after RESET; or 0. Sets *reset to the
+ * first packet of the use after RESET. The network may have reordered all these packets. Adds the
+ * number of packets searched to *effort. */
 static int32_t shift_back(const struct trace *trace, uint32_t idx, uint32_t *reset,
                           uint64_t *effort)
 {
@@ -325,7 +325,7 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     return true;
 }
 
-/* Notes whether the first request of a use is a retransmission of the previous use. */
+/* Records whether the first request of a use is a retransmission from the previous use. */
 static void note_resumed(struct starts *st, uint32_t idx, const uint32_t side_key[3])
 {
     uint32_t side = keymap_get(&st->sides, side_key);

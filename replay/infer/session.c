@@ -38,7 +38,8 @@ uint64_t payload_hash(const uint8_t *p, size_t len)
     return (uint64_t)len << 32 | roce_crc32(0, p, len);
 }
 
-/* Links all directions of the same host, in the order of their indices. */
+/* Links all directions whose responders are on the same host, in the order of the directions'
+ * indices. */
 static void list_directions(struct session *session)
 {
     for (size_t i = 0; i < session->host_cnt; i++)

@@ -7,8 +7,9 @@
  *   2. rc_responder_play()   adds the responses of our RNIC (engine/play/rc_responder.h)
  *   3. session_free()
  *
- * Step 2 does not change the inferred part, so another thread may play the requesters at the same
- * time (engine/play/rc_requester.h). The trace and the connections must outlive the session.
+ * Step 2 does not change the members that step 1 inferred, so another thread may play the
+ * requesters at the same time (engine/play/rc_requester.h). The trace and the connections must
+ * outlive the session.
  */
 #ifndef REPLAY_INFER_SESSION_H
 #define REPLAY_INFER_SESSION_H
@@ -52,8 +53,9 @@ struct rc_direction {
     struct inferred_setup setup;        /* for the replay of the responder */
     struct inferred_setup *other_setup; /* for the replay of the requester; NULL: `setup`, because
                                          * the packets were captured in the order sent */
-    struct recorded_direction *stretch; /* the recorded part, owned by this struct; NULL if the
-                                         * whole recorded direction is played */
+    struct recorded_direction *stretch; /* part of a recorded direction (split_at_gap.h), owned by
+                                         * this struct; NULL if the whole recorded direction is
+                                         * played */
     const char *failed;                 /* reason why our RNIC could not be set up as inferred, or
                                          * NULL */
     uint32_t host;                      /* index into session.host of the responder's host */

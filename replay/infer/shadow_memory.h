@@ -13,11 +13,11 @@
  * - written: a remote WRITE or atomic wrote the byte. If a READ shows another value, we do not
  *   store that value. So our RNIC's response differs from the recorded one.
  *
- * A written byte may change without a difference in two cases. A remote write stored the new value
- * through another R_Key of the same memory. Or the responder's program stored it, as other packets
- * suggest (program_stored() in shadow_memory.c). A READ may also show the effect of another
- * connection's write in another allowed order (shared_memory.h). The byte then has that value for
- * that READ only.
+ * In two cases, a written byte may change although no difference is reported. A remote write stored
+ * the new value through another R_Key of the same memory. Or the responder's program stored it, as
+ * other packets suggest (program_stored() in shadow_memory.c). A READ may also show the effect of
+ * another connection's write in another allowed order (shared_memory.h). The byte then has that
+ * value for that READ only.
  */
 #ifndef REPLAY_INFER_SHADOW_MEMORY_H
 #define REPLAY_INFER_SHADOW_MEMORY_H
@@ -84,8 +84,8 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* Byte of region->image that has another value during one READ: the value that the READ returned,
- * because another order of the requests explains it. */
+/* Byte of region->image that is replaced during one READ by the value that the recorded READ
+ * returned, because another allowed order of the requests results in this value. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
@@ -125,7 +125,7 @@ int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint6
  * R_Key. Returns 0, or -1 if out of memory. */
 int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
-/* Notes that a SEND invalidates the R_Key. If no request used the R_Key, makes a region of one
+/* Records that a SEND invalidates the R_Key. If no request used the R_Key, makes a region of one
  * page. Returns 0, or -1 if out of memory. */
 int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 
@@ -161,12 +161,12 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
  * Returns 0, or -1 if out of memory. */
 int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader);
 
-/* Notes a write that our RNIC executed. If `write->data` is NULL and the write is not confirmed,
+/* Records a write that our RNIC executed. If `write->data` is NULL and the write is not confirmed,
  * the value written is the 8 bytes that are now in the image. Returns 0, or -1 if out of memory. */
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Notes an atomic that our RNIC executed and whose response was not captured. Its result is known
+/* Records an atomic that our RNIC executed and whose response was not captured. Its result is known
  * only if earlier remote writes determine the value before the atomic. Returns 0, or -1 if out of
  * memory. */
 int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
@@ -176,7 +176,7 @@ int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *regio
 bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, uint64_t va,
                              uint64_t len, uint32_t dir);
 
-/* Returns whether the byte at `va` had never the value `value` after a write of direction `dir`
+/* Returns whether the byte at `va` never had the value `value` after a write of direction `dir`
  * before packet `pkt`: no remote write stores this value, in any order of execution. Returns false
  * if direction `dir` did not write the byte before, or if a write of unknown bytes or an atomic
  * without a captured response covers the byte. */

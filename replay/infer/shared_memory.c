@@ -175,8 +175,8 @@ static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
     return cnt;
 }
 
-/* Stores the order that the search found, as one atomic_turn for each write. Returns false if out
- * of memory. */
+/* Stores the order that the search found, as one struct atomic_turn for each write. Returns false
+ * if out of memory. */
 static bool keep_order(struct shared_memory *sh, const struct atomic_order *order)
 {
     if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
@@ -246,8 +246,8 @@ static int turn_cmp(const void *a, const void *b)
  * for each other in a circle. */
 static bool orders_agree(struct shared_memory *sh)
 {
-    size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of
-                                                                 * the turn to execute next */
+    size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of the
+                                                                 * atomic_turn to execute next */
     size_t done = 0;
     bool moved = true;
 
@@ -443,9 +443,9 @@ static bool was_before(const struct shared_read *read, const struct shared_write
 }
 
 /* Returns whether a later request of the same connection stored `value` at `va`, and may have been
- * executed before the READ read its last bytes. Without a fence, a responder may execute it so
- * early (R131). The value must not be that of the latest write before the READ, which every
- * responder returns unless a later request stores another value. */
+ * executed before the READ read its last bytes. Without a fence, a responder may execute the later
+ * request before it completes the READ (R131). The value must not be that of the latest write
+ * before the READ, which every responder returns unless a later request stores another value. */
 static bool is_overtaken(struct shared_memory *sh, const struct shared_read *read, uint64_t va,
                          uint8_t value)
 {

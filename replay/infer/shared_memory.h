@@ -48,7 +48,8 @@ struct shared_memory {
                                  * packet */
     size_t write_cnt;
     size_t write_cap;
-    struct atomic_turn *turn; /* turns, sorted by direction, request packet and word */
+    struct atomic_turn *turn; /* order of the writes, sorted by direction, request packet and
+                               * word */
     size_t turn_cnt;
     size_t turn_cap;
     uint32_t *next; /* for each word: number of its writes executed so far */
@@ -85,7 +86,7 @@ bool shared_memory_waits(const struct shared_memory *sharing, uint32_t dir, uint
 /* Returns whether an order was found for the words that this request changes. */
 bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
-/* Notes that our RNIC executed a request. */
+/* Records that our RNIC executed a request. */
 void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
 /* Returns whether an allowed order of the writes results in `value` at `va` when the READ is

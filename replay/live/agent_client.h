@@ -20,7 +20,7 @@ struct agent_client {
     int fd;    /* socket, or -1 if not connected */
     char *buf; /* bytes received after the last complete line */
     size_t len, cap;
-    char name[128]; /* address of the agent, HOST:PORT */
+    char name[128]; /* address of the agent: HOST:PORT or unix:PATH */
     /* Called every few milliseconds while the client waits for a reply; NULL: not called. */
     void (*idle)(void *ctx);
     void *idle_ctx;

@@ -240,8 +240,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* The target accepted the same region or QP before, so a refusal now is an error, not a reason to
- * skip the connection. */
+/* Requests that change a region or QP: the target accepted that region or QP before, so a refusal
+ * is an error and not a reason to skip the connection. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

@@ -22,8 +22,9 @@ struct cm_peer_turn {
     uint32_t pkt;
     enum cm_peer_turn_kind kind;
     uint32_t exch;
-    /* Index of what happens: TURN_CM: message of the exchange; TURN_EVENT: event of the live
-     * script; TURN_STEP: event of the direction in which the target sends requests. */
+    /* Index of the message or event that is played. TURN_CM: message of the exchange; TURN_EVENT:
+     * event of the live script; TURN_STEP: event of the direction in which the target sends
+     * requests. */
     uint32_t idx;
     uint32_t seq;
 };
@@ -193,7 +194,7 @@ static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
     return live_wait_until(peer->live, peer->at, error);
 }
 
-/* Lets the current live time correspond to time `time` of the capture. */
+/* Defines that the current live time corresponds to time `time` of the capture. */
 static void set_clock(struct cm_peer *peer, uint64_t time)
 {
     peer->at = live_now();
@@ -201,8 +202,8 @@ static void set_clock(struct cm_peer *peer, uint64_t time)
 }
 
 /* If `event` is EVENT_NONE, waits until the target has sent every request that precedes the current
- * event in the capture. Otherwise waits until request_tracker_may_proceed() allows to play `event`.
- * Waits at most the tolerance. Returns 0, or -1 and an error. */
+ * event in the capture. Otherwise waits until request_tracker_may_proceed() permits that `event` is
+ * played. Waits at most the tolerance. Returns 0, or -1 and an error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {

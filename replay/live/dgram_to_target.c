@@ -11,8 +11,8 @@
 #include "live/live_dgram.h"
 #include "wire/crc32.h"
 
-/* RECV_DEPTH: limit of the receive WQEs posted for a stream and not completed. LOAD_MAX: bytes of a
- * memory region read with one request to the agent. */
+/* RECV_DEPTH: maximum number of receive WQEs of a stream that are posted but not completed.
+ * LOAD_MAX: bytes of a memory region read with one request to the agent. */
 #define RECV_DEPTH 256u
 #define LOAD_MAX   65536u
 

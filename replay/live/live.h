@@ -97,7 +97,7 @@ struct live {
     struct rewrite_region **rewrite; /* rewrite[host][i]: live address and R_Key of the region */
     struct live_late *late;
     size_t late_cnt, late_cap;
-    rnic_frame_fn *take; /* handler of received frames, called with take_ctx */
+    rnic_frame_fn *take; /* handler of received frames; its first argument is take_ctx */
     void *take_ctx;
     /* Runs due timers and returns the time of the next timer, ns. NULL: no timers. */
     uint64_t (*tick)(void *take_ctx);

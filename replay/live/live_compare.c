@@ -127,8 +127,8 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
-        /* The receive WQE was flushed: at the end, or because the QP failed, which the comparison
-         * of the responses reports. */
+        /* The receive WQE was flushed: at the end of the replay, or because the QP failed. The
+         * comparison of the responses reports the failure. */
         return 0;
     if (success && len == x->len && (x->unknown || crc == x->crc32) &&
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Plays a capture when the target is the requester. The agent posts the work requests that the
- * recorded requester must have posted. We send the recorded responses with live numbers. Each is
- * sent with its recorded delay after the live request that it answers. The target's requests and
- * completions replace those of our RNIC, and rc_compare_requests() compares them with the capture.
+ * recorded requester must have posted. We send the recorded responses with live numbers. Each
+ * response is sent with its recorded delay after the live request that it answers. The target's
+ * requests and completions replace those of our RNIC, and rc_compare_requests() compares them with
+ * the capture.
  *
  * The target's requests use the memory addresses and R_Keys of the capture. No other device checks
  * them, because only our RNIC receives the requests.
@@ -305,8 +306,8 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     return 0;
 }
 
-/* Waits until request_tracker_may_proceed() allows to play the event, at most the tolerance.
- * Returns 0, or -1 and an error. */
+/* Waits until request_tracker_may_proceed() permits that the event is played, but at most the
+ * tolerance. Returns 0, or -1 and an error. */
 static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t event,
                      struct error *error)
 {

@@ -4,8 +4,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Indexes of events of one direction whose result the replay copies from the capture instead of
- * deciding it. EVENT_NONE: no such event. */
+/* Indexes of those events of one direction whose outcome the replay copies from the capture,
+ * because our RNIC cannot determine it. EVENT_NONE: no such event. */
 struct taken {
     uint32_t nak;  /* fatal NAK */
     uint32_t rnr;  /* first RNR NAK */

@@ -15,8 +15,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Limit of the skipped flows that are listed. A flow here is the packets from one host to one QP of
- * another host: a scan of random QPNs would otherwise fill the screen. */
+/* Limit of the skipped flows that are listed. Here a flow is the packets from one host to one QP of
+ * another host. Without the limit, a scan of random QPNs would fill the screen. */
 #define SKIPS_MAX 32u
 
 void report_direction_ends(struct strbuf *t, const struct inferred_setup *s)

@@ -211,8 +211,8 @@ static bool remote_range(const struct work_requests *w, const struct work_reques
 }
 
 /* Returns whether a request after work request `idx`, a READ, may change the data that the READ
- * returns if it is retransmitted: the responder then reads the memory again (9.7.5.1.4). In the
- * closed loop, different R_Keys never name the same memory. */
+ * returns if the READ is retransmitted: the responder then reads the memory again (9.7.5.1.4). In
+ * the closed loop, different R_Keys never name the same memory. */
 static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;

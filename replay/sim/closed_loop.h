@@ -14,7 +14,8 @@
  *   3. closed_loop_compare() compares both plays, closed_loop_verdict() returns the verdict.
  *   4. closed_loop_free() frees each play.
  *
- * The recorded packets are no reference for a play with impairments. So two other checks are made:
+ * A play with impairments cannot be compared with the recorded packets. So two other checks are
+ * made:
  *
  *   - Each endpoint obeys the rules of rnic/flow, which judges the frames that the endpoint sent
  *     and received. It must report no ERROR about the endpoint. After a forged packet (a changed

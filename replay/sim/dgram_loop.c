@@ -28,7 +28,7 @@ struct dgram_loop {
     struct dgram_receivers *receive;  /* our receivers; NULL if our RNIC does not play the
                                        * receivers */
     struct dgram_sender_slot *sender; /* one element for each stream */
-    struct dgram_sender_sink sink;    /* of all senders */
+    struct dgram_sender_sink sink;    /* receiver of the frames of all senders */
     uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if
                     * recorded packets are sent instead of those of our RNIC */
     rnic_time now;

@@ -10,8 +10,8 @@
 #include "engine/base/post_wr.h"
 
 /* Code of the local ACK timeout of the simulated requester. TIMEOUT_MIN is 4.2 ms, which exceeds
- * the delay of a reordered frame; shorter recorded codes are raised to it. TIMEOUT_CODE is 67 ms,
- * the usual value of programs, used if the capture shows no timeout. */
+ * the delay of a reordered frame; shorter recorded codes are raised to TIMEOUT_MIN. TIMEOUT_CODE is
+ * 67 ms, the usual value of programs, used if the capture shows no timeout. */
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 

@@ -61,7 +61,7 @@ static struct responder_app_srq *find_srq(const struct responder_app *app, uint3
  * memory. */
 static int open_srqs(struct responder_app *app)
 {
-    /* Two or more receive WQEs are never posted at a time, so a few entries are enough. */
+    /* At most one receive WQE is posted at a time, so a few entries are enough. */
     struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .cq = app->host->cq};
     int rc = rnic_xrcd_new(app->host->rnic, &app->xrcd);
 

@@ -65,7 +65,7 @@ static bool change_mac(struct anonymizer *a, uint8_t *p)
         return true; /* multicast and broadcast addresses are not changed */
     n = number_of(&a->mac, p);
     memset(p, 0, MAC_LEN);
-    p[0] = 2; /* the bit of locally administered addresses */
+    p[0] = 2; /* the bit that marks a locally administered MAC address */
     roce_bits_put(p, 2, 0, 32, n);
     return n != 0;
 }

@@ -2,8 +2,8 @@
 /*
  * Capture set: the captures that a command works on. The user names single captures or folders. A
  * folder adds all its captures, also those of its subfolders, in the order of their paths. A file
- * is a capture if its name has the ending of one (is_capture_name()). The folder's manifest.tsv
- * (manifest.h) has the expected result of each capture.
+ * is a capture if its name has the ending of a capture (is_capture_name()). The folder's
+ * manifest.tsv (manifest.h) has the expected result of each capture.
  */
 #ifndef REPLAY_SUITE_CAPTURE_SET_H
 #define REPLAY_SUITE_CAPTURE_SET_H

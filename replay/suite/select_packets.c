@@ -8,7 +8,8 @@
 #include "report/report_exchange.h"
 #include "report/verdict.h"
 
-/* The two QPs of a connection. First is the QP that is the requester of the direction at hand. */
+/* The two QPs of a connection. The first one is the requester's QP of the direction from which the
+ * pair was made. */
 struct qp_pair {
     const uint8_t *addr[2];
     uint32_t qpn[2];

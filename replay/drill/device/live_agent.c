@@ -14,7 +14,7 @@
 #define CHUNK       (128u * 1024) /* bytes of one `load` or `store` request */
 #define ACCESS_BITS 0x1Fu         /* access rights that the agent supports: all but FLUSH */
 #define DEPTH       64            /* default depth of queues */
-#define REPLY_NS    10000000u     /* longest normal time to a reply, ns; beyond: stalled */
+#define REPLY_NS    10000000u     /* longest normal time to a reply, ns; a longer time is a stall */
 
 /* ---- capabilities that the agent lacks ------------------------------------------------------- */
 

@@ -35,7 +35,7 @@ struct posted_message {
  * packet or verb depend on them. */
 struct from_meaning {
     char content[80]; /* contents of the buffer of a receive, such as "fill 58", for the line that
-                       * checks them; "" */
+                       * checks these contents; or "" */
     char memory[16];  /* region from which the device answers a READ, or "" */
     bool verb; /* the line is a verb, such as a posted receive, after which a device may send an ACK
                 * with its new credits */

@@ -200,7 +200,8 @@ static void print_duration(char *buf, size_t cap, uint64_t ns)
 }
 
 /* Writes the lines for the rows of the log before time `end`. If a row is STEP_NS or more after the
- * previous line, the device acted by its timer. `wait` describes this timer (NULL: no timer). */
+ * previous line, a timer of the device caused the row. `wait` describes this timer (NULL: no
+ * timer). */
 static void write_rows(struct writer *w, const struct drill_result *result, uint64_t end,
                        const struct from_step *wait)
 {

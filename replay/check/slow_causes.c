@@ -86,6 +86,17 @@ static void add_host(struct strbuf *t, const struct direction *w)
         strbuf_addf(t, " QP 0x%06x", w->its->qpn);
 }
 
+/* Appends what to look for if the other side responds late. */
+static void add_slow_host(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "find out why ");
+    add_host(t, w);
+    strbuf_addf(t, " or the path is slow: if the path is fast (ping), look on ");
+    add_addr(t, w->its);
+    strbuf_addf(t, " for CPU load (software RNIC), page faults, power saving, or a virtual machine "
+                   "that does not run");
+}
+
 /* ---- the possible causes -----------------------------------------------------------------------
  */
 
@@ -241,7 +252,7 @@ static void say_answer_lost(struct strbuf *t, const struct direction *w)
  * side, these restarts are ignored. */
 #define FEW 3u
 
-/* Appends which READ responses the requester did not receive, and where to search for their loss.
+/* Appends which READ responses the requester lacked, and where to search for their loss.
  * `all` is the number of all retransmissions of READs because of missing responses. */
 static void add_missing_response(struct strbuf *t, const struct direction *w,
                                  const struct roce_read_restarts *r, uint64_t all)
@@ -249,9 +260,9 @@ static void add_missing_response(struct strbuf *t, const struct direction *w,
     uint64_t cnt = r->captured + r->missing;
 
     if (cnt == 1 && all == 1)
-        strbuf_addf(t, "the READ response with PSN %u did not arrive", r->psn);
+        strbuf_addf(t, "the READ response with PSN %u was lost or late", r->psn);
     else
-        strbuf_addf(t, "%" PRIu64 "× a READ response did not arrive, first the one with PSN %u",
+        strbuf_addf(t, "%" PRIu64 "× a READ response was lost or late, first the one with PSN %u",
                     cnt, r->psn);
     strbuf_addf(t, " (restart in frame %u): ", r->frame);
     if (r->missing == 0)
@@ -443,9 +454,9 @@ static void look_spurious(struct strbuf *t, const struct direction *w)
     strbuf_add_duration(t, w->mine->late_response_ns);
     strbuf_addf(t, " after the requests; the requester waited ");
     add_timeouts(t, w);
-    strbuf_addf(t, "\n       find out why ");
-    add_host(t, w);
-    strbuf_addf(t, " or the path is slow, or set a longer ACK timeout (ibv_modify_qp, timeout)");
+    strbuf_addf(t, "\n       ");
+    add_slow_host(t, w);
+    strbuf_addf(t, "; if the path is long, set a longer ACK timeout (ibv_modify_qp, timeout)");
 }
 
 static bool is_setup_late(const struct direction *w)
@@ -485,13 +496,6 @@ static void say_response_late(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, "%" PRIu64 "× a response came late: the requester waited ", waits->cnt);
     add_range(t, waits->min, waits->max);
     strbuf_addf(t, ", and retransmitted nothing before it");
-}
-
-static void look_response_late(struct strbuf *t, const struct direction *w)
-{
-    strbuf_addf(t, "find out why ");
-    add_host(t, w);
-    strbuf_addf(t, " or the path is slow");
 }
 
 /* Returns whether the requester uses adaptive retransmission: it chooses the wait before a
@@ -649,7 +653,7 @@ static const struct {
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
 } causes[] = {
     {is_setup_late,       say_setup_late,       look_setup_late,  "roce.cm.message"},
-    {is_response_late,    say_response_late,    look_response_late, "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"},
+    {is_response_late,    say_response_late,    add_slow_host,    "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"},
     {is_overtaken,        say_overtaken,        look_overtaken,   "roce.analysis.out_of_order || roce.analysis.nak"},
     {is_damaged,          say_damaged,          look_damaged,     "roce.icrc.bad"},
     {is_lost,             say_lost,             look_lost,        "roce.analysis.psn_gap || roce.analysis.nak"},

@@ -756,7 +756,7 @@ static void headlines_name_the_loss(void)
         {"cm-reject", "192.0.2.2 rejected a connection of 192.0.2.1 (CM REJ, reason 28, consumer"},
         {"uc-loss", "1 of 4 messages was lost (1 packet): UC does not retransmit\n"},
         {"rc-loss-requests", " was spent waiting: "},
-        {"rc-loss-read-responses", "the READ response with PSN 266 did not arrive (restart in "
+        {"rc-loss-read-responses", "the READ response with PSN 266 was lost or late (restart in "
                                    "frame 19): the capture contains the response; "
                                    "check for drops from the capture point to 192.0.2.1\n"},
         {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted after a timeout\n"},
@@ -902,7 +902,7 @@ static void waits_without_a_loss_are_reported(void)
         "→ the REP of 192.0.2.2 came 3 s after the REQ, which was sent 2×\n",
         "       find out why the program on 192.0.2.2 accepts connections late, or check for lost",
         "→ 10× a response came late: the requester waited 20.01 ms, and retransmitted nothing",
-        "       find out why 192.0.2.2 or the path is slow\n",
+        "or the path is slow: if the path is fast (ping), look on 192.0.2.2 for CPU load",
     };
     struct roce_cm_msg req, rep;
     struct flowgen g;

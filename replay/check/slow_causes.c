@@ -650,22 +650,23 @@ static const struct {
     bool (*is)(const struct direction *);
     void (*say)(struct strbuf *, const struct direction *);
     void (*look)(struct strbuf *, const struct direction *);
+    bool cm;            /* CM messages show the cause; they use QP 1, not the connection's QPs */
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
 } causes[] = {
-    {is_setup_late,       say_setup_late,       look_setup_late,  "roce.cm.message"},
-    {is_response_late,    say_response_late,    add_slow_host,    "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"},
-    {is_overtaken,        say_overtaken,        look_overtaken,   "roce.analysis.out_of_order || roce.analysis.nak"},
-    {is_damaged,          say_damaged,          look_damaged,     "roce.icrc.bad"},
-    {is_lost,             say_lost,             look_lost,        "roce.analysis.psn_gap || roce.analysis.nak"},
-    {is_answer_overtaken, say_answer_overtaken, look_overtaken,   "roce.analysis.out_of_order || roce.analysis.psn_gap"},
-    {is_answer_lost,      say_answer_lost,      look_answer_lost, "roce.analysis.psn_gap || roce.analysis.nak_retransmission"},
-    {is_unready,          say_unready,          look_unready,     "roce.analysis.rnr_nak"},
-    {is_paged,            say_paged,            look_paged,       "roce.analysis.rnr_nak"},
-    {is_congested,        say_congested,        look_congested,   "roce.analysis.cnp || roce.analysis.ce"},
-    {is_late,             say_late,             look_late,        "roce.analysis.timeout_retransmission"},
-    {is_spurious,         say_spurious,         look_spurious,    "roce.analysis.spurious_retransmission"},
-    {is_adaptive,         say_adaptive,         look_adaptive,    "roce.analysis.timeout_retransmission || roce.analysis.spurious_retransmission"},
-    {is_unexplained,      say_unexplained,      look_unexplained, "roce.analysis.retransmission && roce.analysis.cause == 6"},
+    {is_setup_late,       say_setup_late,       look_setup_late,  true,  "roce.cm.message"},
+    {is_response_late,    say_response_late,    add_slow_host,    false, "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"},
+    {is_overtaken,        say_overtaken,        look_overtaken,   false, "roce.analysis.out_of_order || roce.analysis.nak"},
+    {is_damaged,          say_damaged,          look_damaged,     false, "roce.icrc.bad"},
+    {is_lost,             say_lost,             look_lost,        false, "roce.analysis.psn_gap || roce.analysis.nak"},
+    {is_answer_overtaken, say_answer_overtaken, look_overtaken,   false, "roce.analysis.out_of_order || roce.analysis.psn_gap"},
+    {is_answer_lost,      say_answer_lost,      look_answer_lost, false, "roce.analysis.psn_gap || roce.analysis.nak_retransmission"},
+    {is_unready,          say_unready,          look_unready,     false, "roce.analysis.rnr_nak"},
+    {is_paged,            say_paged,            look_paged,       false, "roce.analysis.rnr_nak"},
+    {is_congested,        say_congested,        look_congested,   false, "roce.analysis.cnp || roce.analysis.ce"},
+    {is_late,             say_late,             look_late,        false, "roce.analysis.timeout_retransmission"},
+    {is_spurious,         say_spurious,         look_spurious,    false, "roce.analysis.spurious_retransmission"},
+    {is_adaptive,         say_adaptive,         look_adaptive,    false, "roce.analysis.timeout_retransmission || roce.analysis.spurious_retransmission"},
+    {is_unexplained,      say_unexplained,      look_unexplained, false, "roce.analysis.retransmission && roce.analysis.cause == 6"},
 };
 /* clang-format on */
 
@@ -849,8 +850,7 @@ static void print_side(FILE *out, const struct direction *w, const char *arrow, 
         causes[i].look(&t, w);
         fprintf(out, "%s\n", buf);
         if (scope)
-            filter_text_print(out, causes[i].is == is_setup_late ? "" /* CM uses QP 1 */ : scope,
-                              causes[i].filter);
+            filter_text_print(out, causes[i].cm ? "" : scope, causes[i].filter);
     }
 }
 

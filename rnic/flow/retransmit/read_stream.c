@@ -75,6 +75,14 @@ static bool fill_gaps(struct roce_cold_counters *cold, uint32_t psn)
     return fresh;
 }
 
+uint32_t roce_sent_part(const struct roce_sent_packet *e, uint32_t from, uint32_t to)
+{
+    uint32_t end = roce_sent_end(e);
+    int32_t cnt = roce_diff(roce_diff(end, to) > 0 ? to : end, later_psn(e->psn, from));
+
+    return cnt > 0 ? (uint32_t)cnt : 0;
+}
+
 /* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. If `again` is not NULL,
  * omits the READs whose retransmitted request was probably lost: go-back `again` did not request
  * them again, as far as the capture shows, or all their responses are missing. */
@@ -86,18 +94,15 @@ static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to
 
     for (uint32_t i = roce_window_find(w, from); i < w->cnt; i++) {
         const struct roce_sent_packet *e = roce_window_at(w, i);
-        uint32_t first = later_psn(e->psn, from), end = roce_sent_end(e);
+        uint32_t part = roce_sent_part(e, from, to);
 
-        if (roce_diff(e->psn, to) >= 0)
+        if (part == 0)
             break;
-        if (roce_diff(end, to) > 0)
-            end = to;
         if (again && roce_diff(e->psn, again->first) >= 0 &&
-            (e->last_frame < again->frame ||
-             (e->psn_cnt > 1 && first == e->psn && end == roce_sent_end(e))))
+            (e->last_frame < again->frame || (e->psn_cnt > 1 && part == e->psn_cnt)))
             continue;
         if (roce_opcode(e->op)->kind == ROCE_KIND_READ && !(e->flags & ROCE_SENT_PSN_CNT_GUESS))
-            cnt += (uint32_t)roce_diff(end, first);
+            cnt += part;
     }
     return cnt;
 }

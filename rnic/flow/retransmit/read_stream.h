@@ -25,4 +25,7 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
  * or NULL. */
 const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *responder, uint32_t psn);
 
+/* Returns how many of the PSNs from `from` to `to` - 1 belong to request packet `e`. */
+uint32_t roce_sent_part(const struct roce_sent_packet *e, uint32_t from, uint32_t to);
+
 #endif

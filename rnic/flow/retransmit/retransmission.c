@@ -113,13 +113,15 @@ static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
  * requests after this NAK. */
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
 {
-    uint64_t least = roce_cold_of(ctx->sender)->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS;
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     bool far = is_far_above_rtt(ctx, idle, 500);
     bool agreed = roce_timeout_of(ctx->sender) != ROCE_NEVER_NS;
-    bool late = far && roce_cold_of(ctx->sender)->nak_reaction_max_ns;
+    /* Without an agreed timeout, the timer is a guess: something else must show it too. */
+    bool sure = agreed || idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns);
+    bool expired = sure && idle >= shown_timeout(ctx);
+    bool too_slow = far && idle >= (sum->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS);
 
-    return (idle >= shown_timeout(ctx) && (agreed || late || idle >= USUAL_TIMEOUT_NS)) ||
-           (idle >= least && far) || (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
+    return expired || too_slow || (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
 }
 
 /* Returns the cause of a go-back to READ or atomic `e`, or into the middle of READ `e`, if the
@@ -302,13 +304,11 @@ static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uin
     for (uint32_t i = req->reads_in_flight ? roce_window_find(w, from) : w->cnt, searched = 0;
          i < w->cnt && searched < SEARCHED_MAX; i++, searched++) {
         const struct roce_sent_packet *e = roce_window_at(w, i);
-        uint32_t first = roce_diff(e->psn, from) > 0 ? e->psn : from, end = roce_sent_end(e);
+        uint32_t part = roce_sent_part(e, from, psn);
 
-        if (roce_diff(e->psn, psn) >= 0)
+        if (part == 0)
             break;
-        if (roce_diff(end, psn) > 0)
-            end = psn;
-        missing -= roce_diff(end, first) - 1;
+        missing -= (int32_t)part - 1;
     }
     if (missing > 0)
         roce_cold(ctx->flow, ctx->sender)->missing_repeats += (uint32_t)missing;

@@ -160,7 +160,8 @@ static void r210_type_2_window_belongs_to_its_qp(void)
     }
 }
 
-/* Type 1 checks the PD, 2A the QPN, 2B both (R210). */
+/* For a type 1 window, the device checks the PD of the request; for type 2A the QPN; for type 2B
+ * both (R210). */
 static void r210_checked_against(void)
 {
     static const bool opens[KINDS][2][2] = {/* access granted, by [other PD][other QP] */

@@ -156,9 +156,10 @@ static void r187_wrong_mask_changes_nothing(void)
     fixture_free(&fixture);
 }
 
-/* R184-R187: the same facts a second time, by attribute: which services require it (r) and which
- * allow it (o) at each transition; qp_state_table of drivers/infiniband/core/verbs.c (Linux 6.1)
- * without path migration. Here GSI also allows the port, which the Linux table omits. */
+/* R184-R187: the required and optional attributes in a second form. For each attribute and
+ * transition: the services that require the attribute (r), and those that allow it (o). Source:
+ * qp_state_table of drivers/infiniband/core/verbs.c (Linux 6.1) without path migration. Here GSI
+ * also allows the port, which the Linux table omits. */
 /* clang-format off */
 static const struct {
     enum rnic_qp_state from, to;

@@ -193,8 +193,8 @@ CASE(ZERO_CREDIT)
 {
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, wrong ? 0 : 3);
-    if (!wrong) { /* then the responder grants 0 credits in the response to a request that needs no
-                   * receive WQE */
+    if (!wrong) { /* in the correct conversation, the responder grants 0 credits in the response to
+                   * a request that needs no receive WQE */
         put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
         credit(g, 0);
     }

@@ -13,7 +13,7 @@
 #define JUDGE_FINDINGS 64
 #define JUDGE_CONNS    16
 
-/* What the capture lacks. All members zero: the capture is complete. */
+/* Defects of the capture. All members zero: the capture is complete. */
 struct judge_spoil {
     struct rng *rng;
     uint32_t drop_permille;      /* probability that a frame is missing, permille */

@@ -129,8 +129,8 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
     s->messages[m->oper] +=
         i->pos + i->span == m->first + m->span && !e->seen[i->pos + i->span - 1];
 
-    if (i->go && i->pos < e->seen_end) { /* without a captured earlier transmission, it does not
-                                          * count as retransmission */
+    if (i->go && i->pos < e->seen_end) { /* a packet counts as a retransmission only if an earlier
+                                          * transmission was captured */
         if (i->go != e->seen_go) {
             e->seen_go = i->go;
             s->retx_episodes[i->cause]++;

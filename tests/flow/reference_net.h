@@ -18,7 +18,7 @@ struct model_msg {
                                 * is a PSN counted from the first PSN of the connection */
 };
 
-/* A packet, with what its sender knows about it. */
+/* A packet, with facts that only its sender knows. */
 struct model_item {
     struct roce_pkt pkt;
     int side;

@@ -39,8 +39,8 @@ static void read_that_counts_late_is_no_error(void)
 
 /* A gap, a repeated acknowledgement and the NAK for the gap pass two capture points. The second
  * point captures them after the first point has captured all three. So the second NAK in the
- * capture is a copy and must not be reported. With `wrong`, the responder really sent it twice,
- * which must be reported. */
+ * capture is a copy and must not be reported. With `wrong`, the responder really sent the NAK
+ * twice, which must be reported. */
 static void nak_captured_twice_is_a_copy(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -75,8 +75,8 @@ static void nak_captured_twice_is_a_copy(void)
 }
 
 /* Two gaps and the NAKs for them pass the first capture point before the first NAK passes the
- * second one. There the first NAK is only a late copy, and must not be reported. With `stale`, the
- * responder really sends an outdated NAK, which must be reported. */
+ * second one. At the second point, the first NAK is only a late copy, and must not be reported.
+ * With `stale`, the responder really sends an outdated NAK, which must be reported. */
 static void nak_captured_late_is_a_copy(void)
 {
     for (unsigned stale = 0; stale < 2; stale++) {
@@ -166,9 +166,9 @@ static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
     flowgen_ack_all(g, 1);
 }
 
-/* After an RNR NAK, the requester seems to retransmit too early. Either the clock where the NAK was
- * captured is late, or a clock is coarse: no finding. Or the requester really did not wait: an
- * ERROR. */
+/* After an RNR NAK, the requester seems to retransmit too early. If the clock at the point where
+ * the NAK was captured is late, or if a clock is coarse, this must not be an ERROR. If the
+ * requester really did not wait, it must be an ERROR. */
 static void rnr_wait_of_two_clocks_is_no_error(void)
 {
     static const struct {
@@ -339,8 +339,9 @@ static void mirrored_datagrams_are_counted_once(void)
         }
 }
 
-/* Two mirror ports capture each packet of a connection. Also responses must be counted once, from
- * the first one on, if the copies come in bursts, and without IPv4 identifications. */
+/* Two mirror ports capture each packet of a connection. Each response must be counted once,
+ * beginning with the first one, even if the copies come in bursts or have no IPv4
+ * identifications. */
 static void mirrored_responses_are_counted_once(void)
 {
     for (unsigned no_id = 0; no_id < 2; no_id++) {
@@ -407,15 +408,16 @@ static void mirrored_cm_messages_are_no_retransmissions(void)
     EXPECT_EQ(judge_found(&v, ROCE_RULE_COPY), true);
 }
 
-/* Sequence NAKs for packets that were late, not lost. Behind the capture point, the packet of the
- * first NAK came late: the second NAK acknowledges it before a retransmission. Before the capture
- * point, the packet of the NAK was captured out of order; a NAK for another packet shows a loss. */
+/* Sequence NAKs for packets that were late, not lost, must be counted. A packet was late behind the
+ * capture point if a second NAK acknowledges it before its retransmission is captured. A packet was
+ * late before the capture point if it was captured out of order. A NAK for any other packet shows a
+ * loss. */
 static void naks_for_late_packets_are_counted(void)
 {
     static const struct {
         const char *name;
         unsigned order[8]; /* the packets as captured */
-        int nak[2];        /* the packets that the NAKs ask for; -1: none */
+        int nak[2];        /* the packets whose PSNs the NAKs have; -1: no NAK */
         uint64_t late;
     } rows[] = {
         {"late behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 3}, 1},

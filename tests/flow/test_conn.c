@@ -424,8 +424,8 @@ static uint64_t all_waited(void)
     return sum;
 }
 
-/* The clock of the capture steps back, once by 700 ms, then again and again by 60 ms: the waits are
- * never longer than the connection. */
+/* The clock of the capture steps back, once by 700 ms and then repeatedly by 60 ms. The sum of all
+ * waits must not exceed the duration of the connection. */
 static void clock_that_steps_back_does_not_lengthen_waits(void)
 {
     struct flowgen g;
@@ -449,7 +449,8 @@ static void clock_that_steps_back_does_not_lengthen_waits(void)
     CU_ASSERT(all_waited() <= v.conn[0].facts.last_time - v.conn[0].facts.first_time);
 }
 
-/* The responses precede the requests in time, because the clock stepped back between them. */
+/* The clock stepped back between the requests and the responses, so the responses have earlier
+ * times. The last time of the connection must not be earlier than its first time. */
 static void pairing_keeps_the_latest_time(void)
 {
     struct flowgen g;

@@ -48,8 +48,8 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
-/* A request is captured damaged or malformed, and is acknowledged without a retransmission. Then it
- * must not also count as missing or as not captured. */
+/* A request is captured damaged or malformed, and is acknowledged without a retransmission. Such a
+ * request must not count as missing or as not captured. */
 static void damaged_request_is_not_missing(void)
 {
     for (unsigned how = 0; how < 3; how++) { /* wrong ICRC; wrong version; not captured at all */
@@ -74,8 +74,8 @@ static void damaged_request_is_not_missing(void)
     }
 }
 
-/* Receivers ignore the value of the pad bytes. So it must be a warning, and only one for each
- * direction. */
+/* Receivers ignore the value of the pad bytes. So pad bytes that are not zero must cause a WARN,
+ * and only one for each direction. */
 static void pad_bytes_are_one_warning(void)
 {
     struct flowgen g;
@@ -494,8 +494,9 @@ static void empty_only_that_shifts_psns_is_a_known_deviation(void)
     }
 }
 
-/* Such an empty Only packet may have the PSN of an acknowledged request, after a long ACK timeout.
- * The responder may still answer the acknowledged request. */
+/* The empty Only packet that Linux sends in place of a retransmission may have the PSN of an
+ * acknowledged request, and come after a long ACK timeout. The responder may still answer the
+ * acknowledged request. */
 static void empty_only_after_an_idle_time_is_no_qp_reuse(void)
 {
     const struct roce_flow_opts opts = {.profile = ROCE_PROFILE_LINUX_RXE_6_12};
@@ -521,8 +522,9 @@ static void empty_only_after_an_idle_time_is_no_qp_reuse(void)
     CU_ASSERT_STRING_EQUAL(finding_of(ROCE_RULE_RETRY_DIFFERS)->known, "D41");
 }
 
-/* After such an empty Only packet, findings about this direction are doubtful. Findings about the
- * opposite direction, which has its own PSNs, must still be ERRORs. */
+/* After Linux has sent an empty Only packet in place of a retransmission, findings about this
+ * direction are doubtful. Findings about the opposite direction, which has its own PSNs, must still
+ * be ERRORs. */
 static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
 {
     for (int side = 0; side < 2; side++) {

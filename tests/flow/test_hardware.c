@@ -356,7 +356,7 @@ static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned 
 }
 
 /* A receiver that acknowledges a packet although an earlier one is missing accepts any order. The
- * observer must recognise that, except in the rows where the receiver sends NAKs. */
+ * observer must recognise such a receiver, except in the rows where the receiver sends NAKs. */
 static void order_that_does_not_matter_is_recognised(void)
 {
     static const struct {

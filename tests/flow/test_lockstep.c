@@ -202,13 +202,13 @@ static void all_shapes(bool holes)
         printf("    %s%s: %u pairs, %u right, %u wrong, %u directions apart, %u errors\n",
                port_names[ports], holes ? ", with holes" : "", pairs, right, wrong, apart, errors);
         EXPECT_EQ(errors, 0);
-        /* If the source ports prove nothing and deciding packets are missing, the observer may pair
-         * two directions wrongly. The summary must then mark the pair as a guess, and the pair must
-         * cause no ERROR. */
+        /* If the source ports prove nothing and the capture lacks the packets that distinguish the
+         * QPs, the observer may pair two directions wrongly. The summary must then mark the pair as
+         * a guess, and the pair must cause no ERROR. */
         if (holes && (ports == APART || ports == ONE))
             most = pairs / 50;
-        /* A deciding packet may be captured after the observer has paired wrongly; this happens for
-         * one in 500 to 2000 seeds. */
+        /* The first packet that distinguishes two QPs may be captured after the observer has
+         * already paired their directions wrongly. This happens for one in 500 to 2000 seeds. */
         if (holes && (ports == OWN || ports == LINUX))
             most = 2;
         CU_ASSERT(wrong <= most);

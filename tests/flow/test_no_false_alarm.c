@@ -154,8 +154,9 @@ static void any_damaged_bth_bit_is_no_violation(void)
     }
 }
 
-/* A packet has a wrong transport version. It must be an ERROR if the requester sent it so. It must
- * not be one if the packet was damaged, or if that is unknown. */
+/* A packet has a wrong transport version. The version must be an ERROR if the requester sent it. It
+ * must not be an ERROR if the network damaged the packet, or if the capture does not show whether
+ * it did. */
 static void wrong_version_is_an_error_only_if_undamaged(void)
 {
     static const struct {

@@ -130,7 +130,7 @@ static void reuse_after_a_go_back_begins_with_its_first_packet(void)
 
 /* ---- the first packets of the new use are not in the capture --------------------------------- */
 
-/* What the first captured packet of the second use is. Both uses have the same PSNs. */
+/* Kind of the first captured packet of the second use. Both uses have the same PSNs. */
 enum lost { READ_LOST, ATOMIC_LOST, FIRST_LOST, MIDDLE_LOST, RESTARTED, LOSTS };
 
 static const char *const lost_names[LOSTS] = {

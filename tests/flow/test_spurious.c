@@ -93,7 +93,7 @@ static void late_read_responses_are_spurious(void)
 }
 
 /* The responder stops in the middle of a READ. The requester restarts the READ there; then the rest
- * of the first responses arrives, which have not the opcodes of a restart. */
+ * of the first responses arrives, whose opcodes differ from those of a response to the restart. */
 static void late_rest_of_a_read_is_spurious(void)
 {
     struct flowgen g;

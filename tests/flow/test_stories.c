@@ -439,8 +439,8 @@ static void missing_retransmission_of_a_read_is_one_packet(void)
     EXPECT_EQ(v.conn[0].side[0].missing_repeats, 2);
 }
 
-/* A response comes 20 ms after its request. That must be a wait for a response, but not if the
- * request was retransmitted, or if it needs no ACK. */
+/* A response comes 20 ms after its request. This time must be reported as a wait for a response,
+ * except if the request was retransmitted or does not require an ACK. */
 static void late_response_is_a_wait(void)
 {
     static const struct {

@@ -3,8 +3,8 @@
  * Listener: an rdma_cm server that accepts each connection request and destroys each ended
  * connection. It runs until a signal, and ends with status 1 at an error that no peer may cause. It
  * has one thread. rping's persistent server is not used: before rdma-core 61, two of its threads
- * use and free one id if requests arrive fast; since then, a connection that never comes up ends
- * it.
+ * use and free one id if requests arrive fast; in later versions, a connection that is never
+ * established ends the server.
  *
  *   listener ADDRESS PORT
  */

@@ -2,7 +2,7 @@
 /*
  * Runs a program and writes its largest resident memory, in KiB, to a file. The kernel counts the
  * memory of the process that starts a program as memory of the program, so a Python script cannot
- * measure this.
+ * measure the memory of the program alone.
  *
  * peak FILE PROGRAM [ARGUMENT...]      exit status: that of the program, or 128 + its signal
  */

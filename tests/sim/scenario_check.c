@@ -6,8 +6,8 @@
 #include "scenario.h"
 #include "support/suite.h"
 
-/* `sure`: sets the expected bytes to `to_be`. Otherwise checks that the memory has the old bytes or
- * `to_be`, and expects its present bytes from now on. */
+/* If `sure`, sets the expected bytes to `to_be`. Otherwise checks that each byte in memory has its
+ * old value or that of `to_be`, and sets the expected bytes to the bytes in memory. */
 static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_be, uint32_t len,
                 bool sure)
 {

@@ -57,7 +57,7 @@ static struct {
     /* Packets that a capture at the receiver lacks, or has out of order or twice. */
     bool seen[WRS * (SLOT / 256 + 1)];
     uint32_t next;
-    uint32_t missing; /* with damaged packets */
+    uint32_t missing; /* number of missing packets, damaged ones included */
     uint32_t damaged;
     uint32_t late;
     uint32_t again;

@@ -379,8 +379,8 @@ static void cause_of_a_slow_flow_is_reported(void)
     }
 }
 
-/* A mirror port drops requests, which the responder acknowledges. Behind it, the network loses one
- * request. Only this request is lost, and behind the capture point. */
+/* A mirror port drops requests, which the responder acknowledges. Behind the mirror port, the
+ * network loses one request. Only this request is lost, and behind the capture point. */
 static void requests_that_only_the_capture_lacks_are_not_lost(void)
 {
     struct flowgen g;
@@ -852,8 +852,8 @@ static void peer_is_recognised_by_migreq_and_port(void)
     }
 }
 
-/* The requester retransmits after pauses. In a capture of the requests alone, they are not called
- * timeouts, because an RNR NAK may be their cause. */
+/* The requester retransmits after pauses. If only the requests were captured, the pauses must not
+ * be reported as timeouts, because an RNR NAK may be their cause. */
 static void pauses_in_a_capture_of_one_direction_are_not_timeouts(void)
 {
     for (int both = 0; both < 2; both++) {
@@ -932,14 +932,15 @@ static void waits_without_a_loss_are_reported(void)
         if (!strstr(r.out, words[i]))
             suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", words[i], r.out);
     checkrun_free(&r);
-    /* the same between two programs of one host */
+    /* the same capture, in which both programs run on one host */
     CHECKRUN_EXPECT("$R edit -q --impair set=ip4.src=192.0.2.2 --impair set=ip4.dst=192.0.2.2 "
                     "$T/waits.pcap $T/one-host.pcapng && $R check $T/one-host.pcapng",
                     0, "       find out why 192.0.2.2 QP 0x", "");
 }
 
 /* The requester goes back 5 ms after a sequence NAK. Linux Soft-RoCE, which sends MigReq 0, is
- * often that slow; of another device, the NAK may be lost and its timer expired. */
+ * often that slow; if the requester is another device, it may not have received the NAK, and its
+ * ACK timer expired. */
 static void late_reaction_to_a_nak_has_two_possible_causes(void)
 {
     static const char words[] =

@@ -19,7 +19,7 @@
 
 #define THREADS_MAX  8u
 #define MIXTURES     40u  /* number of captures, each a random mixture of conversations */
-#define MIXTURES_ALL 200u /* the same if ROCEDRILL_THREADS is set */
+#define MIXTURES_ALL 200u /* number of captures if ROCEDRILL_THREADS is set */
 #define TALKS_MAX    10u
 #define LIST_MAX     256u
 

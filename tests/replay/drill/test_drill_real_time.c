@@ -282,8 +282,9 @@ static void packet_after_a_silence_belongs_to_the_next_line(void)
     expect(WRITE_ACKED "+0~+10ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
 }
 
-/* The device stands still for 20 ms in a silence of 10 ms, and sends its packet right after. The
- * silence is prolonged by this time, so the line must fail. */
+/* The line expects no packet for 10 ms. The device does not run for 20 ms, and then sends its
+ * packet at once. The engine prolongs the 10 ms by the time in which the device did not run, so the
+ * line must fail. */
 static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
 {
     const struct delays slow = {

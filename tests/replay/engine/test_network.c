@@ -67,8 +67,8 @@ static void a_delayed_request_arrives_as_a_duplicate(void)
     expect_holds(&t, 1, 0);
 }
 
-/* As before, but the responder has no receive WQE when the delayed SEND arrives, and has one when
- * the retransmission arrives. */
+/* As in the test above, but the responder has no receive WQE when the delayed SEND arrives, and has
+ * one when the retransmission arrives. */
 static void a_delayed_request_finds_no_receive_wqe(void)
 {
     struct talk t;
@@ -86,8 +86,8 @@ static void a_delayed_request_finds_no_receive_wqe(void)
 }
 
 /* The requester sends the next request while it waits for the response to a READ, which the network
- * damages. That request does not show that the requester accepted the response. A new request after
- * the response to the next request shows it. */
+ * damages. That request does not show that the requester accepted the damaged response. A further
+ * new request, after the response to that request, shows that the requester accepted it. */
 static void a_damaged_response_before_the_next_request_holds(void)
 {
     for (unsigned accepted = 0; accepted < 2; accepted++) {

@@ -564,7 +564,9 @@ static uint32_t add_through(struct talk *t, const struct fetch *fetch, uint32_t 
     return frame;
 }
 
-/* Two R_Keys may name the same memory, or the same address in different memory. */
+/* FETCH_ADDs through two R_Keys access one virtual address. The two regions may share their memory
+ * or not. The replay must accept original values that fit either case, and report a value that fits
+ * neither. */
 static void values_through_two_keys_of_one_memory_agree(void)
 {
     static const struct fetch same[] = {
@@ -680,8 +682,8 @@ static uint32_t overtake(struct talk *t, uint32_t psn, uint8_t shown)
     return frame;
 }
 
-/* Without a fence, the responder may execute a WRITE after a READ before it reads the last bytes
- * for the READ. */
+/* Without a fence, the responder may execute a WRITE that follows a READ while it has not yet read
+ * the last bytes for the READ. */
 static void a_read_may_show_a_later_write_in_flight(void)
 {
     struct talk t;

@@ -54,8 +54,8 @@ static void expect_holds(struct talk *t, uint32_t known)
     talk_free(t);
 }
 
-/* PSN 13 finds no receive WQE, and PSN 14 causes a sequence NAK (D8). The NAK overtakes the ACK of
- * PSN 12 and the RNR NAK. */
+/* The request with PSN 13 finds no receive WQE, and the one with PSN 14 causes a sequence NAK (D8).
+ * The NAK overtakes the ACK of PSN 12 and the RNR NAK. */
 static void responses_are_compared_in_the_order_sent(void)
 {
     struct talk t;

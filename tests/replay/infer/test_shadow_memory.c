@@ -6,7 +6,7 @@
 #define VA   UINT64_C(0x1000)
 #define RKEY 0x11u
 
-/* Maps a region of 8 bytes and notes a WRITE of zeros by direction 0. */
+/* Maps a region of 8 bytes and records a WRITE of zeros by direction 0. */
 static struct shadow_region *memory_with_a_write(struct shadow_memory *memory)
 {
     static const uint8_t zeros[8];
@@ -33,8 +33,9 @@ static void value_that_no_write_stored_never_existed(void)
     shadow_free(&memory);
 }
 
-/* The result of such an atomic depends on the order of the requests of several connections, which
- * the capture does not show. Its result in our RNIC is no evidence. */
+/* The result of an atomic without a captured response depends on the order of the requests of
+ * several connections, which the capture does not show. So the result in our RNIC is no
+ * evidence. */
 static void atomic_without_a_response_may_have_stored_any_value(void)
 {
     struct shadow_write atomic = {.dir = 1, .rkey = RKEY, .pkt = 2, .va = VA, .len = 8};

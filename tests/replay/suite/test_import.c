@@ -55,7 +55,7 @@ static void selected_connection_is_imported(void)
                     "two.pcap\tPASS\nping.pcap\tPASS", "");
 }
 
-/* A capture whose replay differs from it is imported. The imported copy replays with the same
+/* Imports a capture whose replay has a difference. The imported copy replays with the same
  * difference, with and without a masked payload. */
 static void difference_survives_the_import(void)
 {

@@ -131,7 +131,8 @@ static void manifest_determines_the_expected_results(void)
     CHECKRUN_EXPECT("printf 'replay\\tfile\\n# remark\\n\\ndiffers\\tdiffers.pcap\\nskipped\\t"
                     "empty.pcap\\n' >$T/listed/manifest.tsv; $R replay --quirks none $T/listed/",
                     0, "3 captures, 2 directions: 1 PASS, 1 FAIL, 1 SKIPPED; all as expected", "");
-    /* The manifest expects FAIL, but the capture passes. This, too, is an unexpected result. */
+    /* The manifest expects FAIL, but the capture passes. A PASS in place of FAIL is also an
+     * unexpected result. */
     CHECKRUN_EXPECT("$R replay --quirks linux-rxe-6.1 $T/listed", 1, "expected FAIL, got PASS", "");
     CHECKRUN_EXPECT(
         "printf 'file\\tpeer\\treplay\\ndeep/differs.pcap\\tlinux-rxe-6.1\\nempty.pcap\\t\\t"

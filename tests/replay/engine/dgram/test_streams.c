@@ -209,8 +209,7 @@ static void datagrams_of_qp_1_do_not_hide_skipped_data(void)
     talk_free(&t);
 }
 
-/* ---- the comparison sees -----------------------------------------------------------------------
- */
+/* ---- differences that the comparison must find ----------------------------------------------- */
 
 /* Asserts that the difference names the rule that it violates. */
 static void expect_rule(const struct dgram_streams *streams, const struct diff *d)

@@ -461,9 +461,9 @@ static void judge_batch(void *user, unsigned part, const struct frame_batch *fra
         fflush(check->options->json);
 }
 
-/* Returns whether several threads may judge the capture. They may if the user requested several
- * threads, no watch needs the packets in order, and the capture is a file. One thread is the
- * default: on a busy machine, a thread that waits for another one loses its processor. */
+/* Returns whether several threads may judge the capture. They may judge it if the user requested
+ * several threads, no watch needs the packets in order, and the capture is a file. One thread is
+ * the default: on a busy machine, a thread that waits for another one loses its processor. */
 static bool may_split(const struct check *check, unsigned threads)
 {
     const struct check_options *options = check->options;

@@ -156,7 +156,7 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
     add_fate(t, sum);
 }
 
-/* What happens after a NAK with a reserved code; it depends on the requester. */
+/* Text about the effect of a NAK with a reserved code, which depends on the requester. */
 #define WITHOUT_MEANING                                                                            \
     " if it treats the code as an error, as Linux Soft-RoCE does; its program then gets "          \
     "IBV_WC_REM_OP_ERR (11). A requester that ignores the code fails with IBV_WC_RETRY_EXC_ERR "   \

@@ -530,9 +530,9 @@ static bool is_unready(const struct direction *w)
     return w->its->rnr_naks > w->its->rnr_paged;
 }
 
-/* Appends the averages for one RNR NAK. The wait after the previous packet is what the time budget
- * counts. It can be shorter than the wait after the NAK: the requester may send more before it
- * obeys the NAK. */
+/* Appends the averages for one RNR NAK. The time budget counts the wait after the previous packet.
+ * This wait can be shorter than the wait after the NAK, because the requester may send more packets
+ * before it obeys the NAK. */
 static void add_waited(struct strbuf *t, const struct direction *w)
 {
     uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_RNR_NAK);

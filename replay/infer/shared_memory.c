@@ -381,8 +381,8 @@ void shared_memory_free(struct shared_memory *sh)
 /* ---- order of execution during a replay --------------------------------------------------------
  */
 
-/* Returns the index of the first turn of a request packet. If the packet has no turn, returns
- * turn_cnt or the index of another packet's turn. */
+/* Returns the index of the first struct atomic_turn of a request packet. If the packet has none,
+ * returns turn_cnt or the index of an atomic_turn of another packet. */
 static size_t turn_of(const struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
     size_t low = 0, high = sh->turn_cnt;

@@ -365,8 +365,8 @@ static int id_step(const struct trace_packet *from, const struct trace_packet *t
 /* Steps of the identification between successive packets. */
 struct id_steps {
     const struct trace_packet *prev;
-    uint32_t up, down, other; /* number of steps that increase, that decrease, and that are too
-                               * large */
+    uint32_t up, down, other; /* number of steps that increase the identification, that decrease it,
+                               * and that are too large to show an order */
 };
 
 static void count_step(struct id_steps *steps, const struct trace_packet *p)

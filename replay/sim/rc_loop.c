@@ -140,7 +140,7 @@ static int post_due(struct rc_loop *l)
 /* ---- completions of both hosts -----------------------------------------------------------------
  */
 
-/* Returns whether the requester had to give up at PSN `rel`. It had to if the link lost all
+/* Returns whether the requester had to give up at PSN `rel`. It had to give up if the link lost all
  * transmissions of the request, or the NAK of a responder that is now in the error state. A NAK
  * that overtakes an earlier response counts as lost (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)

@@ -192,10 +192,10 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
  * current thread is about to delete the id of this event.
  *
  * Deleting the id would delete the event, and the reader would wait for another event, perhaps
- * forever. rping from rdma-core 59 on does this at its end, and hangs. On Linux rping may hang, too
- * (core/ucma.c, ucma_free_ctx), but there deleting an id takes longer. Here the two threads also
- * share the CPUs with the device. So the thread that read the previous event of the channel gets
- * some time to read this event: once, and only if it is not the current thread.
+ * forever. rping from rdma-core 59 on deletes such an id at its end, and hangs. On Linux rping may
+ * hang, too (core/ucma.c, ucma_free_ctx), but there deleting an id takes longer. Here the two
+ * threads also share the CPUs with the device. So the thread that read the previous event of the
+ * channel gets some time to read this event: once, and only if it is not the current thread.
  */
 void uc_wait_for_reader(const struct uc_id *id)
 {

@@ -134,8 +134,8 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 
 /* ---- claiming CM ports ----------------------------------------------------------------------- */
 
-/* Returns whether two ids may have the same port. They may if both set reuse, if they have
- * different addresses, or if both are restricted to their address families, which differ
+/* Returns whether two ids may have the same port. They may have it if both set reuse, if they have
+ * different addresses, or if both are restricted to their address families and these differ
  * (core/cma.c, cma_check_port). */
 static bool may_share(const struct uc_id *a, const struct uc_id *b)
 {

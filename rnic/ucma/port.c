@@ -208,9 +208,9 @@ static bool is_served_elsewhere(void *user, uint64_t service_id, const uint8_t g
            is_service_held(user, service_id, gid);
 }
 
-/* Returns whether this process answers a MAD for an unknown service or communication id. It does if
- * it is bound to the port number of the service without listening. Otherwise only the process with
- * the name "gsi" answers, and only if no running process has the service or the communication
+/* Returns whether this process answers a MAD for an unknown service or communication id. It answers
+ * if it is bound to the port number of the service without listening. Otherwise only the process
+ * with the name "gsi" answers, and only if no running process has the service or the communication
  * id. */
 static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number,
                             const uint8_t gid[16])

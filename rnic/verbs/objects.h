@@ -480,8 +480,8 @@ void vhca_notified(void *user, struct rnic *rnic);
 void vhca_changed(void *user, struct rnic *rnic, unsigned what);
 void vhca_print_info(void *user, struct rnic *rnic, FILE *out);
 
-/* Waits until the program has acknowledged all events of an object that is being destroyed. That is
- * when *completed, under `mutex`, equals `reported`. */
+/* Waits until the program has acknowledged all events of an object that is being destroyed. All are
+ * acknowledged when *completed, read under `mutex`, equals `reported`. */
 void verbs_wait_acked(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
                       unsigned reported);
 

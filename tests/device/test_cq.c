@@ -116,7 +116,7 @@ static void completions_outlive_a_deleted_qp(void)
         attr.state = RNIC_QPS_ERR;
         EXPECT_EQ(rnic_qp_modify(qp[i], &attr, fixture.now), RNIC_OK);
     }
-    for (unsigned i = 0; i < 4; i++) { /* flushed WQEs of the two QPs in turn */
+    for (unsigned i = 0; i < 4; i++) { /* flushed WQEs of the two QPs alternately */
         EXPECT_EQ(rnic_post_send(qp[i % 2], &send), RNIC_OK);
         EXPECT_EQ(rnic_post_recv(qp[i % 2], &recv), RNIC_OK);
     }

@@ -209,9 +209,9 @@ static void first_psn_needs_the_first_packet(void)
     }
 }
 
-/* An RNR NAK, then a sequence NAK. The sequence NAK must be reported if the refused packet was not
- * retransmitted in between. It must not be reported after a retransmission, or if it is for another
- * packet. */
+/* A responder sends an RNR NAK, then a sequence NAK. The sequence NAK must be reported if the
+ * refused packet was not retransmitted in between. It must not be reported after a retransmission,
+ * or if it is for another packet. */
 static void sequence_nak_after_an_rnr_nak_is_reported(void)
 {
     static const struct {
@@ -242,9 +242,9 @@ static void sequence_nak_after_an_rnr_nak_is_reported(void)
     }
 }
 
-/* An RNR NAK for the last packet of a message. For a SEND, the observer must report that the packet
- * is not the first one. For a WRITE with immediate, it must report nothing; for another WRITE, that
- * it needs no receive WQE. */
+/* A responder sends an RNR NAK for the last packet of a message. For a SEND, the observer must
+ * report that the packet is not the first one. For a WRITE with immediate, it must report nothing.
+ * For a WRITE without immediate, it must report that the request needs no receive WQE. */
 static void rnr_nak_inside_a_message_is_reported(void)
 {
     static const struct {
@@ -272,8 +272,8 @@ static void rnr_nak_inside_a_message_is_reported(void)
     }
 }
 
-/* An RNR NAK for a PSN inside a READ, or a NAK for a PSN before all captured ones, must be for a
- * request that was not captured. It must not be reported. */
+/* An RNR NAK has a PSN inside a READ, or a NAK has a PSN before all captured ones. Such a NAK is
+ * for a request that was not captured, so it must not be reported. */
 static void nak_of_an_uncaptured_request_is_accepted(void)
 {
     for (unsigned i = 0; i < 2; i++) {

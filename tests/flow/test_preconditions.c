@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the preconditions of checks, with pairs of conversations. In one, the precondition is not
- * met, and the observer must report no ERROR. In the other, it is met, and the observer must report
- * the violation.
+ * Tests the preconditions of checks, with pairs of conversations. In one conversation, the
+ * precondition is not met, and the observer must report no ERROR. In the other one, the
+ * precondition is met, and the observer must report the violation.
  */
 #include <string.h>
 #include "cases.h"
@@ -125,8 +125,8 @@ static void mad_of_wrong_length_has_one_finding(void)
     }
 }
 
-/* A packet to QP 0xFFFFFF has a unicast address. This must be reported; the destination MAC must
- * not, because no multicast MAC belongs to the address. */
+/* A packet to QP 0xFFFFFF has a unicast address. The address must be reported. The destination MAC
+ * address must not, because no multicast MAC address belongs to a unicast address. */
 static void multicast_qp_of_a_unicast_address_is_reported(void)
 {
     struct flowgen g;
@@ -162,8 +162,8 @@ static void wrapped_first_psn_is_no_error(void)
     }
 }
 
-/* An unsolicited ACK with initial credits has the PSN before the first PSN. This must not be an
- * ERROR; an ACK with a still earlier PSN must be one. */
+/* An unsolicited ACK with initial credits has the PSN before the first PSN. This ACK must not be an
+ * ERROR. An ACK with a still earlier PSN must be an ERROR. */
 static void initial_credits_are_no_error(void)
 {
     for (uint32_t back = 1; back < 3; back++) {

@@ -19,7 +19,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
 }
 
 /* With an RNR retry count of 0, the requester gives up after the first RNR NAK. The observer must
- * report that if nothing is retransmitted until long after the advertised wait of 1.28 ms. */
+ * report that the requester gave up if nothing is retransmitted until long after the advertised
+ * wait of 1.28 ms. */
 static void rnr_nak_without_retry_is_a_give_up(void)
 {
     static const struct {
@@ -141,8 +142,8 @@ static void fatal_nak_that_stops_nothing_is_a_violation(void)
     }
 }
 
-/* An ACK with a PSN far ahead of the requests must be an ERROR. If the capture had a long gap
- * before, it may be correct, and must not be one. */
+/* An ACK with a PSN far ahead of the requests must be an ERROR. If the capture has a long gap
+ * before the ACK, the ACK may be correct and must not be an ERROR. */
 static void ack_far_ahead_is_a_violation(void)
 {
     for (unsigned late = 0; late < 2; late++) {

@@ -178,8 +178,8 @@ static void begin(unsigned qp_cnt)
     simnet_paths(&pair.net, &path);
 }
 
-/* A request has no response. It must be sent 1 + retry_cnt times (R154, R198, R189), first after T,
- * then after 2T each (R150), and then fail. Seven retries are the most. */
+/* A request has no response. The request must be sent 1 + retry_cnt times (R154, R198, R189), first
+ * after T, then after 2T each (R150), and then fail. Seven retries are the most. */
 static void request_without_response_fails_after_retry_cnt(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -206,9 +206,9 @@ static void request_without_response_fails_after_retry_cnt(void)
     }
 }
 
-/* A request finds no receive WQE. It must be sent 1 + rnr_retry times, with the responder's RNR
- * timer between the transmissions (R157), and then fail. If rnr_retry is 7, it is retried until
- * there is a WQE. */
+/* A request finds no receive WQE. The request must be sent 1 + rnr_retry times, with the
+ * responder's RNR timer between the transmissions (R157), and then fail. If rnr_retry is 7, it is
+ * retried until there is a WQE. */
 static void request_without_recv_wqe_fails_after_rnr_retry(void)
 {
     for (unsigned cnt = 0; cnt <= 7; cnt++) {
@@ -288,9 +288,9 @@ static void refused_request_completes_with_its_error_status(void)
     }
 }
 
-/* A QP's own request is refused while the QP sends READ responses. It must send no more responses,
- * not even the rest of that READ (R189). The READ of the other end, which refused the request, is
- * flushed. */
+/* A QP's own request is refused while the QP sends READ responses. The QP must send no more
+ * responses, not even the rest of that READ (R189). The READ of the other end, which refused the
+ * request, is flushed. */
 static void failed_qp_sends_no_more_responses(void)
 {
     const struct simnet_path path = {.delay_ns = 1000, .bps = UINT64_C(10000000000)};

@@ -33,7 +33,7 @@
 #define ACK_POLLER_ANSWERS_NS 30000u
 #define ACK_NEXT_NS           12000u /* longest time between two requests of one stream, ns */
 #define ACK_TURNS_MAX                                                                              \
-    32u /* longest delay of an ACK, in turns; a turn handles the frames received at once */
+    32u /* longest delay of an ACK, in batches; a batch is all frames that are received at once */
 #define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */
 
 struct backoff {

@@ -26,7 +26,7 @@
 /* number of successive polls without work that shut the gate after the program requested a
  * completion event */
 #define VAIN_POLLS_ARMED 64u
-/* the same number for shared memory, where a poll makes no system call and takes a tenth of the
+/* VAIN_POLLS_ARMED for shared memory, where a poll makes no system call and takes a tenth of the
  * time */
 #define VAIN_POLLS_ARMED_SHM 1024u
 #define UNPOLLED_MAX         8u

@@ -217,8 +217,8 @@ static void note_moved(struct rnic_live *live, uint64_t now)
         live->thread.nap = LIVE_NAP_NS;
 }
 
-/* Returns whether the program may answer while this thread waits: it recently sent a request from
- * another CPU. */
+/* Returns whether the program may answer while this thread waits: the program recently sent a
+ * request from another CPU. */
 static bool program_may_answer(const struct rnic_live *live, uint64_t now)
 {
     return now - live->sent_at <= ACK_SENDER_NS && live->sent_cpu != sched_getcpu();
@@ -267,8 +267,9 @@ static enum turn take_turn(struct rnic_live *live, uint64_t now)
 
 /* ---- loop of the poll thread ----------------------------------------------------------------- */
 
-/* Releases the lock briefly, so that a waiting thread can take it. A spinning thread takes it at
- * once: this function yields the CPU only if none did, because a yield might cost milliseconds. */
+/* Releases the lock briefly, so that a waiting thread can take it. A spinning thread takes the lock
+ * at once. This function yields the CPU only if no thread has taken the lock, because a yield might
+ * cost milliseconds. */
 static void yield_lock(struct rnic_live *live)
 {
     uint64_t until = 0;
@@ -300,9 +301,9 @@ static void update_spin(struct poll_thread *thread, bool frames, uint64_t slept)
 }
 
 /* Keeps the thread awake for a while after the last frame, if frames arrive without a system call.
- * It would otherwise sleep between two frames of a stream, and each wake-up costs the sender as
- * much as several frames. Does not compete with a program that polls. Returns false when the thread
- * has been awake for long enough and must sleep. */
+ * Otherwise the thread would sleep between two frames of a stream, and each wake-up costs the
+ * sender as much as several frames. Does not compete with a program that polls. Returns false when
+ * the thread has been awake for long enough and must sleep. */
 static bool linger_awake(struct rnic_live *live, uint64_t now)
 {
     if (live->attr.wire != RNIC_WIRE_SHM || now >= live->thread.moved_at + LINGER_NS ||

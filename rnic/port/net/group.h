@@ -2,8 +2,8 @@
 /*
  * Multicast group: the kernel's membership of a group on an interface. A NIC drops multicast MAC
  * addresses that it was not configured to receive. A switch with IGMP or MLD snooping forwards a
- * group only to ports where a host reported it (RFC 3376, RFC 3810). The kernel's membership
- * does both: it configures the NIC and sends the report. Linux does this too when a QP joins a
+ * group only to ports where a host reported it (RFC 3376, RFC 3810). The kernel's membership does
+ * both: it configures the NIC and sends the report. Linux also becomes a member when a QP joins a
  * RoCEv2 group.
  */
 #ifndef PORT_NET_GROUP_H

@@ -227,7 +227,7 @@ static int read_ring(struct shm_port *self, struct shm_reader *reader, unsigned 
     return len < 0 && taken == 0 ? len : (int)taken;
 }
 
-/* Reads the rings of all peers in turn, beginning with another one at each call. */
+/* Reads the rings of all peers one after the other, beginning with another ring at each call. */
 static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *fn, void *user)
 {
     unsigned taken = 0;

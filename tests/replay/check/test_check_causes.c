@@ -638,8 +638,8 @@ static void missing_rtu_is_reported(void)
 }
 
 /* All packets of a requester have a wrong ICRC. With up to three packets, check reports no
- * connection. With more, it does, because then the capture itself may have caused the wrong
- * ICRCs. */
+ * connection. With more packets, check reports the connection, because the capture itself may have
+ * caused the wrong ICRCs. */
 static void requester_with_wrong_icrcs_only_is_reported(void)
 {
     for (unsigned cnt = 1; cnt < 10; cnt += 2) {

@@ -458,7 +458,8 @@ static void response_captured_just_before_its_request_holds(void)
     }
 }
 
-/* R068: one sequence NAK for each gap. A copy that the network makes comes soon after. */
+/* A responder sends one sequence NAK for each gap (R068), so a second one is a difference. A copy
+ * that the network makes of the NAK follows it soon, and is no difference. */
 static void second_sequence_nak_of_a_gap_differs(void)
 {
     struct talk t;

@@ -50,8 +50,8 @@ static bool has_direction(const struct connections *connections, json_int_t conn
     return false;
 }
 
-/* Asserts that each side of a paired RC or XRC connection has a direction if, by the counts of
- * check, that side sent requests and received responses. */
+/* Asserts that each side of a paired RC or XRC connection has a direction if, according to the
+ * counts of `check`, that side sent requests and received responses. */
 static void expect_all(const char *path, const json_t *lines, const struct connections *connections)
 {
     const json_t *conn;

@@ -38,7 +38,7 @@ static void add_messages(struct talk *t)
     }
 }
 
-/* Expects no difference, and as many responses with a known deviation of Linux 6.1 as given. */
+/* Expects no difference, and `known` responses with a known deviation of Linux 6.1. */
 static void expect_holds(struct talk *t, uint32_t known)
 {
     struct replay r;

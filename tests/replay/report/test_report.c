@@ -147,8 +147,8 @@ static void odd_file_name_is_replayed(void)
                     0, "1", "");
 }
 
-/* A snaplen cuts all packets to 60 bytes: the replay compares their headers, and the report says so
- * before any verdict. */
+/* A snaplen cuts all packets to 60 bytes: the replay compares only the headers, and the report says
+ * before any verdict that the payload is not compared. */
 static void report_says_that_cut_payload_is_not_compared(void)
 {
     CHECKRUN_EXPECT("python3 -c 'import struct,sys; b=open(sys.argv[1],\"rb\").read(); o=b[:24]; "

@@ -23,7 +23,13 @@ SYSCTLS = ["unshare", "-Urm", "sh", "-c", """echo 0 >/proc/sys/user/max_user_nam
 mount -t tmpfs none /proc/sys/kernel && echo 0 >/proc/sys/kernel/unprivileged_userns_clone &&
 echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns && exec "$@" """, "sh",
            "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-PINGPONG = ["sh", "-c", "ibv_rc_pingpong -g 1 -n 10 & sleep 0.5; ibv_rc_pingpong -g 1 -n 10 localhost && wait"]
+# Repeats the client until the server listens or has failed.
+PINGPONG = ["bash", "-c", """timeout 60 ibv_rc_pingpong -g 1 -n 10 &
+for i in {1..40}; do
+    sleep 0.5; [ "$(jobs -r)" ] || break
+    ibv_rc_pingpong -g 1 -n 10 localhost && break
+done
+wait $!"""]
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 UNSHARE = {"x86_64": 272, "aarch64": 97}
 SOCKET = {"x86_64": 41, "aarch64": 198}

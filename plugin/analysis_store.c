@@ -375,7 +375,8 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    /* Perhaps this packet retransmits a packet that rnic/flow no longer remembers. */
+    /* rnic/flow may have dropped the packet that this one retransmits. If the message has fewer
+     * bytes than this packet's payload, none of them were counted. */
     if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||

@@ -254,7 +254,8 @@ struct checked {
 struct check_pool {
     struct check_args *args;
     struct check_sum *sum;
-    pthread_rwlock_t memory; /* a writer checks its capture alone, with the whole memory limit */
+    pthread_rwlock_t memory; /* locked for writing by a thread that checks a capture with the whole
+                              * memory limit, while no other thread checks one */
     size_t mem_share;        /* memory limit of each capture otherwise, bytes */
     pthread_mutex_t lock;    /* of all members below */
     struct file_queue queue;

@@ -104,9 +104,9 @@ static int read_options(int argc, char **argv, struct import_options *options, b
             break;
         case OPT_ANONYMIZE:
             if (!read_anonymize(optarg, options))
-                return cli_error(
-                    "import: --anonymize %s: must be addresses, payload or addresses,payload",
-                    optarg);
+                return cli_error("import: --anonymize %s: must be \"addresses\", \"payload\" or "
+                                 "\"addresses,payload\"",
+                                 optarg);
             break;
         case 'p':
             if (!is_one_field(optarg))

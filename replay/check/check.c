@@ -34,7 +34,7 @@
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
 
 #define PART_NONE 0xFFu
-/* flag in a packet's part number: while this packet is judged, no other thread judges */
+/* flag in the number of the part (thread) that judges a packet: meanwhile all other threads wait */
 #define PART_ALONE 0x80u
 
 struct check;

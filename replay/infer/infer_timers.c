@@ -31,8 +31,9 @@ struct walk {
     struct inferred_timers *t;
     struct waits first, again; /* `first`: waits that do not directly follow another timeout;
                                 * `again`: waits that directly follow another timeout */
-    int64_t acked, high, last; /* relative PSNs: the last one acknowledged, the highest one
-                                * requested, and the last one of the latest request */
+    int64_t acked;             /* highest acknowledged PSN, relative to the first PSN */
+    int64_t high;              /* highest PSN of all requests so far, relative to the first PSN */
+    int64_t last;              /* last PSN of the latest request, relative to the first PSN */
     int64_t restart;           /* relative PSN of the latest go-back */
     int64_t rnr_rel;           /* relative PSN of the latest RNR NAK */
     uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */

@@ -113,8 +113,8 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
     if ((req->pkey ^ RNIC_CM_PKEY) & 0x7FFF)
-        return ROCE_CM_REJ_INVALID_GID; /* the port does not have the P_Key; Linux uses this reason
-                                         */
+        return ROCE_CM_REJ_INVALID_GID; /* the P_Key is not that of the port; Linux too rejects it
+                                         * as an invalid GID */
     if (memcmp(req->primary_remote_gid, addr->local, 16) != 0)
         return ROCE_CM_REJ_INVALID_GID;
     if (req->local_qpn < 2 || req->local_qpn == ROCE_QP_MULTICAST)

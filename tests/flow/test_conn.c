@@ -515,7 +515,7 @@ static void requester_that_receives_read_data_does_not_wait(void)
     CU_ASSERT(all_waited() < 100000);
 }
 
-/* A few packets without CM messages, matching source ports or random PSNs. The observer must pair
+/* A few packets without CM messages, matching source ports or random PSNs. rnic/flow must pair
  * the directions by the MSN, because the two hosts have no other connection. */
 static void short_connection_is_paired_by_msn(void)
 {
@@ -541,8 +541,9 @@ static void short_connection_is_paired_by_msn(void)
     }
 }
 
-/* A short connection uses another source port in each direction. The observer must pair it when two
- * responses match the MSN, or else at the end of the capture. */
+/* A short connection uses another source port in each direction. rnic/flow must pair
+ * the directions when the MSNs of two responses match the requests of the other direction, or else
+ * at the end of the capture. */
 static void short_connection_with_two_ports_is_paired(void)
 {
     for (uint32_t answers = 1; answers < 4; answers++) {

@@ -20,10 +20,10 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event);
  * other responses do not contradict the MSN, and no more responses than copies were captured. */
 bool copies_allow_data_msn(const struct response_cmp *cmp, uint32_t event);
 
-/* Returns whether the MSN of a response may also count requests after its own, because the
- * responder executed them before it sent the response. `least` is the MSN that counts its own
- * request. Linux rxe responds to each request before it executes the next one, so the function
- * returns false for rxe. */
+/* Returns whether the MSN of a response may be higher than `least`, because the responder executed
+ * later requests before it sent the response. `least` is the MSN after the request that the
+ * response answers. Linux rxe responds to each request before it executes the next one, so the
+ * function returns false for rxe. */
 bool later_requests_allow_msn(const struct response_cmp *cmp, uint32_t event, uint32_t least);
 
 #endif

@@ -105,20 +105,20 @@ struct requester_run {
                                        * injected */
     size_t missing_cnt;
     size_t missing_cap;
-    uint32_t *tx_cnt_after;  /* for each packet of the direction: value of tx_cnt after it was
-                              * played */
-    uint32_t unsure_from;    /* first event after which our RNIC may lack a response that the
-                              * recorded requester received; EVENT_NONE if there is none. Such a
-                              * response has the outcome RESP_UNSOLICITED, or RESP_LOST although it
-                              * arrived late. */
-    uint32_t error_event;    /* index into setup.event of the packet at which our QP entered the
-                              * error state, or EVENT_NONE */
-    uint32_t wrong_data;     /* number of READs and atomics after which the local buffer does not
-                              * contain the data of the responses */
-    uint32_t wrong_wr;       /* index of the first work request with a wrong result, if wrong_data >
-                              * 0 */
-    uint32_t other_payload;  /* number of requests whose payload differs from the recorded one, if
-                              * the user allows other payloads */
+    uint32_t *tx_cnt_after; /* for each packet of the direction: value of tx_cnt after it was
+                             * played */
+    uint32_t unsure_from;   /* first event after which our RNIC may lack a response that the
+                             * recorded requester received; EVENT_NONE if there is none. Such a
+                             * response has the outcome RESP_UNSOLICITED, or RESP_LOST although it
+                             * arrived late. */
+    uint32_t error_event;   /* index into setup.event of the packet at which our QP entered the
+                             * error state, or EVENT_NONE */
+    uint32_t wrong_data;    /* number of completed READs and atomics whose local buffer differs from
+                             * the data of the responses */
+    uint32_t wrong_wr;      /* index of the first work request with a wrong result, if wrong_data >
+                             * 0 */
+    uint32_t other_payload; /* number of requests whose payload differs from the recorded one, if
+                             * the user allows other payloads */
     bool completions_unseen; /* true: the replay does not see the completions, because a program on
                               * another host polls the CQ */
 };

@@ -250,7 +250,7 @@ static bool follows_lost_data(const struct response_case *c)
 const struct inconclusive_rule reasons_missing[] = {
     /* clang-format off */
     {answers_after_high, true, "lacks the request of this response"},
-    {is_behind,          true, "lacks a request before the request of this response"},
+    {is_behind,          true, "lacks a request that was sent before the one that this response answers"},
     {naks_captured,      true, "lacks the retransmission that this NAK requests"},
     {refuses_unseen,     true, "lacks the request of this NAK"},
     {naks_unseen,        true, "lacks the out-of-order request of this NAK"},

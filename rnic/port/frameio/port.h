@@ -9,7 +9,7 @@
  * 2. Call rnic_port_arm() and wait for the descriptors of rnic_port_fds(), until
  *    rnic_port_deadline().
  * 3. Call rnic_port_recv() and rnic_port_send(). rnic_port_flush() ends a batch.
- * 4. rnic_port_close() closes the port and the ports behind it.
+ * 4. rnic_port_close() closes the port and the ports that it owns.
  *
  * A frame begins with its Ethernet header and has no FCS. `now` and deadlines are nanoseconds of
  * one monotonic clock that the caller chooses; time stamps of frames are nanoseconds of the UTC
@@ -103,7 +103,7 @@ struct rnic_port_ops {
     void (*stats)(struct rnic_port *port, struct rnic_port_stats *out);
     /* Writes buffered data at the end of a batch. May be NULL. */
     void (*flush)(struct rnic_port *port);
-    void (*close)(struct rnic_port *port); /* closes this port and the ports behind this port */
+    void (*close)(struct rnic_port *port); /* closes this port and the ports that it owns */
     /* Closes the descriptors in a child of fork(), where they are copies of the parent's.
      * Everything else stays as it is. Afterwards the caller must not call any other function of the
      * port. */
@@ -142,10 +142,10 @@ static inline bool rnic_port_arm(struct rnic_port *port, bool on)
     return !port->ops->arm || port->ops->arm(port, on);
 }
 
-/* Returns in *out the counters of this port plus those of all ports behind it. */
+/* Returns in *out the counters of this port plus those of all ports that it owns. */
 void rnic_port_stats(struct rnic_port *port, struct rnic_port_stats *out);
 void rnic_port_flush(struct rnic_port *port);
-void rnic_port_close(struct rnic_port *port); /* Closes the port and the ports behind it; `port` may
-                                               * be NULL. */
+void rnic_port_close(struct rnic_port *port); /* Closes the port and the ports that it owns; `port`
+                                               * may be NULL. */
 
 #endif

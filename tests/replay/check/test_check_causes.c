@@ -196,8 +196,9 @@ static void rnr_naks_by_page_faults_are_reported(void)
 static void end_of_a_failed_requester_is_reported(void)
 {
     static const struct {
-        unsigned before, after; /* number of transmissions before the last response, and after it */
-        uint8_t syndrome;       /* AETH syndrome of the responses, or 0 for no response */
+        unsigned before,
+            after;        /* transmissions of the request before and after the last response */
+        uint8_t syndrome; /* AETH syndrome of the responses, or 0 for no response */
         bool damaged, open;
         const char *words[3], *absent;
     } rows[] = {

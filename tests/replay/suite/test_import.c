@@ -130,7 +130,7 @@ static void existing_files_are_not_replaced(void)
                     "cut.pcap: frame 1");
     CHECKRUN_EXPECT("$R import --to $T/cut.pcap $C/ipv6.pcap", 2, "", "cut.pcap: not a folder");
     CHECKRUN_EXPECT("$R import --anonymize all $C/ipv6.pcap", 2, "",
-                    "--anonymize all: must be addresses");
+                    "--anonymize all: must be \"addresses\"");
     CHECKRUN_EXPECT("$R import --connection -1 $C/ipv6.pcap", 2, "",
                     "--connection -1: not the number");
     CHECKRUN_EXPECT("$R import --to $T/x --name ../x $C/ipv6.pcap", 2, "",

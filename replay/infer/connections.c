@@ -142,6 +142,22 @@ static bool counts_on(const struct finder *f, uint32_t frame)
            roce_psn_diff(roce_psn_of(after->msn), roce_psn_of(before->msn)) >= 0;
 }
 
+/* Removes the uses before whose first request the responses count on. The start of a use may be
+ * earlier than the request at which rnic/flow reported it, so reuse_starts_find() has found it
+ * before. It compares again if a use was removed. Returns false if out of memory. */
+static bool drop_counted_on(struct finder *f)
+{
+    size_t cnt = 0;
+
+    for (size_t i = 0; i < f->use_cnt; i++)
+        if (f->use[i].cm || !counts_on(f, f->use[i].frame))
+            f->use[cnt++] = f->use[i];
+    if (cnt == f->use_cnt)
+        return true;
+    f->use_cnt = cnt;
+    return reuse_starts_find(f->trace, f->owner, f->use, f->use_cnt);
+}
+
 static int use_cmp(const void *a, const void *b)
 {
     const struct qp_use *x = a, *y = b;
@@ -212,7 +228,7 @@ static bool observe_trace(struct finder *f)
         const struct qp_use *u = &f->use[i];
         struct roce_flow_owner active = roce_flow_owner(f->flow, u->conn_index, u->active_side);
 
-        if (!u->cm && (!begins_message(f->trace, u->frame) || counts_on(f, u->frame)))
+        if (!u->cm && !begins_message(f->trace, u->frame))
             continue;
         f->use[cnt] = *u;
         f->use[cnt].conn_index = active.conn_index;
@@ -223,7 +239,7 @@ static bool observe_trace(struct finder *f)
         qsort(f->use, f->use_cnt, sizeof(*f->use), use_cmp);
     f->use_cnt = reuse_starts_unshift(f->trace, f->use, f->use_cnt);
     return !f->no_memory && reuse_starts_find(f->trace, f->owner, f->use, f->use_cnt) &&
-           place_damaged(f);
+           drop_counted_on(f) && place_damaged(f);
 }
 
 /* Records which flows Linux rxe sent. Returns false if out of memory. */

@@ -58,7 +58,7 @@ static const char grammar[] =
     "drop, dup, delay=, reorder, corrupt, ce, ecn, set=, or loss=, dup=, reorder=, corrupt=, "     \
     "ecn= with a chance"
 #define PLACES "p=, dir=, frame=, psn=, op=, nth=, conn=, stream= or icrc="
-#define CHANCE "a probability from 0 to 1 or 0% to 100%"
+#define CHANCE "a probability: 0% to 100%, or below 1"
 
 /* One item of the rule text, for example "drop" or "p=0.1". If the item is wrong, `expected`
  * describes the correct syntax. */
@@ -114,7 +114,7 @@ static const char *read_decimal(const char *p, double *out)
 }
 
 /* Reads a probability and converts it to units of 2^-32. Returns true, or false if the text is not
- * a probability. */
+ * a probability. Without a percent sign, 1 is none: some users mean 1 %, others 100 %. */
 static bool read_chance(const char *text, uint64_t *out)
 {
     double value;
@@ -124,7 +124,7 @@ static bool read_chance(const char *text, uint64_t *out)
         value /= 100;
         end++;
     }
-    if (!end || *end || value > 1)
+    if (!end || *end || value > 1 || (value == 1 && end[-1] != '%'))
         return false;
     value *= 4294967296.0;
     *out = (uint64_t)value;
@@ -397,7 +397,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
     if (arg)
         arg++;
     if (arg && action->arg == ARG_NONE)
-        return want(item, "no argument");
+        return want(item, "no argument; @p=3% chooses a share of the frames");
     rule->action = action->action;
     rule->keep_icrc = rule->action == IMPAIR_CORRUPT;
     if (!arg && action->arg == ARG_REQUIRED)

@@ -154,7 +154,8 @@ static void a_wrong_text_is_refused_with_place_and_expectation(void)
         {",loss=3%", ",loss=3%", "drop, dup"},
         {"loss=3%,x,dup=2", "x", "drop, dup"},
         {"dir=up", "dir=up", "request"},
-        {"drop=1", "drop=1", "no argument"},
+        {"drop=1", "drop=1", "no argument; @p=3%"},
+        {"loss=1", "loss=1", "0% to 100%"}, /* a user meant 1 % */
         {"dup=1.5", "dup=1.5", "copies"},
         {"dup=17", "dup=17", "1 to 16"},
         {"dup=1..3", "dup=1..3", "1 to 16"},

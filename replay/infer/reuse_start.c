@@ -21,6 +21,7 @@ struct repeats {
     bool begins;    /* true: one of these requests has the first PSN of the use, but another
                      * operation than the request that had it before */
     roce_psn base;  /* first PSN of the use */
+    bool answered;  /* the peer responded to a request after that PSN */
     uint32_t reset; /* index into trace.pkt of the first packet that the QP sent after RESET, which
                      * is an empty Only packet (D57); UINT32_MAX if unknown */
     int32_t shift;  /* number of these empty Only packets. The requests behind them were
@@ -310,8 +311,11 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     if (is_same_request(&pkt, &before)) {
         if (st->first[at] < r->first) /* otherwise both packets belong to the new use, so this
                                        * retransmission proves nothing */
-            *r = (struct repeats){
-                .first = UINT32_MAX, .base = r->base, .reset = r->reset, .shift = r->shift};
+            *r = (struct repeats){.first = UINT32_MAX,
+                                  .base = r->base,
+                                  .answered = r->answered,
+                                  .reset = r->reset,
+                                  .shift = r->shift};
         return true;
     }
     if (is_shifted_back(st, r, idx, side)) {
@@ -320,9 +324,21 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     }
     if (r->first == UINT32_MAX)
         r->first = idx;
-    r->begins |=
-        roce_psn_diff(psn, r->base) == 0 && is_other_request(&pkt, &before) && !is_empty_only(&pkt);
+    /* Linux rxe sends an empty Only packet instead of a retransmission only for a request without a
+     * response, and the requests behind it have the next PSNs (D41). */
+    r->begins |= roce_psn_diff(psn, r->base) == 0 && is_other_request(&pkt, &before) &&
+                 (!is_empty_only(&pkt) || (r->answered && !reuse_is_shift(st->trace, idx)));
     return true;
+}
+
+/* Records whether response `idx` of the trace answers a request after the first PSN of the use. */
+static void note_response(struct starts *st, uint32_t idx, const uint32_t side_key[3])
+{
+    uint32_t side = keymap_get(&st->sides, side_key);
+
+    if (side != KEYMAP_NONE)
+        st->repeats[side].answered |=
+            roce_psn_diff(roce_psn_of(st->trace->pkt[idx].psn), st->repeats[side].base) > 0;
 }
 
 /* Records whether the first request of a use is a retransmission from the previous use. */
@@ -364,8 +380,11 @@ static bool search_starts(const struct trace *trace, const struct roce_flow_owne
         uint32_t conn = owner[i].conn_index;
         size_t next = qp_uses_to(use, cnt, conn, p->frame);
 
-        if (conn == ROCE_NO_CONN || p->dropped || p->cut ||
-            !roce_opcode_is_request(roce_opcode(p->opcode)))
+        if (conn == ROCE_NO_CONN || p->dropped || p->cut)
+            continue;
+        if (roce_opcode_is_response(roce_opcode(p->opcode)))
+            note_response(&st, i, (uint32_t[]){conn, (uint32_t)next, !owner[i].side});
+        if (!roce_opcode_is_request(roce_opcode(p->opcode)))
             continue;
         if (next > 0)
             note_resumed(&st, i, (uint32_t[]){conn, (uint32_t)next - 1, owner[i].side});

@@ -30,9 +30,10 @@ size_t qp_uses_to(const struct qp_use *use, size_t cnt, uint32_t conn_index, uin
 /*
  * Sets `frame` of each use without CM messages to the first request of that use. This request has a
  * PSN of the previous use, but another opcode or other contents. Two conditions must hold. One of
- * the requests with such a PSN is a new operation at the first PSN of the previous use. And from
- * the first of them on, the requester repeats no request of the previous use. `owner` has one
- * element for each packet of the trace. Returns false if out of memory.
+ * the requests with such a PSN is a new operation at the first PSN of the previous use, and Linux
+ * rxe does not send it instead of a retransmission (D41). And from the first of them on, the
+ * requester repeats no request of the previous use. `owner` has one element for each packet of the
+ * trace. Returns false if out of memory.
  */
 bool reuse_starts_find(const struct trace *trace, const struct roce_flow_owner *owner,
                        struct qp_use *use, size_t cnt);

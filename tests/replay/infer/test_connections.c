@@ -170,6 +170,49 @@ static void a_late_repetition_of_the_first_request_begins_no_use(void)
     EXPECT_EQ(count_directions(LINUX_CAPTURES "first-request-repeated-late.pcap", 0x100), 1);
 }
 
+/* Appends a READ of `cnt` response packets and its responses. */
+static void add_read(struct talk *t, uint32_t psn, uint32_t cnt, uint32_t msn)
+{
+    talk_read(t, psn, 0x20000, 7, cnt * 512);
+    for (uint32_t i = 0; i < cnt; i++)
+        talk_read_resp(t,
+                       i == 0         ? ROCE_OP_RC_READ_RESP_FIRST
+                       : i == cnt - 1 ? ROCE_OP_RC_READ_RESP_LAST
+                                      : ROCE_OP_RC_READ_RESP_MIDDLE,
+                       psn + i, msn, 512, 3);
+}
+
+/* After RESET the requester begins again at the first PSN, with an empty WRITE and a READ. The
+ * first use ends with a READ that restarts, and lacks requests, so rnic/flow reports the QP reuse
+ * only at the request behind the READ of the second use. */
+static void an_empty_write_may_begin_the_next_use(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 0, 0x1000, 7, 1024, 512, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_LAST, 1, 0, 0, 0, 512, 2);
+    talk_ack(&t, 1, 0x1F, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 8, 512, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_LAST, 11, 100, 1);
+    talk_ack(&t, 11, 0x1F, 3);
+    talk_read(&t, 12, 0x20000, 7, 40 * 512);
+    talk_read(&t, 32, 0x20000 + 20 * 512, 7, 20 * 512);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 60, 0x3000, 7, 45, 45, 2);
+    t.time += UINT64_C(3000000000);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, 0x5000, 7, 0, 0, 0);
+    talk_ack(&t, 0, 0x1F, 1);
+    add_read(&t, 1, 20, 2);
+    for (uint32_t i = 0; i < 3; i++) {
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 21 + i, 0x3000, 7, 200, 200, 2);
+        talk_ack(&t, 21 + i, 0x1F, 3 + i);
+    }
+    capture_keep(&t.capture, checkrun_path("empty-start.pcap"));
+    CHECKRUN_EXPECT("$R replay $T/empty-start.pcap", 0, "frames 10..38", "");
+    talk_free(&t);
+}
+
 SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
       TEST(qps_that_start_at_one_psn_pair_by_source_port), TEST(a_restarted_read_begins_no_use),
-      TEST(a_late_repetition_of_the_first_request_begins_no_use))
+      TEST(a_late_repetition_of_the_first_request_begins_no_use),
+      TEST(an_empty_write_may_begin_the_next_use))

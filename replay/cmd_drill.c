@@ -54,12 +54,14 @@ enum {
     KEY_ACK_TIMEOUT,
     KEY_REALLY,
     KEY_RESUME,
+    KEY_LIST,
 };
 
 static const struct cli_option rows[] = {
     {"grammar", KEY_GRAMMAR, NULL, "print the grammar of the drills"},
     {"words", KEY_WORDS, NULL, "print the verbs, opcodes, fields and other words of the drills"},
     {"check", KEY_CHECK, NULL, "parse the drills with all their variants, and run none"},
+    {"list", KEY_LIST, NULL, "print the purpose and the rules of each drill, and run none"},
     {"only", KEY_ONLY, "VARIANT",
      "run only the variants with these values, for example 'mtu=1024 ip=4'"},
     {"resume", KEY_RESUME, "REPORT.json",
@@ -130,7 +132,7 @@ struct drill_live_args {
 };
 
 struct drill_args {
-    bool quiet, strict;
+    bool quiet, strict, list;
     struct shard shard;
     const char *tap_path, *junit_path, *json_path, *html_path, *device, *matrix_path;
     enum colour_mode colour;
@@ -366,6 +368,7 @@ static int read_options(int argc, char **argv, struct drill_args *args)
             script_print_options(stdout);
             return EXIT_HOLDS;
         case KEY_WORDS: script_print_words(stdout); return EXIT_HOLDS;
+        case KEY_LIST: args->list = true; __attribute__((fallthrough));
         case KEY_CHECK: args->options.check_only = true; break;
         case KEY_TAP: args->tap_path = optarg; break;
         case KEY_JUNIT: args->junit_path = optarg; break;
@@ -446,9 +449,18 @@ static int read_options(int argc, char **argv, struct drill_args *args)
     return choose_device(args);
 }
 
-/* Prints an error for each drill that cannot be parsed, then the number of drills that can. Returns
- * the exit status. */
-static int report_check(const struct drill_suite *suite)
+/* Prints "PATH: PURPOSE [RULES]". */
+static void print_drill(const struct drill_case *c)
+{
+    printf("%s: %s [", c->path, c->script.purpose);
+    for (unsigned i = 0; i < c->script.rule_cnt; i++)
+        printf("%s%s", i ? " " : "", c->script.rule[i]);
+    printf("]\n");
+}
+
+/* Prints an error for each drill that cannot be parsed, then the number of drills that can, or,
+ * with `list`, a line for each of these. Returns the exit status. */
+static int report_check(const struct drill_suite *suite, bool list)
 {
     size_t drills = 0, variants = 0;
     int status = EXIT_HOLDS;
@@ -458,10 +470,12 @@ static int report_check(const struct drill_suite *suite)
 
         if (suite->at[i].unusable && first)
             status = cli_error("drill: %s", suite->at[i].error.text);
+        if (list && first && !suite->at[i].unusable)
+            print_drill(&suite->at[i]);
         drills += first && !suite->at[i].unusable;
         variants += !suite->at[i].unusable;
     }
-    if (drills)
+    if (drills && !list)
         printf("%zu drill%s with %zu variant%s: fine\n", drills, drills == 1 ? "" : "s", variants,
                variants == 1 ? "" : "s");
     return status;
@@ -574,7 +588,7 @@ static int play_drills(struct drill_args *args, int argc, char **argv)
              drill_suite_run(&suite, &args->options, &error) != 0)
         status = cli_error("drill: %s", error.text);
     else if (args->options.check_only)
-        status = report_check(&suite);
+        status = report_check(&suite, args->list);
     else if ((status = write_reports(&suite, args)) == 0)
         status = drill_suite_status(&suite, args->strict);
     if (suite.left && suite.cnt == 0)

@@ -50,6 +50,8 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("$R drill --words", 0, "\ncomp              id [len]", "");
     CHECKRUN_EXPECT("$R drill --words", 0, "\nREJ: local_comm_id remote_comm_id message ", "");
     CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: fine\n", "");
+    CHECKRUN_EXPECT("$R drill --list $T/d | grep -c :", 0, "4\n", "");
+    CHECKRUN_EXPECT("$R drill --list $T/d", 0, "1-pass.drill: ", "");
     /* An unknown rule id is an error in the head of a drill, at the end of a line, and after
      * `allow`. */
     CHECKRUN_EXPECT("sed 's/^rules.*/rules RC-RSP-999/' $T/d/g/1-pass.drill >$T/rule.drill; "

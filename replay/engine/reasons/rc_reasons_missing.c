@@ -224,9 +224,26 @@ bool may_ack_data(const struct response_case *c)
     return false;
 }
 
+/* Returns whether an ACK of Linux rxe may answer a copy of the SEND or WRITE packet before PSN
+ * `rel`. The packet was retransmitted, so the first copy may arrive late, as a duplicate. */
+static bool answers_late_copy(const struct response_case *c, int64_t rel)
+{
+    const struct inferred_setup *s = setup_of(c);
+    uint32_t copies = 0;
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
+        enum roce_kind kind = event_opcode(s, i)->kind;
+
+        copies += !s->event[i].response && s->event[i].rel == rel - 1 &&
+                  (kind == ROCE_KIND_SEND || kind == ROCE_KIND_WRITE);
+    }
+    return c->rxe && copies > 1;
+}
+
 /* Returns whether an ACK has the PSN of data that the requester never received, because the data
- * was lost before the capture point. The requester retransmits the READ or atomic. The responder
- * sent the ACK to announce credits (9.7.7.2). */
+ * was lost before the capture point. The requester retransmits the READ or atomic, or the ACK may
+ * answer a late copy of the request before. The responder sent the ACK to announce credits
+ * (9.7.7.2). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -244,7 +261,7 @@ static bool follows_lost_data(const struct response_case *c)
     for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
         if (!s->event[i].response && s->event[i].rel >= e->rel && s->event[i].rel <= rel)
             return true;
-    return false;
+    return answers_late_copy(c, e->rel);
 }
 
 const struct inconclusive_rule reasons_missing[] = {

@@ -185,9 +185,36 @@ static void a_late_read_counts_in_the_ack_of_a_duplicate(void)
     expect_holds(&t, 1, 0);
 }
 
+/* The network delays the first copy of a SEND and loses the response to an atomic. The responder
+ * answers the delayed copy with the PSN of the atomic (D7). If the SEND was not retransmitted, the
+ * ACK is no response to the atomic. */
+static void an_ack_of_a_late_copy_follows_a_lost_response(void)
+{
+    for (unsigned copies = 1; copies <= 2; copies++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        for (unsigned copy = 0; copy < copies; copy++)
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+        talk_ack(&t, 5, ACK, 1);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 6, VA, RKEY, 1, 0);
+        frame = talk_ack(&t, 6, ACK, 2);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+        talk_ack(&t, 7, ACK, 3);
+        if (copies == 2) {
+            expect_holds(&t, 0, 1);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "bth.opcode");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
       TEST(a_damaged_response_before_the_next_request_holds),
+      TEST(an_ack_of_a_late_copy_follows_a_lost_response),
       TEST(a_first_message_of_several_packets_may_be_late),
       TEST(a_lost_refusal_inside_a_write_is_inconclusive),
       TEST(a_late_read_counts_in_the_ack_of_a_duplicate))

@@ -308,9 +308,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
             return;
     }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
-        (ctx->sender->saw_id || !(req->retx.active && req->retx.next == now->psn)) &&
-        (ctx->conn->facts.svc == ROCE_SVC_UC ||
-         roce_request_is_copy(ctx, e->icrc, e->ip_id, e->time))) {
+        (ctx->conn->facts.svc == ROCE_SVC_UC || roce_request_is_copy(ctx, e))) {
         if (req->watched)
             roce_spurious_request(ctx, now->psn_cnt, false); /* the network may have copied the
                                                               * packet: then the responder answers

@@ -301,6 +301,51 @@ static void swapped_first_packets_are_out_of_order(void)
     }
 }
 
+/* A requester without IPv4 identifications goes back some microseconds after the first
+ * transmission. These packets are no copies, even if the network lost one of them before the
+ * capture point. With `mirrored`, two mirror ports capture each packet of the go-back: then the
+ * second captures are copies. */
+static void fast_go_back_is_no_copy(void)
+{
+    static const struct {
+        uint8_t syndrome;
+        bool mirrored;
+    } rows[] = {{ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, false},
+                {ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, true},
+                {ROCE_SYNDROME_RNR | 1, false}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        enum { PACKETS = 8, LOST_AGAIN = 3 };
+        const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+        struct roce_pkt p[PACKETS];
+        struct flowgen g;
+        uint64_t packets = 0;
+
+        flowgen_begin(&g);
+        g.step = 1000;
+        for (unsigned k = 0; k < PACKETS; k++) {
+            g.ip_id[0] = 0;
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put(&g, 0, &p[k]);
+        }
+        flowgen_ack(&g, 1, p[0].bth.psn, rows[i].syndrome);
+        flowgen_wait(&g, 12000);
+        for (unsigned k = 0; k < PACKETS; k++) {
+            g.ip_id[0] = 0;
+            if (k == LOST_AGAIN)
+                continue;
+            flowgen_put(&g, 0, &p[k]);
+            if (rows[i].mirrored)
+                flowgen_copy(&g);
+        }
+        judge_end(&g, &v);
+        for (int c = 0; c < ROCE_CAUSE_CNT; c++)
+            packets += a->retx[c].packets;
+        EXPECT_EQ(packets, PACKETS - 1);
+        EXPECT_EQ(a->copies, rows[i].mirrored ? PACKETS - 1 : 0);
+    }
+}
+
 /* Two mirror ports capture each packet, some microseconds apart, also in bursts. Datagrams, UC
  * packets and CM messages must be counted once, as RC packets, and no CM message is a
  * retransmission. A device without IPv4 identifications sends the same packets. */
@@ -459,4 +504,5 @@ SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
       TEST(swapped_first_packets_are_out_of_order), TEST(read_that_counts_late_is_no_error),
       TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
       TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),
-      TEST(lost_read_response_explains_the_go_back), TEST(earlier_read_explains_the_go_back))
+      TEST(fast_go_back_is_no_copy), TEST(lost_read_response_explains_the_go_back),
+      TEST(earlier_read_explains_the_go_back))

@@ -19,17 +19,27 @@ void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
     REPORT(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
 }
 
-bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time)
+/* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
+ * NAK or RNR NAK was captured in between, or the go-back in progress has not reached this PSN. */
+static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
+    const struct roce_retransmission *retx = &ctx->sender->req.retx;
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+
+    return rsp->nak_frame > e->last_frame || rsp->rnr_frame > e->last_frame ||
+           (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
+}
+
+bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
 
     if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
         return false;
-    if (ctx->pkt->icrc != icrc)
+    if (ctx->pkt->icrc != e->icrc)
         return false;
     if (ctx->sender->saw_id)
-        return id == ctx->digest->ip_id;
-    return !rsp->nak && !rsp->rnr && roce_since(time, ctx->time) < COPY_NS;
+        return e->ip_id == ctx->digest->ip_id;
+    return roce_since(e->time, ctx->time) < COPY_NS && !is_in_go_back(ctx, e);
 }
 
 /* Returns whether the capture contains most packets of the connection twice, because it was taken

@@ -2,7 +2,8 @@
 /*
  * Copies: two captures of one transmission, as opposed to a retransmission. Two frames with the
  * same IPv4 identification and ICRC are copies if the sender uses a new identification for each
- * packet. Used only in rnic/flow.
+ * packet. Otherwise (also with IPv6), two requests with the same ICRC are copies if they come
+ * shortly after each other and the requester did not go back in between. Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_COPY_H
 #define FLOW_TABLE_COPY_H
@@ -12,9 +13,9 @@
 /* Reports that the current packet is a copy of frame `of`, or of an unknown frame if `of` is 0. */
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
 
-/* Returns whether the current request is a copy of an earlier request, which had this ICRC, IPv4
- * identification and time. */
-bool roce_request_is_copy(const struct roce_ctx *ctx, uint32_t icrc, uint16_t id, uint64_t time);
+/* Returns whether the current request is a copy of the latest transmission of `e`, a request with
+ * the same PSN. */
+bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 /* Returns whether the current response is a copy of the latest response or of a recent one that
  * roce_copy_note_response() remembered, and reports the copy. It compares several recent responses,

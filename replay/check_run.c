@@ -39,6 +39,7 @@ static bool report_fails(const struct check_report *report, enum fail_on fail_on
     if (check_report_verdict(report) == CHECK_VIOLATED)
         return true;
     return (fail_on >= FAIL_ON_FAILED && report->failed + report->stuck > 0) ||
+           (fail_on == FAIL_ON_SLOW && report->slow > 0) ||
            (fail_on >= FAIL_ON_WARN && findings[ROCE_SEV_WARN] > 0) ||
            (fail_on >= FAIL_ON_NOTE && findings[ROCE_SEV_NOTE] > 0);
 }

@@ -16,7 +16,14 @@
 
 /* Value of --fail-on: the results that cause exit status 1. Each value includes all values before
  * it. */
-enum fail_on { FAIL_ON_ERROR, FAIL_ON_FAILED, FAIL_ON_WARN, FAIL_ON_NOTE, FAIL_ON_CNT };
+enum fail_on {
+    FAIL_ON_ERROR,
+    FAIL_ON_FAILED,
+    FAIL_ON_SLOW,
+    FAIL_ON_WARN,
+    FAIL_ON_NOTE,
+    FAIL_ON_CNT
+};
 
 struct check_args {
     bool verbose, quiet, no_icrc, immediate, no_sandbox;

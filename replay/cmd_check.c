@@ -68,9 +68,9 @@ static const struct cli_option rows[] = {
     {"ordering", OPT_ORDERING, "HOW",
      "any: devices accept packets in any order; auto (the default): detect such devices"},
     {"fail-on", OPT_FAIL_ON, "WHAT",
-     "lowest result that gives exit status 1: error (the default), failed (a QP or connection "
-     "failed "
-     "or got stuck), warn or note"},
+     "results that also give exit status 1: error (the default: none), failed (a QP or connection "
+     "failed or got stuck), slow (failed, or the report explains a slow connection), warn (failed, "
+     "or a warning) or note (failed, or any finding)"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"jobs", 'J', "N",
      "check N captures at a time, or judge the packets of one capture with N threads"},
@@ -88,7 +88,7 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"check", rows, sizeof(rows) / sizeof(rows[0])};
 
-static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "warn", "note"};
+static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "slow", "warn", "note"};
 
 static void print_usage(FILE *out)
 {
@@ -148,7 +148,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
                     break;
             if (args->fail_on == FAIL_ON_CNT)
-                return cli_error("check: --fail-on %s: must be error, failed, warn or note",
+                return cli_error("check: --fail-on %s: must be error, failed, slow, warn or note",
                                  optarg);
             break;
         case OPT_EVENTS: args->paths.events = optarg; break;

@@ -105,6 +105,9 @@ static void fails_on_less_when_asked(void)
     expect_status(1, "check -q --fail-on note " FAILS);
     expect_status(0, "check -q --fail-on failed " HOLDS);
     expect_status(1, "check -q --fail-on failed $C/cm-reject.pcap");
+    expect_status(0, "check -q --fail-on slow " HOLDS);
+    expect_status(0, "check -q --fail-on failed $C/rc-late-responses.pcap");
+    expect_status(1, "check -q --fail-on slow $C/rc-late-responses.pcap");
     expect_status(1, "check -q --fail-on warn " HOLDS); /* the capture has a WARN finding, because
                                                          * its MigReq bits are 0 */
     checkrun_refused("check --fail-on never " HOLDS, "--fail-on never");

@@ -119,6 +119,59 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
     }
 }
 
+/* The requester retransmits all unacknowledged requests after timeouts, and the first packets of
+ * each go-back are lost before the capture point, so no two go-backs begin with the same PSN. The
+ * observer must report that there was no response. It must not if the capture ends after few
+ * go-backs, or if it contains a response or a new request among the last go-backs. */
+static void go_backs_without_a_response_may_begin_with_different_psns(void)
+{
+    static const struct {
+        unsigned rounds;
+        unsigned nak_after, new_after; /* a sequence NAK, a new request after this go-back; or 0 */
+        uint64_t silence;
+        enum roce_end end;
+    } rows[] = {{6, 0, 0, 0, ROCE_END_UNANSWERED},
+                {6, 1, 0, 0, ROCE_END_UNANSWERED},
+                {6, 0, 0, 400000000, ROCE_END_RETRY_EXHAUSTED},
+                {3, 0, 0, 0, ROCE_END_OPEN},
+                {6, 4, 0, 0, ROCE_END_OPEN},
+                {6, 6, 0, 0, ROCE_END_OPEN},
+                {6, 0, 4, 0, ROCE_END_OPEN},
+                {6, 0, 6, 0, ROCE_END_OPEN}};
+    static const unsigned first[] = {1, 0, 2, 1, 0, 2};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct roce_conn_summary *sum = NULL;
+        struct roce_pkt p[4];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        for (unsigned k = 0; k < 4; k++) {
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put(&g, 0, &p[k]);
+        }
+        for (unsigned r = 0; r < rows[i].rounds; r++) {
+            flowgen_wait(&g, 80000000);
+            for (unsigned k = first[r]; k < 4; k++)
+                flowgen_put(&g, 0, &p[k]);
+            if (rows[i].nak_after == r + 1)
+                flowgen_ack(&g, 1, p[0].bth.psn, NAK_SEQ);
+            if (rows[i].new_after == r + 1)
+                put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        }
+        if (rows[i].silence)
+            flowgen_silence(&g, rows[i].silence);
+        judge_end(&g, &v);
+        for (uint32_t c = 0; c < v.conn_cnt; c++)
+            if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[0].packets > 2)
+                sum = &v.conn[c];
+        CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
+        if (sum->facts.end != rows[i].end)
+            suite_fail(__FILE__, __LINE__, "row %u: end %d", i, sum->facts.end);
+    }
+}
+
 /* A responder sends a fatal NAK, but executes later requests. So neither QP stopped, and the
  * responder violates the rule, which must be an ERROR. The MSN continues, so the QPs were not
  * reused. */
@@ -695,6 +748,7 @@ SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(cnp_is_expected_for_marked_payload_and_not_at_once),
       TEST(late_finding_has_the_frame_of_its_packet),
       TEST(requester_gave_up_only_if_the_capture_shows_it),
+      TEST(go_backs_without_a_response_may_begin_with_different_psns),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),
       TEST(read_gaps_count_in_repeated_data_too), TEST(cause_of_a_go_back),

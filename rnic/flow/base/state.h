@@ -149,11 +149,13 @@ struct roce_req {
     uint32_t msg_number;
     uint16_t run_id; /* run id of the newest window entry: struct roce_sent_packet explains runs */
     bool una_known;
-    bool shifted : 1; /* the requester retransmitted an empty Only packet with the PSN of another
-                       * request (D41), so later requests may have other PSNs than at first */
-    bool watched : 1; /* go-backs are watched: see roce_cold_counters.watches */
-    bool moved : 1;   /* after `shifted` was set, the requester retransmitted a packet: later
-                       * findings about requests and responses are at most WARN */
+    bool shifted : 1;   /* the requester retransmitted an empty Only packet with the PSN of another
+                         * request (D41), so later requests may have other PSNs than at first */
+    bool watched : 1;   /* go-backs are watched: see roce_cold_counters.watches */
+    bool moved : 1;     /* after `shifted` was set, the requester retransmitted a packet: later
+                         * findings about requests and responses are at most WARN */
+    uint8_t rounds : 5; /* number of go-backs after a timeout, from any PSN, since the latest
+                         * response or new request */
 };
 
 /* Responder role of an endpoint: its latest responses and NAKs. Small members are adjacent to avoid

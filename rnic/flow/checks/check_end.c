@@ -123,6 +123,10 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 #define DAMAGED_MIN 3u
 #define NAKS_MIN    3u
 
+/* lowest number of timeouts without a response after which a requester is stuck, if its go-backs
+ * begin with different PSNs. A capture that ends during the recovery of a loss shows fewer. */
+#define ROUNDS_MIN 4u
+
 /* Records that the requester gave up because every transmission of one request had a wrong ICRC,
  * and returns true. Returns false if a transmission had a right ICRC. */
 static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
@@ -153,6 +157,17 @@ static bool is_answer_reserved(const struct roce_req *req, const struct roce_rsp
     return rsp->started && roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&
            roce_syndrome_kind(rsp->last_syndrome) == ROCE_SYN_RESERVED &&
            roce_diff(rsp->last_psn, req->una) >= 0 && roce_diff(rsp->last_psn, req->nxt) < 0;
+}
+
+/* Returns whether the capture ends with go-backs of `side` after timeouts, and contains no response
+ * and no new request after the first of them. */
+static bool is_going_back(struct roce_endpoint *side)
+{
+    const struct roce_req *req = &side->req;
+    const struct roce_sent_packet *newest = roce_window_tail(&req->win);
+
+    return req->rounds >= ROUNDS_MIN && newest && newest->frame < req->retx.frame &&
+           roce_peer(side)->rsp.last_frame < req->retx.frame;
 }
 
 static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
@@ -199,6 +214,12 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
                     ? ROCE_END_RETRY_EXHAUSTED
                     : ROCE_END_UNANSWERED,
                 req->retry_psn, e ? e->last_frame : 0, e ? e->time : 0, e ? e->frame : 0);
+    else if (e && is_going_back(side))
+        gave_up(ctx, side,
+                is_retry_exhausted(ctx, req->rounds, last, sum->timeout_max_ns)
+                    ? ROCE_END_RETRY_EXHAUSTED
+                    : ROCE_END_UNANSWERED,
+                e->psn, e->last_frame, e->time, e->frame);
     if (ctx->conn->facts.end == ROCE_END_OPEN || ctx->conn->facts.end == ROCE_END_UNANSWERED ||
         ctx->conn->facts.end == ROCE_END_RNR_WAITING) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&

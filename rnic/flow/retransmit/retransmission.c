@@ -438,6 +438,23 @@ static uint64_t waited_before(const struct roce_ctx *ctx, const struct roce_sent
     return waited < left ? waited : left;
 }
 
+#define ROUNDS_MAX 31u /* largest value of roce_req.rounds */
+
+/* Counts the timeouts without a response. The requester retransmits all that is unacknowledged, but
+ * the first packets of a go-back may be lost before the capture point, so its first PSN varies. A
+ * new request since the go-back `before` suggests that a response was not captured. */
+static void count_round(struct roce_ctx *ctx, const struct roce_retransmission *before,
+                        enum roce_cause cause)
+{
+    struct roce_req *req = &ctx->sender->req;
+    const struct roce_sent_packet *newest = roce_window_tail(&req->win);
+
+    if (roce_peer(ctx->sender)->rsp.last_frame >= before->frame ||
+        (newest && newest->frame >= before->frame))
+        req->rounds = 0;
+    req->rounds += cause == ROCE_CAUSE_TIMEOUT && req->rounds < ROUNDS_MAX;
+}
+
 static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -472,6 +489,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         note_wait(ctx, sum, psn, idle);
         roce_spurious_watch(ctx, e, psn, stalled, silent, relost);
     }
+    count_round(ctx, &before, cause);
     if (req->retry_psn != psn) {
         req->retry_psn = psn;
         req->timeouts = req->rnrs = req->naks = 0;

@@ -346,6 +346,39 @@ static void fast_go_back_is_no_copy(void)
     }
 }
 
+/* Two mirror ports capture each packet of a requester without IPv4 identifications. The second
+ * capture of its last packet before the go-back comes after the start of the go-back. It is a copy
+ * and does not end the go-back. */
+static void copy_after_start_of_go_back_is_a_copy(void)
+{
+    enum { PACKETS = 4 };
+    const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+    struct roce_pkt p[PACKETS];
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    g.step = 1000;
+    for (unsigned k = 0; k < PACKETS; k++) {
+        g.ip_id[0] = 0;
+        p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(&g, 0, &p[k]);
+        if (k < PACKETS - 1)
+            flowgen_copy(&g);
+    }
+    flowgen_ack(&g, 1, p[0].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+    for (unsigned k = 0; k < PACKETS; k++) {
+        g.ip_id[0] = 0;
+        flowgen_put(&g, 0, &p[k]);
+        g.ip_id[0] = 0;
+        if (k == 0)
+            flowgen_put(&g, 0, &p[PACKETS - 1]);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(a->copies, PACKETS);
+    EXPECT_EQ(a->retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
+    EXPECT_EQ(a->retx[ROCE_CAUSE_SEQ_NAK].packets, PACKETS);
+}
+
 /* Two mirror ports capture each packet, some microseconds apart, also in bursts. Datagrams, UC
  * packets and CM messages must be counted once, as RC packets, and no CM message is a
  * retransmission. A device without IPv4 identifications sends the same packets. */
@@ -504,5 +537,5 @@ SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
       TEST(swapped_first_packets_are_out_of_order), TEST(read_that_counts_late_is_no_error),
       TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
       TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),
-      TEST(fast_go_back_is_no_copy), TEST(lost_read_response_explains_the_go_back),
-      TEST(earlier_read_explains_the_go_back))
+      TEST(fast_go_back_is_no_copy), TEST(copy_after_start_of_go_back_is_a_copy),
+      TEST(lost_read_response_explains_the_go_back), TEST(earlier_read_explains_the_go_back))

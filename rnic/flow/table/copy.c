@@ -19,29 +19,6 @@ void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
     REPORT(ctx, COPY, "frame", .other = of, .value = ROCE_VALUE_NONE);
 }
 
-/* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
- * NAK or RNR NAK was captured in between, or the go-back in progress has not reached this PSN. */
-static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
-{
-    const struct roce_retransmission *retx = &ctx->sender->req.retx;
-    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
-
-    return rsp->nak_frame > e->last_frame || rsp->rnr_frame > e->last_frame ||
-           (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
-}
-
-bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
-{
-
-    if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
-        return false;
-    if (ctx->pkt->icrc != e->icrc)
-        return false;
-    if (ctx->sender->saw_id)
-        return e->ip_id == ctx->digest->ip_id;
-    return roce_since(e->time, ctx->time) < COPY_NS && !is_in_go_back(ctx, e);
-}
-
 /* Returns whether the capture contains most packets of the connection twice, because it was taken
  * at two points. The number of captured copies of requests shows this. */
 static bool is_captured_twice(const struct roce_endpoint *side)
@@ -51,6 +28,32 @@ static bool is_captured_twice(const struct roce_endpoint *side)
 
     return copies &&
            copies * MANY >= (uint64_t)side->counts.packets + (uint64_t)peer->counts.packets;
+}
+
+/* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
+ * NAK or RNR NAK was captured in between, or the go-back in progress has not reached this PSN. If
+ * packets are captured twice, copies of packets sent before the go-back may follow its start. Then
+ * only the next PSN of the go-back belongs to it. */
+static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    const struct roce_retransmission *retx = &ctx->sender->req.retx;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+
+    if (is_captured_twice(ctx->sender))
+        return rsp->nak || rsp->rnr || (retx->active && retx->next == ctx->pkt->bth.psn);
+    return rsp->nak_frame > e->last_frame || rsp->rnr_frame > e->last_frame ||
+           (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
+}
+
+bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
+        return false;
+    if (ctx->pkt->icrc != e->icrc)
+        return false;
+    if (ctx->sender->saw_id)
+        return e->ip_id == ctx->digest->ip_id;
+    return roce_since(e->time, ctx->time) < COPY_NS && !is_in_go_back(ctx, e);
 }
 
 bool roce_response_is_copy(struct roce_ctx *ctx)

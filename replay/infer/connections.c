@@ -122,10 +122,34 @@ static const struct trace_packet *find_count(const struct finder *f, uint32_t id
     return NULL;
 }
 
+/* Returns the maximum number of messages from request `idx` to the PSN of response `last`: each of
+ * these PSNs may end a message, except those of captured packets that do not. */
+static uint32_t count_messages(const struct finder *f, uint32_t idx,
+                               const struct trace_packet *last)
+{
+    const struct roce_flow_owner *owner = &f->owner[idx];
+    roce_psn next = roce_psn_of(f->trace->pkt[idx].psn);
+    uint32_t cnt = (uint32_t)roce_psn_diff(roce_psn_of(last->psn), next) + 1;
+
+    for (uint32_t i = idx; &f->trace->pkt[i] < last; i++) {
+        const struct trace_packet *p = &f->trace->pkt[i];
+        roce_psn psn = roce_psn_of(p->psn);
+
+        if (f->owner[i].conn_index != owner->conn_index || f->owner[i].side != owner->side ||
+            p->dropped || is_response(p) || roce_psn_diff(psn, next) < 0 ||
+            roce_psn_diff(psn, roce_psn_of(last->psn)) > 0)
+            continue;
+        cnt -= !roce_opcode_ends(roce_opcode(p->opcode));
+        next = roce_psn_add(psn, 1);
+    }
+    return cnt;
+}
+
 /* Returns whether the MSN of the responses around the first request of a use continues to count,
  * although the MSN of a new use begins at 0 (R102). Either that request continues the PSNs before
  * it, and the first response to it counts more messages than were requested since. Or the request
- * repeats an earlier one, and the MSN of the responses does not decrease. */
+ * repeats an earlier one, and the MSN of the responses does not decrease, or counts more messages
+ * than were requested since. */
 static bool counts_on(const struct finder *f, uint32_t frame)
 {
     uint32_t at = trace_packet_of(f->trace, frame);
@@ -139,7 +163,8 @@ static bool counts_on(const struct finder *f, uint32_t frame)
     if (reuse_continues(f->trace, at))
         return psns >= 0 && after->msn > (uint32_t)psns + 1;
     return reuse_is_repeat(f->trace, at) && before->msn > 1 && psns >= 0 &&
-           roce_psn_diff(roce_psn_of(after->msn), roce_psn_of(before->msn)) >= 0;
+           (roce_psn_diff(roce_psn_of(after->msn), roce_psn_of(before->msn)) >= 0 ||
+            after->msn > count_messages(f, at, after));
 }
 
 /* Removes the uses before whose first request the responses count on. The start of a use may be

@@ -212,7 +212,37 @@ static void an_empty_write_may_begin_the_next_use(void)
     talk_free(&t);
 }
 
+/* The requester retransmits from a READ, and an ACK of its earlier WRITE arrives late. The ACK has
+ * a lower MSN than the response before the retransmission, but counts more messages than were
+ * requested since. */
+static void a_late_ack_after_a_retransmission_begins_no_use(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 16, 1);
+    for (unsigned copy = 0; copy < 3; copy++) {
+        talk_read(&t, 1, 0x20000, 7, 512);
+        talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 2, 0x1000, 7, 4 * 512, 512, 1);
+        talk_write(&t, ROCE_OP_RC_WRITE_MIDDLE, 3, 0, 0, 0, 512, 2);
+        talk_write(&t, ROCE_OP_RC_WRITE_MIDDLE, 4, 0, 0, 0, 512, 3);
+        talk_write(&t, ROCE_OP_RC_WRITE_LAST, 5, 0, 0, 0, 512, 4);
+        if (copy > 0)
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 6, 16, 1);
+        if (copy == 0)
+            talk_ack(&t, 0, 0x1F, 1);
+        talk_ack(&t, 5, 0x1F, 3);
+        if (copy > 0)
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 1, 4, 512, 3);
+    }
+    talk_ack(&t, 6, 0x1F, 4);
+    capture_keep(&t.capture, checkrun_path("late-ack.pcap"));
+    EXPECT_EQ(count_directions(checkrun_path("late-ack.pcap"), 0x22), 1);
+    talk_free(&t);
+}
+
 SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
       TEST(qps_that_start_at_one_psn_pair_by_source_port), TEST(a_restarted_read_begins_no_use),
       TEST(a_late_repetition_of_the_first_request_begins_no_use),
-      TEST(an_empty_write_may_begin_the_next_use))
+      TEST(an_empty_write_may_begin_the_next_use),
+      TEST(a_late_ack_after_a_retransmission_begins_no_use))

@@ -44,7 +44,10 @@ static void begin_page(struct page *page, FILE *out, const char *title, const ch
     put_html(page, LEAD);
     fprintf(out, "<h1 id=\"lead\" class=\"%s\">", lead_class);
     xml_escape(out, lead);
-    fprintf(out, "</h1>");
+    fprintf(out,
+            "</h1>\n<noscript><p>This page draws its report and graphs with JavaScript, which this "
+            "browser does not run. rocedrill check CAPTURE prints the report as text.</p>"
+            "</noscript>");
     put_html(page, RESULTS);
 }
 

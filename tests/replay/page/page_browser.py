@@ -533,6 +533,19 @@ def check_unreadable(browser, rocedrill, folder):
         fail("unreadable", f"status {run.returncode}, first sentence '{lead}'")
 
 
+def check_without_scripts(browser, rocedrill, folder, path):
+    """A server such as Jenkins forbids the scripts of the files that it keeps. The page then says what to do."""
+    page = make_page(rocedrill, folder, path)
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.events = []
+    browser.call("Page.navigate", url="file://" + page)
+    browser.wait_event("Page.loadEventFired")
+    said = browser.run("document.querySelector('noscript').innerText")
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    if "rocedrill check CAPTURE" not in said:
+        fail("without scripts", f"'{said}'")
+
+
 def check_names(browser, rocedrill, folder, path):
     """Expects that the names of captures never become markup."""
     copies = []
@@ -602,6 +615,7 @@ def main():
         check_sprayed(browser, rocedrill, folder)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_mouse(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
+        check_without_scripts(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
         check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
         check_payload(browser, rocedrill, folder)
         check_replay(browser, rocedrill, folder, captures)

@@ -112,11 +112,9 @@ static const struct trace_packet *find_count(const struct finder *f, uint32_t id
     for (uint32_t i = idx + (uint32_t)step, n = 0; i < f->trace->cnt && n < COUNT_WINDOW;
          i += (uint32_t)step, n++) {
         const struct trace_packet *p = &f->trace->pkt[i];
-        const struct roce_opcode *op = roce_opcode(p->opcode);
 
         if (f->owner[i].conn_index == owner->conn_index && f->owner[i].side != owner->side &&
-            !p->dropped && is_response(p) && roce_opcode_has(op, ROCE_HDR_AETH) &&
-            !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST))
+            !p->dropped && is_response(p) && trace_counts_messages(roce_opcode(p->opcode)))
             return p;
     }
     return NULL;

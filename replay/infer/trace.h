@@ -139,6 +139,14 @@ bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
 bool trace_sent_once(const struct trace *trace, const struct trace_packet *a,
                      const struct trace_packet *b);
 
+/* Returns whether the MSN of a response with this opcode must be exactly the number of complete
+ * messages (R103). */
+static inline bool trace_counts_messages(const struct roce_opcode *op)
+{
+    return roce_opcode_has(op, ROCE_HDR_AETH) &&
+           !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST);
+}
+
 /* Returns whether requests of this service are acknowledged. */
 static inline bool trace_acknowledged(enum roce_svc svc)
 {

@@ -87,16 +87,6 @@ static bool atomic_ack_for_read(const struct response_case *c)
     return kind_of(c) == ROCE_KIND_ATOMIC_ACK && !c->ours && request_is(c, ROCE_KIND_READ);
 }
 
-/* Returns whether a copy of request `rel` was captured before an event and did not reach the
- * responder in its place, so that it may have arrived later. */
-static bool may_be_late(const struct inferred_setup *s, uint32_t event, int64_t rel)
-{
-    for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;)
-        if (s->event[i].lost && s->event[i].rel == rel)
-            return true;
-    return false;
-}
-
 /* Returns whether the recorded ACK has an old PSN but a current MSN. Linux rxe updates the PSN of
  * its ACKs only at SENDs and WRITEs, but their MSN also counts READs. */
 static bool stale_duplicate_ack(const struct response_case *c)
@@ -111,7 +101,7 @@ static bool stale_duplicate_ack(const struct response_case *c)
     /* Between the acknowledged PSN and the requests that the MSN counts, all requests must be
      * READs. The MSN may be lower than our MSN, because the recorded responder may be slower than
      * our RNIC. */
-    for (; i < s->req_cnt && (s->req[i].rel < c->epsn || may_be_late(s, c->event, s->req[i].rel)) &&
+    for (; i < s->req_cnt && (s->req[i].rel < c->epsn || copy_may_be_late(c, s->req[i].rel)) &&
            roce_opcode(event_packet(s, s->req[i].event)->opcode)->kind == ROCE_KIND_READ;
          i++)
         if (recorded(c)->msn == request_table_msn(s, s->req[i].rel))

@@ -217,12 +217,8 @@ static bool refuses_delayed(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
 
-    if (!event_is_syndrome(s, c->event, ROCE_SYN_RNR) || !request_table_msn_fits(s, c->event))
-        return false;
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
-        if (s->event[i].lost && s->event[i].rel == s->event[c->event].rel)
-            return true;
-    return false;
+    return event_is_syndrome(s, c->event, ROCE_SYN_RNR) && request_table_msn_fits(s, c->event) &&
+           copy_may_be_late(c, s->event[c->event].rel);
 }
 
 const struct inconclusive_rule reasons_order[] = {

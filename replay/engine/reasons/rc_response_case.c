@@ -18,10 +18,17 @@ bool response_is_nak(uint8_t opcode, uint8_t syndrome)
 
 bool counts_messages(const struct inferred_setup *s, uint32_t event)
 {
-    const struct roce_opcode *op = event_opcode(s, event);
+    return trace_counts_messages(event_opcode(s, event));
+}
 
-    return roce_opcode_has(op, ROCE_HDR_AETH) &&
-           !(op->kind == ROCE_KIND_READ_RESP && op->pos == ROCE_POS_FIRST);
+bool copy_may_be_late(const struct response_case *c, int64_t rel)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].lost && s->event[i].rel == rel)
+            return true;
+    return false;
 }
 
 bool sends_nak_at(const struct response_case *c, int64_t rel)

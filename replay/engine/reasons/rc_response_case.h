@@ -63,6 +63,10 @@ bool event_fetches(const struct inferred_setup *s, uint32_t event);
 /* Returns whether a packet is a NAK or an RNR NAK. */
 bool response_is_nak(uint8_t opcode, uint8_t syndrome);
 
+/* Returns whether a copy of request `rel` was captured before the response and did not reach the
+ * responder in its place, so that it may have arrived later. */
+bool copy_may_be_late(const struct response_case *c, int64_t rel);
+
 /* Returns whether our RNIC also sends a NAK at PSN `rel`. */
 bool sends_nak_at(const struct response_case *c, int64_t rel);
 

@@ -309,13 +309,11 @@ static bool add_request(struct starts *st, uint32_t idx, const uint32_t side_key
     trace_parse(&st->trace->pkt[idx], &pkt);
     trace_parse(&st->trace->pkt[st->first[at]], &before);
     if (is_same_request(&pkt, &before)) {
-        if (st->first[at] < r->first) /* otherwise both packets belong to the new use, so this
-                                       * retransmission proves nothing */
-            *r = (struct repeats){.first = UINT32_MAX,
-                                  .base = r->base,
-                                  .answered = r->answered,
-                                  .reset = r->reset,
-                                  .shift = r->shift};
+        if (st->first[at] < r->first) { /* otherwise both packets belong to the new use, so this
+                                         * retransmission proves nothing */
+            r->first = UINT32_MAX;
+            r->begins = r->over = r->resumed = false;
+        }
         return true;
     }
     if (is_shifted_back(st, r, idx, side)) {

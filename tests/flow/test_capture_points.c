@@ -301,6 +301,21 @@ static void swapped_first_packets_are_out_of_order(void)
     }
 }
 
+/* Begins a conversation with `cnt` SENDs without IPv4 identifications, 1 us apart, of which the
+ * first `copies` are captured twice. */
+static void put_unnumbered(struct flowgen *g, struct roce_pkt *p, unsigned cnt, unsigned copies)
+{
+    flowgen_begin(g);
+    g->step = 1000;
+    for (unsigned k = 0; k < cnt; k++) {
+        g->ip_id[0] = 0;
+        p[k] = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put(g, 0, &p[k]);
+        if (k < copies)
+            flowgen_copy(g);
+    }
+}
+
 /* A requester without IPv4 identifications goes back some microseconds after the first
  * transmission. These packets are no copies, even if the network lost one of them before the
  * capture point. With `mirrored`, two mirror ports capture each packet of the go-back: then the
@@ -321,13 +336,7 @@ static void fast_go_back_is_no_copy(void)
         struct flowgen g;
         uint64_t packets = 0;
 
-        flowgen_begin(&g);
-        g.step = 1000;
-        for (unsigned k = 0; k < PACKETS; k++) {
-            g.ip_id[0] = 0;
-            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-            flowgen_put(&g, 0, &p[k]);
-        }
+        put_unnumbered(&g, p, PACKETS, 0);
         flowgen_ack(&g, 1, p[0].bth.psn, rows[i].syndrome);
         flowgen_wait(&g, 12000);
         for (unsigned k = 0; k < PACKETS; k++) {
@@ -356,15 +365,7 @@ static void copy_after_start_of_go_back_is_a_copy(void)
     struct roce_pkt p[PACKETS];
     struct flowgen g;
 
-    flowgen_begin(&g);
-    g.step = 1000;
-    for (unsigned k = 0; k < PACKETS; k++) {
-        g.ip_id[0] = 0;
-        p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-        flowgen_put(&g, 0, &p[k]);
-        if (k < PACKETS - 1)
-            flowgen_copy(&g);
-    }
+    put_unnumbered(&g, p, PACKETS, PACKETS - 1);
     flowgen_ack(&g, 1, p[0].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
     for (unsigned k = 0; k < PACKETS; k++) {
         g.ip_id[0] = 0;

@@ -57,6 +57,19 @@ static void rnr_nak_without_retry_is_a_give_up(void)
     }
 }
 
+/* Checks how the RC connection ended in which side 0 sent more than two packets. */
+static void expect_end(unsigned row, enum roce_end end)
+{
+    const struct roce_conn_summary *sum = NULL;
+
+    for (uint32_t c = 0; c < v.conn_cnt; c++)
+        if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[0].packets > 2)
+            sum = &v.conn[c];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
+    if (sum->facts.end != end)
+        suite_fail(__FILE__, __LINE__, "row %u: end %d", row, sum->facts.end);
+}
+
 /* The requester retransmits one request and then is silent. The observer must report that it gave
  * up only if the capture continues for longer than the requester would have waited, and if a retry
  * count from CM is used up. Otherwise the request has no response until the capture ended. */
@@ -82,7 +95,6 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         bool stopped =
             rows[i].end == ROCE_END_RETRY_EXHAUSTED || rows[i].end == ROCE_END_RNR_EXHAUSTED;
-        const struct roce_conn_summary *sum = NULL;
         struct flowgen g;
         struct roce_pkt p;
 
@@ -106,12 +118,7 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
         if (rows[i].silence)
             flowgen_silence(&g, rows[i].silence);
         judge_end(&g, &v);
-        for (uint32_t c = 0; c < v.conn_cnt; c++)
-            if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[0].packets > 2)
-                sum = &v.conn[c];
-        CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
-        if (sum->facts.end != rows[i].end)
-            suite_fail(__FILE__, __LINE__, "row %u: end %d", i, sum->facts.end);
+        expect_end(i, rows[i].end);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_RETRY_EXHAUSTED) ||
                       judge_found(&v, ROCE_RULE_RNR_EXHAUSTED),
                   stopped);
@@ -141,7 +148,6 @@ static void go_backs_without_a_response_may_begin_with_different_psns(void)
     static const unsigned first[] = {1, 0, 2, 1, 0, 2};
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct roce_conn_summary *sum = NULL;
         struct roce_pkt p[4];
         struct flowgen g;
 
@@ -163,12 +169,7 @@ static void go_backs_without_a_response_may_begin_with_different_psns(void)
         if (rows[i].silence)
             flowgen_silence(&g, rows[i].silence);
         judge_end(&g, &v);
-        for (uint32_t c = 0; c < v.conn_cnt; c++)
-            if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[0].packets > 2)
-                sum = &v.conn[c];
-        CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
-        if (sum->facts.end != rows[i].end)
-            suite_fail(__FILE__, __LINE__, "row %u: end %d", i, sum->facts.end);
+        expect_end(i, rows[i].end);
     }
 }
 

@@ -47,17 +47,23 @@ static void start_msn_is_not_taken_from_acks_of_duplicates(void)
     expect_holds(&t, 3, 0);
 }
 
+/* A READ overtakes a SEND, so the responder NAKs it, and the requester retransmits the SEND. */
+static void talk_delayed_send(struct talk *t)
+{
+    talk_init(t);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_read(t, 6, VA, RKEY, 64);
+    talk_ack(t, 5, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+}
+
 /* A later request overtakes a SEND, so the responder NAKs it. The SEND arrives after its
  * retransmission, and the ACK of this duplicate also counts the READ (D7). */
 static void a_delayed_request_arrives_as_a_duplicate(void)
 {
     struct talk t;
 
-    talk_init(&t);
-    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
-    talk_read(&t, 6, VA, RKEY, 64);
-    talk_ack(&t, 5, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0);
-    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_delayed_send(&t);
     talk_ack(&t, 5, ACK, 1);
     talk_read(&t, 6, VA, RKEY, 64);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
@@ -73,11 +79,7 @@ static void a_delayed_request_finds_no_receive_wqe(void)
 {
     struct talk t;
 
-    talk_init(&t);
-    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
-    talk_read(&t, 6, VA, RKEY, 64);
-    talk_ack(&t, 5, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0);
-    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_delayed_send(&t);
     talk_read(&t, 6, VA, RKEY, 64);
     talk_ack(&t, 5, ROCE_SYNDROME_RNR | 14, 0);
     talk_ack(&t, 5, ACK, 1);

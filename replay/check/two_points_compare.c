@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/two_points_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Upper limit of the clock resolution that clock_grain() returns, ns. */
+#define GRAIN_MOST UINT64_C(1000000000)
+
+/* ---- matching packets of both captures ---------------------------------------------------------
+ */
+
+static int compare_packets(const void *a, const void *b)
+{
+    const struct point_packet *x = *(const struct point_packet *const *)a;
+    const struct point_packet *y = *(const struct point_packet *const *)b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    if (x->icrc != y->icrc)
+        return x->icrc < y->icrc ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Returns pointers to the packets of a capture, sorted so that equal packets are adjacent and
+ * remain in capture order. `icrc`: equal packets must have equal ICRCs. Returns NULL if out of
+ * memory. */
+static struct point_packet **sort_packets(struct point_capture *at, bool icrc)
+{
+    struct point_packet **sorted = malloc((at->cnt + 1u) * sizeof(struct point_packet *));
+
+    for (uint32_t i = 0; sorted && i < at->cnt; i++) {
+        if (!icrc)
+            at->packet[i].icrc = 0;
+        sorted[i] = &at->packet[i];
+    }
+    if (sorted)
+        qsort(sorted, at->cnt, sizeof(struct point_packet *), compare_packets);
+    return sorted;
+}
+
+static bool is_equal(const struct point_packet *x, const struct point_packet *y)
+{
+    return x->key == y->key && x->icrc == y->icrc;
+}
+
+static uint32_t equal_cnt(struct point_packet *const *sorted, uint32_t i, uint32_t cnt)
+{
+    uint32_t n = 1;
+
+    while (i + n < cnt && is_equal(sorted[i], sorted[i + n]))
+        n++;
+    return n;
+}
+
+static void join_packets(struct two_points *all, struct point_packet *a, struct point_packet *b)
+{
+    a->mate = (uint32_t)(b - all->at[1].packet);
+    b->mate = (uint32_t)(a - all->at[0].packet);
+}
+
+/* Matches packets that are all equal: each packet of `few` with one of `many`, in capture order, so
+ * that their time differences are small. `ahead` is the clock of `many` minus the clock of `few`,
+ * ns. `swap`: `few` is from capture b. */
+static void match_repeated(struct two_points *all, struct point_packet **few, uint32_t few_cnt,
+                           struct point_packet **many, uint32_t many_cnt, int64_t ahead, bool swap)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < few_cnt; i++) {
+        const uint32_t last = many_cnt - (few_cnt - i); /* leaves one packet of `many` for each of
+                                                         * the later packets of `few` */
+        uint32_t best = at;
+        int64_t best_ns = INT64_MAX;
+
+        for (uint32_t k = at; k <= last; k++) {
+            int64_t ns = (int64_t)(many[k]->time - few[i]->time) - ahead;
+
+            ns = ns < 0 ? -ns : ns;
+            if (ns >= best_ns)
+                continue;
+            best = k;
+            best_ns = ns;
+        }
+        if (swap)
+            join_packets(all, many[best], few[i]);
+        else
+            join_packets(all, few[i], many[best]);
+        at = best + 1;
+    }
+}
+
+/* Matches equal packets of both captures. Without `repeated`, matches only packets that occur once
+ * in each capture; with `repeated`, the others. */
+static void match_packets(struct two_points *all, struct point_packet **a, struct point_packet **b,
+                          bool repeated)
+{
+    const uint32_t a_cnt = all->at[0].cnt, b_cnt = all->at[1].cnt;
+
+    for (uint32_t i = 0, k = 0; i < a_cnt && k < b_cnt;) {
+        uint32_t na = equal_cnt(a, i, a_cnt), nb = equal_cnt(b, k, b_cnt);
+
+        if (!is_equal(a[i], b[k])) {
+            if (a[i]->key != b[k]->key ? a[i]->key < b[k]->key : a[i]->icrc < b[k]->icrc)
+                i += na;
+            else
+                k += nb;
+            continue;
+        }
+        if (!repeated && na == 1 && nb == 1)
+            join_packets(all, a[i], b[k]);
+        else if (repeated && na + nb > 2 && na <= nb)
+            match_repeated(all, a + i, na, b + k, nb, all->ahead, false);
+        else if (repeated && na + nb > 2)
+            match_repeated(all, b + k, nb, a + i, na, -all->ahead, true);
+        i += na;
+        k += nb;
+    }
+}
+
+/* ---- comparing the clocks ----------------------------------------------------------------------
+ */
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Returns the time of a matched packet in capture b minus its time in capture a, ns. `a` is the
+ * packet in capture a. */
+static int64_t difference(const struct two_points *all, const struct point_packet *a)
+{
+    return (int64_t)(all->at[1].packet[a->mate].time - a->time);
+}
+
+/* Returns the resolution of the timestamps, ns: that of the coarser of the two captures. */
+static int64_t clock_grain(const struct two_points *all)
+{
+    int64_t most = 0;
+
+    for (unsigned k = 0; k < 2; k++) {
+        uint64_t grain = GRAIN_MOST;
+
+        for (uint32_t i = 0; i < all->at[k].cnt; i++)
+            while (all->at[k].packet[i].time % grain)
+                grain /= 10;
+        most = (int64_t)grain > most ? (int64_t)grain : most;
+    }
+    return most;
+}
+
+/* Sorts the packets of a capture by their directions. Returns false if out of memory. */
+static bool sort_by_direction(struct point_capture *at)
+{
+    struct point_direction *dir = at->all->dir;
+    const uint32_t dir_cnt = at->all->index.cnt;
+    uint32_t begin = 0;
+
+    at->by_dir = malloc((at->cnt + 1u) * sizeof(*at->by_dir));
+    if (!at->by_dir)
+        return false;
+    for (uint32_t i = 0; i < dir_cnt; i++) {
+        dir[i].begin[at->which] = begin;
+        begin += dir[i].cnt[at->which];
+        dir[i].cnt[at->which] = 0;
+    }
+    for (uint32_t i = 0; i < at->cnt; i++) {
+        struct point_direction *d = &dir[at->packet[i].dir];
+
+        at->by_dir[d->begin[at->which] + d->cnt[at->which]++] = i;
+    }
+    return true;
+}
+
+/* Returns packet `i` of a direction in capture `which`. */
+static struct point_packet *packet_of(const struct two_points *all, unsigned which, uint32_t dir,
+                                      uint32_t i)
+{
+    const struct point_capture *at = &all->at[which];
+
+    return &at->packet[at->by_dir[all->dir[dir].begin[which] + i]];
+}
+
+/* Fills `ns` with the time differences of the matched packets of direction `dir`, sorted. Returns
+ * their number. */
+static uint32_t sort_differences(const struct two_points *all, uint32_t dir, int64_t *ns)
+{
+    uint32_t cnt = 0;
+
+    for (uint32_t i = 0; i < all->dir[dir].cnt[0]; i++) {
+        const struct point_packet *a = packet_of(all, 0, dir, i);
+
+        if (a->mate != NO_MATE)
+            ns[cnt++] = difference(all, a);
+    }
+    qsort(ns, cnt, sizeof(*ns), compare_ns);
+    return cnt;
+}
+
+/* Returns the opposite direction, or NULL if no packet has it. */
+static const struct point_direction *reverse_of(const struct two_points *all, uint32_t dir)
+{
+    struct point_addrs back;
+    uint32_t i;
+
+    memcpy(back.src, all->dir[dir].addrs.dst, 16);
+    memcpy(back.dst, all->dir[dir].addrs.src, 16);
+    i = keymap_get(&all->index, &back);
+    return i == KEYMAP_NONE ? NULL : &all->dir[i];
+}
+
+/* Finds which capture point the packets of each direction pass first, and the difference between
+ * the two clocks. Packets from a to b give an upper bound of this difference, packets from b to a a
+ * lower bound. */
+static void align_clocks(struct two_points *all)
+{
+    int64_t *ns = all->ns;
+    const int64_t grain = clock_grain(all);
+    int64_t most = INT64_MAX, least = INT64_MIN;
+    uint32_t cnt;
+
+    for (uint32_t i = 0; i < all->index.cnt; i++) {
+        cnt = sort_differences(all, i, ns);
+        all->dir[i].matched = cnt > 0;
+        if (cnt) {
+            all->dir[i].least = ns[0];
+            all->dir[i].median = ns[cnt / 2];
+            all->dir[i].most = ns[cnt - 1];
+        }
+    }
+    for (uint32_t i = 0; i < all->index.cnt; i++) {
+        const struct point_direction *back = reverse_of(all, i);
+
+        /* if the two captures have no common packet in this direction, the peer's packets show the
+         * order of the two points */
+        if (back && back->matched)
+            all->dir[i].from_b = !all->dir[i].matched || all->dir[i].median < back->median;
+        cnt = sort_differences(all, i, ns);
+        if (cnt && all->dir[i].from_b && ns[cnt - 1] > least)
+            least = ns[cnt - 1];
+        else if (cnt && !all->dir[i].from_b && ns[0] < most)
+            most = ns[0];
+    }
+    all->both_ways = most != INT64_MAX && least != INT64_MIN;
+    all->ahead = all->both_ways ? least + (most - least) / 2 : most;
+    all->spread = all->both_ways ? (most - least) / 2 : 0;
+    if (all->spread > -grain && all->spread < grain)
+        all->spread = grain;
+}
+
+/* ---- results of a direction --------------------------------------------------------------------
+ */
+
+/* Returns whether the packet passed the other point while the capture there was running. Without a
+ * common packet in its direction, its delay is unknown and assumed to be 0. */
+static bool is_during(const struct two_points *all, const struct point_packet *p, unsigned which)
+{
+    const struct point_capture *other = &all->at[!which];
+    const struct point_direction *d = &all->dir[p->dir];
+    int64_t least = d->matched ? d->least : all->ahead, most = d->matched ? d->most : all->ahead;
+    int64_t early = (int64_t)p->time + (which == 0 ? least : -most);
+    int64_t late = (int64_t)p->time + (which == 0 ? most : -least);
+
+    return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
+}
+
+/* Returns the delay of a packet between the two points, ns. `ns` is its time in capture b minus its
+ * time in capture a. */
+static uint64_t delay_of(const struct two_points *all, uint32_t dir, int64_t ns)
+{
+    int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;
+
+    return delay > 0 ? (uint64_t)delay : 0;
+}
+
+/* Returns how many of the `lost` packets only the second capture lacks. */
+static uint64_t missed_of(const struct two_points *all, uint32_t dir, uint64_t lost)
+{
+    const struct point_direction *d = &all->dir[dir], *back = reverse_of(all, dir);
+    const unsigned second = !d->from_b;
+    const uint64_t missed = d->losses[second].missed;
+
+    if (d->cnt[second] == 0 && back && back->cnt[second] > 0)
+        return lost; /* the peer's packets passed the point, so only the capture of this direction
+                      * is missing */
+    return missed < lost ? missed : lost;
+}
+
+/* Marks the packets of a direction that reached the second point in another order than the first
+ * point. Returns how many arrived late: a packet that passed the first point later reached the
+ * second point before. */
+static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
+{
+    const unsigned second = !all->dir[dir].from_b;
+    uint32_t latest = 0, earliest = NO_MATE;
+    uint64_t late = 0;
+
+    for (uint32_t i = 0; i < all->dir[dir].cnt[second]; i++) {
+        struct point_packet *p = packet_of(all, second, dir, i);
+
+        if (p->mate == NO_MATE)
+            continue;
+        p->in_disorder |= p->mate < latest;
+        late += p->mate < latest;
+        latest = p->mate > latest ? p->mate : latest;
+    }
+    for (uint32_t i = all->dir[dir].cnt[second]; i-- > 0;) {
+        struct point_packet *p = packet_of(all, second, dir, i);
+
+        if (p->mate == NO_MATE)
+            continue;
+        p->in_disorder |= p->mate > earliest;
+        earliest = p->mate < earliest ? p->mate : earliest;
+    }
+    return late;
+}
+
+/* Marks the packets whose previous transmission was in disorder. `sorted` is from sort_packets().
+ */
+static void mark_again(struct point_packet *const *sorted, uint32_t cnt)
+{
+    for (uint32_t i = 1; i < cnt; i++)
+        sorted[i]->again = is_equal(sorted[i - 1], sorted[i]) && sorted[i - 1]->in_disorder;
+}
+
+static struct point_result compare_direction(const struct two_points *all, uint32_t dir)
+{
+    const struct point_direction *d = &all->dir[dir];
+    const unsigned first = d->from_b, second = !first;
+    const uint32_t cnt = sort_differences(all, dir, all->ns);
+    struct point_result r = {.timed = cnt > 0,
+                             .packets = {d->cnt[first], d->cnt[second]},
+                             .reordered = d->result.reordered,
+                             .behind = d->losses[second].behind};
+
+    if (cnt)
+        r.delay = (struct point_delay){.min = delay_of(all, dir, all->ns[first ? cnt - 1 : 0]),
+                                       .median = delay_of(all, dir, all->ns[cnt / 2]),
+                                       .max = delay_of(all, dir, all->ns[first ? 0 : cnt - 1])};
+
+    for (uint32_t i = 0; i < d->cnt[first]; i++) {
+        const struct point_packet *p = packet_of(all, first, dir, i);
+
+        if (p->mate != NO_MATE) {
+            r.damaged += !p->damaged && all->at[second].packet[p->mate].damaged;
+        } else if (!is_during(all, p, first)) {
+            r.outside++;
+        } else {
+            if (r.lost < FRAMES_LISTED)
+                r.frame[r.lost] = p->frame;
+            r.lost++;
+        }
+    }
+    r.missed = missed_of(all, dir, r.lost);
+    r.lost -= r.missed;
+    for (uint32_t i = 0; i < d->cnt[second]; i++) {
+        const struct point_packet *p = packet_of(all, second, dir, i);
+
+        if (p->mate == NO_MATE && (!d->matched || is_during(all, p, second)))
+            r.only_second++;
+        else if (p->mate == NO_MATE)
+            r.outside_first++;
+        r.behind += p->in_disorder || p->again ? 0 : p->naks; /* the receiver treats late packets as
+                                                               * lost, and drops the packets that
+                                                               * arrived before them */
+    }
+    return r;
+}
+
+/* ---- comparing both captures -------------------------------------------------------------------
+ */
+
+int two_points_compare(struct two_points *all, const char *const name[2], struct error *error)
+{
+    const bool icrc = !all->at[0].unverified && !all->at[1].unverified;
+    struct point_packet **a = sort_packets(&all->at[0], icrc),
+                        **b = sort_packets(&all->at[1], icrc);
+    bool any = false, ready;
+
+    all->ns = malloc((all->at[0].cnt + 1u) * sizeof(*all->ns));
+    ready = a && b && all->ns && !all->failed && sort_by_direction(&all->at[0]) &&
+            sort_by_direction(&all->at[1]);
+    if (ready) {
+        match_packets(all, a, b, false);
+        align_clocks(all);
+        for (uint32_t i = 0; i < all->index.cnt; i++)
+            any |= all->dir[i].matched;
+        if (any)
+            match_packets(all, a, b, true);
+        for (uint32_t i = 0; i < all->index.cnt && any; i++)
+            all->dir[i].result.reordered = mark_disorder(all, i);
+        mark_again(a, all->at[0].cnt);
+        mark_again(b, all->at[1].cnt);
+        for (uint32_t i = 0; i < all->index.cnt && any; i++)
+            all->dir[i].result = compare_direction(all, i);
+    }
+    free(a);
+    free(b);
+    if (!ready)
+        return error_set(error, "no memory to compare %s with %s", name[0], name[1]);
+    return any ? 0 : error_set(error, "%s: has no packet of %s", name[1], name[0]);
+}

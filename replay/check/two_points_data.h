@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The packets, directions and results of a comparison of two captures (two_points.h).
+ *
+ *   two_points.c          records the packets of each capture
+ *   two_points_compare.c  matches the packets, aligns the clocks, fills the results
+ *   two_points_report.c   prints the results as text and as JSON
+ */
+#ifndef REPLAY_CHECK_TWO_POINTS_DATA_H
+#define REPLAY_CHECK_TWO_POINTS_DATA_H
+
+#include "check/two_points.h"
+#include "util/keymap.h"
+
+#define FRAMES_LISTED 6u
+#define NO_MATE       UINT32_MAX
+
+struct point_packet {
+    uint64_t key;  /* hash of addresses, QP, PSN and opcode */
+    uint64_t time; /* ns */
+    uint32_t icrc;
+    uint32_t frame;
+    uint32_t dir;
+    uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
+    uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
+    bool damaged;
+    bool in_disorder; /* captured after a packet that was sent later, or before one that was sent
+                       * earlier */
+    bool again;       /* the previous transmission of the same packet was `in_disorder` */
+};
+
+/* Losses of one direction, inferred from one capture alone. */
+struct point_losses {
+    uint64_t before; /* packets that never reached the capture point */
+    /* READ responses that were captured, but lost or late behind the capture point, because the
+     * requester retransmitted the READ. */
+    uint64_t behind;
+    /* Requests that the receiver acknowledged, and that this capture lacks. */
+    uint64_t missed;
+};
+
+struct point_capture {
+    struct two_points *all;
+    unsigned which;
+    struct point_packet *packet;
+    uint32_t cnt, cap;
+    uint64_t first_time, last_time; /* times of the first and the last frame, ns */
+    bool unverified;                /* the capture has packets whose ICRC is cut off */
+    uint32_t *by_dir;               /* indices of the packets, sorted by direction */
+};
+
+/* Source and destination of a direction. */
+struct point_addrs {
+    uint8_t src[16], dst[16];
+};
+
+struct point_delay {
+    uint64_t min, median, max; /* ns */
+};
+
+struct point_result {
+    /* At least one packet of the direction is in both captures, so `delay` is known. */
+    bool timed;
+    struct point_delay delay; /* valid if `timed` */
+    uint64_t packets[2];      /* number of packets at the first and the second point */
+    /* Packets captured only at the first point. `outside`: packets that passed while the second
+     * capture was not running. `missed`: packets that were acknowledged, so only the second capture
+     * lacks them. `lost`: all other packets. If the second capture lacks the whole direction, all
+     * packets are `missed`. */
+    uint64_t lost, missed, outside;
+    /* Packets captured only at the second point. `outside_first`: packets that passed while the
+     * first capture was not running. `only_second`: all other packets. */
+    uint64_t only_second, outside_first;
+    uint64_t damaged;
+    uint64_t reordered; /* packets that were overtaken between the two points by a packet that
+                         * passed the first point later */
+    uint64_t behind;    /* packets lost, or late, behind the second point */
+    uint32_t frame[FRAMES_LISTED]; /* first lost packets */
+};
+
+struct point_direction {
+    struct point_addrs addrs;
+    bool from_b;  /* packets of this direction pass the capture point of b before that of a */
+    bool matched; /* at least one packet of this direction is in both captures */
+    /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
+    int64_t least, median, most;
+    struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
+    uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
+    uint32_t cnt[2];               /* number of packets in each capture */
+    struct point_result result;    /* set by two_points_compare() */
+};
+
+struct two_points {
+    struct point_capture at[2];
+    struct keymap index; /* number of each direction, by its struct point_addrs */
+    struct point_direction *dir;
+    size_t dir_cap;
+    bool failed;   /* out of memory */
+    int64_t ahead; /* time of clock b minus time of clock a, ns */
+    /* Accuracy of `ahead`, ns: half of the range that the packets allow, and at least the clock
+     * resolution. Negative if the times of the packets contradict each other. */
+    int64_t spread;
+    bool both_ways;
+    int64_t *ns; /* array with one time difference for each packet of capture a, ns */
+};
+
+#endif

@@ -386,6 +386,15 @@ static uint64_t asked_len(const struct inferred_setup *s, const struct request_p
     return roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH) ? 8 : 0;
 }
 
+bool infer_setup_permits(const struct inferred_setup *s, const struct request_pkt *e,
+                         const struct shadow_region *region)
+{
+    unsigned access = access_of(s, e);
+    uint64_t len = asked_len(s, e);
+
+    return len ? shadow_covers(region, e->va, len, access) : (region->access & access) == access;
+}
+
 static int grant_access(struct inferred_setup *s, const struct request_pkt *e,
                         struct shadow_memory *memory)
 {

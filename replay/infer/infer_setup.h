@@ -22,6 +22,7 @@
 #include "infer/packet_log.h"
 
 struct shadow_memory;
+struct shadow_region;
 
 /* The replayed end, whose packets are in the order in which it sent them (sent_order.h). */
 enum replay_view { VIEW_OF_RESPONDER, VIEW_OF_REQUESTER };
@@ -34,5 +35,11 @@ int infer_setup(struct inferred_setup *setup, const struct trace *trace,
                 const struct recorded_direction *recorded, uint64_t read_before,
                 enum replay_view view, struct shadow_memory *memory);
 void inferred_setup_free(struct inferred_setup *setup);
+
+/* Returns whether the accesses that the recorded responder accepted from the region include the
+ * access of a request. If they do not, our RNIC refuses the request because of its range or the
+ * permissions of the region. */
+bool infer_setup_permits(const struct inferred_setup *setup, const struct request_pkt *request,
+                         const struct shadow_region *region);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/play/rc_responder_app.h"
+#include "infer/infer_setup.h"
 #include "infer/request_table.h"
 
 /* Counts for each message how often the requester sent it, in the capture, while no receive WQE was
@@ -180,9 +181,11 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     if (!region)
         return 0;
     if (event && event->rkey_invalid) {
-        /* If a SEND has invalidated the R_Key, our RNIC refuses the request without help. Otherwise
-         * the simulated program must deregister the region first. */
-        if (app->invalidated[region - app->memory->region])
+        /* Our RNIC refuses the request without help if a SEND has invalidated the R_Key, or if the
+         * region does not permit the access. Otherwise the simulated program must deregister the
+         * region first. */
+        if (app->invalidated[region - app->memory->region] ||
+            !infer_setup_permits(app->setup, e, region))
             return 0;
         shadow_deregister(region);
         request->withdrawn = region;

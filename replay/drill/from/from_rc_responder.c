@@ -24,29 +24,61 @@ static const struct inferred_setup *setup_of(const struct source *s, unsigned qp
 
 /* ---- choosing memory and objects ------------------------------------------------------------- */
 
-/* Chooses the memory regions of the drill from the accesses of the connection. Returns 0, or -1 and
- * an error. */
+/* Adds the region of an R_Key to the drill, unless the drill has it. Returns 0, or -1 and an
+ * error. */
+static int add_region(struct from_drill *d, const struct session *session, uint32_t host,
+                      uint32_t rkey)
+{
+    const struct shadow_region *r = shadow_find(&session->host[host].memory, rkey);
+
+    if (!r || r->span == 0 || from_region_of(d, host, rkey) >= 0)
+        return 0;
+    if (r->span > FROM_REGION_MAX || d->region_cnt == FROM_REGIONS_MAX)
+        return from_fail(d, "the requests use more or longer memory regions than a drill can have");
+    d->region[d->region_cnt++] =
+        (struct from_region){.host = host, .rkey = rkey, .low = r->low, .span = r->span};
+    return 0;
+}
+
+/* Chooses the memory regions of the drill: those that the requests of the connection access. A
+ * region that refused all requests of the connection is not one of them, so its R_Key is unknown to
+ * the device. Returns 0, or -1 and an error. */
 static int choose_regions(struct source *s)
 {
-    struct from_drill *d = s->d;
-
     for (unsigned i = 0; i < s->q.cnt; i++) {
+        const struct inferred_setup *setup = setup_of(s, i);
         uint32_t host = s->session->dir[s->q.dir[i]].host;
-        const struct shadow_memory *memory = &s->session->host[host].memory;
 
-        for (uint32_t k = 0; k < memory->keys.cnt; k++) {
-            const struct shadow_region *r = &memory->region[k];
+        for (uint32_t k = 0; k < setup->event_cnt; k++) {
+            struct roce_pkt pkt;
+            int rc = 0;
 
-            if (r->span == 0 || from_region_of(d, host, r->rkey) >= 0)
+            if (setup->event[k].response || setup->event[k].rkey_invalid)
                 continue;
-            if (r->span > FROM_REGION_MAX || d->region_cnt == FROM_REGIONS_MAX)
-                return from_fail(
-                    d, "the requests use more or longer memory regions than a drill can have");
-            d->region[d->region_cnt++] =
-                (struct from_region){.host = host, .rkey = r->rkey, .low = r->low, .span = r->span};
+            trace_parse(event_packet(setup, k), &pkt);
+            if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
+                rc = add_region(s->d, s->session, host, pkt.reth.rkey);
+            else if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICETH))
+                rc = add_region(s->d, s->session, host, pkt.atomiceth.rkey);
+            else if (roce_pkt_has(&pkt, ROCE_HDR_IETH))
+                rc = add_region(s->d, s->session, host, pkt.ieth.rkey);
+            if (rc != 0)
+                return rc;
         }
     }
     return 0;
+}
+
+/* Returns the rules that the drill names. */
+static const char *rules_of(const struct source *s)
+{
+    if (inferred_setup_svc(setup_of(s, 0)) == ROCE_SVC_XRC)
+        return "XRC-RSP-181";
+    for (unsigned i = 0; i < s->q.cnt; i++)
+        for (uint32_t k = 0; k < setup_of(s, i)->event_cnt; k++)
+            if (setup_of(s, i)->event[k].rkey_invalid)
+                return "RC-RSP-083";
+    return "RC-RSP-102";
 }
 
 static void print_objects(const struct source *s, FILE *out)
@@ -253,8 +285,7 @@ static int add_lines(struct source *s, uint32_t connection)
         return from_fail(s->d, "no memory");
     fprintf(out, "purpose  the responder answers connection #%u of %s as the software RNIC does\n",
             connection, s->d->file);
-    from_rc_head(out, s->session, &s->q, "responder",
-                 inferred_setup_svc(setup_of(s, 0)) == ROCE_SVC_XRC ? "XRC-RSP-181" : "RC-RSP-102");
+    from_rc_head(out, s->session, &s->q, "responder", rules_of(s));
     print_objects(s, out);
     from_head_end(s->d);
     for (size_t i = 0; rc == 0 && i < s->script.cnt; i++)

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "engine/base/inject.h"
 #include "engine/play/rc_responder_app.h"
+#include "infer/infer_setup.h"
 #include "infer/shared_memory.h"
 #include "engine/play/rc_responder_dev.h"
 #include "infer/request_table.h"
@@ -195,6 +196,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
     const struct shadow_reader lender = {
         .store = watch || dev->session->memory_log ? rc_responder_app_store_byte : NULL,
         .ctx = dev};
+    const struct request_pkt *e;
     struct rnic_wc wc[16];
     struct roce_pkt pkt;
     int64_t psn_dist;
@@ -231,9 +233,11 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
             return -1;
         dev->invalidated[region - memory->region] = 0;
     }
-    /* If a SEND has invalidated the R_Key, our RNIC must refuse the request without help. Otherwise
-     * the replay must invalidate the R_Key first. */
-    taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region];
+    /* Our RNIC must refuse the request without help if a SEND has invalidated the R_Key, or if the
+     * region does not permit the access. Otherwise the replay must invalidate the R_Key first. */
+    e = request_at(s, at->rel);
+    taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region] &&
+            (!e || infer_setup_permits(s, e, region));
     if (region && (taken || !at->rkey_invalid) &&
         rc_responder_app_set_key(dev, region, !taken) != 0)
         return -1;

@@ -6,6 +6,9 @@ Each recorded capture becomes a drill for each role, and the software RNIC passe
 that the drill expects is altered, the software RNIC fails it. A capture that `drill --record` wrote
 becomes a drill too.
 
+If the recorded responder refused a request because of the range or the permissions of a region, the
+drill contains the region and the request, and does not destroy the region first.
+
     tests/replay/drill/drill_from.py ROCEDRILL TOP
 """
 import json
@@ -23,6 +26,15 @@ GROUPS = {"xrc": ROLES, "unreliable": ROLES, "cm": ("responder",), "rc-req": ("r
 REFUSED = {
     "cm-244-sidr-without-service-requester": "only the service IDs of TCP ports",
     "cm-233-hostile-disconnects-requester": "not allowed in this QP state",
+}
+
+# Captures of refused requests, with the beginning of the line that sends the refused request.
+REFUSED_REQUESTS = {
+    "rc-no-permission-atomic": "< Fetch and Add PSN +1 va M0+0",
+    "rc-no-permission-read": "< READ Request PSN +",
+    "rc-no-permission-write": "< WRITE Only PSN +2 va M1+0",
+    "rc-out-of-bounds-read": "< READ Request PSN +1 va M0+",
+    "rc-out-of-bounds-write": "< WRITE Only PSN +1 va M0+0 len 200",
 }
 
 fails = 0
@@ -88,6 +100,10 @@ with tempfile.TemporaryDirectory() as name:
                 fail(f"{path.name}: no line to alter")
                 continue
             (altered / path.name).write_text(text)
+    for stem, request in REFUSED_REQUESTS.items():
+        text = (whole / f"{stem}-responder.drill").read_text()
+        if "destroy" in text or request not in text or "NAK remote-access" not in text:
+            fail(f"{stem}: the region does not refuse the request:\n{text}")
     for drill, verdict in verdicts(whole).items():
         if verdict != "pass":
             fail(f"{drill}: {verdict}")

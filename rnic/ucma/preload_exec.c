@@ -4,12 +4,19 @@
  * exec runs no destructors, so the device must send its delayed acknowledgements before exec. If
  * exec fails, the program continues, and nothing is lost.
  *
+ * A program may start another one with its own LD_PRELOAD or LD_LIBRARY_PATH
+ * ("LD_PRELOAD=librspreload.so iperf -s"). The functions then add our library or folder again, so
+ * the other program runs on the device too. A program that removes these variables (env -i) runs
+ * without the device.
+ *
  * The functions do not call dlsym(), because the child of a vfork() may call them. Such a child
  * runs in the memory of its parent and has no device; rnic_preload_before_exit() checks that.
  */
 #include <alloca.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,6 +38,30 @@ static int (*next_execve)(const char *, char *const[], char *const[]);
 static int (*next_execvpe)(const char *, char *const[], char *const[]);
 static int (*next_fexecve)(int, char *const[], char *const[]);
 
+/* Variables of the dynamic linker that rnic-run sets, with the value that rnic-run adds. */
+static struct linker_variable {
+    const char *name;   /* with the '=' */
+    char own[PATH_MAX]; /* empty: unknown */
+    bool first;         /* `own` stands before the values of the program, else behind them */
+} linker_variables[] = {{.name = "LD_PRELOAD="}, {.name = "LD_LIBRARY_PATH=", .first = true}};
+
+/* Notes the file name of this library and its folder, as rnic-run names them: a path with a space
+ * cannot stand in LD_PRELOAD. */
+static void note_own_path(void)
+{
+    struct linker_variable *preload = &linker_variables[0], *folder = &linker_variables[1];
+    const char *file;
+    Dl_info info;
+
+    if (!dladdr(linker_variables, &info) || !info.dli_fname)
+        return;
+    file = strrchr(info.dli_fname, '/');
+    if (!file || strlen(info.dli_fname) >= PATH_MAX)
+        return;
+    strcpy(preload->own, strchr(info.dli_fname, ' ') ? file + 1 : info.dli_fname);
+    memcpy(folder->own, info.dli_fname, (size_t)(file - info.dli_fname));
+}
+
 __attribute__((constructor)) static void find_next_functions(void)
 {
     void *found[] = {dlsym(RTLD_NEXT, "execve"), dlsym(RTLD_NEXT, "execvpe"),
@@ -38,6 +69,7 @@ __attribute__((constructor)) static void find_next_functions(void)
 
     if (next_execve)
         return;
+    note_own_path();
     /* copy dlsym()'s object pointers to function pointers, as POSIX allows */
     memcpy(&next_execve, &found[0], sizeof(next_execve));
     memcpy(&next_execvpe, &found[1], sizeof(next_execvpe));
@@ -52,34 +84,90 @@ static void before_exec(void)
         rnic_preload_before_exit();
 }
 
+/* Returns the variable of the dynamic linker that `entry` of an environment sets without our value;
+ * NULL if it sets another variable, or has our value. */
+static const struct linker_variable *replaced_variable(const char *entry)
+{
+    for (size_t i = 0; i < sizeof(linker_variables) / sizeof(linker_variables[0]); i++) {
+        const struct linker_variable *v = &linker_variables[i];
+
+        if (strncmp(entry, v->name, strlen(v->name)) == 0)
+            return *v->own && !strstr(entry, v->own) ? v : NULL;
+    }
+    return NULL;
+}
+
+/* Returns the bytes that the changed entries of the environment need, and its length with the NULL
+ * at its end in `cnt`. */
+static size_t measure_environment(char *const envp[], size_t *cnt)
+{
+    size_t room = 1;
+
+    *cnt = 1;
+    for (; envp && *envp; envp++, ++*cnt) {
+        const struct linker_variable *v = replaced_variable(*envp);
+
+        room += v ? strlen(*envp) + strlen(v->own) + 2 : 0;
+    }
+    return room;
+}
+
+/* Fills `copy` with the environment, and `room` with the entries in which our value was missing. */
+static void copy_environment(char *const envp[], char **copy, char *room)
+{
+    for (; envp && *envp; envp++) {
+        const struct linker_variable *v = replaced_variable(*envp);
+        const char *value = v ? *envp + strlen(v->name) : NULL;
+
+        *copy++ = v ? room : *envp;
+        if (!v)
+            continue;
+        room = stpcpy(room, v->name);
+        room = stpcpy(room, v->first ? v->own : value);
+        room = stpcpy(room, *value ? ":" : "");
+        room = stpcpy(room, v->first ? value : v->own) + 1;
+    }
+    *copy = NULL;
+}
+
+/* Calls an exec function with an environment in which the program finds the device. alloca(),
+ * because the child of a vfork() must not call malloc(). */
+#define EXEC(next, file, argv, envp)                                                               \
+    do {                                                                                           \
+        size_t cnt, len;                                                                           \
+        char **copy, *room;                                                                        \
+                                                                                                   \
+        before_exec();                                                                             \
+        len = measure_environment(envp, &cnt);                                                     \
+        copy = alloca(cnt * sizeof(*copy));                                                        \
+        room = alloca(len);                                                                        \
+        copy_environment(envp, copy, room);                                                        \
+        return next(file, argv, copy);                                                             \
+    } while (0)
+
 int execve(const char *path, char *const argv[], char *const envp[])
 {
-    before_exec();
-    return next_execve(path, argv, envp);
-}
-
-int execv(const char *path, char *const argv[])
-{
-    before_exec();
-    return next_execve(path, argv, environ);
-}
-
-int execvp(const char *file, char *const argv[])
-{
-    before_exec();
-    return next_execvpe(file, argv, environ);
+    EXEC(next_execve, path, argv, envp);
 }
 
 int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    before_exec();
-    return next_execvpe(file, argv, envp);
+    EXEC(next_execvpe, file, argv, envp);
 }
 
 int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    before_exec();
-    return next_fexecve(fd, argv, envp);
+    EXEC(next_fexecve, fd, argv, envp);
+}
+
+int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
 }
 
 /* Returns the number of arguments: `arg`, those in `args`, and the NULL at their end. */

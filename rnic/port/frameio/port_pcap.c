@@ -59,6 +59,7 @@ struct pcap_port {
 static const struct rnic_port_ops pcap_port_ops;
 
 static void reopen(struct pcap_port *self, uint64_t now);
+static void widen_snaplen(struct pcap_port *self, uint32_t mtu);
 
 /* ---- packet filter and groups ---------------------------------------------------------------- */
 
@@ -146,6 +147,9 @@ void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list,
     free(self->host);
     self->host = host;
     self->host_cnt = cnt + 1;
+    for (size_t i = 0; i < cnt; i++)
+        if (list[i].index == self->iface.index)
+            widen_snaplen(self, list[i].mtu);
 }
 
 /* ---- receiving frames ------------------------------------------------------------------------ */
@@ -505,12 +509,31 @@ static void reopen(struct pcap_port *self, uint64_t now)
     }
 }
 
+/* Returns the length of the longest frame of a link, which is the size of a slot of the receive
+ * ring. */
+static int snaplen_of(uint32_t mtu)
+{
+    return mtu < ROCE_FRAME_MAX - 22 ? (int)mtu + 22 : ROCE_FRAME_MAX;
+}
+
+/* Lets the next call that receives open the handles again if the frames of the link have become
+ * longer than the slots of the ring. */
+static void widen_snaplen(struct pcap_port *self, uint32_t mtu)
+{
+    if (snaplen_of(mtu) <= self->snaplen)
+        return;
+    self->snaplen = snaplen_of(mtu);
+    for (int which = LINK; which < SIDES; which++) {
+        self->side[which].dead = self->side[which].pcap != NULL;
+        self->side[which].reopen_at = 0;
+    }
+}
+
 int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic_port **out,
                         struct error *why)
 {
     struct pcap_port *self = calloc(1, sizeof(*self));
-    /* Limits the snaplen to the longest frame, because ring slots have that size. */
-    int snaplen = iface->mtu < ROCE_FRAME_MAX - 22 ? (int)iface->mtu + 22 : ROCE_FRAME_MAX;
+    int snaplen = snaplen_of(iface->mtu);
     struct rnic_iface *list = NULL;
     size_t cnt = 0;
     const struct rnic_iface *lo;

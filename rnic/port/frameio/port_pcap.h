@@ -37,7 +37,8 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
 int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter *filter);
 
 /* Sets the list of this machine's interfaces. Frames for their MAC addresses are sent on the
- * loopback. */
+ * loopback. If the MTU of the port's interface has grown, the port also opens its capture handles
+ * again, for longer frames. Frames that wait in them are then lost. */
 void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list, size_t cnt);
 
 /* Returns the libpcap filter expression for the loopback (`host`) or for the link. On the loopback

@@ -316,13 +316,60 @@ static void interface_is_opened_again_until_deleted(void)
     CU_ASSERT(netns_sh("ip link del p1"));
 }
 
+static void store_length(void *user, const struct rnic_frame *frame)
+{
+    if (memcmp(frame->data, far_mac, 6) == 0 && !(frame->flags & RNIC_FRAME_CUT))
+        *(unsigned *)user = frame->len;
+}
+
+/* A port that was opened before the MTU was raised receives whole frames of the new MTU. */
+static void longer_frames_are_received_after_the_mtu_was_raised(void)
+{
+    const struct timespec nap = {.tv_nsec = 2000000};
+    uint8_t buf[ROCE_FRAME_MAX];
+    static const uint8_t payload[4096];
+    struct rnic_frame frame = {.data = buf};
+    struct rnic_iface *list;
+    struct roce_pkt pkt;
+    struct error why;
+    size_t cnt;
+    unsigned got = 0;
+
+    open_all();
+    CU_ASSERT_FATAL(netns_sh("ip link set p0 mtu 4300 && ip link set p1 mtu 4300"));
+    CU_ASSERT_FATAL(rnic_iface_list(&list, &cnt, &why) == 0);
+    rnic_port_pcap_hosts(ports[FAR], list, cnt);
+    free(list);
+    CU_ASSERT(rnic_port_recv(ports[FAR], 100, count, &got, 0) >= 0);
+    roce_pkt_init(&pkt, ROCE_ENCAP_V2_IP4, ROCE_OP_RC_SEND_ONLY);
+    memcpy(pkt.eth.dst, far_mac, 6);
+    pkt.bth.dest_qp = blocks[FAR] << 12;
+    pkt.payload = payload;
+    pkt.payload_len = sizeof(payload);
+    frame.len = (uint32_t)roce_pkt_build(&pkt, 0, buf, sizeof(buf));
+    CU_ASSERT(frame.len > sizeof(payload));
+    rnic_port_pcap_hosts(ports[A], NULL, 0); /* the frame takes the link, not the loopback */
+    got = 0;
+    EXPECT_EQ(rnic_port_send(ports[A], &frame, 1, 0), 1);
+    for (unsigned turn = 0; turn < 2500 && got == 0; turn++) {
+        CU_ASSERT(rnic_port_recv(ports[FAR], 100, store_length, &got, 0) >= 0);
+        nanosleep(&nap, NULL);
+    }
+    EXPECT_EQ(got, frame.len);
+    close_all();
+}
+
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
-        TEST(frame_reaches_the_process_of_its_qpn),   TEST(joined_group_is_received),
-        TEST(frame_that_cannot_be_sent_is_counted),   TEST(refused_frame_does_not_block_others),
-        TEST(frames_beyond_the_ring_are_counted),     TEST(failed_handle_is_opened_again),
-        TEST(interface_is_opened_again_until_deleted)};
+        TEST(frame_reaches_the_process_of_its_qpn),
+        TEST(joined_group_is_received),
+        TEST(frame_that_cannot_be_sent_is_counted),
+        TEST(refused_frame_does_not_block_others),
+        TEST(frames_beyond_the_ring_are_counted),
+        TEST(failed_handle_is_opened_again),
+        TEST(interface_is_opened_again_until_deleted),
+        TEST(longer_frames_are_received_after_the_mtu_was_raised)};
 
     if (!netns_enter())
         return NETNS_SKIP;

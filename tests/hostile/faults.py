@@ -62,19 +62,20 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
         pass
     settle(lab.rng.random() ** 2 * 1.5)
     fault(pair)
-    patience = bounded.Patience(HANG)
+    patience = bounded.Patience(HANG, pair.every)
     while patience.left() and not all(program.poll() for program in pair.programs):
         if all(program.poll() or side in may_wait for side, program in enumerate(pair.programs)):
             settle(0.3)
             break
     waits = [side for side, program in enumerate(pair.programs) if not program.poll()]
     ended = [one for one in waits if one in may_wait]
+    late = [side for side in waits if side not in ended]
+    stacks = labs.stacks.show(*(pair.programs[side].pid for side in late)) if late else ""
     for side in ended:
         labs.stacks.end(pair.programs[side].pid)
     done = pair.end(5)
-    late = [str(done[side]) for side in waits if side not in ended]
     if late:
-        return f"{pair.kind}: not done after {HANG} s: " + " / ".join(late)
+        return f"{pair.kind}: sides {late} not done after {HANG} s without the time that they waited for a CPU: " + " / ".join(str(done[side]) for side in late) + "\n" + stacks
     if finishes:
         return pair.wrong(done)
     crashes = [str(one) for side, one in enumerate(done) if side not in ended and side != victim and crashed(one)]

@@ -144,6 +144,10 @@ class Pair:
         """Returns the processes of one side, the program itself last."""
         return stacks.family(self.programs[side].pid)
 
+    def every(self):
+        """Returns the processes of both sides."""
+        return stacks.family(*(program.pid for program in self.programs))
+
     def end(self, seconds=PATIENCE):
         """Waits for both sides. Returns [Done]; one that was late has status None."""
         patience = bounded.Patience(seconds)

@@ -146,9 +146,10 @@ def threads(pid):
             continue
         ticks = os.sysconf("SC_CLK_TCK")
         switches = " ".join(re.findall(r"ctxt_switches:\s*(\d+)", read(f"{at}/status")))
+        delay = (read(f"{at}/schedstat").split() + ["0", "0"])[1]
         yield (f"   thread {number} {read(f'{at}/comm')}: state {fields[0]}, wchan {read(f'{at}/wchan') or '?'}, "
                f"syscall {read(f'{at}/syscall') or '?'}, CPU {int(fields[11]) / ticks:.2f} s + "
-               f"{int(fields[12]) / ticks:.2f} s, switches {switches or '?'}")
+               f"{int(fields[12]) / ticks:.2f} s, waited {int(delay) / 1e9:.2f} s for a CPU, switches {switches or '?'}")
         for line in read(f"{at}/stack").splitlines():
             yield "      " + line
 

@@ -43,7 +43,8 @@ void report_taken_text(FILE *out, const struct inferred_setup *s)
     const char *sep = "";
 
     if (taken.nak != EVENT_NONE) {
-        strbuf_addf(&t, "%s in frame %u", nak_text(s, &taken), event_packet(s, taken.nak)->frame);
+        strbuf_addf(&t, "refusal in frame %u (%s)", event_packet(s, taken.nak)->frame,
+                    nak_text(s, &taken));
         sep = "; ";
     }
     if (taken.rnr != EVENT_NONE) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Report of the behaviour that a replay copies from the capture, because packets do not determine
- * it. For our responder: NAKs and RNR NAKs that depend on the responder's program, and losses
- * between capture point and responder. For our requester: when it restarts, and which responses it
+ * it. For our responder: that it refuses a request, RNR NAKs that depend on the responder's
+ * program, and losses between capture point and responder. The code of the NAK that refuses the
+ * request is not copied, but compared. For our requester: when it restarts, and which responses it
  * receives. A replay cannot detect that a copied packet is wrong, unless the capture itself
  * contradicts it.
  */

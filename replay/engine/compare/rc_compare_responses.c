@@ -191,7 +191,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     if (ours)
         return classify_diff(cmp, event, ours, &d,
                              response_is_nak(p->opcode, p->syndrome)
-                                 ? "our RNIC sends a different NAK to this request"
+                                 ? "our RNIC refuses this request with a different NAK"
                                  : "our RNIC responds differently to this request");
     ours = rc_match_at(cmp, event, false, false, &d);
     if (ours && d.cnt > 0)

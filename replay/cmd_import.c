@@ -15,8 +15,7 @@ enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTI
 static const struct cli_option rows[] = {
     {"to", OPT_TO, "FOLDER", "import into FOLDER, which is created if necessary; required"},
     {"name", OPT_NAME, "NAME", "file name of the imported capture (default: unchanged)"},
-    {"replace", OPT_REPLACE, NULL,
-     "replace the capture of this name, its golden outputs and its expected verdict"},
+    {"replace", OPT_REPLACE, NULL, "replace the capture of this name and its expected verdict"},
     {"connection", OPT_CONNECTION, "N",
      "import only the connection with this number in the report of rocedrill replay; may be "
      "repeated"},
@@ -37,9 +36,8 @@ static void print_usage(FILE *out)
                  "FOLDER). Keeps the RoCE\n"
                  "frames and CM messages of the connections of --connection, else of the first "
                  "connection that fails,\n"
-                 "else all RoCE frames. Writes the golden outputs of the capture, and a row with "
-                 "its present verdict\n"
-                 "in manifest.tsv.\n"
+                 "else all RoCE frames. Writes a row with the present verdict of the capture in "
+                 "manifest.tsv.\n"
                  "options:\n");
     cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = imported, replay: PASS or SKIPPED; 1 = imported, replay: FAIL; "

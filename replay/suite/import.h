@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Import: adds a capture, or the packets of some of its connections, to a folder of regression
- * tests for `rocedrill replay FOLDER`. Writes captures/NAME.pcap, its golden outputs (expected
- * outputs of this program) next to it, and a row in manifest.tsv.
+ * tests for `rocedrill replay FOLDER`. Writes captures/NAME.pcap, and a row in manifest.tsv.
  */
 #ifndef REPLAY_SUITE_IMPORT_H
 #define REPLAY_SUITE_IMPORT_H

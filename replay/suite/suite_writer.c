@@ -2,15 +2,11 @@
 #include "suite/suite_writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "engine/reasons/peer_quirks.h"
-#include "util/cli_opts.h"
 
 #define SNAPLEN 65535
 
@@ -89,11 +85,6 @@ int suite_file_close(struct suite_file *file, struct error *error)
 /* ---- the folder of captures --------------------------------------------------------------------
  */
 
-/* Endings of the files of one capture. */
-static const char *const kinds[] = {"pcap", "decode.txt", "check.txt", "check-v.txt",
-                                    "verdict.txt"};
-#define KIND_CNT (sizeof(kinds) / sizeof(kinds[0]))
-
 static int make_folder(const char *path, struct error *error)
 {
     struct stat st;
@@ -121,11 +112,9 @@ static int find_capture(struct suite_folder *f, struct error *error)
                        "%s/manifest.tsv: %s is already listed (choose another --name, or "
                        "--replace)",
                        f->path, f->row->file);
-    for (size_t i = 0; rc == 0 && !f->replace && i < KIND_CNT; i++) {
-        snprintf(path, sizeof(path), "%s/captures/%s.%s", f->path, f->name, kinds[i]);
-        if (lstat(path, &st) == 0)
-            rc = error_set(error, "%s: already exists (choose another --name, or --replace)", path);
-    }
+    snprintf(path, sizeof(path), "%s/captures/%s.pcap", f->path, f->name);
+    if (rc == 0 && !f->replace && lstat(path, &st) == 0)
+        rc = error_set(error, "%s: already exists (choose another --name, or --replace)", path);
     return rc;
 }
 
@@ -151,71 +140,6 @@ int suite_folder_open(struct suite_folder *f, const char *path, const char *name
     }
     snprintf(f->capture, sizeof(f->capture), "%s/%s.pcap", f->work, name);
     return 0;
-}
-
-/* ---- writing the golden outputs ----------------------------------------------------------------
- */
-
-/* Replaces this process by `rocedrill ARGV...`, with its output in a file of the temporary folder.
- */
-static void run_command(const struct suite_folder *f, const char *file, char **argv)
-{
-    int fd;
-
-    if (chdir(f->work) == 0 && (fd = open(file, O_WRONLY | O_CREAT | O_EXCL, 0666)) >= 0 &&
-        dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0)
-        execv("/proc/self/exe", argv);
-    _exit(127);
-}
-
-/* Appends the exit status to an output. */
-static int add_status(const char *path, int status, struct error *error)
-{
-    FILE *out = fopen(path, "a");
-
-    if (!out || fprintf(out, "exit status %d\n", status) < 0 || fclose(out) != 0)
-        return error_set(error, "%s: cannot be written", path);
-    return 0;
-}
-
-static int make_golden(const struct suite_folder *f, const char *kind, char **argv,
-                       bool with_status, struct error *error)
-{
-    char file[160], path[1300];
-    int status = -1;
-    pid_t pid;
-
-    snprintf(file, sizeof(file), "%s.%s", f->name, kind);
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0)
-        run_command(f, file, argv);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > EXIT_UNUSABLE)
-        return error_set(error, "%s: cannot create its golden output", file);
-    snprintf(path, sizeof(path), "%s/%s", f->work, file);
-    return with_status ? add_status(path, WEXITSTATUS(status), error) : 0;
-}
-
-int suite_folder_golden(struct suite_folder *f, const char *peer, struct error *error)
-{
-    const bool known = peer && peer_quirks_profile_known(peer);
-    char program[] = "rocedrill", decode[] = "decode", check[] = "check", replay[] = "replay";
-    char verbose[] = "-v", option[] = "--quirks", file[160], name[64];
-    char *words[] = {program, decode, file, NULL};
-    char *summary[] = {program, check, file, known ? option : NULL, name, NULL};
-    char *all[] = {program, check, verbose, file, known ? option : NULL, name, NULL};
-    char *verdict[] = {program, replay, verbose, file, known ? option : NULL, name, NULL};
-
-    snprintf(file, sizeof(file), "%s.pcap", f->name);
-    snprintf(name, sizeof(name), "%s", known ? peer : "");
-    return make_golden(f, "decode.txt", words, false, error) != 0 ||
-                   make_golden(f, "check.txt", summary, true, error) != 0 ||
-                   make_golden(f, "check-v.txt", all, true, error) != 0 ||
-                   make_golden(f, "verdict.txt", verdict, true, error) != 0
-               ? -1
-               : 0;
 }
 
 /* ---- writing the manifest ----------------------------------------------------------------------
@@ -303,74 +227,60 @@ static int write_manifest(const struct suite_folder *f, const struct suite_row *
     return ok ? 0 : error_set(error, "%s: %s", path, strerror(errno));
 }
 
-/* Paths of one file of the capture. */
+/* Paths of the capture. */
 struct file_paths {
-    char from[1300]; /* in the temporary folder */
-    char to[1300];   /* in the folder of captures */
-    char old[1300];  /* in the temporary folder: the replaced file */
+    char to[1300];  /* in the folder of captures */
+    char old[1300]; /* in the temporary folder: the replaced capture */
 };
 
-static struct file_paths paths_of(const struct suite_folder *f, size_t kind)
+static struct file_paths paths_of(const struct suite_folder *f)
 {
     struct file_paths p;
 
-    snprintf(p.from, sizeof(p.from), "%s/%s.%s", f->work, f->name, kinds[kind]);
-    snprintf(p.to, sizeof(p.to), "%s/captures/%s.%s", f->path, f->name, kinds[kind]);
-    snprintf(p.old, sizeof(p.old), "%s/old.%s", f->work, kinds[kind]);
+    snprintf(p.to, sizeof(p.to), "%s/captures/%s.pcap", f->path, f->name);
+    snprintf(p.old, sizeof(p.old), "%s/old.pcap", f->work);
     return p;
 }
 
-/* Moves a temporary file to its final path. Returns 0, or -1 and errno. */
+/* Moves the capture to its final path. Returns 0, or -1 and errno. */
 static int move_in(const struct suite_folder *f, const struct file_paths *p)
 {
     if (f->replace)
-        return (link(p->to, p->old) == 0 || errno == ENOENT) && rename(p->from, p->to) == 0 ? 0
-                                                                                            : -1;
+        return (link(p->to, p->old) == 0 || errno == ENOENT) && rename(f->capture, p->to) == 0 ? 0
+                                                                                               : -1;
     /* link() does not replace a file that another process created in the meantime */
-    return link(p->from, p->to);
+    return link(f->capture, p->to);
 }
 
 int suite_folder_keep(struct suite_folder *f, const struct suite_row *row, struct error *error)
 {
+    const struct file_paths p = paths_of(f);
     char manifest[1300], to[1300];
-    size_t moved = 0;
-    int rc;
 
     snprintf(manifest, sizeof(manifest), "%s/manifest.tsv", f->work);
-    rc = write_manifest(f, row, manifest, error);
-    for (; rc == 0 && moved < KIND_CNT; moved++) {
-        struct file_paths p = paths_of(f, moved);
-
-        if (move_in(f, &p) != 0) {
-            rc = error_set(error, "%s: %s", p.to, strerror(errno));
-            break;
-        }
-    }
+    if (write_manifest(f, row, manifest, error) != 0)
+        return -1;
+    if (move_in(f, &p) != 0)
+        return error_set(error, "%s: %s", p.to, strerror(errno));
     snprintf(to, sizeof(to), "%s/manifest.tsv", f->path);
-    if (rc == 0 && rename(manifest, to) != 0)
-        rc = error_set(error, "%s: %s", to, strerror(errno));
-    while (rc != 0 && moved-- > 0) {
-        struct file_paths p = paths_of(f, moved);
-
-        if (!f->replace || rename(p.old, p.to) != 0)
-            unlink(p.to);
-    }
-    return rc;
+    if (rename(manifest, to) == 0)
+        return 0;
+    error_set(error, "%s: %s", to, strerror(errno));
+    if (!f->replace || rename(p.old, p.to) != 0)
+        unlink(p.to);
+    return -1;
 }
 
 void suite_folder_close(struct suite_folder *f)
 {
+    const struct file_paths p = paths_of(f);
     char path[1300];
 
     manifest_free(&f->manifest);
     if (!f->work[0])
         return;
-    for (size_t i = 0; i < KIND_CNT; i++) {
-        struct file_paths p = paths_of(f, i);
-
-        unlink(p.from);
-        unlink(p.old);
-    }
+    unlink(f->capture);
+    unlink(p.old);
     snprintf(path, sizeof(path), "%s/manifest.tsv", f->work);
     unlink(path);
     rmdir(f->work);

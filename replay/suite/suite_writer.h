@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Suite writer: writes a capture and its golden outputs (expected outputs of this program) into a
- * folder of captures. All files are first written to a temporary folder and moved to their places
- * at the end. So a failure leaves no file behind, and a capture that was to be replaced stays.
+ * Suite writer: writes a capture and its row of manifest.tsv into a folder of captures. Both files
+ * are first written to a temporary folder and moved to their places at the end. So a failure leaves
+ * no file behind, and a capture that was to be replaced stays.
  */
 #ifndef REPLAY_SUITE_SUITE_WRITER_H
 #define REPLAY_SUITE_SUITE_WRITER_H
@@ -63,17 +63,12 @@ struct suite_row {
 int suite_folder_open(struct suite_folder *folder, const char *path, const char *name, bool replace,
                       struct error *error);
 
-/* Writes the golden outputs of the capture. Runs this program once for each output: decode, check,
- * check -v and replay -v. Returns 0, or -1 and an error. */
-int suite_folder_golden(struct suite_folder *folder, const char *peer, struct error *error);
-
-/* Moves all temporary files to their final paths and writes the row into the manifest. In the row
- * of a replaced capture, columns without a new value stay as they are. Returns 0, or -1 and an
- * error. */
+/* Moves the capture to its final path and writes the row into the manifest. In the row of a
+ * replaced capture, columns without a new value stay as they are. Returns 0, or -1 and an error. */
 int suite_folder_keep(struct suite_folder *folder, const struct suite_row *row,
                       struct error *error);
 
-/* Removes the files that suite_folder_keep() did not move. */
+/* Removes the temporary folder, with the files that suite_folder_keep() did not move. */
 void suite_folder_close(struct suite_folder *folder);
 
 #endif

@@ -100,7 +100,7 @@ static void put_part(const struct check_args *args, FILE *json, const struct cap
         fclose(out);
     out = open_memstream(&junit, &len);
     if (out) {
-        check_junit_add(out, report);
+        check_junit_add(out, report, args->fail_on);
         fclose(out);
     }
     part.text = text;
@@ -176,7 +176,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
         if (to_text && report.frames > 0)
             check_text(to_text, &report, args->verbose);
         if (to_junit)
-            check_junit_add(to_junit, &report);
+            check_junit_add(to_junit, &report, args->fail_on);
     } else {
         report.name = name;
         report.error = error.text;

@@ -7,23 +7,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include "capture/narrow.h"
+#include "check/check_report.h"
 #include "export/export.h"
 #include "monitor/session.h"
 #include "page/page.h"
 #include "suite/capture_set.h"
 #include "util/colour.h"
 #include "util/shard.h"
-
-/* Value of --fail-on: the results that cause exit status 1. Each value includes all values before
- * it. */
-enum fail_on {
-    FAIL_ON_ERROR,
-    FAIL_ON_FAILED,
-    FAIL_ON_SLOW,
-    FAIL_ON_WARN,
-    FAIL_ON_NOTE,
-    FAIL_ON_CNT
-};
 
 struct check_args {
     bool verbose, quiet, no_icrc, immediate, no_sandbox;

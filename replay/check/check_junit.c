@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "check/headline.h"
+#include "check/slow_causes.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 
@@ -18,21 +20,34 @@ static void put_group(FILE *out, const struct finding_group *g)
     xml_escape(out, roce_finding_text(&g->first, buf, sizeof(buf)));
 }
 
-static bool conn_fails(const struct finding_group *g)
+static bool finding_fails(const struct finding_group *g, enum fail_on fail_on)
 {
-    return g->first.severity == ROCE_SEV_ERROR && !g->first.known;
+    switch (g->first.severity) {
+    case ROCE_SEV_ERROR: return !g->first.known;
+    case ROCE_SEV_WARN: return fail_on >= FAIL_ON_WARN;
+    default: return fail_on >= FAIL_ON_NOTE;
+    }
 }
 
-/* Prints the findings of connection `stream`: those that fail the check as failures, or if there
- * are none, the other findings as system-out. */
-static void put_findings(FILE *out, const struct check_report *r, uint32_t stream)
+/* Returns the word of --fail-on for the state that makes a connection fail the check, or NULL. */
+static const char *conn_fault(const struct roce_conn_summary *sum, enum fail_on fail_on)
+{
+    if (fail_on >= FAIL_ON_FAILED && (check_conn_failed(sum) || check_conn_stuck(sum)))
+        return "failed";
+    return fail_on == FAIL_ON_SLOW && check_conn_slow(sum) ? "slow" : NULL;
+}
+
+/* Prints the findings of connection `stream`: first those that fail the check as failures, then the
+ * other findings as system-out. */
+static void put_findings(FILE *out, const struct check_report *r, enum fail_on fail_on,
+                         uint32_t stream)
 {
     uint32_t cnt;
     const struct finding_group *g = finding_groups_of(&r->groups, stream, &cnt);
     bool any = false;
 
     for (uint32_t i = 0; i < cnt; i++) {
-        if (!conn_fails(&g[i])) {
+        if (!finding_fails(&g[i], fail_on)) {
             any = true;
             continue;
         }
@@ -44,7 +59,7 @@ static void put_findings(FILE *out, const struct check_report *r, uint32_t strea
         return;
     fputs("      <system-out>", out);
     for (uint32_t i = 0; i < cnt; i++)
-        if (!conn_fails(&g[i])) {
+        if (!finding_fails(&g[i], fail_on)) {
             put_group(out, &g[i]);
             fputc('\n', out);
         }
@@ -60,15 +75,24 @@ static void put_case(FILE *out, const struct check_report *r, const char *name, 
     fprintf(out, "\" time=\"%.6f\">\n", (double)ns / 1e9);
 }
 
-static void put_conn(FILE *out, const struct check_report *r, const struct roce_conn_summary *sum)
+static void put_conn(FILE *out, const struct check_report *r, enum fail_on fail_on,
+                     const struct roce_conn_summary *sum)
 {
-    char buf[256];
+    const char *fault = conn_fault(sum, fail_on);
+    char buf[1024];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     strbuf_addf(&t, "#%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
     put_case(out, r, buf, sum->facts.last_time - sum->facts.first_time);
-    put_findings(out, r, sum->facts.conn_index);
+    if (fault) {
+        t = strbuf_of(buf, sizeof(buf));
+        headline_conn(&t, sum);
+        fprintf(out, "      <failure type=\"%s\" message=\"", fault);
+        xml_escape(out, buf);
+        fputs("\"/>\n", out);
+    }
+    put_findings(out, r, fail_on, sum->facts.conn_index);
     fputs("    </testcase>\n", out);
 }
 
@@ -79,15 +103,51 @@ static void put_fault(FILE *out, const char *error)
     fputs("\"/>\n", out);
 }
 
-static bool alone_fails(const struct check_report *r)
+/* Returns whether a finding of connection `stream` fails the check. */
+static bool findings_fail(const struct check_report *r, enum fail_on fail_on, uint32_t stream)
 {
     uint32_t cnt;
-    const struct finding_group *g = finding_groups_of(&r->groups, ROCE_NO_CONN, &cnt);
+    const struct finding_group *g = finding_groups_of(&r->groups, stream, &cnt);
 
     for (uint32_t i = 0; i < cnt; i++)
-        if (conn_fails(&g[i]))
+        if (finding_fails(&g[i], fail_on))
             return true;
     return false;
+}
+
+/* Returns whether the test case of a connection has a failure. */
+static bool conn_fails(const struct check_report *r, enum fail_on fail_on,
+                       const struct roce_conn_summary *sum)
+{
+    return conn_fault(sum, fail_on) || findings_fail(r, fail_on, sum->facts.conn_index);
+}
+
+/* Counts of failed connections that the report does not list. */
+struct unlisted {
+    uint64_t violated, failed, slow;
+};
+
+static struct unlisted count_unlisted(const struct check_report *r, enum fail_on fail_on)
+{
+    struct unlisted u = {.violated = r->violated,
+                         .failed = fail_on >= FAIL_ON_FAILED ? r->failed + r->stuck : 0,
+                         .slow = fail_on == FAIL_ON_SLOW ? r->slow : 0};
+
+    for (uint32_t i = 0; i < r->conn_cnt; i++) {
+        const struct roce_conn_summary *sum = &r->conn[i].sum;
+
+        u.violated -= u.violated && check_conn_errors(sum);
+        u.failed -= u.failed && (check_conn_failed(sum) || check_conn_stuck(sum));
+        u.slow -= u.slow && check_conn_slow(sum);
+    }
+    return u;
+}
+
+/* Prints the failure of `cnt` connections that the report does not list, if there are any. */
+static void put_unlisted(FILE *out, uint64_t cnt, const char *text)
+{
+    if (cnt)
+        fprintf(out, "      <failure message=\"%" PRIu64 " more connections %s\"/>\n", cnt, text);
 }
 
 void check_junit_begin(FILE *out)
@@ -96,33 +156,31 @@ void check_junit_begin(FILE *out)
           out);
 }
 
-void check_junit_add(FILE *out, const struct check_report *r)
+void check_junit_add(FILE *out, const struct check_report *r, enum fail_on fail_on)
 {
-    bool alone = alone_fails(r);
+    const struct unlisted u = count_unlisted(r, fail_on);
     uint64_t ns = r->last_time > r->first_time ? r->last_time - r->first_time : 0;
-    uint64_t rest = r->ended - r->conn_cnt, violated = 0;
+    uint64_t rest = r->ended - r->conn_cnt, failures = findings_fail(r, fail_on, ROCE_NO_CONN);
 
     for (uint32_t i = 0; i < r->conn_cnt; i++)
-        violated += check_conn_errors(&r->conn[i].sum) != 0;
+        failures += conn_fails(r, fail_on, &r->conn[i].sum);
+    failures += u.violated || u.failed || u.slow;
     fputs("  <testsuite name=\"", out);
     xml_escape_name(out, r->name);
     fprintf(out, "\" tests=\"%" PRIu64 "\" failures=\"%" PRIu64 "\" errors=\"%d\" time=\"%.6f\">\n",
-            (uint64_t)r->conn_cnt + 1 + (rest != 0),
-            violated + alone + (r->violated > violated ? 1 : 0), r->error != NULL,
-            (double)ns / 1e9);
+            (uint64_t)r->conn_cnt + 1 + (rest != 0), failures, r->error != NULL, (double)ns / 1e9);
     put_case(out, r, "capture", ns);
-    put_findings(out, r, ROCE_NO_CONN);
+    put_findings(out, r, fail_on, ROCE_NO_CONN);
     if (r->error)
         put_fault(out, r->error);
     fputs("    </testcase>\n", out);
     for (uint32_t i = 0; i < r->conn_cnt; i++)
-        put_conn(out, r, &r->conn[i].sum);
+        put_conn(out, r, fail_on, &r->conn[i].sum);
     if (rest) {
         put_case(out, r, "all other connections", 0);
-        if (r->violated > violated)
-            fprintf(out,
-                    "      <failure message=\"%" PRIu64 " more connections violate rules\"/>\n",
-                    r->violated - violated);
+        put_unlisted(out, u.violated, "violate rules");
+        put_unlisted(out, u.failed, "failed or got stuck");
+        put_unlisted(out, u.slow, "were slow");
         fputs("    </testcase>\n", out);
     }
     fputs("  </testsuite>\n", out);
@@ -132,7 +190,7 @@ void check_junit_fault(FILE *out, const char *name, const char *error)
 {
     const struct check_report none = {.name = name, .error = error};
 
-    check_junit_add(out, &none);
+    check_junit_add(out, &none, FAIL_ON_ERROR);
 }
 
 void check_junit_end(FILE *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * JUnit output of a check: one test suite for each capture, one test case for each connection. A
- * violation is a failure. Findings that do not fail the check are in system-out. A capture that
- * broke off is an error.
+ * finding, or a failed or slow connection, is a failure if --fail-on makes it fail the check. The
+ * other findings are in system-out. A capture that broke off is an error.
  */
 #ifndef REPLAY_CHECK_CHECK_JUNIT_H
 #define REPLAY_CHECK_CHECK_JUNIT_H
@@ -10,7 +10,7 @@
 #include "check/check_report.h"
 
 void check_junit_begin(FILE *out);
-void check_junit_add(FILE *out, const struct check_report *report);
+void check_junit_add(FILE *out, const struct check_report *report, enum fail_on fail_on);
 
 /* Prints a test suite with an error, for a capture from which no frame could be read. */
 void check_junit_fault(FILE *out, const char *name, const char *error);

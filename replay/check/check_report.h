@@ -25,6 +25,16 @@ struct check_rejection {
     uint64_t service; /* service ID of the rejected REQ; 0 if the REQ was not captured */
 };
 
+/* Value of --fail-on: the results that cause exit status 1. */
+enum fail_on {
+    FAIL_ON_ERROR,
+    FAIL_ON_FAILED, /* this value and the following ones include connections that failed */
+    FAIL_ON_SLOW,
+    FAIL_ON_WARN,
+    FAIL_ON_NOTE, /* includes FAIL_ON_WARN */
+    FAIL_ON_CNT
+};
+
 struct check_report {
     const char *name;            /* name of the capture */
     const struct narrow *narrow; /* selected frames; NULL: all */

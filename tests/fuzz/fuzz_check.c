@@ -100,7 +100,7 @@ static void print_all(const struct check_report *report)
     }
     output_begin(&o);
     check_junit_begin(o.file);
-    check_junit_add(o.file, report);
+    check_junit_add(o.file, report, FAIL_ON_NOTE);
     check_junit_end(o.file);
     check_clean(&o);
     output_end(&o);

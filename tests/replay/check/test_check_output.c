@@ -281,7 +281,27 @@ static void junit_is_well_formed(void)
     checkrun_free(&r);
 }
 
+/* A test case fails if its connection causes the exit status 1, and the message is the headline. */
+static void junit_has_a_failure_for_each_result_of_fail_on(void)
+{
+    CHECKRUN_EXPECT("$R check --fail-on slow --junit - $C/rc-loss-request-last.pcap", 1,
+                    "failures=\"1\"", "");
+    CHECKRUN_EXPECT("$R check --fail-on slow --junit - $C/rc-loss-request-last.pcap", 1,
+                    "<failure type=\"slow\" message=\"", "");
+    CHECKRUN_EXPECT("$R check --fail-on slow --junit - $C/rc-loss-request-last.pcap "
+                    "| grep -c 'was slow: it spent 86 % of its 78 ms waiting'",
+                    0, "1", "");
+    CHECKRUN_EXPECT("$R check --fail-on failed --junit - $C/rc-loss-request-last.pcap", 0,
+                    "failures=\"0\"", "");
+    CHECKRUN_EXPECT("$R check --fail-on failed --junit - $C/rc-retry-exhausted.pcap", 1,
+                    "<failure type=\"failed\" message=\"", "");
+    CHECKRUN_EXPECT("$R check --fail-on note --junit - $C/rc-loss-request-last.pcap | grep -c "
+                    "'failure type=\"RC-'",
+                    0, "", "");
+}
+
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
       TEST(json_totals_equal_the_findings), TEST(json_says_how_a_connection_ended),
-      TEST(json_marks_what_is_known), TEST(junit_is_well_formed), TEST(percents_are_rounded))
+      TEST(json_marks_what_is_known), TEST(junit_is_well_formed),
+      TEST(junit_has_a_failure_for_each_result_of_fail_on), TEST(percents_are_rounded))

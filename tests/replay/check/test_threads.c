@@ -58,7 +58,7 @@ static struct output check_with(const char *file, unsigned threads, size_t mem_m
 
     (void)check_capture(file, &options, &report, &error);
     check_text(text, &report, true);
-    check_junit_add(junit, &report);
+    check_junit_add(junit, &report, FAIL_ON_NOTE);
     check_json_summary(json, &report, 0);
     fprintf(text, "%s", error.text);
     check_report_free(&report);

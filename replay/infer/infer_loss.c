@@ -110,6 +110,17 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
     return EVENT_NONE;
 }
 
+uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event)
+{
+    uint64_t time = event_time(s, event);
+    uint32_t limit = event;
+
+    while (limit + 1 < s->event_cnt && limit - event < REORDER_MAX_PACKETS &&
+           event_time(s, limit + 1) - time <= REORDER_MAX_NS)
+        limit++;
+    return limit;
+}
+
 bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event)
 {
     uint64_t time = event_time(s, event);

@@ -144,6 +144,49 @@ static const struct pkt_event *latest_duplicate(const struct response_cmp *cmp)
                : NULL;
 }
 
+/* Returns whether the differences of a response depend on the requests that had arrived. Its data
+ * does not, so our RNIC must have sent the same data with this PSN. */
+static bool depends_on_arrivals(const struct response_cmp *cmp, uint32_t event,
+                                const struct field_diffs *d)
+{
+    static const char *const fields[] = {"bth.opcode", "bth.psn", "aeth.msn", "aeth.syndrome",
+                                         "answer"};
+    const struct inferred_setup *s = &cmp->dir->setup;
+    struct field_diffs other;
+
+    for (unsigned i = 0; i < d->cnt; i++) {
+        size_t k = 0;
+
+        while (k < sizeof(fields) / sizeof(fields[0]) && strcmp(d->at[i].field, fields[k]) != 0)
+            k++;
+        if (k == sizeof(fields) / sizeof(fields[0]))
+            return false;
+    }
+    /* A sequence NAK of the request that our RNIC expects follows from the captured order. */
+    return !event_is_fatal_nak(s, event) &&
+           !(event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) &&
+             s->event[event].rel == response_cmp_epsn(cmp)) &&
+           (event_opcode(s, event)->kind == ROCE_KIND_ACK ||
+            (rc_match_at(cmp, event, true, false, &other) && !other.payload &&
+             !field_diff_find(&other, "atomicacketh.orig")));
+}
+
+/* Returns the reason why a difference is inconclusive, or NULL. Sets *lacks as
+ * inconclusive_reason() does. */
+static const char *find_doubt(const struct response_cmp *cmp, const struct response_case *c,
+                              const struct field_diffs *d, bool *lacks)
+{
+    const char *why;
+
+    if (never_inconclusive(c, d))
+        return NULL;
+    if (is_doubted(cmp, c))
+        return cmp->inconclusive;
+    why = inconclusive_reason(c, lacks);
+    return !why && cmp->possible && depends_on_arrivals(cmp, c->event, d) ? inconclusive_arrivals
+                                                                          : why;
+}
+
 /* Reports a recorded response that differs. Adds one difference for each differing field and
  * marks the frame. Returns 0, 1 if the difference is allowed, or -1 if out of memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
@@ -183,9 +226,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
 
     if (!known && refuses_for_own_reason(cmp, event, d))
         return 1;
-    why = known || never_inconclusive(&c, d) ? NULL
-          : is_doubted(cmp, &c)              ? cmp->inconclusive
-                                             : inconclusive_reason(&c, &lacks);
+    why = known ? NULL : find_doubt(cmp, &c, d, &lacks);
     if (why) {
         cmp->res->mark[event] = MARK_NOTE;
         cmp->res->lacks |= lacks;

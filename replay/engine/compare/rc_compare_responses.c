@@ -5,6 +5,7 @@
 #include <string.h>
 #include "engine/reasons/peer_quirks.h"
 #include "engine/reasons/rc_contradiction.h"
+#include "engine/reasons/rc_execution.h"
 #include "engine/compare/rc_copies.h"
 #include "engine/reasons/rc_reasons.h"
 #include "infer/infer_loss.h"
@@ -339,25 +340,12 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 
 /* ---- Comparing one direction ----------------------------------------------------------------- */
 
-/* Returns the last event whose packet may have crossed the response `event` between capture point
- * and responder. */
-static uint32_t race_limit(const struct inferred_setup *s, uint32_t event)
-{
-    uint64_t time = event_time(s, event);
-    uint32_t limit = event;
-
-    while (limit + 1 < s->event_cnt && limit - event < REORDER_MAX_PACKETS &&
-           event_time(s, limit + 1) - time <= REORDER_MAX_NS)
-        limit++;
-    return limit;
-}
-
 /* Updates the counts of our responses, and of the advances of our expected PSN, up to event
  * `event`. */
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;
-    uint32_t limit = race_limit(&dir->setup, event);
+    uint32_t limit = infer_loss_race_limit(&dir->setup, event);
 
     while (cmp->responses_out < dir->response_cnt &&
            dir->response[cmp->responses_out].event <= limit) {
@@ -489,9 +477,10 @@ static void count_ours(struct response_cmp *cmp)
 }
 
 /* Compares one direction. If `why` is not NULL, all differences are inconclusive and `why` is the
- * reason. Returns 0, or -1 if out of memory. */
+ * reason. `possible` is the member of response_cmp. Returns 0, or -1 if out of memory. */
 static int compare_direction(struct response_comparison *all, struct session *session,
-                             uint32_t dir_idx, struct response_by_psn *by_psn, const char *why)
+                             uint32_t dir_idx, struct response_by_psn *by_psn, const char *why,
+                             bool possible)
 {
     struct rc_direction *dir = &session->dir[dir_idx];
     struct response_result *res = &all->result[dir_idx];
@@ -511,7 +500,8 @@ static int compare_direction(struct response_comparison *all, struct session *se
                                .duplicate = EVENT_NONE,
                                .delayed = EVENT_NONE,
                                .latest = EVENT_NONE,
-                               .inconclusive = why};
+                               .inconclusive = why,
+                               .possible = possible};
     int rc = 0;
 
     for (uint32_t i = 0; i < dir->setup.event_cnt && rc == 0; i++) {
@@ -541,13 +531,28 @@ static void undo_direction(struct response_comparison *all, struct rc_direction 
         dir->response[i].matched = false;
 }
 
-static int compare_direction_twice(struct response_comparison *all, struct session *session,
+/* Sets *impossible to the first response that no conformant responder can have sent, whichever
+ * requests arrived, or to EVENT_NONE (rc_execution.h). Returns 0, or -1 if out of memory. */
+static int find_impossible(const struct response_comparison *all, const struct rc_direction *dir,
+                           const struct response_result *res, uint32_t *impossible)
+{
+    const char *rxe = peer_quirks_of_sender(all->quirks, dir->setup.recorded->resp_rxe);
+
+    return rc_execution_find(&dir->setup, res->mark, rxe != NULL, all->reordered > REORDERED_SURE,
+                             impossible);
+}
+
+/* Compares one direction: again if a first comparison finds a reason for all its differences, and
+ * again if an execution explains all its responses. Returns 0, or -1 if out of memory. */
+static int compare_direction_again(struct response_comparison *all, struct session *session,
                                    uint32_t dir_idx)
 {
     struct rc_direction *dir = &session->dir[dir_idx];
     struct response_result *res = &all->result[dir_idx];
     size_t diff_cnt = all->diff_cnt;
     struct response_by_psn *by_psn;
+    uint32_t impossible = EVENT_NONE;
+    const char *why = NULL;
     int rc;
 
     res->first_diff = EVENT_NONE;
@@ -566,15 +571,19 @@ static int compare_direction_twice(struct response_comparison *all, struct sessi
         by_psn[i] = (struct response_by_psn){.rel = dir->response[i].rel, .idx = (uint32_t)i};
     if (dir->response_cnt)
         qsort(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
-    rc = compare_direction(all, session, dir_idx, by_psn, NULL);
+    rc = compare_direction(all, session, dir_idx, by_psn, NULL, false);
     /* If the capture lacks some frames, it may also lack the frames that explain the other
      * differences of the direction. The unknown copy of a request that arrived may also explain
      * them. */
     if (rc == 0 && ((res->inconclusive && res->lacks) || res->copies_msn) && res->diff_frames) {
-        const char *why = res->inconclusive ? res->why_inconclusive : inconclusive_copies;
-
+        why = res->inconclusive ? res->why_inconclusive : inconclusive_copies;
         undo_direction(all, dir, res, diff_cnt);
-        rc = compare_direction(all, session, dir_idx, by_psn, why);
+        rc = compare_direction(all, session, dir_idx, by_psn, why, false);
+    }
+    if (rc == 0 && res->diff_frames && dir->setup.lossy &&
+        (rc = find_impossible(all, dir, res, &impossible)) == 0 && impossible == EVENT_NONE) {
+        undo_direction(all, dir, res, diff_cnt);
+        rc = compare_direction(all, session, dir_idx, by_psn, why, true);
     }
     free(by_psn);
     if (res->compared == res->inconclusive && res->diff_frames == 0) {
@@ -645,7 +654,7 @@ int rc_compare_responses(struct response_comparison *all, struct session *sessio
         return -1;
     all->reordered = count_reordered(session);
     for (uint32_t i = 0; i < session->dir_cnt && rc == 0; i++)
-        rc = compare_direction_twice(all, session, i);
+        rc = compare_direction_again(all, session, i);
     for (size_t i = 0; i < connections->unassigned_cnt && rc == 0; i++)
         rc = match_misaddressed(all, session, connections->unassigned[i]);
     for (uint32_t i = 0; i < session->dir_cnt && rc == 0; i++)

@@ -49,6 +49,8 @@ struct response_cmp {
     int64_t latest_rel; /* relative PSN of the latest recorded response */
     uint64_t prev_response_time; /* capture time of the previous recorded response, ns; 0 if there
                                   * is none */
+    bool possible;               /* true: a conformant responder can have sent all responses of the
+                                  * direction (rc_execution.h) */
     const char *inconclusive;    /* reason why all differences of this direction are inconclusive,
                                   * or NULL */
 };

@@ -7,6 +7,7 @@
  *   1. peer_quirk_of_response() finds a known deviation of the peer           peer_quirks.h
  *   2. never_inconclusive()     finds packets that prove the response wrong   rc_contradiction.h
  *   3. inconclusive_reason()    finds the reason why it is inconclusive       rc_inconclusive.h
+ *   4. rc_execution_find()      asks whether other arrivals explain it        rc_execution.h
  *
  * Requests and messages of UC have only known deviations. The room owns no objects and allocates
  * memory only in peer_quirks_fix_icrcs(), which returns -1 if memory runs out.
@@ -36,6 +37,9 @@ extern const struct inconclusive_rule reasons_program[];
 
 /* The reason if the capture does not show which copy of a request arrived. */
 extern const char inconclusive_copies[];
+
+/* The reason if the capture does not show which requests arrived, and in which order. */
+extern const char inconclusive_arrivals[];
 
 /* Returns whether a response may answer a request that was not captured. The PSN of such a request
  * is after `high`, the last captured one, or in a gap before `high`. Examples are a NAK of the next

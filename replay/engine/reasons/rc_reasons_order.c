@@ -9,6 +9,8 @@
  * order in which requests arrived or responses were sent, and which copies of a request arrived. */
 
 const char inconclusive_copies[] = "does not show which of the retransmitted requests arrived";
+const char inconclusive_arrivals[] =
+    "does not show which requests arrived, and in which order: some orders explain the response";
 
 /* Returns whether an ACK has the PSN of data that was captured only later. The ACK answers a
  * duplicate, and the network reordered the two responses. */

@@ -406,6 +406,9 @@ static void recordings_once_failed_wrongly_pass(void)
         {QUEUED, 77059, "the requester times out after it has obeyed an RNR NAK"},
         {ALL_AT_ONCE, 77020, "a response without its First answers a READ before the restart"},
         {ALL_AT_ONCE, 77046, "an Atomic ACK is overtaken by responses after a gap"},
+        {REORDERED, 90109, "the responses to five copies of a READ count three MSNs"},
+        {REORDERED, 90143, "the network delays two requests, and the requester gets no NAK"},
+        {ALL_AT_ONCE, 90131, "a late response continues a READ that was restarted at its PSN"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/reasons/rc_execution.h"
+
+#include <stdlib.h>
+#include "engine/base/diff.h"
+#include "infer/infer_loss.h"
+#include "infer/request_table.h"
+#include "wire/codes.h"
+
+/* If the network reorders responses and no identification shows their order, a response was sent
+ * after those that were captured this many responses before it. */
+#define ORDER_WINDOW 64u
+
+/* Packets before a response that may be copies of it. */
+#define COPY_WINDOW 16u
+
+/* Maximum number of decreases of the MSN that one altered response causes. */
+#define DECREASES_ONE_ALTERED 2u
+
+/* Maximum number of packets and requests that the searches of one direction may read. If a
+ * direction needs more, its differences stay. */
+#define EFFORT_MAX (1u << 22)
+
+#define NO_EXECUTION SIZE_MAX
+
+/* State of the responder: the lowest that the responses so far allow. Any higher number of executed
+ * requests, up to `most`, is also possible. */
+struct execution {
+    const struct inferred_setup *s;
+    const uint8_t *mark;
+    bool rxe;
+    bool ordered;    /* the responses are in the order sent */
+    size_t executed; /* number of executed requests, the index into setup.req of the request that
+                      * the responder expects */
+    bool naked;      /* the responder sent a sequence NAK for the expected request */
+    bool over;       /* the responder sent a fatal NAK */
+    size_t most;     /* number of requests of which, and of all earlier ones, a copy was sent */
+    int64_t high;    /* highest relative PSN of a request sent so far */
+    uint32_t scanned;
+    uint8_t *copies;             /* for each request packet: number of copies sent, 2 for more */
+    uint8_t *responded;          /* for each request packet: a response contains its data */
+    size_t unseen;               /* number of elements of setup.executed_unseen used */
+    size_t recent[ORDER_WINDOW]; /* if not `ordered`: numbers of the latest responses */
+    uint32_t responses;
+    uint32_t effort;
+    uint32_t duplicates; /* number of copies of SENDs and WRITEs sent, except the first ones */
+};
+
+static enum roce_kind request_kind(const struct inferred_setup *s, size_t k)
+{
+    return event_opcode(s, s->req[k].event)->kind;
+}
+
+static bool request_fetches(const struct inferred_setup *s, size_t k)
+{
+    return event_fetches(s, s->req[k].event);
+}
+
+static uint32_t done_before(const struct inferred_setup *s, size_t executed)
+{
+    return executed ? s->req[executed - 1].msgs_done : 0;
+}
+
+/* Returns the smallest number of executed requests, from `least` to `most`, at which the responder
+ * has completed `msgs` messages. Returns NO_EXECUTION if there is none. */
+static size_t first_with(const struct inferred_setup *s, uint32_t msgs, size_t least, size_t most)
+{
+    size_t low = least, high = most + 1;
+
+    if (least > most)
+        return NO_EXECUTION;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (done_before(s, mid) < msgs)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low <= most && done_before(s, low) == msgs ? low : NO_EXECUTION;
+}
+
+static void note_copy(struct execution *x, const struct request_pkt *e)
+{
+    const struct inferred_setup *s = x->s;
+    size_t k = (size_t)(e - s->req);
+
+    x->duplicates += x->copies[k] > 0 && !request_fetches(s, k);
+    if (x->copies[k] < 2)
+        x->copies[k]++;
+    while (x->most < s->req_cnt && x->copies[x->most] && !s->req[x->most].invalid)
+        x->most++;
+}
+
+/* Notes the requests that were sent before response `event`. */
+static void note_requests(struct execution *x, uint32_t event)
+{
+    const struct inferred_setup *s = x->s;
+    uint32_t limit = infer_loss_race_limit(s, event);
+
+    for (; x->scanned <= limit; x->scanned++) {
+        const struct pkt_event *at = &s->event[x->scanned];
+        const struct request_pkt *e;
+
+        if (at->response || at->before_first || !at->usable)
+            continue;
+        if (at->rel > x->high)
+            x->high = at->rel;
+        e = request_at(s, at->rel);
+        if (e)
+            note_copy(x, e);
+    }
+    for (; x->unseen < s->executed_unseen_cnt && s->executed_unseen[x->unseen].response <= event;
+         x->unseen++) {
+        const struct request_pkt *e =
+            request_at(s, s->event[s->executed_unseen[x->unseen].event].rel);
+
+        if (e)
+            note_copy(x, e);
+    }
+}
+
+/* Returns the number of requests that the responder had executed when it sent an ACK. */
+static size_t execution_of_ack(struct execution *x, uint32_t event, uint32_t msgs)
+{
+    const struct inferred_setup *s = x->s;
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    bool equal = x->mark[event] == MARK_OK;
+    size_t k, end, least = x->executed;
+
+    if (!e && s->event[event].rel != s->first - 1)
+        return NO_EXECUTION;
+    k = e ? (size_t)(e - s->req) + 1 : 0;
+    if (e && e->rel + e->cnt - 1 != s->event[event].rel)
+        return NO_EXECUTION;
+    if (done_before(s, k) == msgs && k >= least && k <= x->most &&
+        (!e || !request_fetches(s, k - 1) ||
+         ((x->duplicates || !x->rxe) && (equal || x->responded[k - 1]))))
+        return k;
+    /* Linux rxe acknowledges a duplicate with the PSN of the latest SEND, WRITE or atomic, and an
+     * MSN that also counts the READs after it (D7). */
+    for (end = k; x->rxe && x->duplicates && end < x->most && request_fetches(s, end);
+         end++, x->effort++)
+        if (s->req[end].msgs_done == msgs && end + 1 >= least)
+            return end + 1;
+    if (equal && k > 0 && x->copies[k - 1] > 1)
+        return first_with(s, msgs, k > least ? k : least, x->most);
+    return NO_EXECUTION;
+}
+
+/* Returns whether the network copied an earlier response. Without identifications, a response that
+ * differs from ours may repeat an earlier one instead. */
+static bool is_copied(const struct execution *x, uint32_t event)
+{
+    const struct inferred_setup *s = x->s;
+    const struct trace_packet *p = event_packet(s, event);
+
+    for (uint32_t i = event; i-- > 0 && event - i <= COPY_WINDOW;)
+        if (s->event[i].response &&
+            (trace_sent_once(s->trace, event_packet(s, i), p) ||
+             (x->mark[event] == MARK_OK && trace_is_copy(event_packet(s, i), p))))
+            return true;
+    return false;
+}
+
+/* Returns whether more READ requests were sent before response `event` than responses with its PSN,
+ * of those that begin at the PSN of the response (`starts`), or at an earlier PSN of READ `e`. */
+static bool read_begins(struct execution *x, uint32_t event, const struct request_pkt *e,
+                        bool starts)
+{
+    const struct inferred_setup *s = x->s;
+    int64_t rel = s->event[event].rel;
+    bool equal = x->mark[event] == MARK_OK;
+    uint32_t requests = 0, responses = 0;
+
+    for (uint32_t i = x->scanned, n = 0; i-- > 0 && n <= LOOK_BACK && !(equal && requests > 0);
+         n++, x->effort++) {
+        const struct pkt_event *at = &s->event[i];
+
+        if (!at->usable || at->rel < e->rel || at->rel > rel)
+            continue;
+        if (at->response)
+            responses += i < event && at->rel == rel && !is_copied(x, i) &&
+                         event_opcode(s, i)->kind == ROCE_KIND_READ_RESP &&
+                         roce_opcode_starts(event_opcode(s, i)) == starts;
+        else if (starts ? at->rel == rel : at->rel < rel || (x->rxe && rel > e->rel)) /* D4 */
+            requests++;
+    }
+    return equal ? requests > 0 : requests > responses;
+}
+
+/* Returns the number of requests that the responder had executed when it sent a READ response or
+ * Atomic ACK. */
+static size_t execution_of_data(struct execution *x, uint32_t event, uint32_t msgs)
+{
+    const struct inferred_setup *s = x->s;
+    const struct roce_opcode *op = event_opcode(s, event);
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    bool atomic = op->kind == ROCE_KIND_ATOMIC_ACK, again;
+    size_t k, least = x->executed, most, found;
+
+    if (!e)
+        return NO_EXECUTION;
+    k = (size_t)(e - s->req);
+    if (k >= x->most || (atomic ? !roce_opcode_is_atomic(event_opcode(s, e->event))
+                                : !trace_draws_read_response(request_kind(s, k))))
+        return NO_EXECUTION;
+    if (!atomic && s->mtu_known &&
+        roce_opcode_ends(op) != (s->event[event].rel == e->rel + e->cnt - 1))
+        return NO_EXECUTION;
+    if (!atomic && request_kind(s, k) != ROCE_KIND_READ && op->pos != ROCE_POS_ONLY)
+        return NO_EXECUTION;
+    if (!atomic && request_kind(s, k) == ROCE_KIND_READ &&
+        !read_begins(x, event, e, roce_opcode_starts(op)))
+        return NO_EXECUTION;
+    again = x->copies[k] > 1 || x->responded[k];
+    /* The MSN of a READ response First may count the READ or not (R103). */
+    most = again || !x->rxe ? x->most : k + 1;
+    least = k + 1 > least ? k + 1 : least;
+    if (!roce_opcode_has(op, ROCE_HDR_AETH))
+        return least <= most ? least : NO_EXECUTION;
+    found = first_with(s, msgs, least, most);
+    return found == NO_EXECUTION && !counts_messages(s, event)
+               ? first_with(s, msgs + 1, least, most)
+               : found;
+}
+
+/* Returns whether a copy of the request that a sequence NAK names was captured after the NAK. */
+static bool is_repeated(struct execution *x, uint32_t nak)
+{
+    const struct inferred_setup *s = x->s;
+
+    for (uint32_t i = nak + 1; i < s->event_cnt && i - nak <= LOOK_BACK; i++, x->effort++)
+        if (!s->event[i].response && s->event[i].usable && s->event[i].rel == s->event[nak].rel)
+            return true;
+    return false;
+}
+
+/* Returns the number of requests that the responder had executed when it sent a NAK or RNR NAK. */
+static size_t execution_of_nak(struct execution *x, uint32_t event, uint32_t msgs)
+{
+    const struct inferred_setup *s = x->s;
+    int64_t rel = s->event[event].rel;
+    const struct request_pkt *e = request_at(s, rel), *before = request_at(s, rel - 1);
+    const struct roce_opcode *op = e ? event_opcode(s, e->event) : NULL;
+    size_t k;
+
+    if (e ? e->rel != rel : rel != s->first && !before)
+        return NO_EXECUTION;
+    k = e ? (size_t)(e - s->req) : before ? (size_t)(before - s->req) + 1 : 0;
+    if (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ)) {
+        if (x->high <= rel || (x->ordered && x->naked && k == x->executed) ||
+            (x->mark[event] != MARK_OK && !(x->ordered && is_repeated(x, event))))
+            return NO_EXECUTION;
+    } else if (!e || !x->copies[k] ||
+               (event_is_syndrome(s, event, ROCE_SYN_RNR) && !roce_opcode_uses_rq(op))) {
+        return NO_EXECUTION;
+    }
+    return done_before(s, k) == msgs && k >= x->executed && k <= x->most ? k : NO_EXECUTION;
+}
+
+/* Returns whether an execution explains response `event` after the responses before it. If so,
+ * updates the state. */
+static bool explain_response(struct execution *x, uint32_t event)
+{
+    const struct inferred_setup *s = x->s;
+    const struct roce_opcode *op = event_opcode(s, event);
+    uint32_t msgs = (event_packet(s, event)->msn - s->msn) & ROCE_PSN_MASK;
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    size_t found;
+
+    if (x->over)
+        return false;
+    if (op->kind != ROCE_KIND_ACK)
+        found = execution_of_data(x, event, msgs);
+    else if (event_is_syndrome(s, event, ROCE_SYN_ACK))
+        found = execution_of_ack(x, event, msgs);
+    else
+        found = execution_of_nak(x, event, msgs);
+    if (found == NO_EXECUTION)
+        return false;
+    if (op->kind != ROCE_KIND_ACK)
+        x->responded[e - s->req] = 1;
+    if (!x->ordered) {
+        size_t *slot = &x->recent[x->responses++ % ORDER_WINDOW], old = *slot;
+
+        *slot = found;
+        if (x->responses > ORDER_WINDOW && old > x->executed)
+            x->executed = old;
+        return true;
+    }
+    if (found > x->executed || event_is_syndrome(s, event, ROCE_SYN_RNR))
+        x->naked = false;
+    x->executed = found;
+    x->naked |= event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
+    x->over = event_is_fatal_nak(s, event);
+    return true;
+}
+
+/* Returns whether the MSN decreases more often than one altered response causes. */
+static bool decreases_often(const struct inferred_setup *s)
+{
+    uint32_t before = EVENT_NONE, cnt = 0;
+
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first ||
+            !counts_messages(s, i))
+            continue;
+        cnt += before != EVENT_NONE && roce_psn_diff(roce_psn_of(event_packet(s, i)->msn),
+                                                     roce_psn_of(event_packet(s, before)->msn)) < 0;
+        before = i;
+    }
+    return cnt > DECREASES_ONE_ALTERED;
+}
+
+int rc_execution_find(const struct inferred_setup *s, const uint8_t *mark, bool rxe, bool reorders,
+                      uint32_t *impossible)
+{
+    struct execution x = {
+        .s = s,
+        .mark = mark,
+        .rxe = rxe,
+        .ordered =
+            s->trace->flow[s->recorded->resp_flow].numbered || !(reorders || decreases_often(s)),
+        .high = INT64_MIN,
+        .copies = calloc(s->req_cnt + 1, 1),
+        .responded = calloc(s->req_cnt + 1, 1),
+    };
+    int rc = x.copies && x.responded ? 0 : -1;
+
+    *impossible = EVENT_NONE;
+    for (uint32_t i = 0; rc == 0 && i < s->event_cnt; i++) {
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first)
+            continue;
+        note_requests(&x, i);
+        if (mark[i] == MARK_KNOWN || mark[i] == MARK_NOTE || is_copied(&x, i))
+            continue;
+        if (!explain_response(&x, i) || x.effort > EFFORT_MAX) {
+            *impossible = i;
+            break;
+        }
+    }
+    free(x.copies);
+    free(x.responded);
+    return rc;
+}

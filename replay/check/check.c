@@ -605,6 +605,9 @@ static void note_writer(void *user, const uint8_t *block, uint32_t len, bool big
 
     if (pcapng_u32(big, block) == PCAPNG_SECTION)
         check->of_rnic = pcapng_is_written_by(big, block, len, PCAPNG_RNIC);
+    if (pcapng_u32(big, block) == PCAPNG_SECTION && check->of_rnic && !check->report->impaired[0])
+        (void)pcapng_section_comment(big, block, len, check->report->impaired,
+                                     sizeof(check->report->impaired));
 }
 
 static int begin_check(struct check *check, const char *path, struct error *error)

@@ -550,6 +550,7 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
         if (sum->rules[i])
             json_line_number(&line, roce_rule_info((enum roce_rule)i)->id, sum->rules[i]);
     json_line_close(&line, '}');
+    json_line_text(&line, "impaired", r->impaired[0] ? r->impaired : NULL);
     json_line_text(&line, "quirks", check_report_peer(r));
     json_line_text(&line, "fault", r->error);
     json_line_text(&line, "verdict", check_verdict_name(check_report_verdict(r)));

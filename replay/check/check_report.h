@@ -54,6 +54,9 @@ struct check_report {
     uint64_t zero_checksums;
     bool no_icrc; /* the user switched off the computation of ICRCs */
     uint64_t first_time, last_time;
+    /* Comment of a recording of rnic-run: how many packets it dropped because of --impair. "" if
+     * there is none. */
+    char impaired[256];
     enum roce_profile profile;
     struct roce_flow_totals totals;
     struct finding_groups groups;

@@ -153,6 +153,11 @@ static void print_head(FILE *out, const struct check_report *r)
                     " findings are not listed (-v lists all)\n",
                     r->conns_not_listed, r->findings_not_listed);
     fputs(buf, out);
+    if (!r->impaired[0])
+        return;
+    fputs("  impaired: ", out);
+    put_escaped(out, r->impaired);
+    fputs("; the network did not lose them\n", out);
 }
 
 /* Wireshark's display filter for the packets of one connection. */

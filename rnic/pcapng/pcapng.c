@@ -201,6 +201,24 @@ bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const ch
     return value && size == strlen(application) && memcmp(value, application, size) == 0;
 }
 
+size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap)
+{
+    uint32_t size = 0;
+    const uint8_t *value =
+        len < PCAPNG_SECTION_MIN
+            ? NULL
+            : find_option(big, block, len, PCAPNG_SECTION_MIN - 4, OPT_COMMENT, &size);
+
+    if (!value)
+        size = 0;
+    if (size >= cap)
+        size = (uint32_t)cap - 1;
+    if (size)
+        memcpy(text, value, size);
+    text[size] = '\0';
+    return size;
+}
+
 /* ---- writing blocks -------------------------------------------------------------------------- */
 
 /* A block under construction. */
@@ -291,12 +309,19 @@ static size_t end_block(struct block *block)
 
 size_t pcapng_section(uint8_t *buf, size_t cap, const char *application)
 {
+    return pcapng_section_with(buf, cap, application, NULL);
+}
+
+size_t pcapng_section_with(uint8_t *buf, size_t cap, const char *application, const char *comment)
+{
     struct block block = begin_block(buf, cap, PCAPNG_SECTION, false);
 
     add_u32(&block, BYTE_ORDER_MAGIC);
     add_u32(&block, 1);          /* version 1.0 */
     add_u32(&block, UINT32_MAX); /* length of the section: unknown */
     add_u32(&block, UINT32_MAX);
+    if (comment)
+        add_option(&block, OPT_COMMENT, comment, (uint32_t)strlen(comment));
     add_option(&block, OPT_SECTION_APPLICATION, application, (uint32_t)strlen(application));
     add_u32(&block, OPT_END);
     return end_block(&block);

@@ -99,6 +99,10 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
 /* Returns whether a section header names this application as its writer. */
 bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const char *application);
 
+/* Copies the first comment of a section header to `text`, which has room for `cap` bytes, cap > 0.
+ * Truncates a longer comment. Returns the length; 0 if there is no comment. */
+size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap);
+
 /* Converts a time stamp to nanoseconds since 1970. Returns 0 if the time is before 1970 or needs
  * more than 64 bits. */
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);
@@ -131,6 +135,9 @@ struct pcapng_frame {
  * `cap`. The section header has no section length. Interfaces have time stamps in nanoseconds;
  * `name` and `description` may be NULL. */
 size_t pcapng_section(uint8_t *buf, size_t cap, const char *application);
+
+/* Does the same, with a comment of at most PCAPNG_COMMENT_MAX bytes; NULL: without a comment. */
+size_t pcapng_section_with(uint8_t *buf, size_t cap, const char *application, const char *comment);
 size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, const char *description,
                         uint32_t linktype, uint32_t snaplen);
 size_t pcapng_packet(uint8_t *buf, size_t cap, const struct pcapng_frame *frame);

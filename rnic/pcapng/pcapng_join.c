@@ -128,11 +128,11 @@ static int compare_frames(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void write_joined(struct join *join, FILE *out)
+static void write_joined(struct join *join, const char *comment, FILE *out)
 {
-    uint8_t section[64], unused[64], iface[4];
+    uint8_t section[PCAPNG_COMMENT_MAX + 128], unused[64], iface[4];
 
-    fwrite(section, 1, pcapng_section(section, sizeof(section), PCAPNG_RNIC), out);
+    fwrite(section, 1, pcapng_section_with(section, sizeof(section), PCAPNG_RNIC, comment), out);
     if (join->ifaces.cnt == 0) /* libpcap refuses a file without an interface */
         fwrite(unused, 1,
                pcapng_interface(unused, sizeof(unused), "none", NULL, PCAPNG_LINKTYPE_ETHERNET, 0),
@@ -151,7 +151,8 @@ static void write_joined(struct join *join, FILE *out)
     }
 }
 
-int pcapng_join(FILE *out, char *const *path, unsigned cnt, struct error *error)
+int pcapng_join(FILE *out, char *const *path, unsigned cnt, const char *comment,
+                struct error *error)
 {
     struct join join = {.file = calloc(cnt + 1, sizeof(struct file))};
     int rc = join.file ? 0 : -ENOMEM;
@@ -169,7 +170,7 @@ int pcapng_join(FILE *out, char *const *path, unsigned cnt, struct error *error)
     if (rc == 0 && join.frame_cnt)
         qsort(join.frame, join.frame_cnt, sizeof(*join.frame), compare_frames);
     if (rc == 0)
-        write_joined(&join, out);
+        write_joined(&join, comment, out);
     for (unsigned i = 0; join.file && i < done; i++) {
         if (join.file[i].p)
             munmap(join.file[i].p, join.file[i].len);

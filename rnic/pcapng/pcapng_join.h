@@ -14,15 +14,17 @@
 #include "base/error.h"
 
 /*
- * Writes a section with the interfaces and frames of the `cnt` files at `path` to `out`. Frames
- * with equal times are in the order of the files. Interfaces that are equal in two files become
- * one. If no file has an interface, `out` gets an interface named "none", so that it is a valid
- * capture without frames. A file may be empty, or its last block incomplete, if its process was
- * killed while writing. Files are mapped, so they may be larger than memory.
+ * Writes a section with the interfaces and frames of the `cnt` files at `path` to `out`. `comment`
+ * is the comment of the section, at most PCAPNG_COMMENT_MAX bytes, or NULL. Frames with equal times
+ * are in the order of the files. Interfaces that are equal in two files become one. If no file has
+ * an interface, `out` gets an interface named "none", so that it is a valid capture without frames.
+ * A file may be empty, or its last block incomplete, if its process was killed while writing. Files
+ * are mapped, so they may be larger than memory.
  *
  * Returns 0. Returns -1 and sets `error`, which names the file, if a file cannot be read or is not
  * a little-endian pcapng file of one section. The caller must check `out` for write errors.
  */
-int pcapng_join(FILE *out, char *const *path, unsigned cnt, struct error *error);
+int pcapng_join(FILE *out, char *const *path, unsigned cnt, const char *comment,
+                struct error *error);
 
 #endif

@@ -68,27 +68,29 @@ static void find_files(const char *folder, glob_t *found)
     }
 }
 
-static int write_file(const char *path, const glob_t *found, struct error *error)
+static int write_file(const char *path, const glob_t *found, const char *comment,
+                      struct error *error)
 {
     FILE *out = fopen(path, "we");
     int rc;
 
     if (!out)
         return error_set(error, "%s: %s", path, strerror(errno));
-    rc = pcapng_join(out, found->gl_pathv, (unsigned)found->gl_pathc, error);
+    rc = pcapng_join(out, found->gl_pathv, (unsigned)found->gl_pathc, comment, error);
     if (fflush(out) != 0 && rc == 0)
         rc = error_set(error, "%s: %s", path, strerror(errno));
     fclose(out);
     return rc;
 }
 
-int recording_end(const char *path, struct run_folder *folder, bool *left, struct error *error)
+int recording_end(const char *path, struct run_folder *folder, const char *comment, bool *left,
+                  struct error *error)
 {
     glob_t found;
     int rc;
 
     find_files(folder->path, &found);
-    rc = write_file(path, &found, error);
+    rc = write_file(path, &found, comment, error);
     *left = false;
     for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
         if (is_growing(found.gl_pathv[i]))

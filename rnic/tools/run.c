@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <net/if.h>
 #include <signal.h>
@@ -264,7 +265,7 @@ static bool is_privileged(const char *program)
 /* ---- running the program --------------------------------------------------------------------- */
 
 static int set_environment(const struct options *options, const char *library, const char *record,
-                           const char *timeline)
+                           const char *timeline, const char *drops)
 {
     char path[2 * PATH_MAX];
     const char *old = getenv("LD_LIBRARY_PATH");
@@ -292,7 +293,7 @@ static int set_environment(const struct options *options, const char *library, c
         {"RNIC_IFACES", options->ifaces}, {"RNIC_IMPAIR", options->impair},
         {"RNIC_SEED", options->seed},     {"RNIC_RECORD", record},
         {"RNIC_TIMELINE", timeline},      {"RNIC_WIRE", options->wire},
-        {"RNIC_TAP", options->tap},
+        {"RNIC_TAP", options->tap},       {"RNIC_IMPAIR_TALLY", drops},
     };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         if (set[i][1] && setenv(set[i][0], set[i][1], 1) < 0) {
@@ -378,11 +379,11 @@ static bool begin_recording(const char *path, struct run_folder *folder)
     return false;
 }
 
-static bool end_recording(const char *path, struct run_folder *folder)
+static bool end_recording(const char *path, struct run_folder *folder, const char *comment)
 {
     struct error error;
     bool left, whole = run_folder_is_whole(folder, "--write", "packets", "");
-    if (recording_end(path, folder, &left, &error) != 0) {
+    if (recording_end(path, folder, comment, &left, &error) != 0) {
         fprintf(stderr, "rnic-run: %s; the recordings of the processes are in %s\n", error.text,
                 folder->path);
         return false;
@@ -416,6 +417,32 @@ static bool make_times(struct run_folder *folder, char *path)
     }
     close(fd);
     return true;
+}
+
+/* Creates a folder with counters for the frames that --impair drops. Returns whether that worked.
+ */
+static bool make_drops(struct run_folder *folder, char *path)
+{
+    if (!make_scratch(folder))
+        return false;
+    snprintf(path, PATH_MAX, "%.*s/tally", (int)(PATH_MAX - sizeof "/tally"), folder->path);
+    return true;
+}
+
+/* Prints how many frames --impair dropped, and describes it in `text` for the recording. Returns
+ * `text`, or NULL if it dropped none. */
+static const char *end_drops(const struct options *options, struct run_folder *folder, char *text,
+                             size_t size)
+{
+    uint64_t cnt = *folder->path ? atomic_load(&folder->tally.tally->lost) : 0;
+    run_folder_remove(folder);
+    if (cnt == 0)
+        return NULL;
+    snprintf(text, size, "rnic-run dropped %" PRIu64 " packet%s because of --impair %s", cnt,
+             cnt == 1 ? "" : "s", options->impair);
+    fprintf(stderr, "rnic-run: dropped %" PRIu64 " packet%s because of --impair\n", cnt,
+            cnt == 1 ? "" : "s");
+    return text;
 }
 
 /* Opens the output for the rows of the timeline. */
@@ -512,8 +539,9 @@ int main(int argc, char **argv)
 {
     struct options options = {.ifaces = NULL};
     char library[PATH_MAX], rocedrill[PATH_MAX], record[PATH_MAX] = "", times[PATH_MAX] = "",
-                                                 why[256];
-    struct run_folder folder = {.path = ""}, times_folder = {.path = ""};
+                                                 drops[PATH_MAX] = "", why[256];
+    struct run_folder folder = {.path = ""}, times_folder = {.path = ""},
+                      drops_folder = {.path = ""};
     struct watch *watch = NULL;
     FILE *rows = NULL;
     bool done = false;
@@ -573,7 +601,8 @@ int main(int argc, char **argv)
     if ((options.timeline && !open_rows(&options, &rows)) ||
         (options.record && !prepare_record(options.record, record)) ||
         (options.record && !options.selfcheck && !begin_recording(record, &folder)) ||
-        (options.timeline && !make_times(&times_folder, times))) {
+        (options.timeline && !make_times(&times_folder, times)) ||
+        (options.impair && !make_drops(&drops_folder, drops))) {
         run_folder_remove(&folder);
         run_folder_remove(&times_folder);
         return 2;
@@ -583,13 +612,15 @@ int main(int argc, char **argv)
         status = 2;
     else
         status = set_environment(&options, library, *folder.path ? folder.path : NULL,
-                                 *times ? times : NULL);
-    if (status == 0 && linked && !watch && !options.record && !options.timeline)
+                                 *times ? times : NULL, *drops ? drops : NULL);
+    if (status == 0 && linked && !watch && !options.record && !options.timeline && !options.impair)
         return start(options.program);
     if (status == 0)
         status = run(options.program);
     if (!linked)
         check_link(); /* a second time, below the output of the program */
+    char comment[512];
+    const char *dropped = end_drops(&options, &drops_folder, comment, sizeof comment);
     int verdict = watch ? end_watch(watch, &folder, copy) : 0;
     if (options.timeline &&
         !timeline_print(times, times_folder.tally.tally->utc_offset, rows, stdout)) {
@@ -600,7 +631,7 @@ int main(int argc, char **argv)
         status = status ? status : 2;
     if (options.selfcheck)
         run_folder_remove(&folder);
-    else if (*folder.path && !end_recording(record, &folder))
+    else if (*folder.path && !end_recording(record, &folder, dropped))
         status = status ? status : 2;
     run_folder_remove(&times_folder);
     if ((rows && (fflush(rows) != 0 || ferror(rows))) || fflush(stdout) != 0 || ferror(stdout)) {

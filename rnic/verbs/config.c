@@ -156,6 +156,9 @@ bool config_load(struct verbs_config *config, char *error)
     *config = (struct verbs_config){0};
     if (!load_config_file(config, error))
         return false;
+    const char *tally = getenv("RNIC_IMPAIR_TALLY");
+    if (tally && strlen(tally) < sizeof config->impair_tally)
+        strcpy(config->impair_tally, tally);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i][0]);
         if (value && *value && !set_option(config, names[i][1], value, names[i][0], error))

@@ -7,6 +7,8 @@
  *                   An interface named without * or ? gets a device even if it is down.
  *   RNIC_IMPAIR     impairments of sent packets, such as "loss=3%,delay=10us..50us"
  *                   (impair/impair_rule.h)
+ *   RNIC_IMPAIR_TALLY   file in which rnic-run counts the frames that RNIC_IMPAIR drops
+ *                   (port/sys/tally.h); only in the environment
  *   RNIC_SEED       a number: keys, QPNs and impairments are repeatable; not set or 0: random
  *   RNIC_RECORD     folder for pcapng files of all packets sent and received, created if missing:
  *                   one file for each process and interface (mergecap joins them)
@@ -43,6 +45,7 @@
 struct verbs_config {
     char ifaces[CONFIG_TEXT_MAX];
     char impair[CONFIG_TEXT_MAX];
+    char impair_tally[CONFIG_TEXT_MAX];
     char record[CONFIG_TEXT_MAX];
     char timeline[CONFIG_TEXT_MAX];
     char tap[CONFIG_TEXT_MAX];

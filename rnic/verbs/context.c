@@ -82,6 +82,7 @@ static int open_hca(struct vdevice *device)
         .wire = config->shm ? RNIC_WIRE_SHM : RNIC_WIRE_PCAP,
         .iface = device->iface,
         .impair = *config->impair ? config->impair : NULL,
+        .impair_tally = *config->impair_tally ? config->impair_tally : NULL,
         .seed = config->seed,
         .record = *config->record ? config->record : NULL,
         .tap = *config->tap ? config->tap : NULL,

@@ -357,7 +357,7 @@ bool talk_join_recordings(const char *folder, const char *path)
     snprintf(pattern, sizeof(pattern), "%s/*.pcapng", folder);
     if (!out || glob(pattern, 0, NULL, &found) != 0)
         return false;
-    ok = pcapng_join(out, found.gl_pathv, (unsigned)found.gl_pathc, &why) == 0;
+    ok = pcapng_join(out, found.gl_pathv, (unsigned)found.gl_pathc, NULL, &why) == 0;
     ok &= fclose(out) == 0;
     for (size_t i = 0; i < found.gl_pathc; i++)
         unlink(found.gl_pathv[i]);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "impair/delay_line.h"
 #include "impair/impair.h"
+#include "port/sys/tally.h"
 
 #define QUEUED_MAX 8192u /* maximum number of frames in transit per direction */
 #define BATCH      64u
@@ -41,7 +43,8 @@ struct impair_port {
     bool impairs_in;     /* some rule applies to received frames */
     struct queued_frame *unused;
     struct rnic_port_stats stats;
-    uint64_t now; /* time passed to the current call, ns */
+    struct tally_file tally; /* counters of rnic-run; may be closed */
+    uint64_t now;            /* time passed to the current call, ns */
     struct impair_result result;
 };
 
@@ -119,11 +122,20 @@ static bool queue_copy(struct impair_port *port, struct lane *lane, const struct
     return true;
 }
 
-static void count_actions(struct rnic_port_stats *stats, const struct impair_result *result)
+static void count_lost(struct impair_port *port)
 {
-    stats->impair_lost += result->copies == 0;
-    if (result->copies == 0)
+    port->stats.impair_lost++;
+    tally_lose(&port->tally, 1, 0);
+}
+
+static void count_actions(struct impair_port *port, const struct impair_result *result)
+{
+    struct rnic_port_stats *stats = &port->stats;
+
+    if (result->copies == 0) {
+        count_lost(port);
         return;
+    }
     stats->impair_duplicated += result->copies - 1;
     stats->impair_delayed += result->actions >> IMPAIR_DELAY & 1;
     stats->impair_reordered += result->actions >> IMPAIR_REORDER & 1;
@@ -141,10 +153,10 @@ static void impair_frame(struct impair_port *port, struct lane *lane,
 
     if (impair_apply(&lane->impair, &in, result) != 0)
         result->copies = 0;
-    count_actions(&port->stats, result);
+    count_actions(port, result);
     for (unsigned i = 0; i < result->copies; i++)
         if (!queue_copy(port, lane, frame))
-            port->stats.impair_lost++;
+            count_lost(port);
     release_due(lane, port->now);
 }
 
@@ -193,7 +205,7 @@ static void on_received(void *user, const struct rnic_frame *frame)
     if (lane_room(port, &port->in) > 0)
         impair_frame(port, &port->in, frame);
     else
-        port->stats.impair_lost++;
+        count_lost(port);
 }
 
 static int impair_recv(struct rnic_port *front, unsigned max, rnic_frame_fn *fn, void *user,
@@ -283,6 +295,7 @@ static void impair_close(struct rnic_port *front)
         port->unused = next;
     }
     rnic_port_close(port->behind);
+    tally_close(&port->tally);
     free(port);
 }
 
@@ -309,6 +322,7 @@ int rnic_impair_port_open(const char *text, uint64_t seed, struct rnic_port *beh
         return -EINVAL;
     }
     port->port.ops = &impair_ops;
+    port->tally.fd = -1;
     port->behind = behind;
     port->out.side = IMPAIR_OUT;
     port->in.side = IMPAIR_IN;
@@ -325,6 +339,17 @@ int rnic_impair_port_open(const char *text, uint64_t seed, struct rnic_port *beh
     }
     *out = &port->port;
     return 0;
+}
+
+void rnic_impair_port_count(struct rnic_port *front, const char *path)
+{
+    struct impair_port *port = (struct impair_port *)front;
+
+    if (tally_open(&port->tally, path) != 0)
+        return;
+    /* Only the mapping is needed. A program may close all its descriptors. */
+    close(port->tally.fd);
+    port->tally.fd = -1;
 }
 
 static const struct rnic_port_ops impair_ops = {

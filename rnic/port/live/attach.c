@@ -58,6 +58,8 @@ static int wrap(struct rnic_live *live, struct error *why)
         error = rnic_impair_port_open(live->attr.impair, live->attr.seed, live->port, &front, why);
         if (!error)
             live->port = front;
+        if (!error && live->attr.impair_tally)
+            rnic_impair_port_count(front, live->attr.impair_tally);
     }
     return error;
 }
@@ -206,7 +208,8 @@ static void free_live(struct rnic_live *live)
     union {
         const char *in;
         void *out;
-    } strings[] = {{live->attr.impair}, {live->attr.record}, {live->attr.tap}};
+    } strings[] = {
+        {live->attr.impair}, {live->attr.impair_tally}, {live->attr.record}, {live->attr.tap}};
 
     rnic_del(live->rnic);
     rnic_qpn_alloc_fini(&live->qpns);
@@ -250,6 +253,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     live->attr.iface = NULL; /* live->iface has a copy of the name */
     live->attr.gid = NULL;
     live->attr.impair = attr->impair ? strdup(attr->impair) : NULL;
+    live->attr.impair_tally = attr->impair_tally ? strdup(attr->impair_tally) : NULL;
     live->attr.record = attr->record ? strdup(attr->record) : NULL;
     live->attr.tap = attr->tap ? strdup(attr->tap) : NULL;
     live->attr.ring = attr->ring ? attr->ring : RING_DEFAULT;
@@ -267,7 +271,8 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     pthread_cond_init(&live->neigh_learned, &monotonic);
     pthread_condattr_destroy(&monotonic);
     if (!live->tx.bytes || (attr->impair && !live->attr.impair) ||
-        (attr->record && !live->attr.record) || (attr->tap && !live->attr.tap)) {
+        (attr->impair_tally && !live->attr.impair_tally) || (attr->record && !live->attr.record) ||
+        (attr->tap && !live->attr.tap)) {
         free_live(live);
         return NULL;
     }

@@ -62,6 +62,8 @@ struct rnic_live_attr {
 
     const char *impair; /* impairments such as "loss=3%,delay=10us..50us" (impair/impair_rule.h), or
                          * NULL */
+    const char *impair_tally; /* file that counts the frames that `impair` drops (port/sys/tally.h),
+                               * or NULL */
     uint64_t seed;      /* Seed of the impairments and of the device. A seed makes both repeatable;
                          * 0: they use the system's random source. The number of the first QPN block
                          * is mixed in, so processes with one seed differ. */

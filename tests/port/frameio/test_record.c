@@ -50,7 +50,7 @@ static int join_folder(struct error *why)
 
     snprintf(pattern, sizeof(pattern), "%s/*.pcapng", folder);
     CU_ASSERT_FATAL(out != NULL && glob(pattern, 0, NULL, &found) == 0);
-    rc = pcapng_join(out, found.gl_pathv, (unsigned)found.gl_pathc, why);
+    rc = pcapng_join(out, found.gl_pathv, (unsigned)found.gl_pathc, NULL, why);
     globfree(&found);
     EXPECT_EQ(fclose(out), 0);
     return rc;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "check/baseline.h"
 #include "check/check.h"
 #include "check/check_json.h"
 #include "check/check_junit.h"
@@ -24,7 +25,8 @@
 #define CONNS_LONG  4096u
 
 #define WATCHES_MAX                                                                                \
-    (EXPORT_WATCHES + 3) /* watches of the exports, the monitor, the other end and the page */
+    (EXPORT_WATCHES + 4) /* watches of the exports, the monitor, the other end, the baseline and   \
+                          * the page */
 
 /* The outputs that contain the results of the captures one after the other. */
 enum { TO_TEXT, TO_JSON, TO_JUNIT, TO_CNT };
@@ -60,6 +62,8 @@ static unsigned add_watches(const struct check_args *args, struct check_watch wa
         watch[cnt++] = session_watch(args->session);
     if (args->two_points)
         watch[cnt++] = two_points_watch(args->two_points, 0);
+    if (args->baseline)
+        watch[cnt++] = baseline_watch(args->baseline, BASELINE_NEW);
     return cnt;
 }
 
@@ -576,6 +580,51 @@ static int check_other_end(struct check_args *args)
     return status;
 }
 
+/* Checks the capture of --baseline, and prints the comparison of the two captures. Returns the exit
+ * status of the comparison. */
+static int check_baseline(struct check_args *args)
+{
+    const char *const name[BASELINE_CNT] = {
+        [BASELINE_OLD] = args->baseline_path, [BASELINE_NEW] = args->captures.item[0].path};
+    const struct check_watch watch = baseline_watch(args->baseline, BASELINE_OLD);
+    const struct check_options options = {.no_icrc = args->no_icrc,
+                                          .profile = args->profile,
+                                          .any_order = args->any_order,
+                                          .narrow = &args->narrow,
+                                          .watch = &watch,
+                                          .watch_cnt = 1};
+    const bool fail = args->slower_percent > 0;
+    struct error error = {""};
+    struct check_report report;
+    int rc = check_capture(args->baseline_path, &options, &report, &error);
+
+    if (rc == 0)
+        rc = baseline_compare(args->baseline, name, &error);
+    check_report_free(&report);
+    if (rc != 0)
+        return cli_error("%s", error.text);
+    if (args->text)
+        baseline_print(args->text, args->baseline, args->verbose);
+    if (args->junit)
+        baseline_junit(args->junit, args->baseline, fail);
+    if (args->json && baseline_json(args->json, args->baseline) != 0)
+        return cli_error("%s: cannot write the JSON", args->json_path);
+    return fail && baseline_is_slower(args->baseline) ? EXIT_DIFFERS : EXIT_HOLDS;
+}
+
+/* Compares the checked capture with those of --other-end and --baseline. Returns the highest exit
+ * status, at least `status`. */
+static int compare_captures(struct check_args *args, int status)
+{
+    int one;
+
+    if (args->two_points && status != EXIT_UNUSABLE && (one = check_other_end(args)) > status)
+        status = one;
+    if (args->baseline && status != EXIT_UNUSABLE && (one = check_baseline(args)) > status)
+        status = one;
+    return status;
+}
+
 int check_run(struct check_args *args)
 {
     struct check_sum sum = {.status = EXIT_HOLDS};
@@ -593,6 +642,9 @@ int check_run(struct check_args *args)
         status = rc;
     if (rc == 0 && args->other_end && !(args->two_points = two_points_new()))
         rc = status = cli_error("check: no memory");
+    if (rc == 0 && args->baseline_path &&
+        !(args->baseline = baseline_new(args->slower_percent > 0 ? args->slower_percent : 5)))
+        rc = status = cli_error("check: no memory");
     if (args->junit && status == EXIT_HOLDS)
         check_junit_begin(args->junit);
     if (args->html && status == EXIT_HOLDS)
@@ -605,12 +657,8 @@ int check_run(struct check_args *args)
         check_in_turn(args, &sum);
     if (sum.status > status)
         status = sum.status;
-    if (args->two_points && rc == 0 && status != EXIT_UNUSABLE) {
-        int one = check_other_end(args);
-
-        if (one > status)
-            status = one;
-    }
+    if (rc == 0)
+        status = compare_captures(args, status);
     if (args->text && rc == 0 && args->captures.cnt > 1)
         check_text_sum(args->text, sum.cnts, args->captures.cnt);
     if (args->junit && rc == 0)
@@ -618,6 +666,7 @@ int check_run(struct check_args *args)
     if (args->html && rc == 0)
         page_end(&args->page);
     two_points_del(args->two_points);
+    baseline_del(args->baseline);
     session_stop(args->session);
     colour_close(args->text);
     return close_check_outputs(args) != 0 ? EXIT_UNUSABLE : status;

@@ -36,6 +36,9 @@ struct check_args {
     struct session_options monitor;
     const char *other_end; /* Path of the capture taken at the other end of the link (--other-end),
                               or NULL. */
+    const char *baseline_path;     /* path of the capture of --baseline, or NULL */
+    double slower_percent;         /* argument of --fail-on slower, percent; 0: not given */
+    struct baseline *baseline;     /* comparison with it; NULL if baseline_path is NULL */
     struct two_points *two_points; /* comparison of the two captures; NULL if other_end is NULL */
     struct session *session; /* Running monitor (monitor/session.h); NULL without an option that
                               * requires a monitor. */

@@ -35,7 +35,8 @@ enum {
     OPT_LIVE,
     OPT_EVERY,
     OPT_PROMETHEUS,
-    OPT_OTHER_END
+    OPT_OTHER_END,
+    OPT_BASELINE
 };
 
 static const struct cli_option rows[] = {
@@ -62,6 +63,8 @@ static const struct cli_option rows[] = {
     {"other-end", OPT_OTHER_END, "CAPTURE",
      "compare with a capture of the same traffic at another point, and report what was lost "
      "between the two points"},
+    {"baseline", OPT_BASELINE, "CAPTURE",
+     "compare rates and latencies with an earlier capture of the same traffic"},
     {"quirks", 'p', "NAME",
      "do not fail on known deviations of this implementation; auto (the default) detects the "
      "implementation, none fails on all deviations"},
@@ -70,7 +73,10 @@ static const struct cli_option rows[] = {
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "results that also give exit status 1: error (the default: none), failed (a QP or connection "
      "failed or got stuck), slow (failed, or the report explains a slow connection), warn (failed, "
-     "or a warning) or note (failed, or any finding)"},
+     "or a warning), note (failed, or any finding) or slower=PERCENT (the rate is so much lower "
+     "than "
+     "that of --baseline, or the median latency so much higher; also together with one of the "
+     "other words)"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"jobs", 'J', "N",
      "check N captures at a time, or judge the packets of one capture with N threads"},
@@ -119,6 +125,28 @@ static int unknown_peer(const char *name)
     return cli_error("--quirks: unknown name '%s'; known are:%s", name, buf);
 }
 
+/* Reads the argument of --fail-on. Returns 0, or the exit status after an error. */
+static int read_fail_on(const char *word, struct check_args *args)
+{
+    static const char slower[] = "slower=";
+    char *end;
+
+    if (strncmp(word, slower, strlen(slower)) == 0) {
+        args->slower_percent = strtod(word + strlen(slower), &end);
+        if (*end == '%')
+            end++;
+        if (*end || end == word + strlen(slower) || !(args->slower_percent > 0) ||
+            args->slower_percent > 1000)
+            return cli_error("check: --fail-on %s: not a percentage above 0", word);
+        return 0;
+    }
+    for (args->fail_on = 0; args->fail_on < FAIL_ON_CNT; args->fail_on++)
+        if (strcmp(word, fail_ons[args->fail_on]) == 0)
+            return 0;
+    return cli_error(
+        "check: --fail-on %s: must be error, failed, slow, warn, note or slower=PERCENT", word);
+}
+
 /* Reads the options. Returns -1 if the command shall continue, otherwise the exit status. */
 static int read_options(int argc, char **argv, struct check_args *args)
 {
@@ -144,12 +172,8 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 return cli_error("--ordering: unknown word '%s'; known are: auto any", optarg);
             break;
         case OPT_FAIL_ON:
-            for (args->fail_on = 0; args->fail_on < FAIL_ON_CNT; args->fail_on++)
-                if (strcmp(optarg, fail_ons[args->fail_on]) == 0)
-                    break;
-            if (args->fail_on == FAIL_ON_CNT)
-                return cli_error("check: --fail-on %s: must be error, failed, slow, warn or note",
-                                 optarg);
+            if (read_fail_on(optarg, args) != 0)
+                return EXIT_UNUSABLE;
             break;
         case OPT_EVENTS: args->paths.events = optarg; break;
         case OPT_CSV: args->paths.csv = optarg; break;
@@ -164,6 +188,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
         case OPT_PROMETHEUS: args->monitor.prometheus = optarg; break;
         case OPT_NO_ICRC: args->no_icrc = true; break;
         case OPT_OTHER_END: args->other_end = optarg; break;
+        case OPT_BASELINE: args->baseline_path = optarg; break;
         case 'J':
             if (cli_jobs(table.command, optarg, &args->jobs) != 0)
                 return EXIT_UNUSABLE;
@@ -246,6 +271,15 @@ static int read_captures(int cnt, char **files, struct check_args *args)
                          args->monitor.interface ? ", not --live" : "");
     if (args->other_end && strcmp(args->other_end, "-") == 0)
         return cli_error("check: --other-end requires a file, not standard input");
+    if (args->baseline_path && (args->monitor.interface || args->captures.cnt != 1))
+        return cli_error("check: --baseline requires one capture%s",
+                         args->monitor.interface ? ", not --live" : "");
+    if (args->baseline_path && args->narrow.has_connection)
+        return cli_error("check: --baseline and --connection cannot be combined");
+    if (args->baseline_path && strcmp(args->baseline_path, "-") == 0 && stdins)
+        return cli_error("check: standard input can be read only once");
+    if (args->slower_percent > 0 && !args->baseline_path)
+        return cli_error("check: --fail-on slower requires --baseline");
     if (args->narrow.has_connection && args->monitor.interface)
         return cli_error("check: --live and --connection cannot be combined");
     if (args->narrow.has_connection && args->captures.cnt > 1)

@@ -31,7 +31,7 @@ rocedrill check --quiet=3 a.pcap                 | option '--quiet' doesn't allo
 rocedrill check --json none/x a.pcap             | none/x: No such file or directory
 rocedrill check --json a.pcap a.pcap             | a.pcap: this output would overwrite an input capture
 rocedrill check --quirks foo a.pcap              | --quirks: unknown name 'foo'; known are:
-rocedrill check --fail-on foo a.pcap             | --fail-on foo: must be error, failed, slow, warn or note
+rocedrill check --fail-on foo a.pcap             | --fail-on foo: must be error, failed, slow, warn, note or slower=PERCENT
 rocedrill check --explain FOO                    | unknown rule 'FOO' (rocedrill check --rules lists them)
 rocedrill check --color=blue a.pcap              | --color 'blue': not auto, always or never
 rocedrill check --from 3x a.pcap                 | --from 3x: not a time such as

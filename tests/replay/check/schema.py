@@ -124,13 +124,15 @@ def main():
         runs += [["--no-icrc", args.captures[0]], ["--quirks", "linux-rxe-6.1"] + args.captures]
         runs += [["--shard", "1/2", args.captures[0], none]]
         runs += [["--other-end", capture, capture] for capture in args.captures[:3]]
+        runs += [["--baseline", args.captures[0], capture] for capture in args.captures[:2]]
+        last_types = {"--other-end": "comparison", "--baseline": "baseline", "--shard": "part"}
         for run in runs:
             found, status = lines(args.rocedrill, run)
             for line in found:
                 met[line["type"]] += 1
                 for error in kinds[line["type"]].iter_errors(line):
                     wrong.append(f"{run[-1]}: {line['type']}: {'/'.join(map(str, error.path))}: {error.message[:200]}")
-            last = "comparison" if "--other-end" in run else "part" if "--shard" in run else "summary"
+            last = last_types.get(run[0], "summary")
             if not found or found[-1]["type"] != last or (len(run) == 1 and found[-1]["exit_status"] != status):
                 wrong.append(f"{run[-1]}: no {last} at the end, or another exit status than {status}")
         report = os.path.join(folder, "report.xml")

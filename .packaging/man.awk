@@ -21,6 +21,16 @@ function plain(text,    lines, line, word, cnt, i) {
 function section(title) { if (list) print ".El"; list = 0; print ".Sh " title }
 function begin_list() { if (!list) print ".Bl -tag -width Ds"; list = 1 }
 function end_list() { if (list) print ".El"; list = 0 }
+function print_files() {
+    if (!files) return
+    section("FILES")
+    print ".Bl -tag -width Ds"
+    print ".It Pa share/doc/rocedrill\nDocuments, below the prefix of the installation, which is\n.Pa /usr\nfor the Debian packages."
+    print "Begin with\n.Pa README.md ."
+    print ".It Pa share/rocedrill\nDrills and captures for trying, and a Visual Studio Code extension for drills."
+    print ".El"
+    files = 0
+}
 BEGIN {
     upper = toupper(name)
     print ".Dd " date "\n.Dt " upper " 1\n.Os\n.Sh NAME\n.Nm " name "\n.Nd " about
@@ -35,7 +45,7 @@ NR == 1 {
 usage && /^       +[^ ]/ { sub(/^ +/, "    "); print plain($0); next } # a second usage line
 usage { usage = 0; print ".Ed"; section("DESCRIPTION") }
 /^options:$/ { section("OPTIONS"); next }
-/^exit status:/ { section("EXIT STATUS"); sub(/^exit status: */, ""); print plain($0); next }
+/^exit status:/ { print_files(); section("EXIT STATUS"); sub(/^exit status: */, ""); print plain($0); next }
 /^  (-[^-], |    )?--[a-z]/ || /^  -[^-]/ {
     begin_list()
     row = $0
@@ -72,6 +82,7 @@ list && /^          / { sub(/^ +/, ""); print plain($0); next } # an option's se
 { if (list) { end_list(); print ".Pp" } sub(/^ +/, ""); print plain($0) }
 END {
     end_list()
+    print_files()
     if (also) {
         print ".Sh SEE ALSO"
         cnt = split(also, word, " ")

@@ -166,9 +166,27 @@ def zsh_completes(place, folder, line):
     return found[1] if found else printed
 
 
+def broken_links(prefix):
+    """Returns errors: relative links of the installed documents that lead to no file, and a manual page without the folder."""
+    top, wrong, links = f"{prefix}/share/doc/rocedrill", [], 0
+    for path in glob.glob(f"{top}/**/*.md", recursive=True):
+        with open(path, encoding="utf-8") as file:
+            targets = re.findall(r"\]\(([^)\s#]+)", file.read())
+        targets = [target for target in targets if not re.match(r"[a-z]+:", target)]
+        links += len(targets)
+        wrong += [f"{path}: no file {target}" for target in targets
+                  if not os.path.exists(os.path.join(os.path.dirname(path), target))]
+    if links < 100:
+        wrong.append(f"{top}: only {links} links")
+    with gzip.open(f"{prefix}/share/man/man1/rocedrill.1.gz", "rt") as page:
+        if "share/doc/rocedrill" not in page.read():
+            wrong.append("the manual page rocedrill(1) does not name the folder of the documents")
+    return wrong
+
+
 def use_documents(place, prefix):
     """Reads the installed manual pages with mandoc's lint, and completes words in bash, fish and zsh. Returns errors."""
-    wrong = []
+    wrong = broken_links(prefix)
     for name in PAGES:
         path = f"{prefix}/share/man/man1/{name}.1.gz"
         if not os.path.isfile(path):

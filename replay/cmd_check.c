@@ -239,6 +239,7 @@ static int read_captures(int cnt, char **files, struct check_args *args)
 {
     unsigned stdins = 0;
     struct error error;
+    const char *other;
 
     if (args->monitor.interface && (cnt > 0 || args->annotate_path || args->html_path))
         return cli_error("check: --live and %s cannot be combined", cnt > 0 ? "a capture"
@@ -287,9 +288,13 @@ static int read_captures(int cnt, char **files, struct check_args *args)
     if (!args->monitor.interface &&
         connection_frames(args->captures.item[0].path, &args->narrow, args->no_icrc, &error) != 0)
         return cli_error("%s", error.text);
-    if (args->shard.count && (args->monitor.interface || args->html_path))
-        return cli_error("check: --shard and --%s cannot be combined",
-                         args->html_path ? "html" : "live");
+    other = args->html_path           ? "html"
+            : args->monitor.interface ? "live"
+            : args->other_end         ? "other-end"
+            : args->baseline_path     ? "baseline"
+                                      : NULL;
+    if (args->shard.count && other)
+        return cli_error("check: --shard and --%s cannot be combined", other);
     if (capture_set_shard(&args->captures, &args->shard, &error) != 0)
         return cli_error("check: %s", error.text);
     return check_outputs(args);

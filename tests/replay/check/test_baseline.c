@@ -62,6 +62,8 @@ static void wrong_uses_are_refused(void)
                      "not a percentage above 0");
     checkrun_refused("check --baseline " OLD " " OLD " " OLD, "--baseline requires one capture");
     checkrun_refused("check --baseline " OLD " --connection 0 " OLD, "cannot be combined");
+    checkrun_refused("check --shard 2/2 --baseline " OLD " " OLD,
+                     "--shard and --baseline cannot be combined");
     CHECKRUN_EXPECT("$R edit -q --impair drop@dir=response " OLD " $T/requests.pcap; "
                     "$R check -q --baseline $T/requests.pcap " OLD,
                     2, "", "requests.pcap: no completed message to compare");

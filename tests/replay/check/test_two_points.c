@@ -211,6 +211,8 @@ static void captures_without_a_common_packet_are_an_error(void)
     CHECKRUN_EXPECT("$R check --other-end $C/vlan.pcap " READS " | tail -1", 0,
                     "verdict: ", "vlan.pcap: has no packet of ");
     CHECKRUN_EXPECT("$R check --other-end $T/none.pcap -q " READS, 2, "", "none.pcap");
+    CHECKRUN_EXPECT("$R check --shard 2/2 --other-end " READS " " READS, 2, "",
+                    "--shard and --other-end cannot be combined");
     CHECKRUN_EXPECT("$R check --other-end - " READS, 2, "", "requires a file");
     CHECKRUN_EXPECT("$R check --other-end " READS " " READS " $C/vlan.pcap", 2, "",
                     "--other-end requires one capture");

@@ -128,15 +128,19 @@ static json_t *op_store(struct agent_device *dev, const json_t *in)
     return out;
 }
 
+static json_t *range_error(const char *op)
+{
+    return agent_error_reply("%s: the range must lie inside a region and be at most %u bytes long",
+                             op, AGENT_DATA_MAX);
+}
+
 static json_t *op_load(struct agent_device *dev, const json_t *in)
 {
     uint64_t off, len;
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m || len > AGENT_DATA_MAX)
-        return agent_error_reply(
-            "load: the range must lie inside a region and be at most %u bytes long",
-            AGENT_DATA_MAX);
+        return range_error("load");
     return json_pack("{s:b, s:o}", "ok", 1, "hex", json_hex(m->bytes + off, len));
 }
 
@@ -145,9 +149,9 @@ static json_t *op_crc(struct agent_device *dev, const json_t *in)
     uint64_t off, len;
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
-    return m ? json_pack("{s:b, s:I}", "ok", 1, "crc32",
-                         (json_int_t)agent_crc32(m->bytes + off, len))
-             : agent_error_reply("crc: the range must lie inside a region");
+    if (!m || len > AGENT_DATA_MAX)
+        return range_error("crc");
+    return json_pack("{s:b, s:I}", "ok", 1, "crc32", (json_int_t)agent_crc32(m->bytes + off, len));
 }
 
 static bool service_of(const json_t *in, enum ibv_qp_type *out)

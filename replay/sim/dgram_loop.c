@@ -11,10 +11,13 @@
 #include "engine/dgram/dgram_sender.h"
 #include "wire/cm_msg.h"
 
+/* Maximum number of senders that have a device at the same time. */
+#define DEVICES_MAX 64u
+
 /* Sender of one stream. It is open from its first message to its last one. */
 struct dgram_sender_slot {
     struct dgram_sender *transmit; /* NULL while the sender is closed */
-    struct flow_oracle oracle;
+    char *violation;               /* first rule that the sender violated; NULL: none */
     rnic_time due;  /* time of its next message, ns; RNIC_NEVER if there is none, or if the recorded
                      * packets are sent instead of those of our RNIC */
     rnic_time free; /* time at which the sender can send its next frame, ns */
@@ -29,6 +32,10 @@ struct dgram_loop {
                                        * receivers */
     struct dgram_sender_slot *sender; /* one element for each stream */
     struct dgram_sender_sink sink;    /* receiver of the frames of all senders */
+    struct flow_oracle oracle;        /* judges the frames of all senders */
+    rnic_time judged;                 /* time of the last frame that the oracle judged, ns */
+    uint32_t device[DEVICES_MAX]; /* indexes of the senders that have a device, plus 1; 0: none */
+    uint32_t opened;              /* number of devices that were opened */
     uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if
                     * recorded packets are sent instead of those of our RNIC */
     rnic_time now;
@@ -95,13 +102,30 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
     return sim_link_send(&l->link, out, true, pkt, now);
 }
 
+/* Judges a frame of a sender. The time of the oracle never goes back, although each sender has its
+ * own port. Returns 0, or -1 if out of memory. */
+static int judge_frame(struct dgram_loop *l, struct dgram_sender_slot *sender, const uint8_t *frame,
+                       size_t len)
+{
+    if (l->judged < sender->free)
+        l->judged = sender->free;
+    flow_oracle_feed(&l->oracle, true, frame, len, l->judged);
+    if (l->oracle.errors == 0)
+        return 0;
+    l->oracle.errors = 0;
+    if (!sender->violation)
+        sender->violation = strdup(l->oracle.first);
+    return sender->violation ? 0 : -1;
+}
+
 static int on_sent(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len)
 {
     struct dgram_loop *l = ctx;
     struct dgram_sender_slot *sender = &l->sender[stream];
 
     sender->free = (sender->free > l->now ? sender->free : l->now) + SIM_HOST_TX_NS;
-    flow_oracle_feed(&sender->oracle, true, frame, len, sender->free);
+    if (judge_frame(l, sender, frame, len) != 0)
+        return -1;
     return send_frame(l, stream, l->play->streams.stream[stream].pkt[at], frame, len, sender->free);
 }
 
@@ -163,17 +187,32 @@ static int close_sender(struct dgram_loop *l, uint32_t idx)
     struct dgram_sender_slot *sender = &l->sender[idx];
     struct field_diffs d = {.cnt = 0};
 
-    flow_oracle_finish(&sender->oracle);
+    int rc;
+
     dgram_sender_del(sender->transmit);
     sender->transmit = NULL;
-    if (sender->oracle.errors)
-        field_diff_add(&d, "rules", "none violated", sender->oracle.first);
-    return dgram_streams_report(streams, idx, streams->stream[idx].pkt[0], &d,
-                                "our RNIC violates a rule");
+    if (sender->violation)
+        field_diff_add(&d, "rules", "none violated", sender->violation);
+    rc = dgram_streams_report(streams, idx, streams->stream[idx].pkt[0], &d,
+                              "our RNIC violates a rule");
+    free(sender->violation);
+    sender->violation = NULL;
+    return rc;
+}
+
+/* Closes the device that was opened first, if there are DEVICES_MAX, for a device of this sender.
+ */
+static void make_room(struct dgram_loop *l, uint32_t idx)
+{
+    uint32_t *device = &l->device[l->opened++ % DEVICES_MAX];
+
+    if (*device && l->sender[*device - 1].transmit)
+        dgram_sender_close_device(l->sender[*device - 1].transmit);
+    *device = idx + 1;
 }
 
 /* Posts the next message of a sender. Opens the sender before its first message and closes it after
- * its last one: its device and its oracle need 140 KB. Returns 0, or -1 if out of memory. */
+ * its last one. Returns 0, or -1 if out of memory. */
 static int step_sender(struct dgram_loop *l, uint32_t idx)
 {
     struct dgram_sender_slot *sender = &l->sender[idx];
@@ -181,9 +220,11 @@ static int step_sender(struct dgram_loop *l, uint32_t idx)
 
     if (!sender->transmit) {
         sender->transmit = dgram_sender_new(&l->play->streams, idx, &l->sink);
-        if (!sender->transmit || !flow_oracle_init(&sender->oracle))
+        if (!sender->transmit)
             return -1;
     }
+    if (!dgram_sender_has_device(sender->transmit))
+        make_room(l, idx);
     if (dgram_sender_due(sender->transmit) <= l->now)
         rc = dgram_sender_step(sender->transmit);
     sender->due = dgram_sender_due(sender->transmit);
@@ -241,7 +282,7 @@ static int open_ends(struct dgram_loop *l)
     struct dgram_streams *streams = &l->play->streams;
 
     l->sender = calloc(streams->cnt + 1, sizeof(*l->sender));
-    if (!l->sender)
+    if (!l->sender || !flow_oracle_init(&l->oracle))
         return -1;
     if (l->play->sides & REPLAY_RESPONDER) {
         l->receive = dgram_receivers_new(streams);
@@ -278,6 +319,7 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *
     for (uint32_t i = 0; l.sender && i < play->streams.cnt; i++)
         if (l.sender[i].transmit && close_sender(&l, i) != 0)
             rc = -1;
+    flow_oracle_finish(&l.oracle);
     dgram_receivers_del(l.receive);
     sim_link_free(&l.link);
     dgram_streams_judge(&play->streams);

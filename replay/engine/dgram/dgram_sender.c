@@ -27,6 +27,7 @@ struct dgram_sender {
                                                * RNIC sends them */
     bool open;                                /* true: the remote device, or our RNIC, has a QP for
                                                * the stream */
+    bool began;                               /* true: a message was posted */
 };
 
 /* State while the packets of one posted message are compared. */
@@ -309,12 +310,15 @@ static int play_message(struct dgram_sender *t)
     if (!data)
         return -1;
     trace_parse(p, &first);
-    resumes = t->open && t->next_psn != p->psn;
+    resumes = t->began && t->next_psn != p->psn;
     s->resumed += resumes;
+    t->began = true;
+    if (!t->device && !t->rnic)
+        s->skip = open_device(t);
     /* If the Q_Key of a work request has bit 31 set, the QP sends its own Q_Key instead (R169). So
      * a message with another Q_Key that has bit 31 set needs a new QP. */
-    if (!t->open || resumes || t->pkey != first.bth.pkey ||
-        (first.deth.qkey >> 31 && first.deth.qkey != t->qkey))
+    if (!s->skip && (!t->open || resumes || t->pkey != first.bth.pkey ||
+                     (first.deth.qkey >> 31 && first.deth.qkey != t->qkey)))
         s->skip = open_qp(t, p, &first);
     if (!s->skip)
         s->skip =
@@ -366,7 +370,6 @@ static struct dgram_sender *begin_sender(struct dgram_streams *streams, uint32_t
                                .device = device};
     if (t->stream->skip)
         return t;
-    t->stream->skip = device ? NULL : open_device(t);
     t->more = dgram_message_next(&t->source, &t->message);
     return t;
 }
@@ -375,6 +378,19 @@ struct dgram_sender *dgram_sender_new(struct dgram_streams *streams, uint32_t id
                                       const struct dgram_sender_sink *sink)
 {
     return begin_sender(streams, idx, sink, NULL);
+}
+
+bool dgram_sender_has_device(const struct dgram_sender *t)
+{
+    return t->rnic != NULL;
+}
+
+void dgram_sender_close_device(struct dgram_sender *t)
+{
+    rnic_del(t->rnic);
+    t->rnic = NULL;
+    t->qp = NULL;
+    t->open = false;
 }
 
 void dgram_sender_del(struct dgram_sender *t)

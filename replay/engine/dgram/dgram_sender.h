@@ -40,6 +40,13 @@ rnic_time dgram_sender_due(const struct dgram_sender *transmit);
 /* Posts the next message and compares its packets. Returns 0, or -1 if out of memory. */
 int dgram_sender_step(struct dgram_sender *transmit);
 
+/* Returns whether the sender has a device of our RNIC. A step creates one if there is none. */
+bool dgram_sender_has_device(const struct dgram_sender *transmit);
+
+/* Frees the device between two messages, because it needs 60 KB. The QP of the next device begins
+ * at the PSN of the next message. */
+void dgram_sender_close_device(struct dgram_sender *transmit);
+
 /* Replays and compares all streams of role DGRAM_SENDER. Returns 0, or -1 if out of memory. */
 int dgram_senders_play(struct dgram_streams *streams);
 

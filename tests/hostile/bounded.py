@@ -14,27 +14,27 @@ LONGEST_TICK = 0.5  # longest tick of the clock, s; a longer one means that this
 
 
 def starved(pids):
-    """Returns the longest time that a thread of these processes has been ready and got no CPU, s."""
-    longest = 0
+    """Returns how long the threads of these processes have been ready without a CPU, all together, s."""
+    total = 0
     for path in [path for pid in pids for path in glob.glob(f"/proc/{pid}/task/*/schedstat")]:
         try:
             with open(path, encoding="ascii") as file:
-                longest = max(longest, int(file.read().split()[1]))
+                total += int(file.read().split()[1])
         except (OSError, IndexError):
             pass  # the thread ended, or this kernel does not measure
-    return longest / 1e9
+    return total / 1e9
 
 
 class Patience:
-    """A time limit. left() also sleeps one tick. The time in which the processes of `pids` waited for a CPU does not
-    count: pids() returns them. But the limit ends after MOST times its seconds."""
+    """A time limit. left() also sleeps one tick. The time in which a thread of the processes pids() waited for a CPU does
+    not count, because these threads often wait one after the other. But the limit ends after MOST times its seconds."""
 
     MOST = 10
 
     def __init__(self, seconds, pids=None):
         self.seconds, self.before = seconds, time.monotonic()
         self.pids, self.spare = pids, seconds * (self.MOST - 1)
-        self.starved = starved(pids()) if pids else 0
+        self.starved, self.judged = starved(pids()) if pids else 0, self.before
 
     def left(self):
         time.sleep(TICK)
@@ -43,8 +43,8 @@ class Patience:
         self.before = now
         if self.seconds <= 0 and self.pids:
             before, self.starved = self.starved, starved(self.pids())
-            more = max(0, min(self.starved - before, self.spare))
-            self.seconds, self.spare = self.seconds + more, self.spare - more
+            more = max(0, min(self.starved - before, now - self.judged, self.spare))
+            self.seconds, self.spare, self.judged = self.seconds + more, self.spare - more, now
         return self.seconds > 0
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Cases of tests/soak: faults of programs, of the machine and of the link. Each fault occurs at a random moment and at a
-random side of a running pair. No program may hang longer than its timeout, or end by a signal that the test did not
-send. No process, name or scratch file may remain, each recording must be readable, and the next pair must work."""
+random side of a running pair, on the network or, except for faults of the link, in shared memory. No program may hang
+longer than its timeout, or end by a signal that the test did not send. No process, name or scratch file may remain, each
+recording must be readable, and the next pair must work."""
 import glob
 import os
 import random
@@ -46,6 +47,14 @@ def program_of(pair, side):
     return found[-1] if found else None
 
 
+def victim_of(pair, side):
+    """As program_of, but waits until the program has started or its side has ended."""
+    patience = bounded.Patience(HANG)
+    while not program_of(pair, side) and not pair.programs[side].poll() and patience.left():
+        pass
+    return program_of(pair, side)
+
+
 def settle(seconds):
     patience = bounded.Patience(seconds)
     while patience.left():
@@ -88,12 +97,12 @@ def killed(_):
     record = lab.path("killed.pcapng")
     words = [[], []]
     words[side] = ["-w", record]
-    pair = labs.Pair(lab, kind, size=20, words=words)
+    pair = labs.Pair(lab, kind, size=20, words=words, shm=lab.rng.random() < 0.5)
 
     def fault(pair):
-        pid = program_of(pair, side)
+        pid = victim_of(pair, side)
         if pid:
-            os.kill(pid, signal.SIGKILL)
+            labs.stacks.kill([pid])
     try:
         # A peer on another host notices the kill only if it has a request outstanding (threats.md); rping may
         # have none.
@@ -110,10 +119,10 @@ def watcher_killed(_):
     record = lab.path("watcher.pcapng")
     words = [[], []]
     words[side] = ["-w", record]
-    pair = labs.Pair(lab, kind, size=20, words=words)
+    pair = labs.Pair(lab, kind, size=20, words=words, shm=lab.rng.random() < 0.5)
 
     def fault(pair):
-        os.kill(pair.programs[side].pid, signal.SIGKILL)
+        labs.stacks.kill([pair.programs[side].pid])
     try:
         problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side)
         parts = glob.glob(record + ".*/*.pcapng")
@@ -130,10 +139,10 @@ def watcher_killed(_):
 def stopped(seconds, finishes):
     def play(_):
         kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
-        pair = labs.Pair(lab, kind, size=4)
+        pair = labs.Pair(lab, kind, size=4, shm=lab.rng.random() < 0.5)
 
         def fault(pair):
-            pid = program_of(pair, side)
+            pid = victim_of(pair, side)
             if pid:
                 os.kill(pid, signal.SIGSTOP)
                 settle(seconds)
@@ -153,7 +162,7 @@ def limited(name, draw):
         kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
         shell, words = ["", ""], draw(lab.rng)
         shell[side] = words
-        pair = labs.Pair(lab, kind, shell=shell)
+        pair = labs.Pair(lab, kind, shell=shell, shm=lab.rng.random() < 0.5)
         try:
             # A server waits if its client never connects, as on hardware, also if it listens with rdma_cm.
             problem = with_fault(pair, lambda _: None, may_wait=(other(side),))
@@ -173,7 +182,7 @@ def disk_full(_):
     limits[side] = {"size": lab.rng.randrange(1, 200) << 10}
     if kind == "transfer" and side == labs.SERVER:
         kind = "ib_write_bw"  # otherwise the received file itself would not fit
-    pair = labs.Pair(lab, kind, words=words, limits=limits)
+    pair = labs.Pair(lab, kind, words=words, limits=limits, shm=lab.rng.random() < 0.5)
     try:
         pair.begin()
         done = pair.end(HANG)
@@ -217,7 +226,7 @@ def clock_set(_):
         os.rename(clock + ".new", clock)
 
     set_clock("+0")
-    pair = labs.Pair(lab, kind, size=4, words=words, shell=shell)
+    pair = labs.Pair(lab, kind, size=4, words=words, shell=shell, shm=lab.rng.random() < 0.5)
     try:
         problem = with_fault(pair, lambda _: set_clock(shift), finishes=True) or recording(record)
     finally:

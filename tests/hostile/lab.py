@@ -70,21 +70,25 @@ class Lab:
 
 
 class Pair:
-    """One pair of programs. `options` of each side: words for rnic-run and limits of bounded.Program."""
+    """One pair of programs. `options` of each side: words for rnic-run and limits of bounded.Program. With `shm` both
+    sides run at the server's end and use shared memory."""
 
     KINDS = ("ib_write_bw", "rping", "transfer")
     number = 0
 
-    def __init__(self, lab, kind, size=1.0, words=((), ()), limits=({}, {}), shell=("", "")):
+    def __init__(self, lab, kind, size=1.0, words=((), ()), limits=({}, {}), shell=("", ""), shm=False):
         Pair.number += 1
         self.lab, self.kind = lab, kind
+        ends = (SERVER, SERVER) if shm else (SERVER, CLIENT)
+        self.spaces = [lab.spaces[end] for end in ends]
+        wire_words = ["--wire", "shm"] if shm else []
         port = 20000 + Pair.number % 20000
         host = wire.ADDRESSES[0][0]
         self.source, self.target = lab.path("source"), lab.path(f"target{Pair.number}")
         if kind == "ib_write_bw":
             self.ready = str(port)
             common = ["ib_write_bw", "-F", "-n", str(max(5, int(300 * size))), "-p", str(port)]
-            commands = [common + ["-x", lab.gids[SERVER][0]], common + ["-x", lab.gids[CLIENT][0], host]]
+            commands = [common + ["-x", lab.gids[SERVER][0]], common + ["-x", lab.gids[ends[CLIENT]][0], host]]
         elif kind == "rping":
             self.ready = f"cm/106/{port}"
             rounds = str(max(5, int(60 * size)))
@@ -102,8 +106,8 @@ class Pair:
             if shell[side]:  # this setting changes only the program, not rnic-run
                 command = ["sh", "-c", f'{shell[side]}; exec "$@"', "sh", *command]
             preload = rows_of.runtime_first(command[0].replace(lab.bin, "{BIN}"), PRELOAD, lab.bin)
-            self.commands.append(lab.spaces[side].command(os.path.join(lab.bin, "rnic-run"), "-i", LINK,
-                                                          *words[side], "--", *preload, *command))
+            self.commands.append(self.spaces[side].command(os.path.join(lab.bin, "rnic-run"), "-i", LINK, *wire_words,
+                                                           *words[side], "--", *preload, *command))
         self.limits = limits
         self.programs = []
 
@@ -124,7 +128,8 @@ class Pair:
     def connected(self):
         """Returns whether both programs have a connection: over TCP, or for rping a device at the client."""
         if self.kind == "rping":
-            return len(self.lab.names()) >= 3
+            names = self.lab.names() if len(self.programs) == 2 else []
+            return any(name.endswith(f"/proc/{pid}") for pid in self.pids(CLIENT) for name in names)
         for name in ("tcp", "tcp6"):
             with open(f"/proc/{self.lab.spaces[SERVER].pid}/net/{name}", encoding="ascii") as table:
                 if any(f":{int(self.ready):04X} " in line.split(":", 1)[1][:14] and line.split()[3] == "01"
@@ -137,7 +142,7 @@ class Pair:
         client with ADDR_ERROR, and its server waits for another client, as on hardware."""
         if self.kind != "rping":
             return self.connected()
-        info = self.lab.spaces[CLIENT].command(os.path.join(self.lab.bin, "rnic-info"), "resource")
+        info = self.spaces[CLIENT].command(os.path.join(self.lab.bin, "rnic-info"), "resource")
         return " state RTS " in subprocess.run(info, stdout=subprocess.PIPE, text=True, check=True).stdout
 
     def pids(self, side):

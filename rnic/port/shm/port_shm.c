@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "port/frameio/frame_dest.h"
 #include "port/frameio/port_pcap.h"
 #include "port/shm/hello.h"
@@ -364,6 +365,20 @@ void rnic_port_shm_hosts(struct rnic_port *port, const struct rnic_iface *list, 
     shm_peers_hosts(&((struct shm_port *)port)->peers, list, cnt);
 }
 
+/* Creates and frees a ring as peers need it. Returns 0, or the negative errno that would prevent
+ * each connection to a peer. */
+static int try_ring(uint32_t size)
+{
+    struct shm_segment segment;
+    int fd = shm_segment_new(size, &segment);
+
+    if (fd < 0)
+        return fd;
+    close(fd);
+    shm_segment_unmap(&segment);
+    return 0;
+}
+
 int rnic_port_shm_open(const struct rnic_iface *iface, const struct rnic_port_shm_attr *attr,
                        struct rnic_port **out, struct error *why)
 {
@@ -379,13 +394,16 @@ int rnic_port_shm_open(const struct rnic_iface *iface, const struct rnic_port_sh
     self->iface = *iface;
     self->attr = *attr;
     self->cast = 1;
-    error = shm_segment_private(ring, &self->own);
+    error = try_ring(ring);
+    if (!error)
+        error = shm_segment_private(ring, &self->own);
     if (!error)
         error = shm_peers_init(&self->peers, iface->name, ring);
     if (error) {
         shm_segment_unmap(&self->own);
         free(self);
-        error_set(why, "interface %s: shared memory: %s", iface->name, strerror(-error));
+        error_set(why, "interface %s: shared memory: %s%s", iface->name, strerror(-error),
+                  error == -EFBIG ? ": see the limit of file sizes (ulimit -f)" : "");
         return error;
     }
     shm_writer_init(&self->own_writer, &self->own.memory);

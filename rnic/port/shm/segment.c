@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,9 +31,14 @@ static int map_segment(int fd, uint32_t size, struct shm_segment *out)
 
 int shm_segment_new(uint32_t size, struct shm_segment *out)
 {
-    int fd = memfd_create("rnic-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    struct rlimit limit;
     int error = 0;
+    int fd;
 
+    /* ftruncate() would end the program with SIGXFSZ */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)CONTROL_LEN + size)
+        return -EFBIG;
+    fd = memfd_create("rnic-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
     if (ftruncate(fd, (off_t)CONTROL_LEN + size) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0)

@@ -17,7 +17,7 @@ struct shm_segment {
 };
 
 /* Creates a sealed file with an empty ring of `size` bytes and maps it. Returns its descriptor for
- * the caller to close, or a negative errno. */
+ * the caller to close, or a negative errno: -EFBIG if the limit of file sizes is smaller. */
 int shm_segment_new(uint32_t size, struct shm_segment *out);
 
 /* Maps the file of another process. Does not close `fd`. Returns 0, or -EPROTO if it is not a

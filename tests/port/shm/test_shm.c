@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -525,6 +526,26 @@ static void process_of_another_user_is_refused(void)
     close_all();
 }
 
+/* Without files of the size of a ring, no peer can be reached: the port says so at once, and the
+ * kernel does not end the program with SIGXFSZ. */
+static void limit_of_file_sizes_is_reported(void)
+{
+    struct rlimit limit, small;
+    struct rnic_iface iface;
+    struct rnic_port *port = NULL;
+    struct error why;
+
+    CU_ASSERT_FATAL(rnic_iface_get("lo", &iface, &why) == 0);
+    CU_ASSERT_FATAL(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    small = limit;
+    small.rlim_cur = 65536;
+    CU_ASSERT_FATAL(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    EXPECT_EQ(rnic_port_shm_open(&iface, &(struct rnic_port_shm_attr){.icrc = false}, &port, &why),
+              -EFBIG);
+    CU_ASSERT(strstr(why.text, "ulimit -f") != NULL);
+    CU_ASSERT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct suite_test tests[] = {
@@ -542,7 +563,8 @@ int main(int argc, char **argv)
         TEST(waiting_writer_is_woken),
         TEST(broken_ring_ends_only_its_peer),
         TEST(wrong_hello_is_refused),
-        TEST(process_of_another_user_is_refused)};
+        TEST(process_of_another_user_is_refused),
+        TEST(limit_of_file_sizes_is_reported)};
 
     if (!netns_enter())
         return NETNS_SKIP;

@@ -14,9 +14,6 @@
 /* Packets before a response that may be copies of it. */
 #define COPY_WINDOW 16u
 
-/* Maximum number of decreases of the MSN that one altered response causes. */
-#define DECREASES_ONE_ALTERED 2u
-
 /* Maximum number of packets and requests that the searches of one direction may read. If a
  * direction needs more, its differences stay. */
 #define EFFORT_MAX (1u << 22)
@@ -297,20 +294,21 @@ static bool explain_response(struct execution *x, uint32_t event)
     return true;
 }
 
-/* Returns whether the MSN decreases more often than one altered response causes. */
-static bool decreases_often(const struct inferred_setup *s)
+/* Returns whether the MSN decreases among the responses that equal ours, so that the network
+ * reordered them. */
+static bool equal_decrease(const struct inferred_setup *s, const uint8_t *mark)
 {
-    uint32_t before = EVENT_NONE, cnt = 0;
+    uint32_t before = EVENT_NONE;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
-        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first ||
-            !counts_messages(s, i))
+        if (!s->event[i].response || mark[i] != MARK_OK || !counts_messages(s, i))
             continue;
-        cnt += before != EVENT_NONE && roce_psn_diff(roce_psn_of(event_packet(s, i)->msn),
-                                                     roce_psn_of(event_packet(s, before)->msn)) < 0;
+        if (before != EVENT_NONE && roce_psn_diff(roce_psn_of(event_packet(s, i)->msn),
+                                                  roce_psn_of(event_packet(s, before)->msn)) < 0)
+            return true;
         before = i;
     }
-    return cnt > DECREASES_ONE_ALTERED;
+    return false;
 }
 
 int rc_execution_find(const struct inferred_setup *s, const uint8_t *mark, bool rxe, bool reorders,
@@ -320,8 +318,8 @@ int rc_execution_find(const struct inferred_setup *s, const uint8_t *mark, bool 
         .s = s,
         .mark = mark,
         .rxe = rxe,
-        .ordered =
-            s->trace->flow[s->recorded->resp_flow].numbered || !(reorders || decreases_often(s)),
+        .ordered = s->trace->flow[s->recorded->resp_flow].numbered ||
+                   !(reorders || equal_decrease(s, mark)),
         .high = INT64_MIN,
         .copies = calloc(s->req_cnt + 1, 1),
         .responded = calloc(s->req_cnt + 1, 1),

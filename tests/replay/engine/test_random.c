@@ -408,6 +408,7 @@ static void recordings_once_failed_wrongly_pass(void)
         {ALL_AT_ONCE, 77046, "an Atomic ACK is overtaken by responses after a gap"},
         {REORDERED, 90109, "the responses to five copies of a READ count three MSNs"},
         {REORDERED, 90143, "the network delays two requests, and the requester gets no NAK"},
+        {REORDERED, 200172, "one late response shows that the network reorders"},
         {ALL_AT_ONCE, 90131, "a late response continues a READ that was restarted at its PSN"},
     };
 

@@ -15,6 +15,7 @@ struct source {
     unsigned recv_id;
     uint32_t start[FROM_QPS_MAX]; /* for each QP: PSN of the first packet of the latest message */
     char read[16];                /* name of the region of the latest READ request */
+    bool destroyed[FROM_REGIONS_MAX];
 };
 
 static const struct inferred_setup *setup_of(const struct source *s, unsigned qp)
@@ -230,14 +231,33 @@ static int add_recv(struct source *s, unsigned qp, uint32_t len)
     return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds the line of an event. Adds nothing if the event belongs to another connection. Returns 0, or
- * -1 and an error. */
-static int add_event(struct source *s, const struct live_event *e)
+/* Returns whether the next request after event `i` belongs to the connection. */
+static bool precedes_request(const struct source *s, size_t i)
 {
+    while (i < s->script.cnt && s->script.event[i].kind != LIVE_FRAME)
+        i++;
+    return i < s->script.cnt && from_rc_qp(&s->q, s->script.event[i].run) >= 0;
+}
+
+static int add_destroy(struct source *s, unsigned region)
+{
+    FILE *out = from_line(s->d);
+
+    if (!out)
+        return from_fail(s->d, "no memory");
+    s->destroyed[region] = true;
+    fprintf(out, "destroy M%u", region);
+    return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
+}
+
+/* Adds the line of event `i`. Adds nothing if the event belongs to another connection. Returns 0,
+ * or -1 and an error. */
+static int add_event(struct source *s, size_t i)
+{
+    const struct live_event *e = &s->script.event[i];
     bool of_qp = e->kind == LIVE_RECV || e->kind == LIVE_FRAME || e->kind == LIVE_ANSWER;
     int qp = of_qp ? from_rc_qp(&s->q, e->run) : -1;
     const struct trace_packet *p;
-    FILE *out;
     int at;
 
     if (of_qp && qp < 0)
@@ -247,15 +267,10 @@ static int add_event(struct source *s, const struct live_event *e)
     case LIVE_STORE: return add_store(s, e);
     case LIVE_WITHDRAW:
         at = from_region_of(s->d, e->device, e->rkey);
-        if (at < 0)
-            return 0;
-        out = from_line(s->d);
-        if (!out)
-            return from_fail(s->d, "no memory");
-        fprintf(out, "destroy M%d", at);
-        return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
+        return at < 0 || !precedes_request(s, i) ? 0 : add_destroy(s, (unsigned)at);
     case LIVE_REGISTER:
-        return from_region_of(s->d, e->device, e->rkey) < 0
+        at = from_region_of(s->d, e->device, e->rkey);
+        return at < 0 || !s->destroyed[at]
                    ? 0
                    : from_fail(
                          s->d,
@@ -289,7 +304,7 @@ static int add_lines(struct source *s, uint32_t connection)
     print_objects(s, out);
     from_head_end(s->d);
     for (size_t i = 0; rc == 0 && i < s->script.cnt; i++)
-        rc = add_event(s, &s->script.event[i]);
+        rc = add_event(s, i);
     return rc;
 }
 

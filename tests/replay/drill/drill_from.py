@@ -83,11 +83,34 @@ def alter(text):
     return "\n".join(lines) + "\n"
 
 
+def key_of_another_connection(folder):
+    """Tests a capture with two connections to one responder: the second one is refused with the R_Key that the first one
+    uses, for example because the memory belongs to another PD."""
+    captures = TOP / "traces/captures"
+    refused, both = folder / "refused.pcapng", folder / "both.pcapng"
+    rules = ["drop@frame=1..4", "set=reth.rkey=0x5f7d", "set=reth.va=0x7f1202584000"]
+    subprocess.run([ROCEDRILL, "edit", "-q", *(word for rule in rules for word in ("--impair", rule)),
+                    captures / "rc-no-permission-write.pcap", refused], check=True)
+    used = folder / "used.pcapng"
+    subprocess.run([ROCEDRILL, "edit", "-q", "--impair", "drop@frame=3..6", captures / "rc-bad-rkey-write.pcap", used],
+                   check=True)
+    both.write_bytes(used.read_bytes() + refused.read_bytes())
+    for first in (both, folder / "reversed.pcapng"):
+        if first != both:
+            first.write_bytes(refused.read_bytes() + used.read_bytes())
+        path, error = write_drill(first, "responder", folder)
+        if not path:
+            fail(error)
+        elif "destroy" in path.read_text():
+            fail(f"{path.name}: destroys memory that this connection uses:\n{path.read_text()}")
+
+
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     whole, altered, again, recorded = (folder / n for n in ("whole", "altered", "again", "recorded"))
     for sub in (whole, altered, again):
         sub.mkdir()
+    key_of_another_connection(folder)
     captures = sorted((TOP / "traces/captures").glob("*.pcap"))
     for capture in captures:
         for role in ROLES:

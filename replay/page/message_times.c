@@ -9,38 +9,18 @@ void message_times_free(struct message_times *times)
     *times = (struct message_times){0};
 }
 
-void message_times_packet(struct message_times *times, unsigned side, uint64_t time, bool starts,
-                          bool ends)
+struct message_time message_time_of(const struct roce_flow_done *done)
 {
-    if (starts) {
-        times->open[side] = time;
-        times->started[side]++;
-    }
-    if (ends) {
-        uint32_t at = times->sent_cnt[side]++ % MESSAGE_LAST_PACKETS;
-
-        times->sent[side][at].first = times->open[side];
-        times->sent[side][at].last = time;
-        times->sent[side][at].number = times->started[side] - 1;
-    }
-}
-
-/* Searches `sent` for the message whose first packet was sent at message->first. Sets the message's
- * members `last` and `number`. */
-static void find_sent(const struct message_times *times, struct message_time *message)
-{
-    unsigned side = message->side & 1;
-    uint32_t cnt = times->sent_cnt[side];
-
-    for (uint32_t i = 1; i <= MESSAGE_LAST_PACKETS && i <= cnt; i++) {
-        uint32_t at = (cnt - i) % MESSAGE_LAST_PACKETS;
-
-        if (times->sent[side][at].first == message->first) {
-            message->last = times->sent[side][at].last;
-            message->number = times->sent[side][at].number;
-            return;
-        }
-    }
+    return (struct message_time){
+        .first = done->start,
+        .last = done->last,
+        .done = done->start + done->ns,
+        .bytes = done->bytes,
+        .frame = done->frame,
+        .number = done->number,
+        .side = done->side,
+        .kind = (uint8_t)done->kind,
+    };
 }
 
 static void keep_slower_halves(struct message_times *times)
@@ -58,7 +38,8 @@ static void keep_slower_halves(struct message_times *times)
     times->cnt = kept;
 }
 
-bool message_times_add(struct message_times *times, const struct roce_flow_done *done, uint32_t max)
+bool message_times_add(struct message_times *times, const struct message_time *message,
+                       uint32_t max)
 {
     if (times->cnt >= max)
         keep_slower_halves(times);
@@ -71,17 +52,7 @@ bool message_times_add(struct message_times *times, const struct roce_flow_done 
         times->message = more;
         times->cap = cap;
     }
-    times->message[times->cnt++] = (struct message_time){
-        .first = done->start,
-        .last = done->start,
-        .number = UINT32_MAX,
-        .done = done->start + done->ns,
-        .bytes = done->bytes,
-        .frame = done->frame,
-        .side = done->side,
-        .kind = (uint8_t)done->kind,
-    };
-    find_sent(times, &times->message[times->cnt - 1]);
+    times->message[times->cnt++] = *message;
     return true;
 }
 

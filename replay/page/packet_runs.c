@@ -28,18 +28,26 @@ const char *run_class_name(enum run_class class)
 /* ---- properties of one packet ------------------------------------------------------------------
  */
 
+/* Returns the class of a packet whose flags alone determine it, or RUN_CLASS_CNT. */
+static enum run_class class_of_flags(uint32_t flags)
+{
+    if (flags & ROCE_AN_DROPPED)
+        return RUN_DROPPED;
+    if (flags & ROCE_AN_COPY)
+        return RUN_COPY;
+    if (flags & ROCE_AN_CNP)
+        return RUN_CNP;
+    if (flags & ROCE_AN_RNR_NAK)
+        return RUN_RNR_NAK;
+    return flags & ROCE_AN_NAK ? RUN_NAK : RUN_CLASS_CNT;
+}
+
 enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *r)
 {
-    if (r->flags & ROCE_AN_DROPPED)
-        return RUN_DROPPED;
-    if (r->flags & ROCE_AN_COPY)
-        return RUN_COPY;
-    if (r->flags & ROCE_AN_CNP)
-        return RUN_CNP;
-    if (r->flags & ROCE_AN_RNR_NAK)
-        return RUN_RNR_NAK;
-    if (r->flags & ROCE_AN_NAK)
-        return RUN_NAK;
+    enum run_class class = r->flags & ~RUN_PLAIN_FLAGS ? class_of_flags(r->flags) : RUN_CLASS_CNT;
+
+    if (class != RUN_CLASS_CNT)
+        return class;
     if (roce_opcode_is_request(pkt->op))
         return r->flags & (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST)
                    ? RUN_REPEATED_REQUEST
@@ -51,8 +59,9 @@ enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_fl
     return RUN_OTHER;
 }
 
-uint32_t packet_run_span(const struct roce_pkt *pkt, const struct roce_flow_result *r,
-                         enum run_class class)
+/* Returns the number of PSNs that a packet of class `class` uses. */
+static uint32_t span_of(const struct roce_pkt *pkt, const struct roce_flow_result *r,
+                        enum run_class class)
 {
     if (r->flags & ROCE_AN_REQUEST && class <= RUN_REPEATED_REQUEST)
         return (r->next_psn - pkt->bth.psn) & ROCE_PSN_MASK;
@@ -95,11 +104,12 @@ unsigned packet_run_direction(const struct packet_run *run)
     return response ? !run->side : run->side;
 }
 
-struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce_flow_result *r)
+void packet_run_set(struct packet_run *run, const struct roce_flow_in *in,
+                    const struct roce_flow_result *r, enum run_class class)
 {
     const struct roce_pkt *pkt = in->pkt;
-    enum run_class class = packet_run_class(pkt, r);
-    struct packet_run run = {
+
+    *run = (struct packet_run){
         .first_time = in->time,
         .last_time = in->time,
         .payload = pkt->payload_len,
@@ -110,26 +120,67 @@ struct packet_run packet_run_of(const struct roce_flow_in *in, const struct roce
         .last_frame = in->frame,
         .cnt = 1,
         .psn = pkt->bth.psn,
-        .span = packet_run_span(pkt, r, class),
-        .gap = r->flags & ROCE_AN_PSN_GAP ? r->gap : 0,
-        .ce = (r->flags & ROCE_AN_CE) != 0,
+        .span = span_of(pkt, r, class),
         .sport = pkt->udp.sport,
         .side = r->side,
         .class = (uint8_t) class,
         .kind = (uint8_t)pkt->op->kind,
-        .marks = marks_of(pkt->op, r),
     };
-
-    if (run.class == RUN_REPEATED_REQUEST) {
-        run.cause = (uint8_t)r->cause;
-        run.go_back = r->go_back_frame;
-        run.wait = known_ns(r->rto);
+    if (packet_run_is_plain(r))
+        return;
+    run->gap = r->flags & ROCE_AN_PSN_GAP ? r->gap : 0;
+    run->ce = (r->flags & ROCE_AN_CE) != 0;
+    run->marks = marks_of(pkt->op, r);
+    if (class == RUN_REPEATED_REQUEST) {
+        run->cause = (uint8_t)r->cause;
+        run->go_back = r->go_back_frame;
+        run->wait = known_ns(r->rto);
     }
-    if (run.class == RUN_RNR_NAK)
-        run.wait = known_ns(r->rnr_wait);
-    if (run.class == RUN_NAK || run.class == RUN_RNR_NAK)
-        run.syndrome = pkt->aeth.syndrome;
-    return run;
+    if (class == RUN_RNR_NAK)
+        run->wait = known_ns(r->rnr_wait);
+    if (class == RUN_NAK || class == RUN_RNR_NAK)
+        run->syndrome = pkt->aeth.syndrome;
+}
+
+/* ---- adding packets to runs --------------------------------------------------------------------
+ */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Adds PSNs to the range of a run. */
+static void add_psns(struct packet_run *run, uint32_t psn, uint32_t span)
+{
+    int32_t to = roce_psn_diff(roce_psn_of(psn), roce_psn_of(run->psn));
+    int64_t end = (int64_t)to + span;
+
+    if (to < 0) {
+        run->span += (uint32_t)-to;
+        run->psn = psn;
+    } else if (end > run->span) {
+        run->span = (uint32_t)end;
+    }
+}
+
+bool packet_run_add_packet(struct packet_run *run, const struct roce_flow_in *in,
+                           const struct roce_flow_result *r, enum run_class class)
+{
+    const struct roce_pkt *pkt = in->pkt;
+    uint32_t span = span_of(pkt, r, class);
+
+    if (run->span >= SPAN_MAX || span >= SPAN_MAX)
+        return false;
+    add_psns(run, pkt->bth.psn, span);
+    run->last_time = larger(run->last_time, in->time);
+    run->last_frame = in->frame;
+    run->payload += pkt->payload_len;
+    run->wire += pkt->wire_len;
+    run->flight = larger(run->flight, r->bytes_in_flight);
+    run->rtt = larger(run->rtt, known_ns(r->rtt));
+    run->cnt++;
+    return true;
 }
 
 /* ---- merging runs ------------------------------------------------------------------------------
@@ -159,14 +210,9 @@ static bool can_merge(const struct packet_run *a, const struct packet_run *b,
     }
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void merge_into(struct packet_run *a, const struct packet_run *b)
 {
-    packet_run_add_psns(a, b->psn, b->span);
+    add_psns(a, b->psn, b->span);
     a->last_time = larger(a->last_time, b->last_time);
     a->last_frame = b->last_frame;
     a->payload += b->payload;
@@ -226,20 +272,8 @@ void packet_runs_limit(struct packet_runs *runs, uint32_t max)
     }
 }
 
-struct packet_run *packet_runs_open(struct packet_runs *runs, unsigned side, enum run_class class,
-                                    uint16_t sport)
-{
-    uint32_t last = runs->last[side & 1][class];
-    struct packet_run *run = last ? &runs->run[last - 1] : NULL;
-
-    if (!run || run->cnt >= runs->length || run->sport != sport || run->cause ||
-        run->span >= SPAN_MAX || !is_plain(run))
-        return NULL;
-    return run;
-}
-
-struct packet_run *packet_runs_append(struct packet_runs *runs, unsigned side, enum run_class class,
-                                      uint32_t max)
+/* Appends a copy of a run. */
+static bool append_run(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
 {
     if (runs->cnt >= max)
         packet_runs_limit(runs, max - max / 4);
@@ -250,28 +284,26 @@ struct packet_run *packet_runs_append(struct packet_runs *runs, unsigned side, e
         cap = cap > max && max > runs->cap ? max : cap;
         more = realloc(runs->run, cap * sizeof(*more));
         if (!more)
-            return NULL;
+            return false;
         runs->run = more;
         runs->cap = cap;
     }
-    runs->last[side & 1][class] = ++runs->cnt;
-    return &runs->run[runs->cnt - 1];
+    runs->run[runs->cnt] = *run;
+    runs->last[run->side & 1][run->class] = ++runs->cnt;
+    runs->merged += run->cnt > 1 ? run->cnt : 0;
+    return true;
 }
 
 bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
 {
     uint32_t last = runs->last[run->side & 1][run->class];
-    struct packet_run *to;
 
-    if (last && runs->run[last - 1].cnt < runs->length &&
+    if (last && runs->run[last - 1].cnt + run->cnt <= runs->length &&
         can_merge(&runs->run[last - 1], run, MERGE_PLAIN)) {
         join(runs, &runs->run[last - 1], run);
         return true;
     }
-    to = packet_runs_append(runs, run->side, (enum run_class)run->class, max);
-    if (to)
-        *to = *run;
-    return to != NULL;
+    return append_run(runs, run, max);
 }
 
 /* ---- the end of the capture --------------------------------------------------------------------

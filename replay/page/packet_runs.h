@@ -82,10 +82,6 @@ void packet_runs_free(struct packet_runs *runs);
 
 enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *result);
 
-/* Returns the number of PSNs that a packet of class `class` uses. */
-uint32_t packet_run_span(const struct roce_pkt *pkt, const struct roce_flow_result *result,
-                         enum run_class class);
-
 /* Flags that have no effect on a run, except on its class. */
 #define RUN_PLAIN_FLAGS                                                                            \
     ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
@@ -98,14 +94,15 @@ static inline bool packet_run_is_plain(const struct roce_flow_result *result)
     return !(result->flags & ~RUN_PLAIN_FLAGS) && !result->findings;
 }
 
-/* Makes a run of one packet from the packet and its analysis. */
-struct packet_run packet_run_of(const struct roce_flow_in *in,
-                                const struct roce_flow_result *result);
+/* Sets all members of a run to those of one packet and its analysis. `class` is
+ * packet_run_class(). */
+void packet_run_set(struct packet_run *run, const struct roce_flow_in *in,
+                    const struct roce_flow_result *result, enum run_class class);
 
-/* Returns the latest run of a side and class if a plain packet with this UDP source port belongs to
- * it because runs have several packets. Otherwise returns NULL. */
-struct packet_run *packet_runs_open(struct packet_runs *runs, unsigned side, enum run_class class,
-                                    uint16_t sport);
+/* Adds a plain packet of the same side and class to a run. Returns false, without a change, if the
+ * run would have too many PSNs. */
+bool packet_run_add_packet(struct packet_run *run, const struct roce_flow_in *in,
+                           const struct roce_flow_result *result, enum run_class class);
 
 /* Prefetches the latest run of each side and class, and the memory for the next run. */
 static inline void packet_runs_prefetch(const struct packet_runs *runs)
@@ -123,25 +120,6 @@ static inline void packet_runs_prefetch(const struct packet_runs *runs)
         __builtin_prefetch(&runs->run[runs->cnt].side, 1);
     }
 }
-
-/* Adds PSNs to the range of a run. */
-static inline void packet_run_add_psns(struct packet_run *run, uint32_t psn, uint32_t span)
-{
-    int32_t to = roce_psn_diff(roce_psn_of(psn), roce_psn_of(run->psn));
-    int64_t end = (int64_t)to + span;
-
-    if (to < 0) {
-        run->span += (uint32_t)-to;
-        run->psn = psn;
-    } else if (end > run->span) {
-        run->span = (uint32_t)end;
-    }
-}
-
-/* Appends a run of a side and class, and returns it. The caller sets all its members. `max` is as
- * in packet_runs_add(). Returns NULL if out of memory. */
-struct packet_run *packet_runs_append(struct packet_runs *runs, unsigned side, enum run_class class,
-                                      uint32_t max);
 
 /* Adds a run. `max` is the current maximum number of runs of the stream, at least PACKET_RUNS_MIN.
  * Returns false if out of memory. */

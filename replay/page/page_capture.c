@@ -66,54 +66,18 @@ static struct page_stream *stream_of(struct page_capture *capture, uint32_t inde
     return *at;
 }
 
-/* Returns the limit of one stream: its equal share of `all`, which is the limit of all streams
- * together. */
-static uint32_t share_of(uint32_t all, uint32_t stream_cnt)
-{
-    uint32_t share = all / stream_cnt;
-
-    if (share > PAGE_SHARE)
-        return PAGE_SHARE;
-    return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
-}
-
-static void note_message(struct page_stream *stream, unsigned side, uint64_t time, bool starts,
-                         bool ends)
-{
-    if (starts || ends)
-        message_times_packet(&stream->messages, side, time, starts, ends);
-}
-
-static bool add_entry(struct page_stream *stream, const struct page_entry *entry, uint32_t run_max,
-                      uint32_t message_max)
-{
-    if (entry->is_done)
-        return message_times_add(&stream->messages, &entry->done, message_max);
-    note_message(stream, entry->run.side & 1, entry->run.first_time, entry->starts, entry->ends);
-    return packet_runs_add(&stream->runs, &entry->run, run_max);
-}
-
-/* Adds the records of a chunk to their stream. */
-static bool add_records(struct page_capture *capture, const struct page_chunk *chunk)
+/* Adds the contents of a chunk to its stream. */
+static bool add_chunk(struct page_capture *capture, const struct page_chunk *chunk)
 {
     struct page_stream *stream = stream_of(capture, chunk->stream);
-    uint32_t run_max = share_of(PAGE_RUNS, chunk->stream_cnt);
-    uint32_t message_max = share_of(PAGE_MESSAGES, chunk->stream_cnt);
+    uint32_t run_max = page_queue_share(PAGE_RUNS, chunk->stream_cnt);
+    uint32_t message_max = page_queue_share(PAGE_MESSAGES, chunk->stream_cnt);
     bool added = stream != NULL;
 
-    for (uint32_t i = 0; added && i < chunk->cnt;) {
-        const struct page_record *record = &chunk->record[i];
-        struct page_entry entry;
-
-        if (page_record_is_packet(record)) {
-            note_message(stream, record->side, record->time, record->starts, record->ends);
-            added = page_record_add(record, &stream->runs, run_max);
-            i++;
-            continue;
-        }
-        i += page_records_read(record, &entry);
-        added = add_entry(stream, &entry, run_max, message_max);
-    }
+    for (uint32_t i = 0; added && i < chunk->run_cnt; i++)
+        added = packet_runs_add(&stream->runs, &chunk->run[i], run_max);
+    for (uint32_t i = 0; added && i < chunk->message_cnt; i++)
+        added = message_times_add(&stream->messages, &chunk->message[i], message_max);
     return added;
 }
 
@@ -125,18 +89,18 @@ static void prefetch_bytes(const void *from, size_t len)
         __builtin_prefetch((const char *)from + at, 1);
 }
 
-/* Prefetches the head of the stream of a chunk, and the records. */
+/* Prefetches a chunk and its stream. */
 static void prefetch_stream(const struct page_capture *capture, const struct page_chunk *chunk)
 {
     const struct page_stream *stream = capture->stream[chunk->stream];
 
-    prefetch_bytes(chunk->record, sizeof(chunk->record));
+    prefetch_bytes(chunk, sizeof(*chunk));
     if (stream)
-        prefetch_bytes(stream, PAGE_STREAM_HEAD);
+        prefetch_bytes(stream, sizeof(*stream));
 }
 
-/* Prefetches the places to which add_records() will write: the latest runs, and the end of the
- * operations. The head of the stream is in the cache already. */
+/* Prefetches the places to which add_chunk() will write: the latest runs, and the end of the
+ * operations. The stream is in the cache already. */
 static void prefetch_places(const struct page_capture *capture, const struct page_chunk *chunk)
 {
     const struct page_stream *stream = capture->stream[chunk->stream];
@@ -147,8 +111,8 @@ static void prefetch_places(const struct page_capture *capture, const struct pag
     message_times_prefetch(&stream->messages);
 }
 
-/* Adds the records of chunks to their streams. The memory of the streams is larger than a cache, so
- * this function prefetches what the chunks after the current one need. */
+/* Adds the contents of chunks to their streams. The memory of the streams is larger than a cache,
+ * so this function prefetches what the chunks after the current one need. */
 static bool consume(void *user, struct page_chunk *const *chunk, uint32_t cnt)
 {
     struct page_capture *capture = user;
@@ -159,7 +123,7 @@ static bool consume(void *user, struct page_chunk *const *chunk, uint32_t cnt)
             prefetch_stream(capture, chunk[i + 2]);
         if (i + 1 < cnt)
             prefetch_places(capture, chunk[i + 1]);
-        added &= add_records(capture, chunk[i]);
+        added &= add_chunk(capture, chunk[i]);
     }
     return added;
 }

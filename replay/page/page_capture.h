@@ -8,13 +8,12 @@
  *   3. page_add() (page.h) or psn_svg_write() (psn_svg.h)
  *   4. page_capture_del()
  *
- * The constants below limit the data that is kept. Data beyond a limit is only counted, and the
- * page shows the count.
+ * The constants below and in page_queue.h limit the data that is kept. Data beyond a limit is only
+ * counted, and the page shows the count.
  */
 #ifndef REPLAY_PAGE_PAGE_CAPTURE_H
 #define REPLAY_PAGE_PAGE_CAPTURE_H
 
-#include <stddef.h>
 #include "check/check.h"
 #include "page/message_times.h"
 #include "page/packet_runs.h"
@@ -23,10 +22,6 @@
 
 /* Limit of the connections in the table. */
 #define PAGE_CONNS    PAGE_STREAMS
-#define PAGE_RUNS     100000u /* maximum number of packet runs of all streams */
-#define PAGE_MESSAGES 30000u  /* maximum number of operations of all streams */
-/* Limit of runs, and of operations, of one stream; a browser still draws that many quickly. */
-#define PAGE_SHARE    10000u
 #define PAGE_FINDINGS 1000u /* maximum number of findings of each severity */
 
 /* The packets and operations of one stream: a connection, or one direction of a connection that is
@@ -36,9 +31,6 @@ struct page_stream {
     struct packet_runs runs;
     struct message_times messages;
 };
-
-/* Length of the part of a page_stream that each packet needs, bytes. */
-#define PAGE_STREAM_HEAD (offsetof(struct page_stream, messages.sent))
 
 struct page_conn {
     uint32_t conn_index;

@@ -50,8 +50,7 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
         ctx->result->message_time = ns;
         roce_count_latency(ctx, roce_peer(ctx->sender), oper, ns);
     }
-    roce_report_done(ctx, roce_peer(ctx->sender), roce_opcode(e->op)->kind, bytes, e->msg_time,
-                     timed ? ns : ROCE_NEVER_NS);
+    roce_report_done(ctx, roce_peer(ctx->sender), e, bytes, timed ? ns : ROCE_NEVER_NS);
 }
 
 /* Returns the number of captured payload bytes of a message, from its first packet to `e`. */
@@ -236,8 +235,7 @@ static void count_acknowledged(struct roce_ctx *ctx, struct roce_endpoint *respo
             e->flags |= ROCE_SENT_DONE;
         else
             req->part = 0;
-        roce_report_done(ctx, requester, roce_opcode(e->op)->kind, bytes, e->msg_time,
-                         ROCE_NEVER_NS);
+        roce_report_done(ctx, requester, e, bytes, ROCE_NEVER_NS);
     }
 }
 

@@ -213,15 +213,17 @@ void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t f
 }
 
 void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
-                      enum roce_kind kind, uint64_t bytes, uint64_t start, uint64_t ns)
+                      const struct roce_sent_packet *e, uint64_t bytes, uint64_t ns)
 {
     struct roce_flow_done done = {.frame = ctx->frame,
                                   .conn_index = ctx->conn->conn_index,
                                   .side = roce_endpoint_side(requester),
-                                  .kind = kind,
+                                  .kind = roce_opcode(e->op)->kind,
                                   .bytes = bytes,
-                                  .start = start,
-                                  .ns = ns};
+                                  .start = e->msg_time,
+                                  .ns = ns,
+                                  .last = e->time,
+                                  .number = roce_sent_number(e)};
 
     if (!ctx->flow->opts.on_done)
         return;

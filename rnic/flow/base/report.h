@@ -45,10 +45,9 @@ bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding
  * `frame`. */
 void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
-/* Calls the caller's callback: the packet in `ctx` completed an operation of `requester`. `start`
- * is the time of the operation's first packet, ns; `ns` is its latency, or ROCE_NEVER_NS if
- * unknown. */
+/* Calls the caller's callback: the packet in `ctx` completed an operation of `requester`. `e` is
+ * the last packet of its request; `ns` is its latency, or ROCE_NEVER_NS if unknown. */
 void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
-                      enum roce_kind kind, uint64_t bytes, uint64_t start, uint64_t ns);
+                      const struct roce_sent_packet *e, uint64_t bytes, uint64_t ns);
 
 #endif

@@ -38,12 +38,17 @@ void roce_check_ud(struct roce_ctx *ctx)
     const struct roce_pkt *pkt = ctx->pkt;
     struct roce_counts *sum = &ctx->sender->counts;
     struct roce_oper_count *sends = roce_oper_cnt(ctx->flow, ctx->sender, ROCE_OPER_SEND);
+    const struct roce_sent_packet datagram = {.time = ctx->time,
+                                              .msg_time = ctx->time,
+                                              .cum = (uint32_t)sends->messages + 1,
+                                              .op = pkt->op->value,
+                                              .flags = ROCE_SENT_ENDS};
 
     sum->payload_sent += pkt->payload_len;
     sends->messages++;
     sends->completed++;
     sends->bytes += pkt->payload_len;
-    roce_report_done(ctx, ctx->sender, ROCE_KIND_SEND, pkt->payload_len, ctx->time, ROCE_NEVER_NS);
+    roce_report_done(ctx, ctx->sender, &datagram, pkt->payload_len, ROCE_NEVER_NS);
     ctx->result->flags |= ROCE_AN_REQUEST | ROCE_AN_MSG_START | ROCE_AN_MSG_END;
     ctx->result->msg_bytes = ctx->result->msg_total = pkt->payload_len;
     ctx->result->msg_number = (uint32_t)(sends->messages - 1);

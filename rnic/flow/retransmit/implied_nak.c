@@ -84,7 +84,7 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
     sum = roce_oper_cnt(ctx->flow, requester, ROCE_OPER_READ);
     sum->completed++;
     sum->bytes += e->dma_len;
-    roce_report_done(ctx, requester, ROCE_KIND_READ, e->dma_len, e->msg_time, ROCE_NEVER_NS);
+    roce_report_done(ctx, requester, e, e->dma_len, ROCE_NEVER_NS);
     e->flags |= ROCE_SENT_DONE;
 }
 

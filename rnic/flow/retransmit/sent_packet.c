@@ -146,8 +146,7 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
         if ((e->flags & ROCE_SENT_ENDS) && (e->flags & ROCE_SENT_OFF_KNOWN)) {
             sum->completed++;
             sum->bytes += e->off + e->len;
-            roce_report_done(ctx, ctx->sender, op->kind, e->off + e->len, e->msg_time,
-                             ROCE_NEVER_NS);
+            roce_report_done(ctx, ctx->sender, e, e->off + e->len, ROCE_NEVER_NS);
         }
         return;
     }

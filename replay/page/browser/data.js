@@ -48,11 +48,7 @@ const RoceData = (function () {
       side: s[0], class: s[1], kind: s[2], cause: s[3], marks: s[4], sport: s[5], syndrome: s[6] }));
     styles.forEach((s) => { s.direction = RESPONSES.has(s.class) || s.marks & MARK.ofResponse ? 1 - s.side : s.side; });
     const time = sums(c.time, 1e-9), frame = sums(c.frame, 1), relative = relativePsns(c, styles, conn);
-    const end = new Float64Array(n), lastFrame = new Float64Array(n);
-    for (let i = 0; i < n; i++) {
-      end[i] = time[i] + c.duration[i] * 1e-9;
-      lastFrame[i] = frame[i] + c.frames[i];
-    }
+    const end = time.map((t, i) => t + c.duration[i] * 1e-9), lastFrame = frame.map((f, i) => f + c.frames[i]);
     return {
       length: n, time: time, end: end, frame: frame, lastFrame: lastFrame, count: c.count, psn: relative.psn,
       psnBase: relative.base, span: c.span, payload: c.payload, wire: c.wire, flight: c.flight, styles: styles,
@@ -80,8 +76,7 @@ const RoceData = (function () {
         out[Math.max(0, Math.min(bins - 1, Math.floor(from)))] += v;
         continue;
       }
-      for (let b = Math.max(0, Math.floor(from)); b < Math.min(bins, to); b++)
-        out[b] += v * (Math.min(to, b + 1) - Math.max(from, b)) / (to - from);
+      for (let b = Math.max(0, Math.floor(from)); b < Math.min(bins, to); b++) out[b] += v * (Math.min(to, b + 1) - Math.max(from, b)) / (to - from);
     }
     return out;
   }
@@ -132,13 +127,10 @@ const RoceData = (function () {
   }
 
   const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many || one + "s");
-
   // Wireshark display filter of one run.
-  const filterOf = (first, last) => first === last ? "frame.number == " + first
-    : "frame.number >= " + first + " && frame.number <= " + last;
+  const filterOf = (first, last) => first === last ? "frame.number == " + first : "frame.number >= " + first + " && frame.number <= " + last;
 
-  return { MARK: MARK, decodeRuns: decodeRuns, decodeMessages: decodeMessages, binned: binned, bucketNs: bucketNs,
-    duration: duration, exactDuration: exactDuration, size: size, rate: rate, count: count, filterOf: filterOf };
+  return { MARK, decodeRuns, decodeMessages, binned, bucketNs, duration, exactDuration, size, rate, count, filterOf };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceData;

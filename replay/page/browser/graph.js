@@ -14,13 +14,11 @@ const RoceGraph = (function () {
 
   function readColors() {
     const style = getComputedStyle(document.documentElement);
-    colors = {};
-    ["first", "again", "response", "response-again", "ack", "nak", "rnr", "timeout", "spurious", "cnp", "ce", "damaged", "missing",
-      "text", "page", "grid", "side-a", "side-b", "other"].forEach((c) => { colors[c] = style.getPropertyValue("--" + c).trim(); });
+    const names = "first again response response-again ack nak rnr timeout spurious cnp ce damaged missing text page grid side-a side-b other".split(" ");
+    colors = Object.fromEntries(names.map((c) => [c, style.getPropertyValue("--" + c).trim()]));
   }
 
   // ---- shapes ----
-
   function bar(ctx, x0, x1, y0, y1, color) {
     ctx.fillStyle = color;
     ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
@@ -53,9 +51,7 @@ const RoceGraph = (function () {
     if (dash) ctx.setLineDash([]);
   }
 
-  function line(ctx, x0, y0, x1, y1, color, width, dash) {
-    path(ctx, [x0, y0, x1, y1], color, width, dash);
-  }
+  const line = (ctx, x0, y0, x1, y1, color, width, dash) => path(ctx, [x0, y0, x1, y1], color, width, dash);
 
   // A time of waiting. Returns how to write a word above it, if there is room: a function to call after all else is drawn.
   function band(at, x0, x1, y, color, text) {
@@ -83,6 +79,8 @@ const RoceGraph = (function () {
     damaged: (c, x, y) => { c.moveTo(x - 5, y - 5); c.lineTo(x + 5, y + 5); c.moveTo(x + 5, y - 5); c.lineTo(x - 5, y + 5); },
     cnp: (c, x, y) => { c.moveTo(x, y - 6); c.lineTo(x + 6, y + 5); c.lineTo(x - 6, y + 5); c.closePath(); },
     ce: (c, x, y) => { c.arc(x, y, 3, 0, 2 * Math.PI); },
+    timeout: (c, x, y) => { c.moveTo(x - 5, y - 6); c.lineTo(x + 5, y - 6); c.lineTo(x - 5, y + 6); c.lineTo(x + 5, y + 6); c.closePath(); },
+    spurious: (c, x, y) => { c.moveTo(x - 6, y - 5); c.lineTo(x - 6, y + 5); c.lineTo(x + 6, y - 5); c.lineTo(x + 6, y + 5); c.closePath(); },
   };
 
   function shape(ctx, kind, x, y, color) {
@@ -90,8 +88,17 @@ const RoceGraph = (function () {
     ctx.lineWidth = 2;
     ctx.strokeStyle = ctx.fillStyle = color;
     SHAPES[kind](ctx, x, y);
-    if (kind === "implied" || kind === "damaged") ctx.stroke();
-    else ctx.fill();
+    ctx[["implied", "damaged"].includes(kind) ? "stroke" : "fill"]();
+  }
+
+  // A shape with a rim, on a coloured ground.
+  function mark(ctx, kind, x, y) {
+    ctx.beginPath();
+    SHAPES[kind](ctx, x, y);
+    ctx.lineWidth = 4;
+    ctx.strokeStyle = colors.page;
+    ctx.stroke();
+    shape(ctx, kind, x, y, colors[kind]);
   }
 
   // ---- painters: each draws the runs or messages of a view; `at` has x(time), y(value), hit(...) and isNew(...): whether
@@ -150,13 +157,15 @@ const RoceGraph = (function () {
     });
   }
 
+  const largest = (values) => values.reduce((m, v) => Math.max(m, v), 0);
   const isAgain = (s) => s.class === "repeated request" || s.class === "repeated response" || s.class === "copy";
 
   // Bins of new and of repeated payload, bytes per second, about 3 pixels wide.
   function dataBins(view, t0, t1, width) {
     const bins = Math.max(8, Math.floor(width / 3)), r = view.runs, perSecond = bins / (t1 - t0);
     const pick = (again) => D.binned(r, t0, t1, bins, (i) => isAgain(r.style[i]) === again ? r.payload[i] : 0).map((v) => v * perSecond);
-    return { bins: bins, fresh: pick(false), again: pick(true) };
+    const fresh = pick(false), again = pick(true);
+    return { bins: bins, fresh: fresh, again: again, most: largest(fresh.map((v, i) => v + again[i])) };
   }
 
   function paintData(view, at) {
@@ -236,15 +245,14 @@ const RoceGraph = (function () {
   const lanesHeight = (lanes) => Math.min(Math.max(HEIGHT.lanes, 10 * lanes.length), 600);
 
   // ---- value ranges: of what is visible between two times ----
-
   function visible(view, t0, t1, low, high, accept) {
     let min = Infinity, max = -Infinity;
     const r = view.runs;
-    for (let i = 0; i < r.length; i++)
-      if (r.end[i] >= t0 && r.time[i] <= t1 && accept(r.style[i])) {
-        min = Math.min(min, low(i));
-        max = Math.max(max, high(i));
-      }
+    for (let i = 0; i < r.length; i++) {
+      if (r.end[i] < t0 || r.time[i] > t1 || !accept(r.style[i])) continue;
+      min = Math.min(min, low(i));
+      max = Math.max(max, high(i));
+    }
     return min <= max ? [min, max] : null;
   }
 
@@ -256,10 +264,8 @@ const RoceGraph = (function () {
   // Ticks at 1, 2 and 5 times each power of ten, of values that are logarithms.
   function decades(min, max) {
     const ticks = [], steps = max - min > 3 ? [1] : [1, 2, 5];
-    for (let e = Math.floor(min); e <= max; e++)
-      steps.map((s) => e + Math.log10(s)).filter((v) => v >= min && v <= max)
-        .forEach((v) => ticks.push({ v: v, label: D.duration(Math.pow(10, v)) }));
-    return ticks;
+    for (let e = Math.floor(min); e <= max; e++) ticks.push(...steps.map((s) => e + Math.log10(s)));
+    return ticks.filter((v) => v >= min && v <= max).map((v) => ({ v: v, label: D.duration(Math.pow(10, v)) }));
   }
 
   // Names of at most `most` rows between two values. If more rows are visible: the names of some of them.
@@ -269,8 +275,6 @@ const RoceGraph = (function () {
     return shown.map((name, i) => ({ v: first + i + 0.5, label: name })).filter((_, i) => i % step === 0);
   }
 
-  const largest = (values) => values.reduce((m, v) => Math.max(m, v), 0);
-
   const KINDS = {
     psn: (direction) => ({
       paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? String(v) : "",
@@ -278,13 +282,8 @@ const RoceGraph = (function () {
         (i) => view.runs.psn[i] + view.runs.span[i], (s) => s.direction === direction && s.class !== "cnp" && s.class !== "other" && s.class !== "dropped"), 0.06) }),
     flight: () => ({ paint: paintFlight, tick: D.size,
       range: (view, t0, t1) => [0, 1.1 * Math.max(1, (visible(view, t0, t1, () => 0, (i) => view.runs.flight[i], () => true) || [0, 1])[1])] }),
-    data: () => ({ paint: paintData, tick: D.rate,
-      range: (view, t0, t1, width) => {
-        const d = dataBins(view, t0, t1, width);
-        return [0, 1.1 * Math.max(1, largest(d.fresh.map((v, i) => v + d.again[i])))];
-      } }),
-    latency: () => ({ paint: paintLatency, tick: String, ticker: decades,
-      range: (view) => view.latencies }),
+    data: () => ({ paint: paintData, tick: D.rate, range: (view, t0, t1, width) => [0, 1.1 * Math.max(1, dataBins(view, t0, t1, width).most)] }),
+    latency: () => ({ paint: paintLatency, tick: String, ticker: decades, range: (view) => view.latencies }),
     rate: () => ({ paint: paintRate, tick: D.rate,
       range: (view, t0, t1, width) => {
         const bins = Math.max(8, Math.floor(width / 6)), step = (t1 - t0) / bins;
@@ -293,17 +292,14 @@ const RoceGraph = (function () {
       } }),
     messages: () => ({ paint: paintMessages, tick: String, ticker: (from, to, view) => rows(view.messages.map((m) => m.kind), from, to, 12),
       range: (view, t0, t1) => {
-        const isShown = (m) => m.end >= t0 && m.begin <= t1, first = view.messages.findIndex(isShown);
-        let last = view.messages.length - 1;
-        while (last > first && !isShown(view.messages[last])) last--;
-        return first >= 0 ? [last + 1.5, first - 0.5] : [1, 0];
+        const shown = view.messages.flatMap((m, i) => m.end >= t0 && m.begin <= t1 ? [i] : []);
+        return shown.length ? [shown[shown.length - 1] + 1.5, shown[0] - 0.5] : [1, 0];
       } }),
     lanes: () => ({ paint: paintLanes, tick: String, ticker: (from, to, view) => rows(view.lanes.map((l) => "port " + l.slice(2)), from, to, lanesHeight(view.lanes) / 12),
       range: (view) => [0, view.lanes.length] }),
   };
 
   // ---- one view: the graphs of one connection, with a common time window ----
-
   class View {
     constructor(conn, events) {
       this.conn = conn;
@@ -325,7 +321,6 @@ const RoceGraph = (function () {
       const isTrouble = (s, i) => isAgain(s) || MARKED.has(s.class) || this.runs.gap[i] || s.marks & D.MARK.impliedNak;
       this.trouble = this.runs.style.flatMap((s, i) => isTrouble(s, i) ? [i] : []);
     }
-
     add(div, kind, direction) {
       const spec = KINDS[kind](direction), view = this;
       const g = { div: div, spec: spec, hits: [] }; // hits: x0, x1, y0, y1, whether it is a message, index; of each thing drawn
@@ -347,7 +342,6 @@ const RoceGraph = (function () {
       div.addEventListener("keydown", (e) => view.key(e));
       this.graphs.push(g);
     }
-
     paint(g, ctx, area, dygraph) {
       const [t0, t1] = dygraph.xAxisRange(), [y0, y1] = dygraph.yAxisRange();
       const sx = area.w / (t1 - t0), sy = area.h / (y1 - y0);
@@ -368,7 +362,6 @@ const RoceGraph = (function () {
       }
       ctx.restore();
     }
-
     setWindow(t0, t1) {
       const length = Math.max(t1 - t0, 1e-8);
       if (this.busy) return;
@@ -379,38 +372,30 @@ const RoceGraph = (function () {
       this.busy = false;
       this.events.onWindow(this.window[0], this.window[1]);
     }
-
     zoom(factor) {
       const middle = this.cursor === undefined ? (this.window[0] + this.window[1]) / 2 : this.runs.time[this.cursor];
       const half = (this.window[1] - this.window[0]) / 2 * factor;
       this.setWindow(Math.max(this.full[0], middle - half), Math.min(this.full[1], middle + half));
     }
-
     pan(share) { this.setWindow(...this.window.map((t) => t + (this.window[1] - this.window[0]) * share)); }
-
     reset() { this.setWindow(this.full[0], this.full[1]); }
-
     // Moves the cursor to a run and shows it.
     moveTo(i, closeUp) {
       this.cursor = i;
       const t = this.runs.time[i], half = (closeUp ? (this.full[1] - this.full[0]) / 40 : this.window[1] - this.window[0]) / 2;
-      if (closeUp || t < this.window[0] || t > this.window[1]) this.setWindow(t - half, t + half);
-      else this.setWindow(this.window[0], this.window[1]);
+      this.setWindow(...(closeUp || t < this.window[0] || t > this.window[1] ? [t - half, t + half] : this.window));
       this.events.onPoint(this.describe("run", i), { item: "run", index: i });
     }
-
     moveToFrame(frame) {
       const i = this.runs.frame.findIndex((first, k) => first <= frame && frame <= this.runs.lastFrame[k]);
       if (i >= 0) this.moveTo(i, true);
       return i >= 0;
     }
-
     next(list, step) {
       const now = this.cursor === undefined ? (step > 0 ? -1 : this.runs.length) : this.cursor;
       const to = step > 0 ? list.find((i) => i > now) : list.slice().reverse().find((i) => i < now);
       if (to !== undefined) this.moveTo(to, false);
     }
-
     key(e) {
       const all = () => Array.from({ length: this.runs.length }, (_, i) => i);
       const actions = { ArrowRight: () => e.shiftKey ? this.pan(0.25) : this.next(all(), 1),
@@ -421,7 +406,6 @@ const RoceGraph = (function () {
       e.preventDefault();
       actions[e.key]();
     }
-
     point(g, e) {
       const box = g.div.getBoundingClientRect(), x = e.clientX - box.left, y = e.clientY - box.top;
       let best = null, least = 400;
@@ -435,12 +419,10 @@ const RoceGraph = (function () {
       g.near = best;
       this.events.onPoint(best ? this.describe(best.item, best.index) : null, best, e.clientX, e.clientY);
     }
-
     filterOf(near) {
       if (near.item === "message") return D.filterOf(this.messages[near.index].frame, this.messages[near.index].frame);
       return D.filterOf(this.runs.frame[near.index], this.runs.lastFrame[near.index]);
     }
-
     // Lines that describe a run or a message.
     describe(item, i) {
       if (item === "message") {
@@ -466,11 +448,9 @@ const RoceGraph = (function () {
       if (r.ce[i]) lines.push("marked: congestion experienced (CE)");
       return lines.concat(this.events.findingsOf(r.frame[i], r.lastFrame[i]));
     }
-
     redraw() { this.graphs.forEach((g) => g.dygraph.updateOptions({ gridLineColor: colors.grid, axisLineColor: colors.grid })); }
-
     destroy() { this.graphs.splice(0).forEach((g) => g.dygraph.destroy()); }
   }
 
-  return { View: View, readColors: readColors, color: (name) => colors[name], isAgain: isAgain };
+  return { View, readColors, mark, color: (name) => colors[name] };
 })();

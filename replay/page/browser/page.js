@@ -15,26 +15,18 @@
     return e;
   }
 
-  function swatch(color) {
-    const s = el("span", { class: "swatch", "aria-hidden": "true" });
-    s.style.background = "var(--" + color + ")";
-    return s;
-  }
+  const styled = (e, style) => (Object.assign(e.style, style), e);
+  const swatch = (color) => styled(el("span", { class: "swatch", "aria-hidden": "true" }), { background: "var(--" + color + ")" });
 
   // ---- overview ----
-
   function showBudget(div, conn) {
     const parts = W.budget(conn), ns = W.lengthNs(conn), waited = W.waitedNs(conn);
     div.replaceChildren();
     if (!ns || waited * 100 < ns) return;
-    const bar = el("div", { class: "bar", role: "img",
-      "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
+    const bar = el("div", { class: "bar", role: "img", "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
     const legend = el("ul", { class: "legend" });
     parts.concat({ label: "sending, receiving or idle (no wait for a retransmission or slow response)", color: "ack", ns: Math.max(ns - waited, 0) }).forEach((p) => {
-      const piece = el("span");
-      piece.style.width = (100 * p.ns / Math.max(ns, waited)) + "%";
-      piece.style.background = "var(--" + p.color + ")";
-      bar.append(piece);
+      bar.append(styled(el("span"), { width: (100 * p.ns / Math.max(ns, waited)) + "%", background: "var(--" + p.color + ")" }));
       legend.append(el("li", {}, swatch(p.color), p.label + ": " + D.duration(p.ns) + " (" + W.percent(p.ns, ns) + ")"));
     });
     div.append(el("p", {}, "Where the " + D.duration(ns) + " of connection #" + (conn.connection || 0) + " went:"), bar, legend);
@@ -64,67 +56,49 @@
     COLUMNS.forEach((c) => {
       const button = el("button", { type: "button" }, c.title + (state.sort === c.key ? (state.down ? " ▼" : " ▲") : ""));
       button.addEventListener("click", () => {
-        state.down = state.sort === c.key ? !state.down : true;
-        state.sort = c.key;
+        Object.assign(state, { down: state.sort === c.key ? !state.down : true, sort: c.key });
         showTable();
+        showHeat();
         byId("conns").querySelectorAll("th button")[COLUMNS.indexOf(c)].focus();
       });
       head.append(el("th", { scope: "col", "aria-sort": state.sort === c.key ? (state.down ? "descending" : "ascending") : "none" }, button));
     });
     state.conns = sorted();
     table.tHead.replaceChildren(head);
-    table.tBodies[0].replaceChildren(...state.conns.slice(0, 500).map((conn) => {
-      const row = el("tr", { class: conn === state.chosen ? "chosen" : undefined });
-      COLUMNS.forEach((c) => {
-        const text = c.badge || c.open ? c.text(conn) : c.text(c.value(conn));
-        const cell = el("td", { class: c.badge || c.open ? undefined : "number" });
-        if (c.open) {
-          const button = el("button", { type: "button" }, text);
-          button.addEventListener("click", () => choose(conn, true));
-          cell.append(button);
-        } else cell.append(c.badge ? el("span", { class: "badge " + (W.trouble(conn) ? "bad" : "good") }, text) : text);
-        row.append(cell);
-      });
-      return row;
-    }));
+    const cellOf = (conn, c) => {
+      const text = c.badge || c.open ? c.text(conn) : c.text(c.value(conn));
+      const inner = c.open ? el("button", { type: "button" }, text) : c.badge ? el("span", { class: "badge " + (W.trouble(conn) ? "bad" : "good") }, text) : text;
+      if (c.open) inner.addEventListener("click", () => choose(conn, true));
+      return el("td", { class: c.badge || c.open ? undefined : "number" }, inner);
+    };
+    table.tBodies[0].replaceChildren(...state.conns.slice(0, 500).map((conn) =>
+      el("tr", { class: conn === state.chosen ? "chosen" : undefined }, ...COLUMNS.map((c) => cellOf(conn, c)))));
     byId("shown").textContent = state.conns.length + " of " + state.capture.connections.length + " connections" +
       (state.conns.length > 500 ? ", the first 500 are listed" : "") +
       (state.capture.connections_left_out ? "; " + state.capture.connections_left_out + " more are not in this page" : "");
   }
 
-  // Bytes of each connection over time, the worst connections first.
+  // Bytes and troubles of each connection over time, the worst connections first.
   function showHeat() {
-    const canvas = byId("heat"), rows = state.conns.slice(0, 60), cell = 12, scale = window.devicePixelRatio || 1;
-    const width = canvas.clientWidth, height = rows.length * cell, ctx = canvas.getContext("2d");
-    const seconds = (state.capture.summary.last_time_ns - state.capture.summary.first_time_ns) * 1e-9 || 1e-6;
-    const bins = Math.max(1, Math.floor(width / 8)), w = width / bins;
-    canvas.style.height = height + "px";
-    canvas.width = width * scale;
-    canvas.height = Math.max(1, height * scale);
-    ctx.scale(scale, scale);
-    canvas.setAttribute("aria-label", "Bytes of " + rows.length + " connections over " + D.duration(seconds * 1e9) + "; the table has the same connections");
-    const cells = rows.map((conn) => {
-      const runs = conn.decoded || (conn.decoded = D.decodeRuns(conn));
-      return { runs: runs, bytes: runs ? D.binned(runs, 0, seconds * 1.000001, bins, (i) => runs.payload[i]) : new Float64Array(bins) };
-    });
-    const most = cells.reduce((m, c) => c.bytes.reduce((a, b) => Math.max(a, b), m), 1);
-    cells.forEach((c, row) => {
-      ctx.fillStyle = G.color("first");
-      c.bytes.forEach((bytes, b) => {
-        ctx.globalAlpha = bytes ? 0.15 + 0.85 * Math.sqrt(bytes / most) : 0;
-        ctx.fillRect(b * w, row * cell + 1, w, cell - 2);
-      });
-      ctx.globalAlpha = 1;
-      for (let i = 0; c.runs && i < c.runs.length; i++) {
-        const s = c.runs.style[i];
-        const color = s.class === "nak" ? "nak" : s.class === "rnr nak" ? "rnr" : s.class === "cnp" ? "cnp" : s.cause === "timeout" ? "timeout" : s.cause === "spurious timeout" ? "spurious" : null;
-        if (!color) continue;
-        const x = c.runs.time[i] / seconds * width;
-        ctx.fillStyle = G.color("text");
-        ctx.fillRect(x - 2, row * cell + 2, 4, cell - 4);
-        ctx.fillStyle = G.color(color);
-        ctx.fillRect(x - 1, row * cell + 3, 2, cell - 6);
-      }
+    const s = state.capture.summary;
+    state.heat = new RoceHeat.Heat(byId("heat"), state.conns, (s.last_time_ns || 0) - (s.first_time_ns || 0));
+    byId("heat-rows").textContent = state.conns.length > state.heat.rows.length ? "The first " + state.heat.rows.length + " of the table are drawn." : "";
+  }
+
+  // Describes and opens the rows of the heat map by keys and mouse.
+  function watchHeat() {
+    const on = (name, act) => byId("heat").addEventListener(name, (e) => { if (state.heat.rows.length) act(state.heat, e); });
+    const read = (heat) => { byId("heat-status").textContent = heat.text(heat.row, heat.bin); };
+    on("focus", (heat) => (heat.redraw(), read(heat)));
+    on("blur", (heat) => heat.redraw());
+    on("mousemove", (heat, e) => showTip([heat.text(...heat.at(e.offsetX, e.offsetY)), "click: show its graphs"], e.clientX, e.clientY));
+    on("mouseleave", () => showTip(null));
+    on("click", (heat, e) => choose(heat.rows[heat.at(e.offsetX, e.offsetY)[0]].conn, true));
+    on("keydown", (heat, e) => {
+      if (e.key === "Enter") choose(heat.rows[heat.row].conn, true);
+      else if (heat.key(e.key)) read(heat);
+      else return;
+      e.preventDefault();
     });
   }
 
@@ -138,9 +112,8 @@
     table.tBodies[0].replaceChildren(...list.slice(0, 1000).map((f) => {
       const conn = state.capture.connections.find((c) => (c.connection || 0) === (f.connection || 0)), go = el("button", { type: "button" }, String(f.frame));
       go.addEventListener("click", () => {
-        if (!conn) return;
         choose(conn, true);
-        if (state.view && !state.view.moveToFrame(f.frame)) announce("frame " + f.frame + " is not in the graphs");
+        if (!state.view.moveToFrame(f.frame)) announce("frame " + f.frame + " is not in the graphs");
       });
       return el("tr", { "data-frame": f.frame }, el("td", { class: "number" }, conn && conn.runs ? go : String(f.frame)), el("td", {}, f.severity),
         el("td", {}, el("span", { title: f.means }, f.rule)), el("td", {}, f.side === undefined ? "" : "#" + (f.connection || 0)),
@@ -149,19 +122,21 @@
   }
 
   // ---- one connection ----
-
   const announce = (text) => { byId("status").textContent = text; };
+
+  // Shows lines next to the mouse; hides the last ones without lines.
+  function showTip(lines, x, y) {
+    const tip = byId("tip");
+    tip.textContent = (lines || []).join("\n");
+    tip.hidden = !lines;
+    tip.style.left = Math.min(x + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
+    tip.style.top = (y + 18 + tip.offsetHeight > window.innerHeight ? y - tip.offsetHeight - 10 : y + 18) + "px";
+  }
 
   const events = {
     onPoint: (lines, near, x, y) => {
-      const tip = byId("tip");
-      tip.hidden = !lines || x === undefined;
-      if (!lines) return;
-      const text = lines.join("\n");
-      if (x === undefined) return announce(text);
-      tip.textContent = text + "\nclick: copy the Wireshark filter";
-      tip.style.left = Math.min(x + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
-      tip.style.top = (y + 18 + tip.offsetHeight > window.innerHeight ? y - tip.offsetHeight - 10 : y + 18) + "px";
+      if (lines && x === undefined) announce(lines.join("\n"));
+      showTip(x === undefined ? null : lines && lines.concat("click: copy the Wireshark filter"), x, y);
     },
     onPick: (near) => {
       const text = state.view.filterOf(near), done = (ok) => announce((ok ? "Copied: " : "Wireshark filter: ") + text);
@@ -200,13 +175,14 @@
       [["repeated request", "again", "request sent again"], ["response", "response", "response (READ data)"], ["repeated response", "response-again", "response sent again"],
         ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK (receiver not ready); band: the pause that it asks for"],
         ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
-      if (["ack", "response", "nak", "rnr nak"].some(is)) legend.push(["ack", "acknowledged up to here"]);
-      if (used((s) => s.direction === d && s.marks & D.MARK.impliedNak)) legend.push(["nak", "◇ response skipped (implied NAK)"]);
-      if (v.runs.gap.some((g, i) => g && v.runs.style[i].direction === d)) legend.push(["missing", "┆ missing packets"]);
-      if (used((s) => s.direction === d && s.cause === "timeout")) legend.push(["timeout", "band: first transmission to retransmission after a timeout"]);
-      if (used((s) => s.direction === d && s.cause === "spurious timeout")) legend.push(["spurious", "band: first transmission to retransmission after a spurious timeout (the response came later)"]);
-      if (v.runs.wait.some((w, i) => w && v.runs.style[i].direction === d && v.runs.style[i].class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(v.runs.style[i].cause)))
-        legend.push(["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK"]);
+      const has = (test) => v.runs.style.some((s, i) => s.direction === d && test(s, i));
+      [["ack", "acknowledged up to here", (s) => ["ack", "response", "nak", "rnr nak"].includes(s.class)],
+        ["nak", "◇ response skipped (implied NAK)", (s) => s.marks & D.MARK.impliedNak], ["missing", "┆ missing packets", (s, i) => v.runs.gap[i]],
+        ["timeout", "band: first transmission to retransmission after a timeout", (s) => s.cause === "timeout"],
+        ["spurious", "band: first transmission to retransmission after a spurious timeout (the response came later)", (s) => s.cause === "spurious timeout"],
+        ["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK",
+          (s, i) => v.runs.wait[i] && s.class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(s.cause)]]
+        .forEach(([color, text, test]) => { if (has(test)) legend.push([color, text]); });
       addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, or the pause that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
@@ -222,7 +198,7 @@
     if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
       addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]]));
     const timed = v.messages.some((m) => m.steps);
-    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark while the request was being sent, light until it was acknowledged or answered." + early +
+    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark from the first transmission of its request to the last, light until it was acknowledged or answered." + early +
       (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),
       both.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
     if (v.lanes.length > 2) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat([["again", "sent again"]]));
@@ -232,12 +208,9 @@
     const names = { send: "SEND", write: "WRITE", read: "READ", atomic: "Atomic", other: "Other", rtt: "Round trip of acknowledgements" };
     ["a", "b"].forEach((side) => Object.entries((conn.histogram || {})[side] || {}).forEach(([key, pairs]) => {
       if (pairs.length < 4) return;
-      const rows = [], most = pairs.reduce((m, v, i) => i % 2 ? Math.max(m, v) : m, 0);
-      for (let i = 0; i < pairs.length; i += 2) {
-        const fill = el("span");
-        fill.style.cssText = "display:block;height:12px;background:var(--side-" + side + ");width:" + Math.max(1, 300 * pairs[i + 1] / most) + "px";
-        rows.push(el("tr", {}, el("td", { class: "number" }, D.duration(D.bucketNs(pairs[i]))), el("td", { class: "number" }, String(pairs[i + 1])), el("td", { class: "wide" }, fill)));
-      }
+      const most = Math.max(...pairs.filter((_, i) => i % 2));
+      const rows = pairs.flatMap((bucket, i) => i % 2 ? [] : [el("tr", {}, el("td", { class: "number" }, D.duration(D.bucketNs(bucket))), el("td", { class: "number" }, String(pairs[i + 1])),
+        el("td", { class: "wide" }, styled(el("span", { class: "share" }), { background: "var(--side-" + side + ")", width: Math.max(1, 300 * pairs[i + 1] / most) + "px" })))]);
       byId("graphs").append(el("details", {}, el("summary", {}, "Distribution: " + names[key] + " of " + conn[side].address),
         el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "about"), el("th", { scope: "col" }, "number"), el("th", { scope: "col" }, "share"))), el("tbody", {}, ...rows))));
     }));
@@ -245,8 +218,7 @@
 
   function choose(conn, focus) {
     if (state.view) state.view.destroy();
-    state.view = null;
-    state.chosen = conn;
+    Object.assign(state, { view: null, chosen: conn });
     byId("graphs").replaceChildren();
     byId("conn-title").textContent = "Connection #" + (conn.connection || 0) + ": " + conn.title;
     byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
@@ -259,7 +231,7 @@
     if (conn.runs) {
       state.view = new G.View(conn, events);
       showGraphs(conn);
-      events.onWindow(state.view.window[0], state.view.window[1]);
+      events.onWindow(...state.view.window);
     }
     byId("conns").querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("chosen", state.conns[i] === conn));
     if (focus) byId("connection").focus();
@@ -290,29 +262,20 @@
     });
   }
 
-  function begin() {
+  G.readColors();
+  data.captures.forEach((c, i) => byId("capture").append(el("option", { value: i }, c.file)));
+  byId("capture-choice").hidden = data.captures.length < 2;
+  byId("capture").addEventListener("change", (e) => showCapture(data.captures[e.target.value]));
+  byId("filter").addEventListener("input", (e) => { state.filter = e.target.value; showTable(); showHeat(); });
+  watchHeat();
+  const tools = { "zoom-in": (v) => v.zoom(0.5), "zoom-out": (v) => v.zoom(2), "pan-left": (v) => v.pan(-0.25), "pan-right": (v) => v.pan(0.25),
+    reset: (v) => v.reset(), previous: (v) => v.next(v.trouble, -1), next: (v) => v.next(v.trouble, 1) };
+  Object.entries(tools).forEach(([id, act]) => byId(id).addEventListener("click", () => { if (state.view) act(state.view); }));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     G.readColors();
-    data.captures.forEach((c, i) => byId("capture").append(el("option", { value: i }, c.file)));
-    byId("capture-choice").hidden = data.captures.length < 2;
-    byId("capture").addEventListener("change", (e) => showCapture(data.captures[e.target.value]));
-    byId("filter").addEventListener("input", (e) => {
-      state.filter = e.target.value;
-      showTable();
-      showHeat();
-    });
-    byId("heat").addEventListener("click", (e) => { if (state.conns[Math.floor(e.offsetY / 12)]) choose(state.conns[Math.floor(e.offsetY / 12)], true); });
-    const tools = { "zoom-in": (v) => v.zoom(0.5), "zoom-out": (v) => v.zoom(2), "pan-left": (v) => v.pan(-0.25), "pan-right": (v) => v.pan(0.25),
-      reset: (v) => v.reset(), previous: (v) => v.next(v.trouble, -1), next: (v) => v.next(v.trouble, 1) };
-    Object.entries(tools).forEach(([id, act]) => byId(id).addEventListener("click", () => { if (state.view) act(state.view); }));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-      G.readColors();
-      if (state.view) state.view.redraw();
-      showHeat();
-    });
-    if (data.captures.length) showCapture(data.captures[0]);
-    else if (!data.has_results) showLead({ good: false, text: "No capture could be read." });
-    window.rocedrill = state; // for tests
-  }
-
-  begin();
+    [state.view, state.heat].forEach((drawn) => drawn && drawn.redraw());
+  });
+  if (data.captures.length) showCapture(data.captures[0]);
+  else if (!data.has_results) showLead({ good: false, text: "No capture could be read." });
+  window.rocedrill = state; // for tests
 })();

@@ -4,7 +4,6 @@
 
 const RoceWords = (function () {
   const COLORS = { response: "response", timeout: "timeout", spurious_timeout: "spurious", read_gap: "again", rnr_nak: "rnr", sequence_nak: "nak", unknown: "other" };
-
   const n = (v) => v || 0;
   const nameOf = (side) => side.address + (side.qpn === undefined ? "" : " (QP 0x" + side.qpn.toString(16) + ")");
   const lengthNs = (conn) => n(conn.last_time_ns) - n(conn.first_time_ns);
@@ -31,11 +30,8 @@ const RoceWords = (function () {
     }).join("\n");
   }
 
-  function worstFirst(conns) {
-    return conns.slice().sort((x, y) => trouble(y) - trouble(x) ||
-      waitedNs(y) - waitedNs(x) ||
-      n(y.a.packets) + n(y.b.packets) - n(x.a.packets) - n(x.b.packets));
-  }
+  const worstFirst = (conns) => conns.slice().sort((x, y) => trouble(y) - trouble(x) || waitedNs(y) - waitedNs(x) ||
+    n(y.a.packets) + n(y.b.packets) - n(x.a.packets) - n(x.b.packets));
 
   // The first sentence of the page, and whether it is good news. A page of one chosen connection begins with that one.
   function lead(capture) {
@@ -44,8 +40,7 @@ const RoceWords = (function () {
     return { good: !s.trouble, text: s.headline };
   }
 
-  return { budget: budget, trouble: trouble, lead: lead, slowText: slowText, worstFirst: worstFirst, goodput: goodput,
-    waitedNs: waitedNs, retransmitted: retransmitted, lengthNs: lengthNs, nameOf: nameOf, percent: percent };
+  return { budget, trouble, lead, slowText, worstFirst, goodput, waitedNs, retransmitted, lengthNs, nameOf, percent };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceWords;

@@ -20,7 +20,7 @@ import tempfile
 from chromium import Chromium
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../traces"))
-from connection_builder import US, MS, SEND_ONLY, Connection  # noqa: E402
+from connection_builder import NAK_SEQ, RNR, US, MS, SEND_ONLY, Connection, retransmission  # noqa: E402
 
 # Captures, and words of the first sentence that their pages must have.
 CAPTURES = {
@@ -269,14 +269,89 @@ def check_incast(browser, rocedrill, folder):
 
 # Returns for each row of the heat map its colours that are marks, and whether it has another colour.
 HEAT = """(() => {
-  const c = document.getElementById('heat'), marks = ['nak', 'rnr', 'cnp', 'timeout'].map(m => [m, RoceGraph.color(m).slice(1)]);
+  const c = document.getElementById('heat'), marks = RoceHeat.KINDS.map(([m]) => [m, RoceGraph.color(m).slice(1)]);
   const hex = (d, k) => [d[k], d[k + 1], d[k + 2]].map(v => v.toString(16).padStart(2, '0')).join('');
   return rocedrill.conns.map((conn, row) => {
-    const d = c.getContext('2d').getImageData(0, row * c.height / rocedrill.conns.length, c.width, 12).data, seen = new Set();
+    const d = c.getContext('2d').getImageData(52, row * 16, c.width, 16).data, seen = new Set();
     for (let k = 0; k < d.length; k += 4) if (d[k + 3]) seen.add(hex(d, k));
-    return [marks.filter(m => seen.has(m[1])).map(m => m[0]), seen.size > 3];
+    return [marks.filter(m => seen.has(m[1])).map(m => m[0]), seen.size > 0];
   });
 })()"""
+
+# Returns for each row of the heat map its connection, its bytes, the number of each kind of mark, and its text.
+HEAT_ROWS = """rocedrill.heat.rows.map((row, i) => [row.conn.connection || 0, Math.round(row.bytes.reduce((a, b) => a + b)),
+  row.marks.map(m => m.reduce((a, b) => a + b)), rocedrill.heat.text(i, -1)])"""
+
+
+def write_troubles(path):
+    """Writes a capture of five connections: one lost packet; receiver not ready; timeout; CNP; no trouble."""
+    frames = []
+    for n in range(5):
+        t = Connection(n, mtu=1024)
+        t.hosts[0] = bytes([10, 0, 17, 1 + n])
+        parts = t.write(0, 4096)
+        first = t.psn[0] - 4
+        t.add_all(0, parts if n != 0 else parts[:1] + parts[2:])
+        if n == 0:
+            t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
+        if n == 1:
+            t.add(1, t.ack(1, first, syndrome=RNR | 14, msn=0))
+            t.now += 2 * MS
+        if n == 2:
+            t.now += 9 * MS
+        if n < 3:
+            t.add_all(0, [retransmission(t, part) for part in parts[n == 0:]])
+        if n == 3:
+            t.add(1, t.cnp(1))
+        t.add(1, t.ack(1, t.psn[0] - 1))
+        frames += t.frames
+    write_capture(path, frames)
+
+
+def check_heat(browser, rocedrill, folder):
+    """Expects that the heat map has the marks and bytes that check --json counts, and that keys and the mouse read it."""
+    name, path = "heat map", os.path.join(folder, "troubles.pcap")
+    write_troubles(path)
+    open_page(browser, name, make_page(rocedrill, folder, path))
+    run = subprocess.run([rocedrill, "check", "--json", "-", path], stdout=subprocess.PIPE, check=False)
+    conns = {o["connection"]: o for o in map(json.loads, run.stdout.splitlines()) if o["type"] == "connection"}
+    texts = ["1 NAK", "1 RNR NAK", "4 packets sent again after a timeout", "1 CNP", ""]
+    rows = browser.run(HEAT_ROWS)
+    if len(rows) != 5:
+        fail(name, f"{len(rows)} rows")
+    for (number, size, marks, text), (drawn, filled) in zip(rows, browser.run(HEAT)):
+        line = conns[number]
+        sides = [line["a"], line["b"]]
+        want = [sum(s["psn_naks"] + s["fatal_naks"] for s in sides), sum(s["rnr_naks"] for s in sides)]
+        want += [sum(s["retransmissions"].get(cause, {"packets": 0})["packets"] for s in sides) for cause in ("timeout", "spurious_timeout")]
+        want.append(sum(s["cnps"] for s in sides))
+        kinds = [kind for kind, count in zip(("nak", "rnr", "timeout", "spurious", "cnp"), want) if count]
+        again = sum(r["bytes"] for s in sides for r in s["retransmissions"].values()) - 1024 * sum(s["missing_psns"] for s in sides)
+        if marks != want or drawn != kinds or not filled or texts[number] not in text or len(kinds) != (number < 4):
+            fail(name, f"connection {number}: marks {marks} drawn as {drawn}, '{text}', JSON {want}")
+        if size != sum(s["goodput_bytes"] for s in sides) + again:
+            fail(name, f"connection {number}: {size} bytes, JSON {sides[0]['goodput_bytes']} and {again} again")
+    label, status = browser.run("document.getElementById('heat').getAttribute('aria-label')"), "document.getElementById('heat-status').textContent"
+    if "5 connections" not in label or any(text not in label for text in texts):
+        fail(name, f"label '{label}'")
+    browser.run("document.getElementById('heat').focus()")
+    for key, code, want in (("ArrowDown", 40, rows[1][3]), ("ArrowDown", 40, rows[2][3]), ("ArrowUp", 38, rows[1][3]), ("End", 35, rows[4][3]), ("Home", 36, rows[0][3])):
+        browser.key(key, code)
+        if browser.run(status) != want:
+            fail(name, f"{key} reads '{browser.run(status)}', not '{want}'")
+    browser.key("ArrowDown", 40)
+    browser.key("ArrowRight", 39)
+    if " 0 to " not in browser.run(status) or "kB" not in browser.run(status) and "bytes" not in browser.run(status):
+        fail(name, f"the first cell reads '{browser.run(status)}'")
+    browser.key("Enter", 13)
+    if not browser.run("rocedrill.chosen === rocedrill.conns[1] && document.activeElement.id === 'connection'"):
+        fail(name, "Enter does not open the connection of the row")
+    browser.run("document.getElementById('heat').scrollIntoView()")
+    left, top = browser.run("(() => { const b = document.getElementById('heat').getBoundingClientRect(); return [b.left, b.top]; })()")
+    browser.move(left + 20, top + 2 * 16 + 8)
+    tip = browser.run("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
+    if not tip.startswith(rows[2][3]):
+        fail(name, f"pointing at a row shows '{tip}', not '{rows[2][3]}'")
 
 
 def check_overview(browser, name, senders):
@@ -293,7 +368,7 @@ def check_overview(browser, name, senders):
         fail(name, f"heat map: {heat}")
     browser.run("document.getElementById('heat').scrollIntoView()")
     left, top = browser.run("(() => { const b = document.getElementById('heat').getBoundingClientRect(); return [b.left, b.top]; })()")
-    browser.click(left + 50, top + 3 * 12 + 6)
+    browser.click(left + 80, top + 3 * 16 + 8)
     if not browser.run("rocedrill.chosen === rocedrill.conns[3]"):
         fail(name, "a click on the heat map does not choose its connection")
     browser.run("(() => { const f = document.getElementById('filter'); f.value = '10.0.17.3 no'; f.dispatchEvent(new Event('input')); })()")
@@ -465,8 +540,8 @@ def check_replay(browser, rocedrill, folder, captures):
     page, report = (os.path.join(folder, n) for n in ("page.html", "report.json"))
     many = [os.path.join(folder, n) for n in HOSTILE]
     for name in many:
-        shutil.copy(f"{captures}/rc-loss-both.pcap", name)
-    for paths in [f"{captures}/rc-loss-both.pcap"], many + [f"{captures}/rc-atomics.pcap"]:
+        shutil.copy(f"{captures}/rc-loss-read-responses.pcap", name)
+    for paths in [f"{captures}/rc-loss-read-responses.pcap"], many + [f"{captures}/rc-atomics.pcap"]:
         name = f"replay of {len(paths)}"
         run = subprocess.run([rocedrill, "replay", "-q", "--quirks", "none", "--json", report, "--html", page, *paths], check=False)
         with open(report, encoding="utf-8") as text:
@@ -482,7 +557,7 @@ def check_replay(browser, rocedrill, folder, captures):
             fail(name, "no graph of packets")
         if "FAIL" not in browser.run("document.getElementById('lead').textContent"):
             fail(name, "the first sentence lacks the verdict")
-        check_markup(browser, name, 6)
+        check_markup(browser, name, 7)
         audit(browser, name)
 
 
@@ -519,7 +594,7 @@ def check_drill(browser, rocedrill, folder):
     lead = browser.run("document.getElementById('lead').textContent")
     if not lead.startswith(evil + ": 2 of 3 cases failed; "):
         fail(name, f"first sentence '{lead}'")
-    check_markup(browser, name, 6)
+    check_markup(browser, name, 7)
     audit(browser, name)
 
 
@@ -562,7 +637,7 @@ def check_names(browser, rocedrill, folder, path):
     for i in range(len(copies)):
         browser.run(f"(() => {{ const s = document.getElementById('capture'); s.value = {i}; s.dispatchEvent(new Event('change')); }})()")
         browser.frames()
-    check_markup(browser, "names", 6)
+    check_markup(browser, "names", 7)
     shown = browser.run("document.getElementById('file').textContent")
     if shown != deep:
         fail("names", f"the page shows '{shown}'")
@@ -576,7 +651,7 @@ def check_payload(browser, rocedrill, folder):
     write_capture(path, t.frames)
     page = make_page(rocedrill, folder, path)
     open_page(browser, "payload", page)
-    check_markup(browser, "payload", 6)
+    check_markup(browser, "payload", 7)
     with open(page, encoding="utf-8") as text:
         if "hacked" in text.read():
             fail("payload", "the page has payload")
@@ -611,6 +686,7 @@ def main():
         for name, words in CAPTURES.items():
             check_capture(browser, rocedrill, folder, f"{captures}/{name}.pcap", name, words)
         check_incast(browser, rocedrill, folder)
+        check_heat(browser, rocedrill, folder)
         check_one_direction(browser, rocedrill, folder)
         check_sprayed(browser, rocedrill, folder)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")

@@ -34,6 +34,7 @@ COMMANDS = {
     "replay": ["replay", "-l", "--json", "{out}"],
     "replay --closed-loop": ["replay", "--closed-loop", "--impair", "loss=2%"],
     "check --other-end": ["check", "--other-end", "{in}"],
+    "check --baseline": ["check", "--baseline", "{in}"],
     "check --perfetto": ["check", "-q", "--perfetto", "{out}", "--junit", "{events}"],
     "replay --strict": ["replay", "--strict", "--side", "requester"],
     "plot": ["plot", "--html", "{out}"],

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "flow/base/peer.h"
 #include "flow/flow.h"
-#include "infer/reuse_start.h"
+#include "infer/qp_uses.h"
 #include "wire/codes.h"
 
 /* Memory limit of the flow observer (rnic/flow) in bytes. The largest trace needs less, so the
@@ -33,17 +33,12 @@ struct group {
     uint32_t dir;                 /* index into connections.dir, or GROUP_NONE */
 };
 
-/* Maximum number of packets searched before and after a request for responses. */
-#define COUNT_WINDOW (1u << 12)
-
 struct finder {
     const struct trace *trace;
     struct roce_flow *flow;
     struct roce_flow_owner *owner; /* one element for each packet of the trace */
     uint32_t *group_of;            /* for each packet of the trace: index into `group` */
-    struct qp_use *use;            /* uses of QP pairs, sorted by connection, then by first frame */
-    size_t use_cnt;
-    size_t use_cap;
+    struct qp_uses uses;
     bool no_memory;
     uint8_t *self;      /* for each connection: whether the QP is connected to itself */
     struct keymap keys; /* keys of the groups: {connection, index of the use of the QP pair,
@@ -60,26 +55,25 @@ static bool is_response(const struct trace_packet *p)
 /* ---- reading the trace with rnic/flow ----------------------------------------------------------
  */
 
+/* Records a use that CM messages set up. qp_uses_find() finds the others. */
 static void note_use(void *user, const struct roce_flow_use *use)
 {
     struct finder *f = user;
-    struct qp_use *u;
 
-    if (!VEC_GROW(f->use, f->use_cnt, f->use_cap)) {
+    if (!use->req || !use->rep)
+        return;
+    if (!VEC_GROW(f->uses.use, f->uses.cnt, f->uses.cap)) {
         f->no_memory = true;
         return;
     }
-    u = &f->use[f->use_cnt++];
-    *u = (struct qp_use){.conn_index = use->conn_index,
-                         .frame = use->frame,
-                         .req_frame = use->req_frame,
-                         .rep_frame = use->rep_frame,
-                         .cm = use->req && use->rep,
-                         .active_side = use->active_side};
-    if (u->cm) {
-        u->req = *use->req;
-        u->rep = *use->rep;
-    }
+    f->uses.use[f->uses.cnt++] = (struct qp_use){.conn_index = use->conn_index,
+                                                 .frame = use->frame,
+                                                 .req_frame = use->req_frame,
+                                                 .rep_frame = use->rep_frame,
+                                                 .cm = true,
+                                                 .active_side = use->active_side,
+                                                 .req = *use->req,
+                                                 .rep = *use->rep};
 }
 
 /* Records a QP that is connected to itself. Its two flows belong to one direction. */
@@ -89,105 +83,6 @@ static void note_conn(void *user, const struct roce_conn_summary *sum)
 
     if (sum->facts.pairing == ROCE_PAIRED_SELF && sum->facts.conn_index < f->trace->cnt)
         f->self[sum->facts.conn_index] = 1;
-}
-
-/* Returns whether a frame is a request that begins a message. A QP reuse that the observer reported
- * without CM messages counts only at such a request. In all other cases the observer inferred the
- * reuse from a response only. That response may be wrong, and the comparison reports it. */
-static bool begins_message(const struct trace *trace, uint32_t frame)
-{
-    uint32_t at = trace_packet_of(trace, frame);
-
-    return at != UINT32_MAX && !is_response(&trace->pkt[at]) &&
-           roce_opcode_starts(roce_opcode(trace->pkt[at].opcode)) && !reuse_is_shift(trace, at) &&
-           !reuse_is_read_restart(trace, at) && !reuse_is_in_go_back(trace, at);
-}
-
-/* Returns the nearest captured response of the connection's other QP before (`step` -1) or after
- * (`step` 1) request `idx` whose MSN counts complete messages, or NULL. */
-static const struct trace_packet *find_count(const struct finder *f, uint32_t idx, int step)
-{
-    const struct roce_flow_owner *owner = &f->owner[idx];
-
-    for (uint32_t i = idx + (uint32_t)step, n = 0; i < f->trace->cnt && n < COUNT_WINDOW;
-         i += (uint32_t)step, n++) {
-        const struct trace_packet *p = &f->trace->pkt[i];
-
-        if (f->owner[i].conn_index == owner->conn_index && f->owner[i].side != owner->side &&
-            !p->dropped && is_response(p) && trace_counts_messages(roce_opcode(p->opcode)))
-            return p;
-    }
-    return NULL;
-}
-
-/* Returns the maximum number of messages from request `idx` to the PSN of response `last`: each of
- * these PSNs may end a message, except those of captured packets that do not. */
-static uint32_t count_messages(const struct finder *f, uint32_t idx,
-                               const struct trace_packet *last)
-{
-    const struct roce_flow_owner *owner = &f->owner[idx];
-    roce_psn next = roce_psn_of(f->trace->pkt[idx].psn);
-    uint32_t cnt = (uint32_t)roce_psn_diff(roce_psn_of(last->psn), next) + 1;
-
-    for (uint32_t i = idx; &f->trace->pkt[i] < last; i++) {
-        const struct trace_packet *p = &f->trace->pkt[i];
-        roce_psn psn = roce_psn_of(p->psn);
-
-        if (f->owner[i].conn_index != owner->conn_index || f->owner[i].side != owner->side ||
-            p->dropped || is_response(p) || roce_psn_diff(psn, next) < 0 ||
-            roce_psn_diff(psn, roce_psn_of(last->psn)) > 0)
-            continue;
-        cnt -= !roce_opcode_ends(roce_opcode(p->opcode));
-        next = roce_psn_add(psn, 1);
-    }
-    return cnt;
-}
-
-/* Returns whether the MSN of the responses around the first request of a use continues to count,
- * although the MSN of a new use begins at 0 (R102). Either that request continues the PSNs before
- * it, and the first response to it counts more messages than were requested since. Or the request
- * repeats an earlier one, and the MSN of the responses does not decrease, or counts more messages
- * than were requested since. */
-static bool counts_on(const struct finder *f, uint32_t frame)
-{
-    uint32_t at = trace_packet_of(f->trace, frame);
-    const struct trace_packet *p = &f->trace->pkt[at];
-    const struct trace_packet *before = find_count(f, at, -1), *after = find_count(f, at, 1);
-    int32_t psns;
-
-    if (!before || !after)
-        return false;
-    psns = roce_psn_diff(roce_psn_of(after->psn), roce_psn_of(p->psn));
-    if (reuse_continues(f->trace, at))
-        return psns >= 0 && after->msn > (uint32_t)psns + 1;
-    return reuse_is_repeat(f->trace, at) && before->msn > 1 && psns >= 0 &&
-           (roce_psn_diff(roce_psn_of(after->msn), roce_psn_of(before->msn)) >= 0 ||
-            after->msn > count_messages(f, at, after));
-}
-
-/* Removes the uses before whose first request the responses count on. The start of a use may be
- * earlier than the request at which rnic/flow reported it, so reuse_starts_find() has found it
- * before. It compares again if a use was removed. Returns false if out of memory. */
-static bool drop_counted_on(struct finder *f)
-{
-    size_t cnt = 0;
-
-    for (size_t i = 0; i < f->use_cnt; i++)
-        if (f->use[i].cm || !counts_on(f, f->use[i].frame))
-            f->use[cnt++] = f->use[i];
-    if (cnt == f->use_cnt)
-        return true;
-    f->use_cnt = cnt;
-    return reuse_starts_find(f->trace, f->owner, f->use, f->use_cnt);
-}
-
-static int use_cmp(const void *a, const void *b)
-{
-    const struct qp_use *x = a, *y = b;
-
-    if (x->conn_index != y->conn_index)
-        return x->conn_index < y->conn_index ? -1 : 1;
-    return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
 /* Assigns a connection to each packet that the observer assigned to none. The packet joins the
@@ -219,8 +114,6 @@ static bool place_damaged(struct finder *f)
  * memory. */
 static bool observe_trace(struct finder *f)
 {
-    size_t cnt = 0;
-
     f->flow = roce_flow_new(&(struct roce_flow_opts){.mem_max = FLOW_BYTES_MAX,
                                                      .profile = ROCE_PROFILE_AUTO,
                                                      .user = f,
@@ -247,22 +140,14 @@ static bool observe_trace(struct finder *f)
     for (uint32_t i = 0; i < f->trace->cnt; i++)
         if (f->owner[i].conn_index != ROCE_NO_CONN)
             f->owner[i] = roce_flow_owner(f->flow, f->owner[i].conn_index, f->owner[i].side);
-    for (size_t i = 0; i < f->use_cnt; i++) {
-        const struct qp_use *u = &f->use[i];
+    for (size_t i = 0; i < f->uses.cnt; i++) {
+        struct qp_use *u = &f->uses.use[i];
         struct roce_flow_owner active = roce_flow_owner(f->flow, u->conn_index, u->active_side);
 
-        if (!u->cm && !begins_message(f->trace, u->frame))
-            continue;
-        f->use[cnt] = *u;
-        f->use[cnt].conn_index = active.conn_index;
-        f->use[cnt++].active_side = active.side;
+        u->conn_index = active.conn_index;
+        u->active_side = active.side;
     }
-    f->use_cnt = cnt;
-    if (f->use_cnt)
-        qsort(f->use, f->use_cnt, sizeof(*f->use), use_cmp);
-    f->use_cnt = reuse_starts_unshift(f->trace, f->use, f->use_cnt);
-    return !f->no_memory && reuse_starts_find(f->trace, f->owner, f->use, f->use_cnt) &&
-           drop_counted_on(f) && place_damaged(f);
+    return !f->no_memory && qp_uses_find(&f->uses, f->trace, f->owner) && place_damaged(f);
 }
 
 /* Records which flows Linux rxe sent. Returns false if out of memory. */
@@ -300,15 +185,16 @@ static struct group *group_at(struct finder *f, struct roce_flow_owner owner, ui
     if (at == KEYMAP_NONE)
         return NULL;
     if (at == cnt)
-        f->group[at] = (struct group){
-            .conn_index = owner.conn_index,
-            .side = side,
-            .use =
-                use > 0 && f->use[use - 1].conn_index == owner.conn_index ? &f->use[use - 1] : NULL,
-            .first = UINT32_MAX,
-            .req_flow = KEYMAP_NONE,
-            .resp_flow = KEYMAP_NONE,
-            .dir = GROUP_NONE};
+        f->group[at] =
+            (struct group){.conn_index = owner.conn_index,
+                           .side = side,
+                           .use = use > 0 && f->uses.use[use - 1].conn_index == owner.conn_index
+                                      ? &f->uses.use[use - 1]
+                                      : NULL,
+                           .first = UINT32_MAX,
+                           .req_flow = KEYMAP_NONE,
+                           .resp_flow = KEYMAP_NONE,
+                           .dir = GROUP_NONE};
     return &f->group[at];
 }
 
@@ -318,7 +204,7 @@ static bool group_packet(struct finder *f, uint32_t idx)
     const struct trace_packet *p = &f->trace->pkt[idx];
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_flow_owner owner = f->owner[idx];
-    size_t use = qp_uses_to(f->use, f->use_cnt, owner.conn_index, p->frame);
+    size_t use = qp_uses_to(&f->uses, owner.conn_index, p->frame);
     bool self = owner.conn_index < f->trace->cnt && f->self[owner.conn_index];
     bool response = is_response(p);
     struct group *sent = group_at(f, owner, owner.side, use);
@@ -588,7 +474,7 @@ int connections_find(struct connections *connections, const struct trace *trace,
     free(f.owner);
     free(f.group_of);
     free(f.self);
-    free(f.use);
+    free(f.uses.use);
     free(f.group);
     if (connections->dir_cnt > DIRECTIONS_MAX)
         return error_set(error, "%s: more than %u connections", trace->name, DIRECTIONS_MAX);

@@ -4,9 +4,9 @@
  * `rocedrill check` does, and split where a QP pair is reused.
  *
  *   1. connections_find() feeds every packet to roce_flow_feed(), which names the connection of
- *      each packet, the sending side, and how often the QP pair was reused before. Each side that
- *      sent requests between two reuses becomes one recorded direction: its requests, and the
- *      responses of the other side.
+ *      each packet and the sending side, and the uses that CM messages set up. qp_uses.h finds the
+ *      other uses of the QP pairs. Each side that sent requests in one use becomes one recorded
+ *      direction: its requests, and the responses of the other side.
  *   2. connections_free()
  *
  * A connection in which both ends send requests has two directions. Packets of no direction are

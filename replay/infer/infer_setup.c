@@ -98,28 +98,34 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* Returns the first relative PSN of the message that response `event` answers, if it is the first
- * message of the connection although its PSN is negative. It is the first message if the MSN of the
- * response counts only this message. Returns 0 otherwise. `begins`: see find_first(). */
+/* Returns the first relative PSN of the connection, if it is negative and the MSN of response
+ * `event` shows it: the MSN counts the messages from this PSN on. Returns 0 otherwise. `begins`:
+ * see find_first(). */
 static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                             const uint32_t begins[LOST_FIRST_MAX])
 {
     int64_t rel = s->event[event].rel, first = rel;
     bool nak = event_is_nak(s, event);
+    uint32_t cnt = event_packet(s, event)->msn + nak; /* a NAK does not count the message that it
+                                                       * refuses */
     enum roce_pos pos;
 
     if (s->recorded->cm.present || s->recorded->after_gap || rel >= 0 || rel < -LOST_FIRST_MAX ||
-        !roce_opcode_has(event_opcode(s, event), ROCE_HDR_AETH) ||
-        event_packet(s, event)->msn != !nak)
+        !trace_counts_messages(event_opcode(s, event)) || cnt == 0 || (nak && !begins[-rel - 1]))
         return 0;
-    while (!begins[-first - 1] && !nak && first > -LOST_FIRST_MAX)
-        first--;
-    if (!begins[-first - 1])
-        return 0;
-    pos = event_opcode(s, begins[-first - 1] - 1)->pos;
-    /* The MSN of an ACK inside a message counts the messages before that message only, so such an
-     * ACK does not show the first message. */
-    return nak || pos == (first == rel ? ROCE_POS_ONLY : ROCE_POS_FIRST) ? first : 0;
+    for (; first >= -LOST_FIRST_MAX; first--) {
+        if (!begins[-first - 1])
+            continue;
+        pos = event_opcode(s, begins[-first - 1] - 1)->pos;
+        /* The MSN of an ACK inside a message counts the messages before that message only, so such
+         * an ACK does not show the first message. */
+        if (!nak && cnt == event_packet(s, event)->msn &&
+            pos != (first == rel ? ROCE_POS_ONLY : ROCE_POS_FIRST))
+            return 0;
+        if (--cnt == 0)
+            return first;
+    }
+    return 0;
 }
 
 /* Sets setup.first, the first relative PSN. The first relative PSN is negative if a request with a

@@ -241,8 +241,100 @@ static void a_late_ack_after_a_retransmission_begins_no_use(void)
     talk_free(&t);
 }
 
+/* Returns how many directions the talk has, and asserts that its replay passes. */
+static size_t count_passed(struct talk *t, const char *name)
+{
+    struct replay replay;
+    size_t cnt;
+
+    capture_keep(&t->capture, checkrun_path(name));
+    talk_replay(t, &replay, NULL);
+    EXPECT_EQ(replay.responses.diff_cnt + replay.requests.diff_cnt, 0);
+    cnt = replay.session.dir_cnt;
+    replay_free(&replay);
+    talk_free(t);
+    return cnt;
+}
+
+/* Appends one use of the QP pair: `cnt` SENDs from PSN 0, each with its ACK. */
+static void add_sends(struct talk *t, uint32_t cnt, uint32_t len, uint8_t seed)
+{
+    for (uint32_t i = 0; i < cnt; i++) {
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, i, len + i, (uint8_t)(seed + i));
+        talk_ack(t, i, 0x1F, i + 1);
+    }
+}
+
+/* The network delays the first request of the second use. So the capture shows another one first,
+ * and the sequence NAK of the delayed one. */
+static void a_use_may_begin_with_a_reordered_request(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    add_sends(&t, 12, 100, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 1, 0x1000, 7, 300, 300, 2);
+    talk_ack(&t, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, 0x2000, 7, 200, 200, 3);
+    talk_ack(&t, 0, 0x1F, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 1, 0x1000, 7, 300, 300, 2);
+    talk_ack(&t, 1, 0x1F, 2);
+    EXPECT_EQ(count_passed(&t, "reordered-start.pcap"), 2);
+}
+
+/* The network reorders the first four requests. The MSN of the first response counts the two before
+ * it, so they are the first of the connection. */
+static void the_msn_shows_the_first_of_reordered_requests(void)
+{
+    const uint32_t psn[] = {3, 0, 1, 2, 3};
+    struct replay replay;
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t i = 0; i < 5; i++) {
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn[i], 0x1000 * psn[i], 7, 100, 100, 2);
+        if (i > 1)
+            talk_ack(&t, psn[i], 0x1F, psn[i] + 1);
+    }
+    talk_replay(&t, &replay, NULL);
+    EXPECT_EQ(replay.session.dir[0].setup.first, -3);
+    EXPECT_EQ(replay.responses.diff_cnt + replay.requests.diff_cnt, 0);
+    replay_free(&replay);
+    talk_free(&t);
+}
+
+/* A program runs twice and sends the same messages. Only the MSN shows the second use. */
+static void equal_uses_are_told_apart_by_the_msn(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    add_sends(&t, 12, 100, 1);
+    t.time += UINT64_C(1000000000);
+    add_sends(&t, 12, 100, 1);
+    EXPECT_EQ(count_passed(&t, "equal-uses.pcap"), 2);
+}
+
+/* One altered PSN begins no use, although the MSN is still low. */
+static void one_wrong_psn_begins_no_use(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    add_sends(&t, 2, 100, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 102, 3);
+    talk_ack(&t, 2, 0x1F, 3);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 3, 103, 4);
+    talk_ack(&t, 3, 0x1F, 4);
+    capture_keep(&t.capture, checkrun_path("wrong-psn.pcap"));
+    EXPECT_EQ(count_directions(checkrun_path("wrong-psn.pcap"), 0x22), 1);
+    talk_free(&t);
+}
+
 SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
       TEST(qps_that_start_at_one_psn_pair_by_source_port), TEST(a_restarted_read_begins_no_use),
       TEST(a_late_repetition_of_the_first_request_begins_no_use),
       TEST(an_empty_write_may_begin_the_next_use),
-      TEST(a_late_ack_after_a_retransmission_begins_no_use))
+      TEST(a_late_ack_after_a_retransmission_begins_no_use),
+      TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
+      TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use))

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/qp_uses.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "infer/supposed_use.h"
+
+/* Number of packets of the connection before and after an unexplained packet whose costs are
+ * compared. */
+#define BEFORE 256u
+#define AFTER  64u
+#define WINDOW 512u /* at least BEFORE + AFTER */
+
+/* Maximum number of requests that are examined as the first one of a new use. */
+#define STARTS_MAX 24u
+
+/* Cost by which two uses must be cheaper than one use. */
+#define GAIN_MIN (2 * USE_ODD)
+
+/* Limit of the packets that are added to supposed uses: PER_PACKET for each packet of the trace,
+ * and some more. */
+#define PER_PACKET UINT64_C(16)
+#define EFFORT_MIN (UINT64_C(1) << 22)
+
+/* Packets of one connection. */
+struct conn_packets {
+    uint32_t conn_index;
+    bool cm;       /* CM messages set up the QPs */
+    uint32_t *pkt; /* indices into trace.pkt */
+    size_t cnt;
+    size_t cap;
+};
+
+struct search {
+    const struct trace *trace;
+    const struct roce_flow_owner *owner;
+    const struct conn_packets *conn;
+    uint8_t *cost;          /* for each packet of the connection: its cost in the present use */
+    uint32_t start[WINDOW]; /* requests that may begin a use: indices into conn.pkt, in a ring of
+                             * the latest ones */
+    uint32_t start_cnt;
+    uint32_t answered; /* first response in the present use: index into conn.pkt, or conn.cnt */
+    uint64_t effort;
+    bool no_memory;
+};
+
+size_t qp_uses_to(const struct qp_uses *uses, uint32_t conn_index, uint32_t frame)
+{
+    size_t low = 0, high = uses->cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const struct qp_use *u = &uses->use[mid];
+
+        if (u->conn_index < conn_index || (u->conn_index == conn_index && u->frame <= frame))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static int use_cmp(const void *a, const void *b)
+{
+    const struct qp_use *x = a, *y = b;
+
+    if (x->conn_index != y->conn_index)
+        return x->conn_index < y->conn_index ? -1 : 1;
+    return (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t i)
+{
+    uint32_t idx = s->conn->pkt[i];
+    int cost = supposed_use_add(use, idx, s->owner[idx].side);
+
+    s->effort -= s->effort > 0;
+    s->no_memory |= cost < 0;
+    return cost < 0 ? 0 : (unsigned)cost;
+}
+
+/* Returns the cost of the packets from `from` to before `to`, if a use begins at `from`. */
+static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to)
+{
+    struct supposed_use use;
+    unsigned sum = 0;
+
+    supposed_use_init(&use, s->trace, true);
+    for (uint32_t i = from; i < to && !s->no_memory; i++)
+        sum += add_packet(s, &use, i);
+    supposed_use_free(&use);
+    return sum;
+}
+
+/* Returns the packet with which a new use began, if the use that began at packet `from` does not
+ * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
+ * began. A use without a response cannot be replayed, so no other use begins after it. */
+static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
+{
+    uint32_t low = odd - from > BEFORE ? odd - BEFORE : from, best = 0, tries = 0;
+    unsigned one = 0, least;
+
+    for (uint32_t i = low; i < to; i++)
+        one += s->cost[i];
+    if (one < GAIN_MIN)
+        return 0;
+    least = one - GAIN_MIN;
+    for (uint32_t n = s->start_cnt; n-- > 0 && s->start_cnt - n <= WINDOW && tries < STARTS_MAX;) {
+        uint32_t start = s->start[n % WINDOW];
+        unsigned sum = 0;
+
+        if (start > odd)
+            continue;
+        if (start <= low || start <= s->answered || s->effort == 0)
+            break;
+        for (uint32_t i = low; i < start; i++)
+            sum += s->cost[i];
+        sum += cost_of_start(s, start, to);
+        tries++;
+        if (sum > least || (best && sum == least)) /* of equal costs, choose the latest start */
+            continue;
+        least = sum;
+        best = start;
+    }
+    return best;
+}
+
+/* Records packet `i` if it may be the first request of a use: its PSN does not follow that of the
+ * previous request of its side, which is in `last`. */
+static void note_start(struct search *s, uint32_t i, const struct trace_packet **last)
+{
+    uint32_t idx = s->conn->pkt[i];
+    const struct trace_packet *p = &s->trace->pkt[idx], **before = &last[s->owner[idx].side];
+    int32_t off = *before ? roce_psn_diff(roce_psn_of(p->psn), roce_psn_of((*before)->psn)) : 0;
+    bool read = *before && roce_opcode((*before)->opcode)->kind == ROCE_KIND_READ;
+
+    if (!roce_opcode_is_request(roce_opcode(p->opcode)))
+        return;
+    if (off != 1 && !(read && off > 0 && off < 1024))
+        s->start[s->start_cnt++ % WINDOW] = i;
+    *before = p;
+}
+
+/* Adds a use that begins at packet `i` of the connection. */
+static void add_use(struct search *s, struct qp_uses *uses, uint32_t i)
+{
+    if (!VEC_GROW(uses->use, uses->cnt, uses->cap)) {
+        s->no_memory = true;
+        return;
+    }
+    uses->use[uses->cnt++] = (struct qp_use){.conn_index = s->conn->conn_index,
+                                             .frame = s->trace->pkt[s->conn->pkt[i]].frame};
+}
+
+/* Finds the uses of one connection. */
+static void search_conn(struct search *s, struct qp_uses *uses)
+{
+    const struct conn_packets *conn = s->conn;
+    const struct trace_packet *last[2] = {NULL, NULL};
+    uint32_t from = 0, odd = 0; /* first packet of the present use; first packet that it does not
+                                 * explain, 0: none */
+    struct supposed_use use;
+
+    supposed_use_init(&use, s->trace, false);
+    s->start_cnt = 0;
+    s->answered = (uint32_t)conn->cnt;
+    for (uint32_t i = 0; i < conn->cnt && !s->no_memory; i++) {
+        uint32_t start = 0;
+
+        note_start(s, i, last);
+        if (i < s->answered &&
+            roce_opcode_is_response(roce_opcode(s->trace->pkt[conn->pkt[i]].opcode)))
+            s->answered = i;
+        s->cost[i] = (uint8_t)add_packet(s, &use, i);
+        if (s->cost[i] >= USE_ODD && odd == 0)
+            odd = i;
+        while (odd && start == 0 && (i >= odd + AFTER || i + 1 == conn->cnt)) {
+            start = find_start(s, from, odd, i + 1);
+            for (odd++; odd <= i && s->cost[odd] < USE_ODD; odd++)
+                ;
+            if (odd > i)
+                odd = 0;
+        }
+        if (start == 0)
+            continue;
+        add_use(s, uses, start);
+        supposed_use_free(&use);
+        supposed_use_init(&use, s->trace, true);
+        s->start_cnt = odd = 0;
+        s->answered = (uint32_t)conn->cnt;
+        last[0] = last[1] = NULL;
+        from = start;
+        i = start - 1;
+    }
+    supposed_use_free(&use);
+}
+
+/* Lists the packets of each connection. Returns false if out of memory. */
+static bool list_packets(struct conn_packets **conn, size_t *cap, struct keymap *conns,
+                         const struct trace *trace, const struct roce_flow_owner *owner)
+{
+    for (uint32_t i = 0; i < trace->cnt; i++) {
+        const struct trace_packet *p = &trace->pkt[i];
+        uint32_t cnt = conns->cnt, at;
+
+        if (p->dropped || p->cut || owner[i].conn_index == ROCE_NO_CONN ||
+            !trace_acknowledged(trace->flow[p->flow].svc))
+            continue;
+        if (!VEC_GROW(*conn, cnt, *cap) ||
+            (at = keymap_add(conns, &owner[i].conn_index)) == KEYMAP_NONE)
+            return false;
+        if (at == cnt)
+            (*conn)[at] = (struct conn_packets){.conn_index = owner[i].conn_index};
+        if (!VEC_GROW((*conn)[at].pkt, (*conn)[at].cnt, (*conn)[at].cap))
+            return false;
+        (*conn)[at].pkt[(*conn)[at].cnt++] = i;
+    }
+    return true;
+}
+
+bool qp_uses_find(struct qp_uses *uses, const struct trace *trace,
+                  const struct roce_flow_owner *owner)
+{
+    struct search s = {.trace = trace,
+                       .owner = owner,
+                       .cost = malloc(trace->cnt + 1),
+                       .effort = EFFORT_MIN + PER_PACKET * trace->cnt};
+    struct conn_packets *conn = NULL;
+    size_t cap = 0;
+    struct keymap conns;
+
+    keymap_init(&conns, sizeof(uint32_t));
+    s.no_memory = !s.cost || !list_packets(&conn, &cap, &conns, trace, owner);
+    for (size_t i = 0; i < uses->cnt; i++) {
+        uint32_t at = keymap_get(&conns, &uses->use[i].conn_index);
+
+        if (at != KEYMAP_NONE)
+            conn[at].cm = true;
+    }
+    for (uint32_t i = 0; i < conns.cnt; i++) {
+        s.conn = &conn[i];
+        if (!conn[i].cm && !s.no_memory)
+            search_conn(&s, uses);
+        free(conn[i].pkt);
+    }
+    if (uses->cnt)
+        qsort(uses->use, uses->cnt, sizeof(*uses->use), use_cmp);
+    keymap_free(&conns);
+    free(conn);
+    free(s.cost);
+    return !s.no_memory;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * QP uses: finds where the program uses a QP pair again without CM messages. Then both QPs begin at
+ * new PSNs, or at the same PSNs as before, and the MSN counts from 0. connections.c calls these
+ * functions.
+ *
+ * The search adds the packets of a connection to one supposed use (supposed_use.h). If this use
+ * cannot explain a packet, a new use may have begun at that packet or before. For each such place,
+ * the search compares two costs of the packets around it: that of one use, and that of two uses. A
+ * new use must explain at least two packets more, so that one altered packet begins none.
+ */
+#ifndef REPLAY_INFER_QP_USES_H
+#define REPLAY_INFER_QP_USES_H
+
+#include "flow/flow.h"
+#include "infer/trace.h"
+
+/* One use of a QP pair: from a QP reuse, or from the CM messages, to the next QP reuse. */
+struct qp_use {
+    uint32_t conn_index;
+    uint32_t frame;
+    uint32_t req_frame, rep_frame;
+    bool cm; /* the capture has the REQ and the REP that set up the QPs */
+    uint8_t active_side;
+    struct roce_cm_req req;
+    struct roce_cm_rep rep;
+};
+
+struct qp_uses {
+    struct qp_use *use; /* sorted by connection, then by frame */
+    size_t cnt;
+    size_t cap;
+};
+
+/* Returns how many uses are not after (conn_index, frame). */
+size_t qp_uses_to(const struct qp_uses *uses, uint32_t conn_index, uint32_t frame);
+
+/* Adds the uses that no CM message set up to `uses`, which contains the others, and sorts it. A
+ * connection that CM messages set up has no such uses. `owner` has one element for each packet of
+ * the trace. Returns false if out of memory. */
+bool qp_uses_find(struct qp_uses *uses, const struct trace *trace,
+                  const struct roce_flow_owner *owner);
+
+#endif

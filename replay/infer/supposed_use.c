@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "infer/supposed_use.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Costs of packets that the use explains, but another use explains better. */
+#define USE_LATE  1u /* a request repeats a PSN that was acknowledged, or precedes all others */
+#define USE_OTHER 1u /* a request repeats another payload: the program changed its buffer */
+
+/* PSNs that the capture may lack: before the first request and after the last one. */
+#define NEAR 64
+
+/* Largest number of PSNs that the capture may lack between two requests. */
+#define GAP_MAX 1024
+
+/* Time after which the network no longer reorders two responses, ns. */
+#define REORDER_NS UINT64_C(50000000)
+
+/* Maximum number of PSNs by which Linux rxe shifts its requests (D41, D57). */
+#define SHIFT_MAX 32
+
+void supposed_use_init(struct supposed_use *use, const struct trace *trace, bool from_start)
+{
+    *use = (struct supposed_use){.trace = trace, .from_start = from_start};
+    keymap_init(&use->psns, 2 * sizeof(uint32_t));
+    use->side[0].counted = use->side[1].counted = from_start;
+}
+
+void supposed_use_free(struct supposed_use *use)
+{
+    keymap_free(&use->psns);
+    free(use->request);
+}
+
+static struct use_request *find_request(const struct supposed_use *use, unsigned side, roce_psn psn)
+{
+    const uint32_t key[2] = {side, psn.v};
+    uint32_t at = keymap_get(&use->psns, key);
+
+    return at == KEYMAP_NONE ? NULL : &use->request[at];
+}
+
+/* Returns whether two packets request different operations: their opcode or the address or length
+ * in their headers differs. */
+static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
+{
+    if (a->bth.opcode != b->bth.opcode || a->payload_len != b->payload_len)
+        return true;
+    if (roce_opcode_has(a->op, ROCE_HDR_RETH))
+        return a->reth.va != b->reth.va || a->reth.rkey != b->reth.rkey ||
+               a->reth.dma_len != b->reth.dma_len;
+    return roce_opcode_has(a->op, ROCE_HDR_ATOMICETH) &&
+           (a->atomiceth.va != b->atomiceth.va || a->atomiceth.rkey != b->atomiceth.rkey);
+}
+
+static bool is_same_payload(const struct roce_pkt *a, const struct roce_pkt *b)
+{
+    return a->payload_len == b->payload_len &&
+           (a->payload_len == 0 || memcmp(a->payload, b->payload, a->payload_len) == 0);
+}
+
+/* Returns whether a packet is an Only packet without data. Linux rxe sends such a packet instead of
+ * a retransmission (D41). */
+static bool is_empty_only(const struct roce_pkt *p)
+{
+    return p->op->pos == ROCE_POS_ONLY && p->payload_len == 0 &&
+           (p->op->kind == ROCE_KIND_SEND || p->op->kind == ROCE_KIND_WRITE);
+}
+
+/* Returns whether a request was sent before with a PSN near its present one. Linux rxe shifts the
+ * PSNs of its requests by the number of empty Only packets that it inserts or omits (D41, D57). */
+static bool is_shifted(const struct supposed_use *use, unsigned side, const struct roce_pkt *pkt)
+{
+    roce_psn psn = roce_pkt_psn(pkt);
+
+    for (int32_t off = -SHIFT_MAX; off <= SHIFT_MAX; off++) {
+        const struct use_request *e = find_request(use, side, roce_psn_add(psn, off));
+        const struct trace_packet *p = e ? &use->trace->pkt[e->pkt] : NULL;
+        struct roce_pkt other;
+
+        if (!p || p->opcode != pkt->bth.opcode || p->payload_len != pkt->payload_len)
+            continue;
+        trace_parse(p, &other);
+        if (!is_other_request(pkt, &other) && is_same_payload(pkt, &other))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the cost of request `idx` if request `e` of the use has the same PSN. */
+static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, unsigned side,
+                                 const struct use_request *e)
+{
+    struct roce_pkt pkt, before;
+
+    trace_parse(&use->trace->pkt[idx], &pkt);
+    trace_parse(&use->trace->pkt[e->pkt], &before);
+    if (!is_other_request(&pkt, &before))
+        return is_same_payload(&pkt, &before) ? 0 : USE_OTHER;
+    return is_empty_only(&pkt) || is_empty_only(&before) || is_shifted(use, side, &pkt) ? USE_OTHER
+                                                                                        : USE_ODD;
+}
+
+/* Returns the PSN after the last response that a request may have. The path MTU is unknown, so a
+ * READ may have one response for each 256 bytes. */
+static roce_psn reach_of(const struct trace_packet *p)
+{
+    struct roce_pkt pkt;
+
+    if (roce_opcode(p->opcode)->kind != ROCE_KIND_READ)
+        return roce_psn_add(roce_psn_of(p->psn), 1);
+    trace_parse(p, &pkt);
+    return roce_psn_add(roce_psn_of(p->psn), pkt.reth.dma_len <= 256 || pkt.reth.dma_len >> 31
+                                                 ? 1
+                                                 : (int32_t)((pkt.reth.dma_len + 255) / 256));
+}
+
+static void start_side(struct use_side *side, const struct trace_packet *p, bool counted)
+{
+    *side = (struct use_side){.started = true,
+                              .base = roce_psn_of(p->psn),
+                              .next = roce_psn_of(p->psn),
+                              .reach = roce_psn_of(p->psn),
+                              .counted = counted,
+                              .answered = side->answered,
+                              .high_msn = side->high_msn,
+                              .high_pkt = side->high_pkt,
+                              .high_psn = roce_psn_add(roce_psn_of(p->psn), -1)};
+}
+
+/* Returns whether a PSN is so far from the requested PSNs that the capture cannot lack the requests
+ * between. */
+static bool is_far(const struct use_side *side, roce_psn psn)
+{
+    return roce_psn_diff(psn, side->reach) >= GAP_MAX || roce_psn_diff(psn, side->base) < -NEAR;
+}
+
+static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
+{
+    const struct trace_packet *p = &use->trace->pkt[idx];
+    struct use_side *side = &use->side[which];
+    roce_psn psn = roce_psn_of(p->psn), reach;
+    const uint32_t key[2] = {which, psn.v};
+    uint32_t cnt = use->psns.cnt, at;
+    unsigned cost = 0;
+    bool restarts;
+
+    if (!side->started) {
+        start_side(side, p, use->from_start);
+    } else if (is_far(side, psn)) {
+        int32_t off = roce_psn_diff(psn, side->apart);
+
+        if (!side->is_apart || off < -1 || off >= NEAR) {
+            side->is_apart = true;
+            side->apart = roce_psn_add(psn, 1);
+            return USE_ODD;
+        }
+        start_side(side, p, false); /* two requests have PSNs there, so the capture lacks requests
+                                     * in between */
+    }
+    side->is_apart = false;
+    if (roce_psn_diff(psn, side->base) < 0) {
+        side->base = psn;
+        cost += USE_LATE;
+    }
+    if (!VEC_GROW(use->request, cnt, use->request_cap) ||
+        (at = keymap_add(&use->psns, key)) == KEYMAP_NONE)
+        return -1;
+    reach = reach_of(p);
+    /* A READ inside an earlier READ may restart it (R112), so it is not counted. */
+    restarts =
+        roce_opcode(p->opcode)->kind == ROCE_KIND_READ && roce_psn_diff(psn, side->reach) < 0;
+    if (roce_psn_diff(reach, side->reach) > 0)
+        side->reach = reach;
+    if (at < cnt)
+        return (int)(cost + compare_requests(use, idx, which, &use->request[at]) +
+                     (side->answered && roce_psn_diff(psn, side->high_psn) <= 0 ? USE_LATE : 0));
+    use->request[at] = (struct use_request){.pkt = idx};
+    side->ended += !restarts && roce_opcode_ends(roce_opcode(p->opcode));
+    if (roce_psn_diff(psn, side->next) >= 0) {
+        use->request[at].ended = side->ended;
+        side->next = roce_psn_add(psn, 1);
+    }
+    return (int)cost;
+}
+
+/* Returns whether the kind of a response does not fit request `e`. */
+static bool is_other_kind(const struct supposed_use *use, const struct roce_opcode *op,
+                          const struct use_request *e)
+{
+    enum roce_kind asked = roce_opcode(use->trace->pkt[e->pkt].opcode)->kind;
+
+    return op->kind == ROCE_KIND_READ_RESP ? !trace_draws_read_response(asked)
+           : op->kind == ROCE_KIND_ATOMIC_ACK
+               ? !roce_opcode_is_atomic(roce_opcode(use->trace->pkt[e->pkt].opcode))
+               : false;
+}
+
+/* Returns whether the responder certainly sent response `p` after response `before`. */
+static bool is_sent_after(const struct trace *trace, const struct trace_packet *p,
+                          const struct trace_packet *before)
+{
+    return p->time - before->time >= REORDER_NS ||
+           (p->flow == before->flow && trace->flow[p->flow].numbered &&
+            trace_sent_before(trace, before, p));
+}
+
+/* Returns whether a response has a lower MSN than an earlier one that the responder certainly sent
+ * before. The response to a duplicate READ or atomic may have the MSN of the first execution. `e`
+ * is the request with the PSN of the response, or NULL: if the earlier response was captured before
+ * the request, the responder sent it before. */
+static bool counts_back(const struct supposed_use *use, const struct use_side *side,
+                        const struct trace_packet *p, const struct use_request *e)
+{
+    return side->answered && roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->high_msn)) < 0 &&
+           (roce_opcode(p->opcode)->kind == ROCE_KIND_ACK ||
+            roce_psn_diff(roce_psn_of(p->psn), side->high_psn) > 0) &&
+           ((e && e->pkt > side->high_pkt) ||
+            is_sent_after(use->trace, p, &use->trace->pkt[side->high_pkt]));
+}
+
+/* Returns whether the use cannot explain the MSN of a response. `e` is the request with its PSN, or
+ * NULL. */
+static bool is_odd_msn(const struct supposed_use *use, struct use_side *side,
+                       const struct trace_packet *p, const struct use_request *e)
+{
+    bool ack = roce_opcode(p->opcode)->kind == ROCE_KIND_ACK;
+    bool nak = ack && roce_syndrome_kind(p->syndrome) != ROCE_SYN_ACK;
+    int32_t cnt;
+
+    if (counts_back(use, side, p, e))
+        return true;
+    /* Without the start of the use, the number of messages before it is at most this one. */
+    if (ack && !nak && e && e->ended && !use->from_start &&
+        (!side->counted ||
+         roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->msn)) < (int32_t)e->ended)) {
+        side->msn = (p->msn - e->ended) & ROCE_PSN_MASK;
+        side->counted = true;
+    }
+    cnt = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->msn));
+    return side->counted && (cnt > roce_psn_diff(side->reach, side->base) + nak ||
+                             (ack && !nak && e && cnt < (int32_t)e->ended));
+}
+
+static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
+{
+    const struct trace_packet *p = &use->trace->pkt[idx];
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    struct use_side *side = &use->side[which];
+    roce_psn psn = roce_psn_of(p->psn);
+    const struct use_request *e;
+
+    if (!side->started)
+        return use->from_start ? USE_ODD : 0;
+    if (roce_psn_diff(psn, side->base) < -NEAR || roce_psn_diff(psn, side->reach) >= NEAR)
+        return USE_ODD;
+    e = find_request(use, which, psn);
+    if (e && is_other_kind(use, op, e))
+        return USE_ODD;
+    if (trace_counts_messages(op)) {
+        if (is_odd_msn(use, side, p, e))
+            return USE_ODD;
+        if (!side->answered ||
+            roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->high_msn)) > 0) {
+            side->high_msn = p->msn;
+            side->high_pkt = idx;
+        }
+        if (!side->answered || roce_psn_diff(psn, side->high_psn) > 0)
+            side->high_psn = psn;
+        side->answered = true;
+    }
+    return roce_psn_diff(psn, side->base) < -1 ? USE_LATE : 0;
+}
+
+int supposed_use_add(struct supposed_use *use, uint32_t idx, unsigned side)
+{
+    const struct roce_opcode *op = roce_opcode(use->trace->pkt[idx].opcode);
+
+    return roce_opcode_is_response(op)  ? add_response(use, idx, !side)
+           : roce_opcode_is_request(op) ? add_request(use, idx, side)
+                                        : 0;
+}

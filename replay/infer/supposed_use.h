@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Supposed use: the packets of a QP pair, under the supposition that they belong to one use of the
+ * two QPs. Each packet is compared with the earlier packets of the use. A packet that one use
+ * cannot explain costs USE_ODD. qp_uses.c compares the costs of several suppositions.
+ *
+ * These rules apply within one use. All requests with one PSN request the same operation (R153).
+ * The responses name PSNs that were requested, and fit the operation. The MSN counts messages from
+ * 0, or from an unknown number if the capture does not contain the start of the use (R102). It
+ * counts at least the messages before the PSN, at most one for each requested PSN, and does not
+ * decrease.
+ *
+ *   1. supposed_use_init()
+ *   2. supposed_use_add() for each packet, in capture order
+ *   3. supposed_use_free()
+ */
+#ifndef REPLAY_INFER_SUPPOSED_USE_H
+#define REPLAY_INFER_SUPPOSED_USE_H
+
+#include "infer/trace.h"
+#include "wire/codes.h"
+
+/* Cost of a packet that the use cannot explain. */
+#define USE_ODD 16u
+
+/* Requests of one side in the use, and the responses to them. */
+struct use_side {
+    bool started;
+    roce_psn base;     /* lowest PSN requested */
+    roce_psn next;     /* PSN after the highest request */
+    roce_psn reach;    /* PSN after the highest response that the requests may have */
+    roce_psn apart;    /* PSN after a request whose PSN is far from all others, if `is_apart` */
+    bool is_apart;     /* the latest new PSN was `apart` */
+    uint32_t ended;    /* number of messages that ended, up to the highest PSN */
+    bool counted;      /* `msn` is known */
+    uint32_t msn;      /* MSN before the first message */
+    bool answered;     /* a response was captured */
+    uint32_t high_msn; /* highest MSN so far */
+    uint32_t high_pkt; /* index into trace.pkt of the response with the highest MSN */
+    roce_psn high_psn; /* highest PSN of a response */
+};
+
+/* First request with a PSN. */
+struct use_request {
+    uint32_t pkt;   /* index into trace.pkt */
+    uint32_t ended; /* at least so many messages ended up to this request; 0: unknown */
+};
+
+struct supposed_use {
+    const struct trace *trace;
+    bool from_start; /* the use begins with the first packet that was added. Otherwise earlier
+                      * packets may lack in the capture */
+    struct use_side side[2];
+    struct keymap psns; /* keys: {side, PSN} */
+    struct use_request *request;
+    size_t request_cap;
+};
+
+void supposed_use_init(struct supposed_use *use, const struct trace *trace, bool from_start);
+void supposed_use_free(struct supposed_use *use);
+
+/* Adds packet `idx` of the trace, which `side` sent, and returns its cost; less than USE_ODD if the
+ * use explains the packet. Returns -1 if out of memory. */
+int supposed_use_add(struct supposed_use *use, uint32_t idx, unsigned side);
+
+#endif

@@ -239,10 +239,10 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
         write_legend_entry(g, &at, "missing", "┆ missing packets");
     if (waited)
         write_legend_entry(g, &at, "timeout band",
-                           "band: first transmission to retransmission after a timeout");
+                           "band: transmission to retransmission after a timeout");
     if (spurious)
         write_legend_entry(g, &at, "spurious band",
-                           "band: first transmission to retransmission after a spurious timeout "
+                           "band: transmission to retransmission after a spurious timeout "
                            "(the response came later)");
 }
 

@@ -127,7 +127,7 @@ const RoceGraph = (function () {
       else if (color && at.isNew(x0, y0, y1, color)) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && s.class !== "copy") line(ctx, x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0, colors.missing, 3, [3, 2]);
       if (r.wait[i] && s.class === "repeated request" && s.cause !== "RNR NAK" && r.time[i] - r.wait[i] * 1e-9 > waitedTo - 1e-9) { // the first packet of a go-back
-        words.push(band(at, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : s.cause === "spurious timeout" ? colors.spurious : colors.nak, D.duration(r.wait[i]) + " since first sent"));
+        words.push(band(at, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : s.cause === "spurious timeout" ? colors.spurious : colors.nak, "sent again after " + D.duration(r.wait[i])));
         waitedTo = r.time[i];
       }
       if (s.class === "rnr nak" && r.wait[i]) words.push(band(at, x0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, "not ready"));

@@ -61,7 +61,7 @@
         showHeat();
         byId("conns").querySelectorAll("th button")[COLUMNS.indexOf(c)].focus();
       });
-      head.append(el("th", { scope: "col", "aria-sort": state.sort === c.key ? (state.down ? "descending" : "ascending") : "none" }, button));
+      head.append(el("th", { class: c.badge || c.open ? undefined : "number", scope: "col", "aria-sort": state.sort === c.key ? (state.down ? "descending" : "ascending") : "none" }, button));
     });
     state.conns = sorted();
     table.tHead.replaceChildren(head);
@@ -178,8 +178,8 @@
       const has = (test) => v.runs.style.some((s, i) => s.direction === d && test(s, i));
       [["ack", "acknowledged up to here", (s) => ["ack", "response", "nak", "rnr nak"].includes(s.class)],
         ["nak", "◇ response skipped (implied NAK)", (s) => s.marks & D.MARK.impliedNak], ["missing", "┆ missing packets", (s, i) => v.runs.gap[i]],
-        ["timeout", "band: first transmission to retransmission after a timeout", (s) => s.cause === "timeout"],
-        ["spurious", "band: first transmission to retransmission after a spurious timeout (the response came later)", (s) => s.cause === "spurious timeout"],
+        ["timeout", "band: transmission to retransmission after a timeout", (s) => s.cause === "timeout"],
+        ["spurious", "band: transmission to retransmission after a spurious timeout (the response came later)", (s) => s.cause === "spurious timeout"],
         ["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK",
           (s, i) => v.runs.wait[i] && s.class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(s.cause)]]
         .forEach(([color, text, test]) => { if (has(test)) legend.push([color, text]); });
@@ -196,7 +196,7 @@
       showHistograms(conn);
     }
     if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
-      addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]]));
+      addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]].filter(([kind]) => kind === "cnp" ? used((s) => s.class === "cnp") : v.runs.ce.some((x) => x))));
     const timed = v.messages.some((m) => m.steps);
     if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark from the first transmission of its request to the last, light until it was acknowledged or answered." + early +
       (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),

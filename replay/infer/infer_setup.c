@@ -273,11 +273,14 @@ static void find_pkey(struct inferred_setup *s)
 
 /* Sets the MSN before the first message (the MSN base) to the smallest one on which at least two
  * responses agree, or else to that of one response. A response to a duplicate shows only an upper
- * limit of the base, because its MSN counts all messages executed so far. */
+ * limit of the base, because its MSN counts all messages executed so far. So if all responses that
+ * agree are ACKs of one PSN, and another response shows base 0, the ACKs answer duplicates. */
 static void vote_msn(struct inferred_setup *s)
 {
     struct {
         uint32_t base, votes;
+        int64_t rel;
+        bool repeated; /* all votes are ACKs with PSN `rel` */
     } bases[BASES_MAX];
     unsigned cnt = 0, best = 0;
 
@@ -301,9 +304,13 @@ static void vote_msn(struct inferred_setup *s)
             continue;
         if (k == cnt) {
             bases[cnt].base = base;
+            bases[cnt].rel = s->event[i].rel;
+            bases[cnt].repeated = true;
             bases[cnt++].votes = 0;
         }
         bases[k].votes++;
+        bases[k].repeated &=
+            s->event[i].rel == bases[k].rel && event_is_syndrome(s, i, ROCE_SYN_ACK);
         if (bases[k].votes > bases[best].votes ||
             (bases[k].votes == bases[best].votes && bases[k].base == 0))
             best = k;
@@ -311,6 +318,9 @@ static void vote_msn(struct inferred_setup *s)
     for (unsigned k = 0; k < cnt; k++)
         if (bases[k].votes > 1 && bases[k].base <= ROCE_PSN_MASK - MSN_WRAP &&
             roce_psn_diff(roce_psn_of(bases[k].base), roce_psn_of(bases[best].base)) < 0)
+            best = k;
+    for (unsigned k = 0; k < cnt; k++)
+        if (bases[k].base == 0 && !bases[k].repeated && bases[best].repeated)
             best = k;
     if (cnt) {
         s->msn = bases[best].base;

@@ -47,6 +47,24 @@ static void start_msn_is_not_taken_from_acks_of_duplicates(void)
     expect_holds(&t, 3, 0);
 }
 
+/* The responses to the first copies were lost. Both ACKs answer copies of the SEND and count the
+ * READ. */
+static void start_msn_is_not_taken_from_two_equal_acks(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (unsigned copy = 0; copy < 2; copy++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+        talk_read(&t, 6, VA, RKEY, 64);
+        t.time += 20000000;
+    }
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
+    talk_ack(&t, 5, ACK, 2);
+    talk_ack(&t, 5, ACK, 2);
+    expect_holds(&t, 2, 0);
+}
+
 /* A READ overtakes a SEND, so the responder NAKs it, and the requester retransmits the SEND. */
 static void talk_delayed_send(struct talk *t)
 {
@@ -214,6 +232,7 @@ static void an_ack_of_a_late_copy_follows_a_lost_response(void)
 }
 
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
+      TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
       TEST(a_damaged_response_before_the_next_request_holds),
       TEST(an_ack_of_a_late_copy_follows_a_lost_response),

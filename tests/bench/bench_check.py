@@ -15,7 +15,10 @@ The programs run in turns, equally often, and their start time counts. "s" and "
 time of all threads) are medians; "from" and "to" are the fastest and the slowest round; "x tshark" and "x
 CPU" are ratios of medians. tshark writes one line per packet to /dev/null, without name resolution; its
 built-in dissector shows the ICRC but does not compute it. rocedrill runs with -q, with and without
-verifying the ICRC. "--jobs 1" has one thread instead of one per processor.
+verifying the ICRC. "--jobs 1" has one thread instead of one per processor. "--jobs 2" against "--jobs 1"
+is compared with what the machine can do: "two at once" is the time of two independent "--jobs 1" that
+start together, each on its own CPU. A line of the form "limit" names both ratios, and that of a loop
+without memory accesses which runs once, or on two CPUs at once.
 
 Before each timed run the script reads the file once, and each program first runs once untimed. Reason: on
 a virtual machine the first access to memory that was unused for half a minute can take ten microseconds
@@ -47,21 +50,49 @@ import tempfile
 import time
 
 TARGET = 40
+TWO_JOBS, AT_ONCE = "  --jobs 2", "  two at once"    # names of rows
 MIX = "64,256,1024,4096"
 
 
-def run(command, stdin=None):
-    """Returns the seconds, the CPU seconds and the largest resident size in MB of one command. The size is at
-    least that of this script, because the child process starts as a copy of the script."""
+CPUS = sorted(os.sched_getaffinity(0))
+
+
+def run(command, stdin=None, at_once=1):
+    """Returns the seconds, the CPU seconds and the largest resident size in MB of one command, or of several
+    copies of it at once, each on its own CPU. The size is at least that of this script, because the child
+    process starts as a copy of the script."""
     env = dict(os.environ, WIRESHARK_PLUGIN_DIR="/nonexistent")
-    begin = time.monotonic()
-    child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL, env=env)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        sys.exit(f"bench_check: {' '.join(command)}: status {child.returncode}")
-    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    begin, cpu, size = time.monotonic(), 0, 0
+    pin = [["taskset", "-c", str(cpu)] for cpu in CPUS[:at_once]] if at_once > 1 else [[]]
+    children = [subprocess.Popen(words + command, stdin=stdin, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, env=env) for words in pin]
+    for child in children:
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            sys.exit(f"bench_check: {' '.join(command)}: status {child.returncode}")
+        cpu += usage.ru_utime + usage.ru_stime
+        size = max(size, usage.ru_maxrss / 1024)
+    return time.monotonic() - begin, cpu, size
+
+
+def loop_ratio(cnt):
+    """Returns how many times as much work two loops on two CPUs do as one."""
+    def seconds(cpus):
+        begin = time.monotonic()
+        children = []
+        for cpu in cpus:
+            children.append(os.fork())
+            if children[-1] == 0:
+                os.sched_setaffinity(0, {cpu})
+                for _ in range(cnt):
+                    pass
+                os._exit(0)
+        for child in children:
+            os.waitpid(child, 0)
+        return time.monotonic() - begin
+    alone, both = (statistics.median(seconds(cpus) for _ in range(3)) for cpus in (CPUS[:1], CPUS[:2]))
+    return 2 * alone / both
 
 
 def read_once(path):
@@ -82,6 +113,8 @@ def commands_of(args, path):
     return commands | {
         "rocedrill check": ([*check, "-q", path], True),
         "  --jobs 1": ([*check, "-q", "--jobs", "1", path], True),
+        **({TWO_JOBS: ([*check, "-q", "--jobs", "2", path], True),
+            AT_ONCE: ([*check, "-q", "--jobs", "1", path], None)} if len(CPUS) > 1 else {}),
         "  --no-icrc": ([*check, "-q", "--no-icrc", path], False),
         "  with text": ([*check, path], True),
         "read, CRC": ([args.read, "-t", threads, "-c", path], None),
@@ -108,14 +141,14 @@ def speed(args, gen, path):
                             *(["-l", snaplen] if snaplen else [])], stdout=out, check=True)
         took = {name: [] for name in commands}
         for name, (command, _) in commands.items():
-            if name != "tshark" or args.rounds > 1:
+            if name not in ("tshark", AT_ONCE) or (name == "tshark" and args.rounds > 1):
                 run(command)
         for _ in range(args.rounds):
             for name, (command, _) in commands.items():
                 # Runs the slower program less often, because its rounds differ less.
                 for _ in range(1 if name == "tshark" else args.repeat):
                     read_once(path)
-                    took[name].append(run(command))
+                    took[name].append(run(command, at_once=2 if name == AT_ONCE else 1))
         median = {name: [statistics.median(column) for column in zip(*ones)]
                   for name, ones in took.items()}
         for name, (seconds, cpu, megabytes) in median.items():
@@ -125,10 +158,17 @@ def speed(args, gen, path):
                      if "tshark" in median and cpu > 0 else f"{'':9} {'':7}")
             part = "" if bound is None else f"{bound_of(median, bound)[0] / seconds:8.0%}"
             print(f"{payload:>8} {name:<16} {seconds:7.3f} {times[0]:7.3f} {times[-1]:7.3f} "
-                  f"{packets / seconds:12,.0f} {cpu:7.3f} {megabytes:6.0f} {ratio} {part}",
+                  f"{packets * (2 if name == AT_ONCE else 1) / seconds:12,.0f} {cpu:7.3f} {megabytes:6.0f} {ratio} {part}",
                   flush=True)
+        if AT_ONCE in median:
+            one, two, limit = median["  --jobs 1"][0], median[TWO_JOBS][0], median[AT_ONCE][0]
+            print(f"{payload:>8} limit of two CPUs: {2 * one / limit:.2f} (two independent --jobs 1), "
+                  f"{loop_ratio(200000 if args.quick else 5000000):.2f} (a bare loop); --jobs 2 reaches "
+                  f"{one / two:.2f}, {limit / 2 / two:.0%} of the limit", flush=True)
         for crc in (True, False):
             seconds, name = bound_of(median, crc)
+            if crc:
+                print(f"{payload:>8} reading and a CRC reach {packets / seconds:,.0f} packets/s (\"{name}\")", flush=True)
             if "tshark" in median and median["tshark"][0] < TARGET * seconds:
                 print(f"{payload:>8} {TARGET} times tshark is out of reach here: \"{name}\" is "
                       f"{median['tshark'][0] / seconds:.1f} times as fast", flush=True)

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Compares perftest on the software RNIC with TCP (qperf) over the same loopback. Each test runs two
-processes; all run in one network namespace, in turns, and the results are medians. Only the ratios are
-meaningful, and latencies only on a quiet machine. TCP sleeps and is woken, which takes 49 us if CPUs are
+"""Compares RDMA programs on the software RNIC with others that do the same work. Most are perftest
+programs, compared with TCP (qperf) over the same loopback. Others are compared with a bare ring in shared
+memory that copies in and out (bench_ring), with UCX's own shared memory (ucx_perftest), with the same test
+without a recording (rnic-run -w), or with the four TCP latencies that correspond to a ping of rping. A test
+whose program is missing is omitted. Each test runs two processes; all run in one network namespace, in
+turns, and the results are medians. Only the ratios are meaningful, and latencies only on a quiet machine.
+TCP sleeps and is woken, which takes 49 us if CPUs are
 idle (virtual machine with two CPUs) and 10 us if other work keeps them awake; a spinning program takes the
 same time in both cases.
 
@@ -17,10 +21,14 @@ rnic-run -n -i lo -- bench_verbs.py [--runs N] [--quick] [--bench-port PROGRAM] 
 import argparse
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def listens(port):
@@ -36,9 +44,9 @@ def own_cpu(words, which, is_bandwidth):
     return ["taskset", "-c", str(CPUS[which]), *words] if is_bandwidth and len(CPUS) > 1 else words
 
 
-def pair(server, client, port, pattern, scale, is_bandwidth, wire="pcap"):
+def pair(server, client, port, pattern, scale, is_bandwidth, wire="pcap", **variables):
     """Runs the client. Returns the number that it prints."""
-    env = {**os.environ, "RNIC_WIRE": wire}
+    env = {**os.environ, "RNIC_WIRE": wire, **variables}
     first = subprocess.Popen(own_cpu(server, 0, is_bandwidth), stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, env=env)
     try:
@@ -87,6 +95,66 @@ def shm(program, cnt, *options, column=None):
 
 shm.part = 1
 
+
+def ring():
+    out = subprocess.run([shm.ring, "-n", str(400000 // shm.part)], stdout=subprocess.PIPE, text=True,
+                         timeout=100, check=True).stdout
+    return float(re.search(r"([\d.]+) MB/s", out)[1])
+
+
+def ucx(test, transports, size, cnt):
+    """Returns us of a latency test, or MB/s of a bandwidth test: the average of all messages."""
+    words = ["ucx_perftest"]
+    if "MPI mode" in subprocess.run(["ucx_perftest", "-h"], stdout=subprocess.PIPE, text=True, check=False).stdout:
+        words += ["-P", "0"]
+    column, scale = (4, {}) if test.endswith("lat") else (6, {"": 1.048576})
+    client = [*words, "127.0.0.1", "-t", test, "-s", str(size), "-n", str(cnt // shm.part), "-w", "100"]
+    return pair(words, client, 13337, r"^Final:\s+\d+" + r"\s+\S+" * (column - 2) + r"\s+([\d.]+)", scale,
+                test.endswith("bw"), "shm", UCX_TLS=transports)
+
+
+def rping(wire):
+    """Returns the us of a ping: the client sends, the server reads and answers, the client sends, the server
+    writes and answers."""
+    cnt = 3000 // shm.part
+    env = {**os.environ, "RNIC_WIRE": wire}
+    server = subprocess.Popen(["rping", "-s", "-C", str(cnt), "-a", "127.0.0.1"], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=env)
+    try:
+        time.sleep(0.5)
+        begin = time.monotonic()
+        subprocess.run(["rping", "-c", "-C", str(cnt), "-a", "127.0.0.1"], stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=100, check=True, env=env)
+        return (time.monotonic() - begin) * 1e6 / cnt
+    finally:
+        server.terminate()
+        server.wait()
+
+
+recorded = {}    # figures of the newest recording
+
+
+def recorder(record):
+    """Returns MB/s of ib_write_bw at 8 Gbit/s, without and with a recording. With one, stores how many packets
+    the file contains, and the message of rnic-run if some could not be recorded."""
+    test = "ib_write_bw -F -s 65536 -n %d --rate_limit=8 --rate_limit_type=SW" % (16384 // shm.part)
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "out.pcapng")
+        script = f"taskset -c {CPUS[0]} {test} >/dev/null & sleep 1; taskset -c {CPUS[-1]} {test} 127.0.0.1; wait"
+        done = subprocess.run([shm.rnic_run, "--wire", "shm", *(["-w", file] if record else []), "--", "sh", "-c",
+                               script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200,
+                              check=False)
+        match = re.search(r"^ +65536 +\d+ +\S+ +([\d.]+)", done.stdout, re.MULTILINE)
+        if not match:
+            sys.exit(f"{test}: no number in\n{done.stdout}{done.stderr}")
+        if record:
+            lost = re.search(r"(\d+) of \d+ packets could not be recorded", done.stderr)
+            recorded["lost"] = int(lost[1]) if lost else 0
+            recorded["MB"] = os.path.getsize(file) / 1e6 if os.path.exists(file) else 0
+            recorded["status"] = done.returncode
+        return float(match[1]) * 1.048576
+
+
 MILLIONS = "million/s"
 
 MEASURES = [
@@ -109,14 +177,48 @@ MEASURES = [
      lambda: shm("ib_write_bw", 300000, "-s", "64", column=4)),
 ]
 
+# Name, unit, measurement, name of the peer, its measurement, programs that both need
+OTHERS = [
+    ("shared memory: ib_write_bw, 4 KiB", "MB/s", lambda: shm("ib_write_bw", 200000, "-s", "4096"),
+     "a bare ring", ring, ["ib_write_bw"]),
+    ("shared memory: ib_read_bw, 64 KiB, against writes", "MB/s", lambda: shm("ib_read_bw", 20000),
+     "ib_write_bw", lambda: shm("ib_write_bw", 20000), ["ib_write_bw"]),
+    ("shared memory: UCX tag_bw, 64 KiB", "MB/s", lambda: ucx("tag_bw", "rc", 65536, 20000),
+     "UCX's own shared memory", lambda: ucx("tag_bw", "sm", 65536, 20000), ["ucx_perftest"]),
+    ("shared memory: UCX tag_lat, 8 bytes", "us", lambda: ucx("tag_lat", "rc", 8, 20000),
+     "UCX's own shared memory", lambda: ucx("tag_lat", "sm", 8, 20000), ["ucx_perftest"]),
+    ("shared memory: rping", "us", lambda: rping("shm"), "4 TCP latencies", lambda: 4 * tcp("tcp_lat", SECONDS),
+     ["rping"]),
+    ("ib_write_lat, 2 bytes, mean against typical", "us", lambda: perftest("ib_write_lat", "-n", str(3000 // shm.part), column=5),
+     "typical", lambda: perftest("ib_write_lat", "-n", str(3000 // shm.part)), ["ib_write_lat"]),
+    ("rping", "us", lambda: rping("pcap"), "4 TCP latencies", lambda: 4 * tcp("tcp_lat", SECONDS), ["rping"]),
+    ("shared memory: ib_write_bw at 1 GB/s, recorded with -w", "MB/s", lambda: recorder(True), "without -w",
+     lambda: recorder(False), ["ib_write_bw"]),
+]
+
+
+def run_others(runs):
+    """Prints a line for each measurement of OTHERS."""
+    for name, unit, ours, peer_name, peer, programs in OTHERS:
+        if not all(map(shutil.which, programs)) or (peer == ring and not os.access(shm.ring, os.X_OK)):
+            continue
+        both = [(ours(), peer()) for _ in range(runs)]
+        ours_value, peer_value = (statistics.median(one[i] for one in both) for i in (0, 1))
+        print(f"{name:46} {ours_value:10.2f} {unit}  {ours_value / peer_value:.3f} x {peer_name}", flush=True)
+    if recorded:
+        print(f"recorded: {recorded['MB']:.0f} MB, {recorded['lost']} packets lost, exit status {recorded['status']}")
+
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="only check that it works; the figures mean nothing")
     parser.add_argument("--bench-port", help="the program of that name, for the account")
+    parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     args = parser.parse_args()
     shm.part = QUICK if args.quick else 1
+    shm.ring = os.path.join(args.build, "bin", "bench_ring")
+    shm.rnic_run = os.path.join(args.build, "bin", "rnic-run")
     args.runs = 1 if args.quick else args.runs
     values = {name: [] for name, _, _ in MEASURES}
     for _ in range(args.runs):
@@ -138,9 +240,10 @@ def main():
         if name.startswith("TCP") or unit not in base:
             print(f"{name:46} {value:10.1f} {unit}")
         else:
-            print(f"{name:46} {value:10.2f} {unit}  {value / base[unit]:.2f} x TCP"
+            print(f"{name:46} {value:10.2f} {unit}  {value / base[unit]:.3f} x TCP"
                   f"{' (target 0.2 x)' if unit == 'us' else ''}"
                   f"{f', {value / bare:.2f} x bare libpcap' if bare and unit == 'MB/s' else ''}")
+    run_others(args.runs)
     print(account, end="")
     return 0
 

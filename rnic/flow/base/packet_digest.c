@@ -84,8 +84,9 @@ static bool form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
     const struct roce_opcode *op = pkt->op;
     const struct roce_bth *bth = &pkt->bth;
     bool reliable = op->svc == ROCE_SVC_RC || op->svc == ROCE_SVC_XRC;
+    const uint32_t harmless = UINT32_C(1) << ROCE_DEFECT_CUT;
 
-    if (pkt->defects || (roce_pkt_has(pkt, ROCE_HDR_IP4) && !pkt->ip4.df) ||
+    if ((pkt->defects & ~harmless) || (roce_pkt_has(pkt, ROCE_HDR_IP4) && !pkt->ip4.df) ||
         (roce_pkt_has(pkt, ROCE_HDR_UDP) && (pkt->udp.sport < SPORT_MIN || pkt->udp.csum)))
         return false;
     if (bth->resv6 || bth->resv7 || (bth->padcnt && (pkt->pad[0] | pkt->pad[1] | pkt->pad[2])) ||

@@ -2,6 +2,7 @@
 #include "flow/table/pair_index.h"
 
 #include <string.h>
+#include "wire/bytes.h"
 
 /* Mixes `v` into the hash `h`. Neighbouring addresses differ only in the last byte, which must
  * change all bits of the hash. The hash has no random secret: which pairs of hosts share a list
@@ -17,7 +18,9 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
  * of the two hosts, plus 1 if `src` is the greater address. */
 static uint32_t bucket_of(const uint8_t src[16], const uint8_t dst[16], uint32_t net)
 {
-    bool swap = memcmp(src, dst, 16) > 0;
+    uint64_t first = roce_be_get(src, 8), second = roce_be_get(dst, 8);
+    bool swap =
+        first != second ? first > second : roce_be_get(src + 8, 8) > roce_be_get(dst + 8, 8);
     uint64_t w[4];
 
     memcpy(w, swap ? dst : src, 16);

@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "capture/mapped_reader.h"
+#include "capture/mmap_pages.h"
 #include "capture/narrow.h"
 #include "capture/pcap_parse.h"
 #include "capture/erf.h"
 #include "capture/decompress.h"
 #include "util/sigint.h"
-
-/* Minimum file length for read-ahead and mapping, bytes. */
-#define LONG_MIN_LEN (UINT64_C(1) << 20)
 
 /* Link types of tcpdump.org. Defined here because not every version of pcap.h has all these
  * names. */
@@ -44,6 +43,8 @@ struct capture_reader {
     uint32_t last;  /* number of the last frame to read; UINT32_MAX: no limit */
     uint64_t start; /* time of the first frame, ns since 1970 */
     const struct narrow *narrow;
+    bool is_twin;             /* made by reader_twin() */
+    struct mmap_file *mapped; /* result of reader_map(), owned by the caller of reader_map() */
     /* Every frame has link layer `link` and no record header, so the fast path is allowed. */
     bool straight;
     enum roce_link link;
@@ -310,7 +311,7 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
 
     if (reader->number == reader->last && reader->last != UINT32_MAX)
         return 0;
-    if (sigint_received() && !reader_is_live(reader))
+    if (!reader->is_twin && sigint_received() && !reader_is_live(reader))
         return error_set(error, "%s: frame %u: interrupted", reader->name, reader->number + 1);
     rc = next_record(reader, &record, &why);
     if (rc >= 0 && reader->number == 0 && check_link(reader, error) != 0)
@@ -405,30 +406,87 @@ uint32_t reader_snaplen(const struct capture_reader *reader)
     return reader->pcap ? (uint32_t)pcap_snapshot(reader->pcap) : reader->cap.snaplen;
 }
 
-/* Returns whether the input is an uncompressed file of at least LONG_MIN_LEN bytes, of which only
- * the first piece was read so far. */
-static bool is_long_file(const struct capture_reader *reader)
+/* Returns whether the input is an uncompressed file of at least `min` bytes, of which only the
+ * first piece was read so far. */
+static bool is_long_file(const struct capture_reader *reader, uint64_t min)
 {
-    return !reader->pcap && !reader->decompress && reader->total >= LONG_MIN_LEN &&
+    return !reader->pcap && !reader->decompress && reader->total >= min &&
            ftello(reader->file) == (off_t)reader->cap.buf.len;
+}
+
+/* Replaces the first piece of the file by the mapped file, which may be NULL. */
+static struct mmap_file *use_mapped(struct capture_reader *reader, struct mmap_file *mapped)
+{
+    reader->mapped = mapped;
+    if (mapped)
+        read_buffer_map(&reader->cap.buf, mmap_file_bytes(mapped), (size_t)reader->total);
+    return mapped;
 }
 
 struct mmap_file *reader_map(struct capture_reader *reader, uint64_t max)
 {
-    struct read_buffer *buf = &reader->cap.buf;
-    struct mmap_file *mapped;
-
-    if (!is_long_file(reader) || reader->total > max || reader->total > SIZE_MAX)
+    if (!is_long_file(reader, READER_LONG) || reader->total > max || reader->total > SIZE_MAX)
         return NULL;
-    mapped = mmap_file_open(fileno(reader->file), (size_t)reader->total, reader_name(reader));
-    if (mapped)
-        read_buffer_map(buf, mmap_file_bytes(mapped), (size_t)reader->total);
-    return mapped;
+    return use_mapped(
+        reader, mmap_file_open(fileno(reader->file), (size_t)reader->total, reader_name(reader)));
+}
+
+struct mmap_file *reader_map_lazily(struct capture_reader *reader, uint64_t min)
+{
+    if (!is_long_file(reader, min) || reader->total > SIZE_MAX)
+        return NULL;
+    return use_mapped(reader, mmap_file_open_lazily(fileno(reader->file), (size_t)reader->total,
+                                                    reader_name(reader)));
+}
+
+struct capture_reader *reader_twin(const struct capture_reader *reader, bool blocks)
+{
+    struct capture_reader *twin = malloc(sizeof(*twin));
+
+    if (!twin)
+        return NULL;
+    *twin = *reader;
+    twin->is_twin = true;
+    twin->file = twin->stream = NULL; /* reader_close() closes only those of `reader` */
+    twin->name = strdup(reader->name);
+    if (!blocks)
+        twin->cap.on_block = NULL;
+    twin->cap.iface = NULL;
+    if (!twin->name || !pcap_parser_copy_ifaces(&twin->cap, &reader->cap)) {
+        reader_close(twin);
+        return NULL;
+    }
+    return twin;
+}
+
+int reader_skip(struct capture_reader *reader, struct captured_frame *out, struct error *error)
+{
+    int rc;
+
+    reader->is_twin = true; /* a signal does not end the skipping */
+    rc = reader_next(reader, out, error);
+    reader->is_twin = false;
+    return rc;
+}
+
+size_t reader_map_next(const struct capture_reader *reader)
+{
+    size_t at = reader->cap.buf.off;
+
+    if (reader->mapped)
+        mmap_file_populate(reader->mapped, at);
+    return at;
+}
+
+void reader_unmap_before(const struct capture_reader *reader, size_t off)
+{
+    if (reader->mapped)
+        mmap_file_drop(reader->mapped, off);
 }
 
 void reader_begin_ahead(struct capture_reader *reader)
 {
-    if (is_long_file(reader))
+    if (!reader->mapped && is_long_file(reader, READER_LONG))
         read_buffer_begin_ahead(&reader->cap.buf);
 }
 
@@ -464,7 +522,10 @@ void reader_progress(const struct capture_reader *reader, uint64_t *done, uint64
     bool plain = reader->total && !reader->pcap && !reader->decompress;
     off_t at = reader->total && !plain ? ftello(reader->file) : 0;
 
-    *done = plain ? read_buffer_position(&reader->cap.buf) : at > 0 ? (uint64_t)at : 0;
+    *done = reader->mapped ? reader->cap.buf.off
+            : plain        ? read_buffer_position(&reader->cap.buf)
+            : at > 0       ? (uint64_t)at
+                           : 0;
     *total = reader->total;
 }
 

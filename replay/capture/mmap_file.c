@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "capture/mmap_file.h"
+#include "capture/mmap_pages.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,10 +12,19 @@
 
 #define EXIT_UNUSABLE 2
 
+/* Number of bytes that mmap_file_populate() and mmap_file_drop() map or return at a time. */
+#define STEP ((size_t)2 << 20)
+#define DROP ((size_t)16 << 20)
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
+#endif
+
 struct mmap_file {
     uint8_t *p;
     size_t len;
     _Atomic(struct mmap_file *) next;
+    atomic_size_t populated, dropped; /* offsets, multiples of STEP */
     size_t text_len;
     char text[]; /* message that the SIGBUS handler prints, formatted in advance */
 };
@@ -24,7 +34,7 @@ static _Atomic(struct mmap_file *) all;
 
 static void on_sigbus(int sig, siginfo_t *info, void *context);
 
-struct mmap_file *mmap_file_open(int fd, size_t len, const char *name)
+static struct mmap_file *open_file(int fd, size_t len, const char *name, bool populate)
 {
     static const char what[] = ": the file was truncated while rocedrill read it\n";
     size_t name_len = strlen(name);
@@ -37,10 +47,13 @@ struct mmap_file *mmap_file_open(int fd, size_t len, const char *name)
     memcpy(mapped->text + name_len, what, sizeof(what));
     mapped->text_len = name_len + sizeof(what) - 1;
     mapped->len = len;
+    atomic_init(&mapped->populated, populate ? len : 0);
+    atomic_init(&mapped->dropped, 0);
     sigemptyset(&action.sa_mask);
-    mapped->p = sigaction(SIGBUS, &action, NULL) != 0
-                    ? MAP_FAILED
-                    : mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    mapped->p =
+        sigaction(SIGBUS, &action, NULL) != 0
+            ? MAP_FAILED
+            : mmap(NULL, len, PROT_READ, MAP_PRIVATE | (populate ? MAP_POPULATE : 0), fd, 0);
     if (mapped->p == MAP_FAILED) {
         free(mapped);
         return NULL;
@@ -50,6 +63,16 @@ struct mmap_file *mmap_file_open(int fd, size_t len, const char *name)
     atomic_store(&all, mapped);
     pthread_mutex_unlock(&lock);
     return mapped;
+}
+
+struct mmap_file *mmap_file_open(int fd, size_t len, const char *name)
+{
+    return open_file(fd, len, name, true);
+}
+
+struct mmap_file *mmap_file_open_lazily(int fd, size_t len, const char *name)
+{
+    return open_file(fd, len, name, false);
 }
 
 void mmap_file_close(struct mmap_file *mapped)
@@ -65,6 +88,30 @@ void mmap_file_close(struct mmap_file *mapped)
     pthread_mutex_unlock(&lock);
     munmap(mapped->p, mapped->len);
     free(mapped);
+}
+
+void mmap_file_populate(struct mmap_file *mapped, size_t off)
+{
+    size_t from = atomic_load(&mapped->populated);
+
+    while (from < off + STEP / 2 && from < mapped->len)
+        if (atomic_compare_exchange_strong(&mapped->populated, &from, from + STEP)) {
+            size_t left = mapped->len - from;
+
+            /* without this call, or on an old kernel, each access maps a few pages */
+            (void)madvise(mapped->p + from, left < STEP ? left : STEP, MADV_POPULATE_READ);
+            from += STEP;
+        }
+}
+
+void mmap_file_drop(struct mmap_file *mapped, size_t off)
+{
+    size_t from = atomic_load(&mapped->dropped), to = off / STEP * STEP;
+
+    if (to < from + DROP)
+        return;
+    (void)madvise(mapped->p + from, to - from, MADV_DONTNEED);
+    atomic_store(&mapped->dropped, to);
 }
 
 uint8_t *mmap_file_bytes(const struct mmap_file *mapped)

@@ -8,13 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "capture/mapped_reader.h"
 
-#define MAC_CONTROL 0x8808u /* EtherType of MAC Control frames (PAUSE, PFC) */
-
-/* Limit of the batches that were read but that not all parts have judged yet. With several parts
- * the limit is BATCHES_EACH for each part, but at most BATCHES. */
-#define BATCHES      8u
-#define BATCHES_EACH 4u
+/* Limit of the batches that were read but not judged yet. */
+#define BATCHES 4u
 _Static_assert(
     BATCHES <= READ_BUFFER_KEEP,
     "READ_BUFFER_KEEP must be at least BATCHES, because each batch uses a chunk of the file");
@@ -28,38 +25,32 @@ _Static_assert(
 
 struct batch {
     struct parsed_frame item[FRAME_BATCH_MAX];
-    uint8_t part[FRAME_BATCH_MAX];
     unsigned cnt;
     struct frame_counts counts;
     /* Number of the piece of the file (read_buffer.h) that contains the frames. While the batch is
      * being filled, `piece` is the number of an earlier piece. */
     uint64_t piece;
-    unsigned who;  /* number of the worker that parses the frames */
-    bool used;     /* the batch is in use; protected by the lock, like `parsed` */
-    bool parsed;   /* all its frames are parsed, so look() may be called with the batch */
-    unsigned left; /* number of parts that have not judged the batch yet */
-    int end;       /* state of the file after the batch: 1: more frames may follow; 0: end; -1:
-                    * error */
+    size_t begin; /* mapped file: offset of the first frame */
+    unsigned who; /* number of the worker that parses the frames */
+    bool used;    /* the batch is in use; protected by the lock, like `parsed` */
+    bool parsed;  /* all its frames are parsed, so it may be judged */
+    int end;      /* state of the file after the batch: 1: more frames may follow; 0: end; -1:
+                   * error */
     struct error error;
 };
 
 struct parallel_reader {
     struct capture_reader *reader;
     const struct frame_consumer *consumer;
-    unsigned threads, parts, window; /* `window`: limit of the batches in memory */
+    unsigned threads;
     pthread_mutex_t lock;
     pthread_cond_t cond;
     /* The lock protects all members from here on, except `generation`. */
-    /* `reading`: true while a thread reads the file; `looking`: true while a thread is in look().
-     */
-    bool reading, looking;
-    bool judging; /* a thread is in judge(); used only with a single part */
-    bool live;    /* reader_is_live() */
-    bool over;    /* the end of the file was reached */
-    /* Numbers of batches that were read, that were passed to look(), and that all parts have
-     * judged. */
-    uint64_t read, looked, given;
-    uint64_t judged[PARALLEL_PARTS_MAX]; /* number of batches that each part has judged */
+    bool reading;          /* a thread reads the file */
+    bool judging;          /* a thread is in judge() */
+    bool live;             /* reader_is_live() */
+    bool over;             /* the end of the file was reached */
+    uint64_t read, judged; /* numbers of batches that were read, and that were judged */
     /* Incremented at each change for which a thread may wait. Threads read it without the lock. */
     atomic_uint generation;
     struct error *error;
@@ -71,8 +62,7 @@ struct parallel_reader {
  * thread's core. */
 struct worker {
     struct parallel_reader *pr;
-    /* Number of the thread, from 1, as reader_read_ahead() needs it. With several parts, thread
-     * `who` judges part `who` - 1. */
+    /* Number of the thread, from 1, as reader_read_ahead() needs it. */
     unsigned who;
     /* The thread could not read ahead, so it may process the next piece, whichever thread has read
      * it. */
@@ -87,6 +77,7 @@ static void fill_batch(struct worker *worker, struct batch *batch)
     struct capture_reader *reader = worker->pr->reader;
 
     batch->cnt = 0;
+    batch->begin = reader_map_next(reader);
     do {
         batch->end = reader_next(reader, &worker->frame[batch->cnt], &batch->error);
         batch->cnt += batch->end == 1;
@@ -96,88 +87,26 @@ static void fill_batch(struct worker *worker, struct batch *batch)
     } while (batch->end == 1 && batch->cnt < FRAME_BATCH_MAX && reader_ready(reader));
 }
 
-/* Returns whether a PFC frame (IEEE 802.3, annex 31D) stops at least one priority: the priority is
- * enabled and its time is not 0. The times of the other priorities mean nothing. */
-static bool is_pfc_stop(const uint8_t *frame)
-{
-    const uint64_t enabled = roce_be_get(frame + 16, 2);
-
-    for (unsigned i = 0; i < 8; i++)
-        if (enabled >> i & 1 && roce_be_get(frame + 18 + 2 * i, 2))
-            return true;
-    return false;
-}
-
-/* Returns whether the frame stops a sender: a PAUSE frame (IEEE 802.3, annex 31B) with a time other
- * than 0, or a PFC frame. */
-static bool is_pause(const struct captured_frame *frame)
-{
-    const uint8_t *p = frame->data;
-    uint64_t op;
-
-    if (frame->link != ROCE_LINK_ETHERNET || frame->cap_len < 34 ||
-        roce_be_get(p + 12, 2) != MAC_CONTROL)
-        return false;
-    op = roce_be_get(p + 14, 2);
-    return (op == 0x0001 && roce_be_get(p + 16, 2)) || (op == 0x0101 && is_pfc_stop(p));
-}
-
-static void count_frame(struct frame_counts *counts, const struct parsed_frame *item,
-                        const struct captured_frame *frame)
-{
-    const struct roce_pkt *pkt = &item->pkt;
-
-    if (frame->time < counts->first_time)
-        counts->first_time = frame->time;
-    if (frame->time > counts->last_time)
-        counts->last_time = frame->time;
-    if (item->parsed == ROCE_ERR_NOT_ROCE) {
-        counts->foreign++;
-        counts->pauses += is_pause(frame);
-        counts->tunnel[pkt->tunnel]++;
-        return;
-    }
-    if (pkt->frame != frame->data) /* true only if the packet was in a tunnel */
-        counts->tunnel[pkt->tunnel]++;
-    counts->cut += pkt->cap_len < pkt->wire_len;
-    if (item->parsed != 0)
-        counts->unreadable++;
-    else
-        counts->unverified += item->icrc == ROCE_ICRC_UNVERIFIED;
-    counts->zero_checksums += roce_pkt_defect(pkt, ROCE_DEFECT_IP_CHECKSUM_0);
-}
-
 static void parse_batch(struct worker *worker, struct batch *batch)
 {
     const struct frame_consumer *consumer = worker->pr->consumer;
 
-    memset(&batch->counts, 0, sizeof(batch->counts));
-    batch->counts.first_time = UINT64_MAX;
+    frame_counts_init(&batch->counts);
     for (unsigned i = 0; i < batch->cnt; i++) {
         struct parsed_frame *item = &batch->item[i];
         const struct captured_frame *frame = &worker->frame[i];
-        struct roce_pkt *pkt = &item->pkt;
 
         __builtin_prefetch(
             worker->frame[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].data);
-        item->time = frame->time;
-        item->number = frame->number;
         if (!reader_takes(worker->pr->reader, frame)) {
+            item->number = frame->number;
             item->parsed = ROCE_ERR_NOT_ROCE;
             continue;
         }
-        item->parsed =
-            roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
-                ? 0
-                : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
-        item->icrc = consumer->icrc && item->parsed == 0 ? roce_pkt_icrc_check(pkt, NULL)
+        parsed_frame_set(item, frame, consumer->secret);
+        item->icrc = consumer->icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL)
                                                          : ROCE_ICRC_UNVERIFIED;
-        if (item->parsed == 0) {
-            roce_digest_packet(&item->digest, pkt, consumer->secret);
-            if (worker->pr->parts > 1)
-                item->group = roce_flow_group(&item->digest);
-        }
-        count_frame(&batch->counts, item, frame);
+        frame_counts_add(&batch->counts, item, frame);
     }
 }
 
@@ -241,14 +170,14 @@ static void read_batch(struct worker *worker)
     signal_change(pr);
 }
 
-/* Frees a batch that all parts have judged, and the pieces of the file that no batch needs any
- * longer. */
+/* Frees a judged batch, and the pieces of the file that no batch needs any longer. */
 static void release_batch(struct parallel_reader *pr, struct batch *batch)
 {
+    reader_unmap_before(pr->reader, batch->begin);
     batch->parsed = batch->used = false;
-    pr->given++;
-    reader_release(pr->reader, pr->given < pr->read ? pr->batch[pr->given % BATCHES]->piece
-                                                    : reader_piece(pr->reader));
+    pr->judged++;
+    reader_release(pr->reader, pr->judged < pr->read ? pr->batch[pr->judged % BATCHES]->piece
+                                                     : reader_piece(pr->reader));
     if (batch->end != 1) {
         pr->end = batch->end;
         if (batch->end < 0)
@@ -256,34 +185,18 @@ static void release_batch(struct parallel_reader *pr, struct batch *batch)
     }
 }
 
-static void look_at_batch(struct parallel_reader *pr)
+static void judge_batch(struct parallel_reader *pr)
 {
-    struct batch *batch = pr->batch[pr->looked % BATCHES];
-    const struct frame_batch frames = {batch->item, batch->part, batch->cnt, &batch->counts};
-
-    pr->looking = true;
-    pthread_mutex_unlock(&pr->lock);
-    pr->consumer->look(pr->consumer->user, &frames);
-    pthread_mutex_lock(&pr->lock);
-    pr->looking = false;
-    batch->left = pr->parts;
-    pr->looked++;
-    signal_change(pr);
-}
-
-static void judge_batch(struct parallel_reader *pr, unsigned part)
-{
-    struct batch *batch = pr->batch[pr->judged[part] % BATCHES];
-    const struct frame_batch frames = {batch->item, batch->part, batch->cnt, &batch->counts};
+    struct batch *batch = pr->batch[pr->judged % BATCHES];
+    const struct frame_batch frames = {
+        .item = batch->item, .cnt = batch->cnt, .counts = &batch->counts};
 
     pr->judging = true;
     pthread_mutex_unlock(&pr->lock);
-    pr->consumer->judge(pr->consumer->user, part, &frames);
+    pr->consumer->judge(pr->consumer->user, &frames);
     pthread_mutex_lock(&pr->lock);
     pr->judging = false;
-    pr->judged[part]++;
-    if (--batch->left == 0)
-        release_batch(pr, batch);
+    release_batch(pr, batch);
     signal_change(pr);
 }
 
@@ -301,32 +214,23 @@ static void read_piece_ahead(struct worker *worker)
 /* ---- the worker threads ------------------------------------------------------------------------
  */
 
-/* Returns whether the thread can judge a batch now, and sets *part. With several parts, each thread
- * judges its own part. With a single part, the thread that parsed the batch judges it, because the
- * packets are in its cache. If the capture is live, any thread may judge, because the thread that
- * parsed the batch may be waiting for the next frame. */
-static bool can_judge(const struct worker *worker, unsigned *part)
+/* Returns whether the thread can judge a batch now. The thread that parsed the batch judges it,
+ * because the packets are in its cache. If the capture is live, any thread may judge, because the
+ * thread that parsed the batch may be waiting for the next frame. */
+static bool can_judge(const struct worker *worker)
 {
     const struct parallel_reader *pr = worker->pr;
+    const struct batch *batch = pr->batch[pr->judged % BATCHES];
 
-    *part = pr->parts > 1 ? worker->who - 1 : 0;
-    if (*part >= pr->parts || pr->judged[*part] == pr->looked)
-        return false;
-    return pr->parts > 1 ||
-           (!pr->judging && (pr->live || pr->batch[pr->judged[0] % BATCHES]->who == worker->who));
-}
-
-static bool can_look(const struct parallel_reader *pr)
-{
-    return !pr->looking && pr->looked < pr->read && pr->batch[pr->looked % BATCHES]->parsed &&
-           (pr->given == pr->looked || !pr->consumer->settles(pr->consumer->user));
+    return !pr->judging && pr->judged < pr->read && batch->parsed &&
+           (pr->live || batch->who == worker->who);
 }
 
 static bool can_read(const struct worker *worker)
 {
     const struct parallel_reader *pr = worker->pr;
 
-    return !pr->reading && !pr->over && pr->read < pr->given + pr->window &&
+    return !pr->reading && !pr->over && pr->read < pr->judged + BATCHES &&
            (worker->read_any || reader_has_turn(pr->reader, worker->who));
 }
 
@@ -337,20 +241,16 @@ static bool can_read_ahead(const struct worker *worker)
     return !pr->over && !worker->read_any && reader_may_read_ahead(pr->reader, worker->who);
 }
 
-/* Main loop of a thread. Judging has priority, because only one thread at a time can judge a part.
- * Next is look(), which only one thread at a time can call, then reading. */
+/* Main loop of a thread. Judging has priority, because only one thread at a time can judge. */
 static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
     struct parallel_reader *pr = worker->pr;
-    unsigned part;
 
     pthread_mutex_lock(&pr->lock);
-    while (!pr->over || pr->given < pr->read) {
-        if (can_judge(worker, &part))
-            judge_batch(pr, part);
-        else if (can_look(pr))
-            look_at_batch(pr);
+    while (!pr->over || pr->judged < pr->read) {
+        if (can_judge(worker))
+            judge_batch(pr);
         else if (can_read(worker))
             read_batch(worker);
         else if (can_read_ahead(worker))
@@ -391,10 +291,10 @@ int parallel_read(struct capture_reader *reader, const struct frame_consumer *co
     unsigned want = consumer->threads ? consumer->threads
                     : processors > 0  ? (unsigned)processors
                                       : 1;
-    unsigned cnt = want < PARALLEL_PARTS_MAX ? want : PARALLEL_PARTS_MAX;
+    unsigned cnt = want < PARALLEL_THREADS_MAX ? want : PARALLEL_THREADS_MAX;
     /* calloc() zeroes without touching the pages, so each thread is the first to touch its own. */
     void *memory = calloc(cnt + 1, sizeof(struct worker));
-    pthread_t thread[PARALLEL_PARTS_MAX];
+    pthread_t thread[PARALLEL_THREADS_MAX];
     struct worker *workers;
     int end;
 
@@ -416,10 +316,7 @@ int parallel_read(struct capture_reader *reader, const struct frame_consumer *co
     }
     pthread_mutex_lock(&pr->lock);
     pr->threads = start_workers(workers, thread, cnt);
-    pr->parts = consumer->begin(consumer->user, pr->threads);
     pr->live = reader_is_live(reader);
-    pr->window = BATCHES_EACH * pr->parts;
-    pr->window = pr->window < BATCHES ? pr->window : BATCHES;
     pthread_mutex_unlock(&pr->lock);
     run_worker(&workers[0]);
     for (unsigned i = 1; i < pr->threads; i++)

@@ -102,6 +102,18 @@ void pcap_parser_close(struct pcap_parser *cap)
     *cap = (struct pcap_parser){0};
 }
 
+bool pcap_parser_copy_ifaces(struct pcap_parser *to, const struct pcap_parser *from)
+{
+    size_t size = from->iface_cap * sizeof(*from->iface);
+
+    to->iface = size ? malloc(size) : NULL;
+    if (size && !to->iface)
+        return false;
+    if (size)
+        memcpy(to->iface, from->iface, size);
+    return true;
+}
+
 /* ---- reading pcap ------------------------------------------------------------------------------
  */
 

@@ -6,10 +6,13 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "capture/narrow.h"
+#include "capture/mapped_reader.h"
 #include "capture/parallel_reader.h"
+#include "capture/split_reader.h"
 #include "check/annotate.h"
 #include "check/check_json.h"
 #include "check/turns.h"
+#include "flow/split.h"
 #include "pcapng/pcapng.h"
 #include "util/sigint.h"
 #include "util/strbuf.h"
@@ -33,9 +36,8 @@
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
 
-#define PART_NONE 0xFFu
-/* flag in the number of the part (thread) that judges a packet: meanwhile all other threads wait */
-#define PART_ALONE 0x80u
+/* Without --jobs, a capture is split only if at most so many of 100 packets are in one part. */
+#define SPLIT_MOST 70u
 
 struct check;
 
@@ -63,18 +65,16 @@ struct check {
     struct roce_flow *flow;
     struct progress progress;
     bool json_failed;
-    uint64_t json_bytes;  /* length of the JSON lines so far */
-    bool watches_packets; /* a watch (struct check_watch) needs the result of each packet */
-    bool of_rnic;         /* the software RNIC recorded the capture (rnic-run -w) */
+    uint64_t json_bytes;      /* length of the JSON lines so far */
+    bool watches_packets;     /* a watch (struct check_watch) needs the result of each packet */
+    bool of_rnic;             /* the software RNIC recorded the capture (rnic-run -w) */
+    struct mmap_file *mapped; /* the capture, or NULL */
     unsigned parts;
-    uint64_t bytes; /* captured bytes of the RoCE packets assigned to parts so far; 0 with a single
-                     * part */
-    bool merged;    /* the parts were merged: part 0 judges all packets */
+    uint64_t bytes;      /* captured bytes of the RoCE packets that several parts judged */
     atomic_bool crowded; /* a part asked to merge the parts, because its memory is short */
-    struct judge judge[PARALLEL_PARTS_MAX];
-    struct roce_flow *part[PARALLEL_PARTS_MAX];
-    uint64_t load[PARALLEL_PARTS_MAX]; /* packets of each part */
-    uint8_t part_of[ROCE_FLOW_GROUPS]; /* part of each group of hosts; PART_NONE: not chosen yet */
+    struct judge judge[SPLIT_PARTS_MAX];
+    struct roce_flow *part[SPLIT_PARTS_MAX];
+    uint8_t part_of[ROCE_FLOW_GROUPS]; /* part of each group of hosts */
     struct turns turns;
 };
 
@@ -307,86 +307,57 @@ static void add_counts(struct check_report *report, const struct frame_counts *c
         report->tunnel[i] += counts->tunnel[i];
 }
 
-/* Chooses the part that judges a group of hosts: the part with the fewest packets so far. */
-static unsigned choose_part(struct check *check, uint32_t group)
+/* Counts frames before their packets are judged. `frames` is the number of the last one. */
+static void count_frames(struct check *check, const struct capture_reader *reader,
+                         const struct frame_counts *counts, uint32_t frames)
 {
-    unsigned least = 0;
-
-    for (unsigned i = 1; i < check->parts; i++)
-        if (check->load[i] < check->load[least])
-            least = i;
-    check->part_of[group] = (uint8_t)least;
-    return least;
+    add_counts(check->report, counts);
+    check->report->frames = frames;
+    progress_step(&check->progress, reader, frames);
 }
 
-/* Merges the parts if one is crowded. Called only while no thread judges packets. */
-static void merge_if_crowded(struct check *check)
-{
-    if (!atomic_load(&check->crowded) || check->merged)
-        return;
-    roce_flow_merge(check->flow);
-    check->merged = true;
-}
+/* ---- one part --------------------------------------------------------------------------------
+ */
 
-static bool settles(void *user)
+static void judge_all(struct judge *judge, const struct frame_batch *frames)
 {
-    const struct check *check = user;
-
-    return atomic_load(&check->crowded) && !check->merged;
-}
-
-/* Chooses the part of each packet. */
-static void look_at_frames(struct check *check, const struct frame_batch *frames)
-{
-    merge_if_crowded(check);
     for (unsigned i = 0; i < frames->cnt; i++) {
-        struct parsed_frame *item = &frames->item[i];
-        const struct roce_flow_in in = {.pkt = &item->pkt,
-                                        .frame = item->number,
-                                        .time = item->time,
-                                        .icrc = item->icrc,
-                                        .digest = &item->digest};
-        unsigned part = PART_NONE;
-        bool alone;
+        const struct parsed_frame *item = &frames->item[i];
 
-        if (item->parsed == 0) {
-            alone = roce_flow_look(check->flow, &in, &item->look);
-            item->bytes = check->bytes += item->pkt.cap_len;
-            part = check->part_of[item->group];
-            if (part == PART_NONE)
-                part = choose_part(check, item->group);
-            part = check->merged ? 0 : part;
-            check->load[part]++;
-            part |= alone && !check->merged ? PART_ALONE : 0;
-        }
-        frames->part[i] = (uint8_t)part;
+        prefetch_items(judge->flow, frames->cnt - i > 8 ? item + 8 : NULL,
+                       frames->cnt - i > 3 && item[3].parsed == 0 ? item + 3 : NULL);
+        if (item->parsed == 0)
+            judge_packet(judge, item);
     }
 }
 
-/* Called with every batch, in the order of the file, before its packets are judged. */
-static void look_at_batch(void *user, const struct frame_batch *frames)
+static void judge_batch(void *user, const struct frame_batch *frames)
 {
     struct check *check = user;
 
     if (frames->cnt == 0)
         return;
-    add_counts(check->report, frames->counts);
-    check->report->frames = frames->item[frames->cnt - 1].number;
-    if (check->parts > 1)
-        look_at_frames(check, frames);
-    progress_step(&check->progress, check->reader, check->report->frames);
+    count_frames(check, check->reader, frames->counts, frames->item[frames->cnt - 1].number);
+    judge_all(&check->judge[0], frames);
+    WATCHES(check, on_batch, check->flow);
+    if (check->options->json && reader_is_live(check->reader))
+        /* The stream remembers a write error; the error is reported at the end of the check. */
+        fflush(check->options->json);
 }
+
+/* ---- several parts ---------------------------------------------------------------------------
+ */
 
 /* Waits until all packets before the current one have been judged. */
 static void wait_for_turn(void *user)
 {
     struct judge *judge = user;
 
-    if (judge->check->parts > 1 && !judge->check->merged)
+    if (judge->check->parts > 1)
         turns_wait(&judge->check->turns, judge->part, judge->frame);
 }
 
-/* Handles a packet marked PART_ALONE. The thread of its part `part` waits for all earlier packets,
+/* Handles a packet marked SPLIT_ALONE. The thread of its part `part` waits for all earlier packets,
  * then judges it; every other thread waits until it is judged. */
 static void judge_alone(struct judge *judge, const struct parsed_frame *item, unsigned part)
 {
@@ -402,97 +373,121 @@ static void judge_alone(struct judge *judge, const struct parsed_frame *item, un
     turns_reach(turns, part, (uint64_t)item->number + 1);
 }
 
-/* Judges the packets of a batch that belong to this thread's part. */
-static void judge_part(struct judge *judge, const struct frame_batch *frames)
+static void judge_part(void *user, unsigned part, const struct frame_batch *frames)
 {
-    struct check *check = judge->check;
-    uint16_t own[FRAME_BATCH_MAX];
-    unsigned cnt = 0;
+    struct check *check = user;
+    struct judge *judge = &check->judge[part];
 
     for (unsigned i = 0; i < frames->cnt; i++) {
-        own[cnt] = (uint16_t)i;
-        cnt += frames->part[i] == judge->part ||
-               (frames->part[i] != PART_NONE && frames->part[i] & PART_ALONE);
-    }
-    for (unsigned k = 0; k < cnt; k++) {
-        const struct parsed_frame *item = &frames->item[own[k]];
-        unsigned part = frames->part[own[k]];
+        const struct parsed_frame *item = &frames->item[i];
+        unsigned of = frames->part[i];
 
-        prefetch_items(judge->flow, k + 8 < cnt ? &frames->item[own[k + 8]] : NULL,
-                       k + 3 < cnt ? &frames->item[own[k + 3]] : NULL);
-        if (part & PART_ALONE) {
-            judge_alone(judge, item, part & ~PART_ALONE);
+        prefetch_items(judge->flow, i + 8 < frames->cnt ? item + 8 : NULL,
+                       i + 3 < frames->cnt && frames->part[i + 3] == part ? item + 3 : NULL);
+        if (of & SPLIT_ALONE) {
+            judge_alone(judge, item, of & ~SPLIT_ALONE);
             continue;
         }
-        turns_reach(&check->turns, judge->part, item->number);
+        turns_reach(&check->turns, part, item->number);
         judge_packet(judge, item);
     }
-    turns_reach(&check->turns, judge->part, (uint64_t)frames->item[frames->cnt - 1].number + 1);
-    if (!check->merged && roce_flow_is_crowded(judge->flow))
+    turns_reach(&check->turns, part, (uint64_t)frames->last + 1);
+    if (roce_flow_is_crowded(judge->flow))
         atomic_store(&check->crowded, true);
 }
 
-static void judge_all(struct judge *judge, const struct frame_batch *frames)
-{
-    for (unsigned i = 0; i < frames->cnt; i++) {
-        const struct parsed_frame *item = &frames->item[i];
-
-        prefetch_items(judge->flow, frames->cnt - i > 8 ? item + 8 : NULL,
-                       frames->cnt - i > 3 && item[3].parsed == 0 ? item + 3 : NULL);
-        if (item->parsed == 0)
-            judge_packet(judge, item);
-    }
-}
-
-static void judge_batch(void *user, unsigned part, const struct frame_batch *frames)
+/* Returns whether the parts may judge the next window. */
+static bool look_at_window(void *user, const struct capture_reader *reader,
+                           const struct frame_counts *counts, uint32_t frames)
 {
     struct check *check = user;
 
-    if (frames->cnt == 0)
-        return;
-    if (check->parts > 1) {
-        judge_part(&check->judge[part], frames);
-        return;
-    }
-    judge_all(&check->judge[0], frames);
-    WATCHES(check, on_batch, check->flow);
-    if (check->options->json && reader_is_live(check->reader))
-        /* The stream remembers a write error; the error is reported at the end of the check. */
-        fflush(check->options->json);
+    if (atomic_load(&check->crowded) || sigint_received())
+        return false;
+    count_frames(check, reader, counts, frames);
+    return true;
 }
 
-/* Returns whether several threads may judge the capture. They may judge it if the user requested
- * several threads, no watch needs the packets in order, and the capture is a file. One thread is
- * the default: on a busy machine, a thread that waits for another one loses its processor. */
-static bool may_split(const struct check *check, unsigned threads)
+/* Repeats what roce_flow_look() would have done for a packet that a part judged. */
+static void note_judged(void *user, const struct parsed_frame *item)
+{
+    struct check *check = user;
+    const struct roce_flow_in in = {.pkt = &item->pkt,
+                                    .frame = item->number,
+                                    .time = item->time,
+                                    .icrc = item->icrc,
+                                    .digest = &item->digest};
+    struct roce_flow_look look;
+
+    (void)roce_flow_look(check->flow, &in, &look);
+    check->bytes += item->pkt.cap_len;
+}
+
+/* Returns the number of threads between which to split the capture; 1: no split, because a watch or
+ * an option needs its packets in order, or the capture is not a mapped file. Without --jobs, splits
+ * it only if the parts are about equal. */
+static unsigned choose_threads(struct check *check)
 {
     const struct check_options *options = check->options;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned want = options->threads ? options->threads : processors > 0 ? (unsigned)processors : 1;
+    unsigned threads = want < SPLIT_PARTS_MAX ? want : SPLIT_PARTS_MAX;
 
-    return options->threads > 1 && !options->watch_cnt && !reader_is_live(check->reader) &&
-           (!options->mem_max || options->mem_max >= SPLIT_MEM * threads);
+    if (threads < 2 || !check->mapped || options->watch_cnt ||
+        (options->narrow && options->narrow->any) ||
+        (options->mem_max && options->mem_max < SPLIT_MEM * threads) ||
+        (split_choose_parts(check->reader, threads, check->part_of) > SPLIT_MOST &&
+         !options->threads))
+        return 1;
+    return threads;
 }
 
-/* Splits the capture into at most `threads` parts. Returns their number. */
-static unsigned split_capture(void *user, unsigned threads)
+/* Splits the capture between threads, if that is possible. Returns whether it did. */
+static bool split_capture(struct check *check)
 {
-    struct check *check = user;
-    void *judges[PARALLEL_PARTS_MAX];
+    unsigned threads = choose_threads(check);
+    void *judges[SPLIT_PARTS_MAX];
 
     check->parts = 1;
-    if (threads < 2 || !may_split(check, threads))
-        return 1;
+    if (threads == 1)
+        return false;
     for (unsigned i = 0; i < threads; i++) {
         check->judge[i] = (struct judge){.check = check, .part = i};
         judges[i] = &check->judge[i];
     }
     check->judge[0].flow = check->flow;
     if (!roce_flow_split(check->flow, check->part, threads, judges, check->part_of, wait_for_turn))
-        return 1;
+        return false;
     for (unsigned i = 0; i < threads; i++)
         check->judge[i].flow = check->part[i];
-    memset(check->part_of, PART_NONE, sizeof(check->part_of));
     check->turns.cnt = threads;
-    return check->parts = threads;
+    check->parts = threads;
+    return true;
+}
+
+/* Judges the capture in several parts, as far as possible. Returns what split_read() returns. */
+static int read_split(struct check *check, struct error *error)
+{
+    const struct split_consumer consumer = {.user = check,
+                                            .icrc = !check->options->no_icrc,
+                                            .secret = roce_flow_secret(check->flow),
+                                            .parts = check->parts,
+                                            .part_of = check->part_of,
+                                            .look = look_at_window,
+                                            .judge = judge_part,
+                                            .judged = note_judged};
+    struct split_end last = {0};
+    int rc = split_read(check->reader, &consumer, &last, error);
+
+    roce_flow_merge(check->flow);
+    if (rc != 1) {
+        roce_flow_set_look(check->flow, &last.look);
+        check->bytes = last.bytes;
+    }
+    check->judge[0].bytes = check->bytes;
+    check->judge[0].frame = check->report->frames; /* part 0 lists the connections still open */
+    check->parts = 1;
+    return rc;
 }
 
 static void stop_catching(const struct check *check)
@@ -507,20 +502,15 @@ static int read_all(struct check *check, struct error *error)
                                             .icrc = !check->options->no_icrc,
                                             .secret = roce_flow_secret(check->flow),
                                             .threads = check->options->threads,
-                                            .begin = split_capture,
-                                            .settles = settles,
-                                            .look = look_at_batch,
                                             .judge = judge_batch};
-    int rc;
+    int rc = 1;
 
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
-    rc = parallel_read(check->reader, &consumer, error);
-    roce_flow_merge(check->flow);
-    check->merged = true;
-    if (check->parts > 1) { /* part 0 lists the connections that are still open */
-        check->judge[0].bytes = check->bytes;
-        check->judge[0].frame = check->report->frames;
-    }
+    check->mapped = reader_map_lazily(check->reader, check->options->threads > 1 ? 1 : READER_LONG);
+    if (split_capture(check))
+        rc = read_split(check, error);
+    if (rc == 1)
+        rc = parallel_read(check->reader, &consumer, error);
     progress_end(&check->progress);
     check->report->interrupted |= sigint_received();
     /* From here on, SIGINT ends the program at once, because the remaining work is short. */
@@ -696,5 +686,6 @@ int check_capture(const char *path, const struct check_options *options,
     annotate_free(&check.annotate);
     reader_close(check.reader);
     reader_close(check.again);
+    mmap_file_close(check.mapped);
     return rc;
 }

@@ -2,11 +2,13 @@
 /*
  * Check of one capture. cmd_check calls check_capture() for each capture, then prints the report.
  *
- *   1. parallel_reader parses the frames and computes ICRCs, on all processors
- *   2. look_at_frames() chooses the part of each packet by its two hosts
- *   3. each part is an observer of rnic/flow with its own thread, which judges the packets of its
- *      hosts. Before it reports a finding or a new connection, the thread waits until all earlier
- *      packets were judged (turns.h). So the output equals that of a check with one thread.
+ *   1. split_choose_parts() divides the pairs of hosts between parts. Each part has a thread and an
+ *      observer of rnic/flow.
+ *   2. split_reader parses the frames of each part in its thread, and computes their ICRCs
+ *   3. the thread judges the packets. Before it reports a finding or a new connection, the thread
+ *      waits until all earlier packets were judged (turns.h). So the output equals that of a check
+ *      with one thread. A capture that cannot be split, for example a pipe, is read by
+ *      parallel_reader, and one thread at a time judges its packets.
  *   4. finding_groups and check_report collect the findings; check_json and annotate write each
  *      finding when it is reported
  *   5. check_text and check_junit print the report
@@ -60,7 +62,7 @@ struct check_options {
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
     const char *name; /* name of the capture in messages; NULL: its path */
-    /* Number of threads that judge packets; 0: one thread judges, and one per processor parses. */
+    /* Number of threads; 0: one for each processor, if the parts are about equal. */
     unsigned threads;
     size_t mem_max;     /* memory limit of rnic/flow, bytes; 0: the default of rnic/flow */
     bool sigint_caught; /* the caller called sigint_begin() */

@@ -15,6 +15,7 @@
 #include "flow/fast_path.h"
 #include "flow/request.h"
 #include "flow/response.h"
+#include "flow/split.h"
 #include "flow/table/cm_exchange.h"
 #include "flow/table/conn.h"
 #include "flow/table/copy.h"
@@ -276,23 +277,37 @@ static void set_unknown(struct roce_flow_result *result)
 
 /* Infers the resolution of the capture clock. The clocks of some capture points tick only once a
  * millisecond or once a second. */
-static void learn_grain(struct roce_common *common, uint64_t time)
+static uint64_t learn_grain(uint64_t grain, uint64_t time)
 {
-    if (common->grain == 0)
-        common->grain = GRAIN_MOST;
-    while (time % common->grain)
-        common->grain /= 10;
+    if (grain == 0)
+        grain = GRAIN_MOST;
+    while (time % grain)
+        grain /= 10;
+    return grain;
+}
+
+void roce_flow_look_next(struct roce_flow_look *look, uint64_t time)
+{
+    if (time > look->last_time)
+        look->last_time = time;
+    if (look->grain == 0 || look->grain > GRAIN_FINE)
+        look->grain = learn_grain(look->grain, time);
+}
+
+void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *last)
+{
+    flow->common->last_time = flow->last_time = last->last_time;
+    flow->common->grain = flow->grain = last->grain;
 }
 
 static inline void look_at_time(struct roce_common *common, const struct roce_flow_in *in,
                                 struct roce_flow_look *look)
 {
-    if (in->time > common->last_time)
-        common->last_time = in->time;
-    if (common->grain == 0 || common->grain > GRAIN_FINE)
-        learn_grain(common, in->time);
     look->last_time = common->last_time;
     look->grain = common->grain;
+    roce_flow_look_next(look, in->time);
+    common->last_time = look->last_time;
+    common->grain = look->grain;
 }
 
 static uint64_t suspect_bit(struct roce_icrc_trust *trust, const uint8_t addr[16])

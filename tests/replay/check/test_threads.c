@@ -12,10 +12,13 @@
 #include "check/check.h"
 #include "check/check_json.h"
 #include "check/check_junit.h"
+#include "flow/base/packet_digest.h"
+#include "flow/split.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"
 #include "wire/icrc.h"
+#include "wire/tunnel.h"
 
 #define THREADS_MAX  8u
 #define MIXTURES     40u  /* number of captures, each a random mixture of conversations */
@@ -272,6 +275,35 @@ static void limits_evict_the_same_connections(void)
     free(file);
 }
 
-SUITE("replay.threads", TEST(captures_are_judged_equally_by_any_number_of_threads),
+/* A thread skips the frames of other parts without parsing them. So the hosts that it finds must be
+ * those that the parser finds. */
+static void hosts_of_frames_are_those_of_the_parsed_packets(void)
+{
+    static struct roce_group_cache groups;
+    static struct roce_pkt pkt;
+    struct roce_packet_digest digest;
+    const struct roce_hash_secret secret = {0};
+    struct roce_frame_hosts hosts;
+    unsigned found = 0;
+
+    load_talks();
+    for (unsigned i = 0; i < talk_cnt; i++)
+        for (size_t k = 0; k < talk[i].cnt; k++) {
+            const struct capture_frame *frame = &talk[i].frame[k];
+
+            if (!roce_flow_frame_hosts(&groups, &hosts, frame->data, (uint32_t)frame->len) ||
+                roce_tunnel_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) !=
+                    0)
+                continue;
+            roce_digest_packet(&digest, &pkt, &secret);
+            CU_ASSERT_EQUAL(hosts.group, roce_flow_group(&digest));
+            CU_ASSERT_EQUAL(hosts.gsi, pkt.bth.dest_qp == ROCE_QP_GSI);
+            found++;
+        }
+    CU_ASSERT_TRUE(found > 1000);
+}
+
+SUITE("replay.threads", TEST(hosts_of_frames_are_those_of_the_parsed_packets),
+      TEST(captures_are_judged_equally_by_any_number_of_threads),
       TEST(mixtures_are_judged_equally_by_any_number_of_threads),
       TEST(limits_evict_the_same_connections))

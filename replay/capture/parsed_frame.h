@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Parsed frame: a frame of a capture with its parsed packet, the result of its ICRC check, and its
+ * digest for rnic/flow. Used by parallel_reader and split_reader, which pass such frames to a
+ * consumer in batches.
+ */
+#ifndef REPLAY_CAPTURE_PARSED_FRAME_H
+#define REPLAY_CAPTURE_PARSED_FRAME_H
+
+#include "capture/capture_reader.h"
+#include "flow/base/packet_digest.h"
+#include "flow/flow.h"
+#include "wire/tunnel.h"
+
+/* One packet. Aligned to a cache line: one thread parses it and another one may judge it. */
+struct parsed_frame {
+    _Alignas(64) uint64_t time; /* capture time of the frame, ns */
+    uint32_t number;
+    int parsed; /* result of roce_pkt_parse() */
+    enum roce_icrc_status icrc;
+    uint64_t bytes; /* split_reader: captured bytes of all RoCE packets up to this one */
+    struct roce_flow_look look; /* split_reader: see roce_flow_look_next() */
+    struct roce_packet_digest digest;
+    struct roce_pkt pkt; /* points into the frame */
+};
+
+/* Numbers of frames by kind. The members have the same meaning as in struct check_report. */
+struct frame_counts {
+    uint32_t foreign, pauses, unreadable, cut, unverified, zero_checksums;
+    uint32_t tunnel[ROCE_TUNNEL_CNT];
+    uint64_t first_time, last_time;
+};
+
+/* A batch of frames, in the order of the capture. `cnt` may be 0. */
+struct frame_batch {
+    struct parsed_frame *item;
+    /* The part that judges each item (split_reader.h), perhaps with SPLIT_ALONE; NULL: one part */
+    const uint8_t *part;
+    unsigned cnt;
+    uint32_t last;                     /* split_reader: number of the last frame of all parts */
+    const struct frame_counts *counts; /* parallel_reader: counts of the frames in this batch */
+};
+
+/* Parses a frame, and sets all members of `item` except `icrc`, `bytes` and `look`. */
+void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *frame,
+                      const struct roce_hash_secret *secret);
+
+/* Begins a count of no frames. */
+void frame_counts_init(struct frame_counts *counts);
+
+/* Counts one frame; `item` is its parsed form. */
+void frame_counts_add(struct frame_counts *counts, const struct parsed_frame *item,
+                      const struct captured_frame *frame);
+
+/* Adds the numbers of `more` to `counts`. */
+void frame_counts_join(struct frame_counts *counts, const struct frame_counts *more);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Split reader: reads a mapped capture with several threads, each of which parses and judges the
+ * packets of its own pairs of hosts ("Several flows" in flow/flow.h). Used by check.
+ *
+ * Every thread walks through all records. It reads the addresses of each frame, and parses the
+ * frame only if it belongs to its part. So packets do not move from the cache of one processor to
+ * another one, and no work is left to one thread. The threads meet after each window of frames.
+ * The last thread that has parsed its frames of a window calls look(); then each thread judges its
+ * frames. Meanwhile the others may parse the next window.
+ *
+ * A packet whose judgement depends on packets of other parts ends the split: a wrong ICRC
+ * (icrc_trust.h), or a malformed RoCE packet. The caller then merges the parts, and parallel_reader
+ * reads the rest. Most captures have no such packet.
+ */
+#ifndef REPLAY_CAPTURE_SPLIT_READER_H
+#define REPLAY_CAPTURE_SPLIT_READER_H
+
+#include "base/error.h"
+#include "capture/parsed_frame.h"
+
+#define SPLIT_PARTS_MAX 16u
+
+/* Flag of frame_batch.part: while the packet is judged, all other threads wait. The batch of each
+ * thread contains these packets of all parts; those of other parts have only `number`. */
+#define SPLIT_ALONE 0x80u
+
+struct split_consumer {
+    void *user;
+    bool icrc; /* check the ICRCs; if unset, the status of each packet is UNVERIFIED */
+    const struct roce_hash_secret *secret; /* of the struct roce_flow that gets the digests */
+    unsigned parts;
+    const uint8_t *part_of; /* part of each group of hosts */
+    /* Called for every window in the order of the capture, before its packets are judged. Returns
+     * false to end the split before this window. `frames` is the number of its last frame. */
+    bool (*look)(void *user, const struct capture_reader *reader, const struct frame_counts *counts,
+                 uint32_t frames);
+    /* Called with the packets of one part. Each part has its own thread. */
+    void (*judge)(void *user, unsigned part, const struct frame_batch *frames);
+    /* Called for each RoCE packet that was judged, if the split ends before the capture does. */
+    void (*judged)(void *user, const struct parsed_frame *item);
+};
+
+/* State after the last packet of the capture. */
+struct split_end {
+    struct roce_flow_look look;
+    uint64_t bytes; /* captured bytes of all RoCE packets */
+};
+
+/*
+ * Assigns each group of hosts to one of `parts` parts, so that the first frames of the capture are
+ * divided evenly. Needs reader_map_lazily(). Returns how many of 100 of these frames are in the
+ * biggest part.
+ */
+unsigned split_choose_parts(const struct capture_reader *reader, unsigned parts,
+                            uint8_t part_of[ROCE_FLOW_GROUPS]);
+
+/*
+ * Reads the capture, for which reader_map_lazily() was called, with one thread for each part.
+ * Returns 0 at the end of the file, or 1 if the split ended before: parallel_read() then continues
+ * with the first packet that was not judged. Returns -1 and an error if out of memory, or if the
+ * file is malformed; all frames before the malformed one were then judged. Returning 0 or -1, it
+ * sets *last.
+ */
+int split_read(struct capture_reader *reader, const struct split_consumer *consumer,
+               struct split_end *last, struct error *error);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Split: additions to "Several flows" of flow.h for threads that each walk through all packets.
+ * Until the first packet with a wrong ICRC, the look of a packet depends on times only. So each
+ * thread can compute it with roce_flow_look_next() instead of roce_flow_look(). Used by
+ * split_reader of rocedrill check. After roce_flow_merge():
+ *
+ * - before more packets: roce_flow_look() for each RoCE packet so far, which counts its ICRC,
+ * - otherwise, before roce_flow_finish(): roce_flow_set_look().
+ */
+#ifndef FLOW_SPLIT_H
+#define FLOW_SPLIT_H
+
+#include "flow/flow.h"
+
+/* Changes `look`, the look of the previous packet or at first all zero, to that of a packet with
+ * this time. The caller sets look->icrc. */
+void roce_flow_look_next(struct roce_flow_look *look, uint64_t time);
+
+/* Sets the look of the last packet of the capture. */
+void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *last);
+
+/* Hosts of a frame that was not parsed. */
+struct roce_frame_hosts {
+    uint32_t group; /* as roce_flow_group() */
+    bool gsi;       /* the destination QP is that of CM messages */
+};
+
+#define ROCE_CACHED_GROUPS 256u /* a power of two */
+
+/* Groups of the latest pairs of IPv4 hosts. At first all zero. */
+struct roce_group_cache {
+    struct roce_cached_group {
+        uint64_t pair;
+        uint32_t group;
+        bool used;
+    } of[ROCE_CACHED_GROUPS];
+};
+
+/* Finds the hosts of an Ethernet frame. Returns false for a frame that does not begin with
+ * Ethernet, IP without options and the UDP port of RoCEv2. */
+bool roce_flow_frame_hosts(struct roce_group_cache *cache, struct roce_frame_hosts *hosts,
+                           const uint8_t *frame, uint32_t cap_len);
+
+#endif

@@ -49,7 +49,7 @@ static void add_end(struct strbuf *t, const struct monitor_row *row, unsigned si
     if (row->qpn[side] == ROCE_QPN_UNKNOWN)
         strbuf_addf(t, " QP ?");
     else
-        strbuf_addf(t, " QP 0x%" PRIx32, row->qpn[side]);
+        strbuf_addf(t, " QP 0x%06" PRIx32, row->qpn[side]);
 }
 
 /* Prints a UTF-8 text right-aligned in a field of `width` characters. */

@@ -63,9 +63,9 @@ static void print_resource(const struct rnic_process *process, const char *comm,
     }
     while (info_next_qp(&at, &qp)) {
         print_who(process, comm);
-        printf(" lqpn %u type %s state %s", qp.number, qp.type, qp.state);
+        printf(" lqpn 0x%06x type %s state %s", qp.number, qp.type, qp.state);
         if (qp.path_mtu)
-            printf(" rqpn %u path-mtu %u", qp.peer, qp.path_mtu);
+            printf(" rqpn 0x%06x path-mtu %u", qp.peer, qp.path_mtu);
         printf(" sq-psn %u rq-psn %u send-wr %u recv-wr %u\n", qp.sq_psn, qp.rq_psn, qp.send_wr,
                qp.recv_wr);
     }

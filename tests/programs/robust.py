@@ -181,7 +181,7 @@ def info(bin_dir, _, __):
     pids = {str(server.pid), str(client.pid)}
     links = re.findall(r"^link rnic_lo/1 pid (\d+) comm survive$", ask("link"), re.MULTILINE)
     expect(set(links) == pids and len(links) == 2, "link: other processes")
-    qps = re.findall(r"pid (\d+) comm survive lqpn (\d+) type RC state RTS rqpn (\d+) path-mtu 1024",
+    qps = re.findall(r"pid (\d+) comm survive lqpn (0x[0-9a-f]{6}) type RC state RTS rqpn (0x[0-9a-f]{6}) path-mtu 1024",
                      ask("resource"))
     expect(len(qps) == 2 and {qp[0] for qp in qps} == pids, "resource: other QPs")
     expect(qps[0][1:] == (qps[1][2], qps[1][1]), "resource: they are not each other's peers")
@@ -196,7 +196,7 @@ def info(bin_dir, _, __):
         jsonschema.validate(said, schema)
         expect({str(one["pid"]) for one in said["processes"]} == pids, "JSON: other processes")
         numbers = [(one["qps"][0]["lqpn"], one["qps"][0]["rqpn"]) for one in said["processes"]]
-        expect(numbers[0] == numbers[1][::-1] and {str(numbers[0][0])} <= {qp[1] for qp in qps}, "JSON: other QPs")
+        expect(numbers[0] == numbers[1][::-1] and {f"0x{numbers[0][0]:06x}"} <= {qp[1] for qp in qps}, "JSON: other QPs")
         expect(all(one["counters"]["tx_packets"] > 0 for one in said["processes"]), "JSON: no packets")
         expect("rnic_lo" in [one["device"] for one in said["devices"]], "JSON: other devices")
         expect(said["limits"]["max_qp"] >= 10000, "JSON: max_qp")
@@ -243,7 +243,7 @@ def crowd(bin_dir, *_):
     for process in crowded:
         line = process.stdout.readline()
         expect(line == "connected\n", f"one of them does not get so far: {line}")
-    found = re.findall(r"pid (\d+) comm many_qps lqpn (\d+) type RC state RTS", subprocess.run(
+    found = re.findall(r"pid (\d+) comm many_qps lqpn (0x[0-9a-f]{6}) type RC state RTS", subprocess.run(
         [os.path.join(bin_dir, "rnic-info"), "resource"], stdout=subprocess.PIPE, text=True,
         check=True).stdout)
     expect(len({pid for pid, _ in found}) == 100 and len({qpn for _, qpn in found}) == 10000,

@@ -72,8 +72,8 @@ const tests = {
   },
   lines_about_a_side_have_its_direction_once() {
     const slow = conn({ slow: ["→ packets were lost", "check links", "→ 1 packet was retransmitted", "← READ data"], b: side({ address: "192.0.2.2" }) });
-    assert.strictEqual(W.slowText(slow), "192.0.2.1 (QP 0x11) → 192.0.2.2 (QP 0x11):\n• packets were lost\n   check links\n" +
-      "• 1 packet was retransmitted\n192.0.2.2 (QP 0x11) → 192.0.2.1 (QP 0x11):\n• READ data");
+    assert.strictEqual(W.slowText(slow), "192.0.2.1 (QP 0x000011) → 192.0.2.2 (QP 0x000011):\n• packets were lost\n   check links\n" +
+      "• 1 packet was retransmitted\n192.0.2.2 (QP 0x000011) → 192.0.2.1 (QP 0x000011):\n• READ data");
   },
   scripts_are_short_and_strict_and_set_no_markup() {
     let lines = 0;

@@ -379,13 +379,13 @@ static void put_end(struct json_line *line, const char *key, const struct roce_c
     json_line_close(line, '}');
 }
 
-/* Writes the causes that slowed a connection, as the array `key` of text lines without
+/* Writes the causes that slowed or paused a connection, as the array `key` of text lines without
  * indentation. */
 static void put_slow(struct json_line *line, const char *key, const struct roce_conn_summary *sum)
 {
     char *text = NULL;
     size_t len = 0;
-    FILE *out = check_conn_slow(sum) ? open_memstream(&text, &len) : NULL;
+    FILE *out = check_conn_slow(sum) || check_conn_paused(sum) ? open_memstream(&text, &len) : NULL;
 
     json_line_open(line, key, '[');
     if (out) {

@@ -62,6 +62,7 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     report->lossy += check_conn_lossy(sum);
     report->marked += check_conn_marked(sum);
     report->notified += check_conn_notified(sum);
+    report->paused += check_conn_paused(sum);
     for (unsigned i = 0; i < 2; i++) {
         report->unseen += sum->side[i].unseen_packets;
         report->copies += sum->side[i].copies;

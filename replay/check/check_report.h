@@ -74,8 +74,8 @@ struct check_report {
     uint64_t failed, stuck, slow, violated;
     /* `lossy`: number of connections that lost messages. `marked`: number of connections with a
      * side that received ECN CE marks and sent no CNP. `notified`: number of connections with CNPs
-     * whose rate did not fall (check_conn_notified()). */
-    uint64_t lossy, marked, notified;
+     * whose rate did not fall (check_conn_notified()). `paused`: see check_conn_paused(). */
+    uint64_t lossy, marked, notified, paused;
     /* `troubled`: number of connections with problems. `worst`: the worst of them; its pointers are
      * NULL. See headline.h. */
     uint64_t troubled;

@@ -443,6 +443,10 @@ static void print_failures(struct page *page)
         fprintf(page->out, "congestion:\n");
         print_stories(page, check_conn_notified, print_notified, r->notified, "received CNPs");
     }
+    if (r->paused) {
+        fprintf(page->out, "paused connections:\n");
+        print_stories(page, check_conn_paused, print_slow, r->paused, "paused");
+    }
 }
 
 /* ---- list of connections -----------------------------------------------------------------------
@@ -639,6 +643,7 @@ static void print_verdict(FILE *out, const struct check_report *r)
     add_trouble(&t, &sep, r->lossy, "lost messages", "lost messages");
     add_trouble(&t, &sep, r->marked, "had CE marks without a CNP", "had CE marks without a CNP");
     add_trouble(&t, &sep, r->notified, "was asked to slow down", "were asked to slow down");
+    add_trouble(&t, &sep, r->paused, "paused", "paused");
     fprintf(out, "verdict: %s%s (%s\n", check_verdict_name(verdict),
             r->broke_off ? " in the part of the capture that could be read" : "", buf);
 }

@@ -124,6 +124,9 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, " (frame %u)", sum->facts.end_request_frame);
 }
 
+/* Text about the other work requests of a QP in the error state. */
+#define FLUSHED ", then IBV_WC_WR_FLUSH_ERR (5) for all other work requests"
+
 #define RETRY_MAX 7 /* largest retry_cnt of a QP */
 
 /* Appends which QP enters the error state, and the completion status of its work request. If the QP
@@ -140,9 +143,10 @@ static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
                         : ", and then stopped");
     else if (sum->facts.end == ROCE_END_UNANSWERED)
         strbuf_addf(t, " enters the error state when its retries run out, and its program gets "
-                       "IBV_WC_RETRY_EXC_ERR (12)");
+                       "IBV_WC_RETRY_EXC_ERR (12)" FLUSHED);
     else
-        strbuf_addf(t, " enters the error state, and its program gets IBV_WC_RETRY_EXC_ERR (12)");
+        strbuf_addf(
+            t, " enters the error state, and its program gets IBV_WC_RETRY_EXC_ERR (12)" FLUSHED);
 }
 
 static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
@@ -182,14 +186,22 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const char *status = status_of(sum);
 
+    if (sum->facts.end_refusals) {
+        strbuf_addf(t, "; it refused the request %u more time%s", sum->facts.end_refusals,
+                    sum->facts.end_refusals == 1 ? "" : "s");
+        if (sum->facts.end_repeats == 0)
+            strbuf_addf(t, ", last in frame %u", sum->facts.end_last_frame);
+        strbuf_addf(t, ": the NAKs before were probably lost on their path%s",
+                    status ? "" : " or ignored");
+    }
     if (sum->facts.end_repeats) {
         strbuf_addf(t, "; ");
         strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
         strbuf_addf(t,
-                    " then retransmitted %u time%s after a timeout: the NAK was probably lost on "
-                    "its path%s",
+                    " then retransmitted %u time%s after a timeout, last in frame %u: the NAK was "
+                    "probably lost on its path%s",
                     sum->facts.end_repeats, sum->facts.end_repeats == 1 ? "" : "s",
-                    status ? "" : " or ignored");
+                    sum->facts.end_last_frame, status ? "" : " or ignored");
     }
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
@@ -199,7 +211,7 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
     if (sum->facts.end_repeats && status)
         strbuf_addf(t, ", or %s if a later NAK reaches the requester", status);
     else if (!sum->facts.end_repeats && status)
-        strbuf_addf(t, ", and its program gets %s", status);
+        strbuf_addf(t, ", and its program gets %s" FLUSHED, status);
     else if (!sum->facts.end_repeats)
         strbuf_addf(t, WITHOUT_MEANING);
 }
@@ -308,7 +320,7 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
     }
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, mine->addr);
-    strbuf_addf(t, " enters the error state, and its program gets %s", status_of(sum));
+    strbuf_addf(t, " enters the error state, and its program gets %s" FLUSHED, status_of(sum));
 }
 
 /* Appends the usual reason why a responder refuses a request as invalid. The reason depends on the
@@ -352,6 +364,40 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
                     sum->facts.mtu);
     else
         strbuf_addf(t, "; check also the path MTU of both QPs");
+}
+
+/* Appends what earlier requests of the connection show about a refused R_Key. */
+static void hint_access(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_key_history *key = &sum->facts.end_key;
+    const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
+
+    if (key->invalidated_frame > key->worked_frame) {
+        strbuf_addf(t, "the R_Key ");
+        if (key->worked_frame)
+            strbuf_addf(t, "worked in frame %u, and ", key->worked_frame);
+        strbuf_addf(t,
+                    "was invalidated by the SEND with Invalidate in frame %u: after that, use the "
+                    "R_Key only if ",
+                    key->invalidated_frame);
+        strbuf_add_addr(t, its->addr);
+        strbuf_addf(t, " registers it again");
+    } else if (key->same) {
+        strbuf_addf(t, "the R_Key worked for this operation and these addresses in frame %u: then ",
+                    key->worked_frame);
+        strbuf_add_addr(t, its->addr);
+        strbuf_addf(t, " deregistered or invalidated the memory region, or registered it again, "
+                       "which packets do not show");
+    } else if (key->worked_frame) {
+        strbuf_addf(t,
+                    "the R_Key worked in frame %u, but not for this operation and all these "
+                    "addresses: check the address range and access rights of the memory region, "
+                    "and whether it was deregistered or invalidated after that frame",
+                    key->worked_frame);
+    } else {
+        strbuf_addf(t, "check R_Key, address range and access rights of the memory region, and "
+                       "whether it was deregistered or invalidated");
+    }
 }
 
 /* Appends a hint if the request has large packets. Large packets may be lost while small ones
@@ -433,10 +479,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         }
         switch (roce_syndrome_code(sum->facts.end_syndrome)) {
         case ROCE_NAK_INVALID_REQ: hint_invalid(t, sum, request); break;
-        case ROCE_NAK_REMOTE_ACCESS:
-            strbuf_addf(t, "check R_Key, address range and access rights of the memory region, and "
-                           "whether it was deregistered or invalidated");
-            break;
+        case ROCE_NAK_REMOTE_ACCESS: hint_access(t, sum); break;
         case ROCE_NAK_REMOTE_OP:
             strbuf_addf(t, "the responder had a local error: check its completions and events "
                            "(some devices send this NAK if the posted receive is too short)");

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "check/congestion_text.h"
 #include "check/conn_state.h"
-#include "check/silence_text.h"
+#include "check/lockstep_text.h"
 #include "check/slow_causes.h"
 #include "util/strbuf.h"
 
@@ -160,8 +160,10 @@ static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsi
         put_line(out, i, "retransmissions: ", buf);
 }
 
-static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigned i, bool alone)
+static void print_odds(FILE *out, const struct roce_conn_summary *sum, unsigned i)
 {
+    const struct roce_endpoint_summary *s = &sum->side[i];
+    bool alone = check_side_alone(&sum->facts, &sum->side[!i]), slow = check_conn_slow(sum);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
@@ -183,7 +185,7 @@ static void print_odds(FILE *out, const struct roce_endpoint_summary *s, unsigne
     check_text_list(&t, &sep, s->ce_marked, "CE mark", "CE marks");
     check_text_list(&t, &sep, s->cnps, "CNP", "CNPs");
     congestion_text_cnps(&t, s);
-    if (s->rnr_waited_ns) {
+    if (s->rnr_waited_ns && !slow) { /* otherwise slow_causes_print() prints the waits */
         strbuf_addf(&t, "%sRNR pauses ", sep);
         strbuf_add_duration(&t, s->rnr_waited_ns);
         strbuf_addf(&t, " (asked for: ");
@@ -284,6 +286,8 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
                         : roce_end_name(sum->facts.end));
     if (check_conn_slow(sum))
         strbuf_addf(&t, ", slow");
+    if (check_conn_paused(sum))
+        strbuf_addf(&t, ", paused");
     strbuf_addf(&t, "; ");
     check_text_findings(&t, sum->facts.findings,
                         (const uint64_t[ROCE_SEV_CNT]){
@@ -291,17 +295,17 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
                             [ROCE_SEV_ERROR] = sum->facts.known_errors,
                         });
     fprintf(out, "%s\n", buf);
-    if (!check_conn_slow(sum) && silence_is_notable(sum)) {
-        t = strbuf_of(buf, sizeof(buf));
-        silence_text(&t, &sum->facts);
-        fprintf(out, "     %s\n", buf);
-    }
     for (unsigned i = 0; i < 2; i++) {
         print_operations(out, c, i);
         print_repeats(out, &sum->side[i], i, check_side_alone(&sum->facts, &sum->side[!i]));
-        print_odds(out, &sum->side[i], i, check_side_alone(&sum->facts, &sum->side[!i]));
+        print_odds(out, sum, i);
         print_order(out, &sum->side[i], &sum->side[!i], i);
         print_congestion(out, &sum->side[i], i);
+        if (lockstep_ns(sum, i)) {
+            t = strbuf_of(buf, sizeof(buf));
+            lockstep_text(&t, sum, i);
+            put_line(out, i, "", buf);
+        }
         if (verbose)
             print_regions(out, c, i);
     }

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include "check/congestion_text.h"
 #include "check/conn_state.h"
+#include "check/lockstep_text.h"
+#include "check/silence_text.h"
 #include "check/slow_causes.h"
 #include "wire/codes.h"
 
@@ -18,13 +20,14 @@ enum headline_state headline_state(const struct roce_conn_summary *sum)
            : check_conn_lossy(sum)                              ? HEADLINE_LOSSY
            : check_conn_slow(sum)                               ? HEADLINE_SLOW
            : check_conn_marked(sum) || check_conn_notified(sum) ? HEADLINE_MARKED
+           : check_conn_paused(sum)                             ? HEADLINE_PAUSED
                                                                 : HEADLINE_OK;
 }
 
 const char *headline_state_name(enum headline_state state)
 {
-    static const char *const names[] = {"no problem", "congested",     "slow",  "data lost",
-                                        "stuck",      "breaks a rule", "failed"};
+    static const char *const names[] = {"no problem", "paused", "congested",     "slow",
+                                        "data lost",  "stuck",  "breaks a rule", "failed"};
 
     return names[state];
 }
@@ -170,6 +173,9 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
                        "the sender to slow down");
     } else if (check_conn_notified(sum)) {
         add_notified(t, sum);
+    } else if (check_conn_paused(sum)) {
+        strbuf_addf(t, "paused: ");
+        silence_text(t, &sum->facts);
     } else if (violations) {
         strbuf_addf(t, "worked, but ");
         add_count(t, violations, "packet");
@@ -180,6 +186,11 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_add_size(t, (double)goodput_of(sum));
         strbuf_addf(t, " in ");
         strbuf_add_duration(t, sum->facts.last_time - sum->facts.first_time);
+        for (unsigned i = 0; i < 2; i++)
+            if (lockstep_ns(sum, i)) {
+                strbuf_addf(t, "; ");
+                lockstep_text(t, sum, i);
+            }
     }
     strbuf_addf(t, ".");
     if (violations) {

@@ -35,6 +35,9 @@ struct direction {
      * counted. */
     uint64_t gone;
     uint64_t setup_ns; /* time from the REQ of this side to a late REP, ns; otherwise 0 */
+    uint64_t rtu_ns; /* time from the REP for this side to its last retransmission if that was long,
+                      * ns; otherwise 0 */
+    uint64_t silence_ns; /* notable silences of the connection before requests of this side, ns */
 };
 
 uint64_t slow_causes_setup_ns(const struct roce_conn_summary *sum)
@@ -61,6 +64,10 @@ static struct direction direction_of(const struct roce_conn_summary *sum, unsign
     w.gone = check_side_missing(w.mine);
     if (sum->facts.cm.active_side == side)
         w.setup_ns = slow_causes_setup_ns(sum);
+    if (sum->facts.cm.active_side == side && sum->facts.cm.rep_again_ms >= SETUP_MS)
+        w.rtu_ns = UINT64_C(1000000) * sum->facts.cm.rep_again_ms;
+    if (sum->facts.silence.side == side && silence_is_notable(sum))
+        w.silence_ns = sum->facts.silence.sum_ns;
     return w;
 }
 
@@ -436,6 +443,63 @@ static void look_late(struct strbuf *t, const struct direction *w)
             sep, *sep ? "otherwise " : "");
 }
 
+static bool is_without_credit(const struct direction *w)
+{
+    return w->mine->credit_waits.cnt > 0;
+}
+
+static void say_without_credit(struct strbuf *t, const struct direction *w)
+{
+    const struct roce_spread *waits = &w->mine->credit_waits;
+
+    strbuf_addf(t,
+                "%" PRIu64 "× the ACKs granted no credit (no receive WQE): the requester waited ",
+                waits->cnt);
+    add_range(t, waits->min, waits->max);
+    strbuf_addf(t, " for an ACK with a credit");
+}
+
+static void look_without_credit(struct strbuf *t, const struct direction *w)
+{
+    strbuf_addf(t, "on ");
+    add_addr(t, w->its);
+    strbuf_addf(t, ", post receives earlier, or post more; with a shared receive queue (SRQ), "
+                   "requesters do not wait for credits");
+}
+
+static bool is_rtu_late(const struct direction *w)
+{
+    return w->rtu_ns > 0;
+}
+
+static void say_rtu_late(struct strbuf *t, const struct direction *w)
+{
+    add_addr(t, w->its);
+    strbuf_addf(t, " still retransmitted its REP ");
+    strbuf_add_duration(t, w->rtu_ns);
+    strbuf_addf(t, " after the first one, because no RTU arrived: the connection setup waited");
+}
+
+static void look_rtu_late(struct strbuf *t, const struct direction *w)
+{
+    if (w->facts->cm.rtu_lost) {
+        strbuf_addf(t, "the RTU was captured before: it was lost from the capture point to ");
+        add_addr(t, w->its);
+        strbuf_addf(t, ", or late");
+        return;
+    }
+    strbuf_addf(t, "the REP or the RTU of ");
+    add_addr(t, w->mine);
+    strbuf_addf(t, " was lost, or the program on ");
+    add_addr(t, w->mine);
+    strbuf_addf(t, " answered late: check for lost CM messages");
+}
+
+static bool is_response_late(const struct direction *w)
+{
+    return w->mine->response_waits.cnt > 0;
+}
+
 static void say_spurious(struct strbuf *t, const struct direction *w)
 {
     uint64_t cnt = go_back_cnt(w, ROCE_CAUSE_SPURIOUS);
@@ -455,8 +519,11 @@ static void look_spurious(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, " after the requests; the requester waited ");
     add_timeouts(t, w);
     strbuf_addf(t, "\n       ");
-    add_slow_host(t, w);
-    strbuf_addf(t, "; if the path is long, set a longer ACK timeout (ibv_modify_qp, timeout)");
+    if (!is_response_late(w)) { /* otherwise the host is named above */
+        add_slow_host(t, w);
+        strbuf_addf(t, "; ");
+    }
+    strbuf_addf(t, "if the path is long, set a longer ACK timeout (ibv_modify_qp, timeout)");
 }
 
 static bool is_setup_late(const struct direction *w)
@@ -482,11 +549,6 @@ static void look_setup_late(struct strbuf *t, const struct direction *w)
     strbuf_addf(t, w->facts->cm.reqs > 1
                        ? " accepts connections late, or check for lost CM messages"
                        : " accepts connections late");
-}
-
-static bool is_response_late(const struct direction *w)
-{
-    return w->mine->response_waits.cnt > 0;
 }
 
 static void say_response_late(struct strbuf *t, const struct direction *w)
@@ -654,6 +716,7 @@ static const struct {
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
 } causes[] = {
     {is_setup_late,       say_setup_late,       look_setup_late,  true,  "roce.cm.message"},
+    {is_rtu_late,         say_rtu_late,         look_rtu_late,    true,  "roce.cm.message"},
     {is_response_late,    say_response_late,    add_slow_host,    false, "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"},
     {is_overtaken,        say_overtaken,        look_overtaken,   false, "roce.analysis.out_of_order || roce.analysis.nak"},
     {is_damaged,          say_damaged,          look_damaged,     false, "roce.icrc.bad"},
@@ -661,6 +724,7 @@ static const struct {
     {is_answer_overtaken, say_answer_overtaken, look_overtaken,   false, "roce.analysis.out_of_order || roce.analysis.psn_gap"},
     {is_answer_lost,      say_answer_lost,      look_answer_lost, false, "roce.analysis.psn_gap || roce.analysis.nak_retransmission"},
     {is_unready,          say_unready,          look_unready,     false, "roce.analysis.rnr_nak"},
+    {is_without_credit,   say_without_credit,   look_without_credit,     false, "roce.analysis.zero_credit || roce.analysis.credit_update"},
     {is_paged,            say_paged,            look_paged,       false, "roce.analysis.rnr_nak"},
     {is_congested,        say_congested,        look_congested,   false, "roce.analysis.cnp || roce.analysis.ce"},
     {is_late,             say_late,             look_late,        false, "roce.analysis.timeout_retransmission"},
@@ -678,12 +742,13 @@ static bool is_slow(const struct direction *w)
     const struct roce_endpoint_summary *s = w->mine;
     uint64_t bad = retransmitted_cnt(s) + s->bad_icrc + s->repeated_responses;
     uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns +
-                      s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns + s->response_waits.sum;
+                      s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns + s->response_waits.sum +
+                      s->credit_waits.sum;
 
     return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
            (waited && waited * 100 >= w->ns * TIME_PERCENT) ||
            (w->setup_ns && w->setup_ns * 100 >= (w->ns + w->setup_ns) * TIME_PERCENT) ||
-           is_congested(w);
+           (w->rtu_ns && w->rtu_ns * 100 >= w->ns * TIME_PERCENT) || is_congested(w);
 }
 
 bool check_conn_slow(const struct roce_conn_summary *sum)
@@ -695,6 +760,12 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
         sum->facts.svc != ROCE_SVC_XRC)
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
+}
+
+bool check_conn_paused(const struct roce_conn_summary *sum)
+{
+    return silence_is_notable(sum) && !check_conn_failed(sum) && !check_conn_stuck(sum) &&
+           !check_conn_slow(sum);
 }
 
 /* Names of the waits, and the causes of the retransmissions that ended them. */
@@ -713,6 +784,10 @@ static const struct {
                       "lost packets (sequence NAK)"},
     [SLOW_UNKNOWN] = {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture does not show",
                       "unknown reason"},
+    [SLOW_CREDIT] = {ROCE_CAUSE_NONE, "credit", "credits of the receiver",
+                     "receiver not ready (no credits)"},
+    [SLOW_SETUP] = {ROCE_CAUSE_NONE, "setup", "the connection setup", "connection setup"},
+    [SLOW_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests", "no new requests"},
 };
 
 /* Returns the index in `waits` of the words for wait `i` of a side. */
@@ -725,6 +800,9 @@ static uint64_t waited_ns(const struct direction *w, enum slow_cause i)
 {
     switch (i) {
     case SLOW_RESPONSE: return w->mine->response_waits.sum;
+    case SLOW_CREDIT: return w->mine->credit_waits.sum;
+    case SLOW_SETUP: return w->rtu_ns;
+    case SLOW_SILENCE: return w->silence_ns;
     case SLOW_READ_GAP:
         return w->mine->retx[ROCE_CAUSE_READ_GAP].waited_ns +
                w->mine->retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns;
@@ -938,6 +1016,18 @@ void slow_causes_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
     case SLOW_RESPONSE:
         add_addr(t, w.its);
         strbuf_addf(t, " responded late, or the path was slow; nothing was lost");
+        return;
+    case SLOW_CREDIT:
+        strbuf_addf(t, "the receiving program on ");
+        add_addr(t, w.its);
+        strbuf_addf(t, " had no receive buffer ready and granted no credits");
+        return;
+    case SLOW_SETUP:
+        strbuf_addf(t, "a message of the connection setup (CM REP or RTU) was lost or late");
+        return;
+    case SLOW_SILENCE:
+        add_addr(t, w.mine);
+        strbuf_addf(t, " sent nothing, or a request of it was lost before the capture point");
         return;
     case SLOW_SEQ_NAK: explain_sequence_naks(t, &w); return;
     case SLOW_RNR_NAK:

@@ -16,6 +16,10 @@
  * packets. */
 bool check_conn_slow(const struct roce_conn_summary *sum);
 
+/* Returns whether long silences are a notable part of the connection's time (silence_text.h), and
+ * the connection neither failed nor got stuck nor was slow. */
+bool check_conn_paused(const struct roce_conn_summary *sum);
+
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
  * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
  * the connection; after each cause, a filter for the packets that show the cause is printed. If
@@ -33,6 +37,9 @@ enum slow_cause {
     SLOW_RNR_NAK,
     SLOW_SEQ_NAK,
     SLOW_UNKNOWN,
+    SLOW_CREDIT,  /* credits: receive WQEs that the responder announces */
+    SLOW_SETUP,   /* the end of the connection setup, after a lost REP or RTU */
+    SLOW_SILENCE, /* new requests of its own program, if silence_is_notable() */
     SLOW_WAITS
 };
 

@@ -20,8 +20,8 @@
 /* attribute id of ClassPortInfo. Every management class has it, with the methods Get and Set */
 #define CLASS_PORT_INFO 1
 
-static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
-                                           int from)
+static struct roce_endpoint *find_endpoint(const struct roce_ctx *ctx,
+                                           const struct roce_cm_exchange *s, int from)
 {
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1 - from], .src_qpn = ROCE_QPN_UNKNOWN};
 
@@ -32,7 +32,7 @@ static struct roce_endpoint *find_endpoint(struct roce_ctx *ctx, const struct ro
                             : NULL;
 }
 
-static struct roce_conn *conn_of(struct roce_ctx *ctx, const struct roce_cm_exchange *s)
+static struct roce_conn *conn_of(const struct roce_ctx *ctx, const struct roce_cm_exchange *s)
 {
     struct roce_endpoint *side = find_endpoint(ctx, s, 0);
 
@@ -204,6 +204,19 @@ static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_
         REPORT(ctx, CM_TID, "mad.tid", want, tid, frame, ROCE_VALUE_HEX);
 }
 
+/* Records that the passive side retransmits the REP of the exchange `s`. Data packets show that the
+ * connection does not wait for the RTU. */
+static void note_rep_again(const struct roce_ctx *ctx, const struct roce_cm_exchange *s)
+{
+    struct roce_conn *conn = conn_of(ctx, s);
+    uint64_t ms = roce_since(s->rep_time, ctx->time) / 1000000;
+
+    if (!conn || conn->side[0].any || conn->side[1].any)
+        return;
+    conn->facts.cm.rep_again_ms = (uint16_t)(ms < UINT16_MAX ? ms : UINT16_MAX);
+    conn->facts.cm.rtu_lost = s->rtu_frame != 0;
+}
+
 static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
 {
     const struct roce_cm_rep *rep = &msg->rep;
@@ -218,6 +231,7 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
                .value = ROCE_VALUE_NONE, .other = s->rep_frame);
         if (qpn != s->qpn[1] || rep->starting_psn != s->psn[1])
             REPORT(ctx, CM_REQ_CHANGED, "REP", .other = s->rep_frame, .value = ROCE_VALUE_NONE);
+        note_rep_again(ctx, s);
         ctx->result->repeats_frame = s->rep_frame;
         set_cm_result(ctx, s, s->req_frame);
         return;
@@ -233,6 +247,7 @@ static void on_rep(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
     s->qpn[1] = qpn;
     s->psn[1] = rep->starting_psn;
     s->rep_frame = ctx->frame;
+    s->rep_time = ctx->time;
     s->seen |= 1u << ROCE_CM_REP;
     if (s->qpn[0] && s->qpn[1])
         set_up_conn(ctx, s, rep);

@@ -78,7 +78,7 @@ static bool begins_message(const struct roce_ctx *ctx, const struct roce_sent_pa
     const struct roce_conn *conn = ctx->conn;
     uint32_t len = pkt->payload_len, mtu = conn->facts.mtu_sure ? conn->facts.mtu : 0;
 
-    if (!(prev->flags & ROCE_SENT_ENDS) ||
+    if (!(prev->flags & ROCE_SENT_ENDS) || roce_pkt_has(pkt, ROCE_HDR_IETH) ||
         (roce_opcode_uses_rq(op) && roce_peer(ctx->sender)->rsp.credit_seen))
         return false;
     if (op->payload == ROCE_PAYLOAD_MTU ? !conn->mtu_seen || len != mtu
@@ -100,6 +100,7 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
     uint32_t len = ctx->pkt->payload_len, mtu = conn->facts.mtu;
 
     if (roce_opcode(prev->op)->kind != op->kind || (prev->flags & ROCE_SENT_ENDS) ||
+        roce_pkt_has(ctx->pkt, ROCE_HDR_IETH) ||
         (roce_opcode_uses_rq(op) && roce_peer(ctx->sender)->rsp.credit_code == 0))
         return false;
     if (!conn->mtu_seen || !(op->payload == ROCE_PAYLOAD_MTU ? len == mtu : len > 0 && len <= mtu))

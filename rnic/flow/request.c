@@ -5,6 +5,7 @@
  */
 #include "flow/request.h"
 
+#include "flow/checks/check_ack.h"
 #include "flow/checks/check_request.h"
 
 #include "flow/base/counters.h"
@@ -601,7 +602,7 @@ static void note_silence(struct roce_ctx *ctx)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;
 
-    if (ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
+    if (roce_credit_wait(ctx) || ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
         return;
     facts->silence.cnt++;
     facts->silence.sum_ns += ctx->silent_ns;
@@ -609,6 +610,7 @@ static void note_silence(struct roce_ctx *ctx)
         return;
     facts->silence.longest_ns = ctx->silent_ns;
     facts->silence.frame = ctx->frame;
+    facts->silence.side = ctx->sender == &ctx->conn->side[1];
 }
 
 void roce_request(struct roce_ctx *ctx)

@@ -271,10 +271,15 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal_psn = ctx->pkt->bth.psn;
     rsp->fatal_frame = ctx->frame;
     rsp->fatal_time = ctx->time;
-    if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(roce_peer(ctx->sender)))
+    if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(roce_peer(ctx->sender))) {
         sum->end_repeats = 0; /* the responder repeats the fatal NAK, so the requester may not have
                                * received the first one: count its retransmissions from this NAK on
                                */
+        if (ctx->pkt->bth.psn == sum->end_psn) {
+            sum->end_refusals += sum->end_refusals < UINT8_MAX;
+            sum->end_last_frame = ctx->frame;
+        }
+    }
     if (sum->end != ROCE_END_OPEN)
         return;
     sum->end_repeats = 0;
@@ -285,6 +290,12 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     sum->end_frame = ctx->frame;
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
+    sum->end_refusals = 0;
+    sum->end_last_frame = 0;
+    sum->end_key = (struct roce_key_history){0};
+    if (e && roce_syndrome_code(sum->end_syndrome) == ROCE_NAK_REMOTE_ACCESS &&
+        roce_opcode(e->op)->kind != ROCE_KIND_SEND)
+        sum->end_key = roce_key_history_of(roce_peer(ctx->sender), e);
 }
 
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e)

@@ -3,9 +3,9 @@
 "use strict";
 
 const RoceWords = (function () {
-  const COLORS = { response: "response", timeout: "timeout", spurious_timeout: "spurious", read_gap: "again", rnr_nak: "rnr", sequence_nak: "nak", unknown: "other" };
+  const COLORS = { response: "response", timeout: "timeout", spurious_timeout: "spurious", read_gap: "again", rnr_nak: "rnr", sequence_nak: "nak", unknown: "other", credit: "rnr", setup: "ack", silence: "grid" };
   const n = (v) => v || 0;
-  const nameOf = (side) => side.address + (side.qpn === undefined ? "" : " (QP 0x" + side.qpn.toString(16) + ")");
+  const nameOf = (side) => side.address + (side.qpn === undefined ? "" : " (QP 0x" + side.qpn.toString(16).padStart(6, "0") + ")");
   const lengthNs = (conn) => n(conn.last_time_ns) - n(conn.first_time_ns);
   const goodput = (conn) => n(conn.a.goodput_bytes) + n(conn.b.goodput_bytes);
   const budget = (conn) => (conn.waits || []).map((w) => ({ label: w.text, color: COLORS[w.cause], ns: w.ns }));

@@ -60,6 +60,8 @@ void roce_count_rtt(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t n
     roce_times_add(ctx, &side->times, ROCE_OPER_CNT, ns);
 }
 
+#define SEARCHED_MAX 256u
+
 static bool grow_regions(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     uint8_t cap = side->region_cap ? (uint8_t)(side->region_cap * 2) : 1;
@@ -106,4 +108,47 @@ void roce_count_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum ro
         r->bytes_read += len;
     else
         r->bytes_written += len;
+}
+
+void roce_count_invalidation(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t rkey)
+{
+    for (uint32_t i = 0; i < side->counts.region_cnt; i++)
+        if (side->region[i].rkey == rkey)
+            side->region[i].invalidated_frame = ctx->frame;
+}
+
+/* Returns whether `e` has the operation of `refused`, and its addresses include those of
+ * `refused`. */
+static bool includes_request(const struct roce_sent_packet *e,
+                             const struct roce_sent_packet *refused)
+{
+    return roce_opcode(e->op)->kind == roce_opcode(refused->op)->kind && e->va <= refused->va &&
+           e->va + e->dma_len >= refused->va + refused->dma_len;
+}
+
+struct roce_key_history roce_key_history_of(struct roce_endpoint *side,
+                                            const struct roce_sent_packet *e)
+{
+    struct roce_window *w = &side->req.win;
+    struct roce_key_history history = {0};
+
+    for (uint32_t i = 0; i < side->counts.region_cnt; i++)
+        if (side->region[i].rkey == e->rkey)
+            history.invalidated_frame = side->region[i].invalidated_frame;
+    for (uint32_t i = roce_window_find(w, e->psn), searched = 0; i > 0 && searched < SEARCHED_MAX;
+         i--, searched++) {
+        const struct roce_sent_packet *before = roce_window_at(w, i - 1);
+
+        if (before->rkey != e->rkey || before->msg_frame == e->msg_frame ||
+            !roce_opcode_starts(roce_opcode(before->op)) ||
+            roce_opcode(before->op)->kind == ROCE_KIND_SEND)
+            continue;
+        history.same =
+            before->last_frame > history.invalidated_frame && includes_request(before, e);
+        if (history.same || history.worked_frame == 0)
+            history.worked_frame = before->last_frame;
+        if (history.same)
+            break;
+    }
+    return history;
 }

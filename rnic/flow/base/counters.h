@@ -37,4 +37,11 @@ void roce_count_rtt(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t n
 void roce_count_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_oper oper,
                        uint32_t rkey, uint64_t va, uint64_t len);
 
+/* Records that the current packet of `side` invalidates the R_Key `rkey`. */
+void roce_count_invalidation(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t rkey);
+
+/* Returns how `side` used the R_Key of its request `e` before. Searches the latest 256 packets. */
+struct roce_key_history roce_key_history_of(struct roce_endpoint *side,
+                                            const struct roce_sent_packet *e);
+
 #endif

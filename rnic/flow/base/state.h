@@ -347,7 +347,10 @@ struct roce_cold_counters {
     uint64_t nak_reaction_max_ns; /* longest time from a sequence NAK to the retransmission that it
                                    * caused, ns */
     uint64_t late_response_ns;
-    struct roce_spread response_waits;
+    struct roce_spread response_waits, credit_waits;
+    /* Times of the ACKs of this endpoint that took away the last credit and granted one again, ns;
+     * 0: none since the latest request of the peer that needs a receive WQE */
+    uint64_t credit_out_time, credit_back_time;
     struct roce_watches *watches; /* NULL before the first timeout; valid if roce_req.watched */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits; /* number of consecutive waits before retransmissions of one PSN, each

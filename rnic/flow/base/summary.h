@@ -104,6 +104,7 @@ struct roce_oper_summary {
                          * and WRITE only the payload of captured packets */
     const struct roce_hist *latency; /* times from the first packet of a message to its
                                       * completion; NULL without samples */
+    uint64_t latency_ns;             /* sum of the latencies, ns */
 };
 
 struct roce_retx_summary {
@@ -188,9 +189,20 @@ struct roce_cnp_summary {
 /* Remote memory that a side accessed with one R_Key. */
 struct roce_region {
     uint32_t rkey;
-    uint8_t opers;           /* bit set of enum roce_oper */
-    uint64_t va_min, va_end; /* lowest address accessed, and one past the highest */
+    uint32_t invalidated_frame; /* frame of the latest SEND with Invalidate of this side for the
+                                 * R_Key, after a request with it; 0 if none */
+    uint8_t opers;              /* bit set of enum roce_oper */
+    uint64_t va_min, va_end;    /* lowest address accessed, and one past the highest */
     uint64_t requests, bytes_written, bytes_read;
+};
+
+/* The R_Key of the request that a NAK "remote access error" refused, as earlier requests of the
+ * connection used it. */
+struct roce_key_history {
+    uint32_t worked_frame;      /* frame of the latest executed request with the R_Key; 0 if none */
+    uint32_t invalidated_frame; /* frame of the latest SEND with Invalidate for it; 0 if none */
+    bool same; /* the request in worked_frame had the operation of the refused request, and its
+                * addresses include those of the refused request */
 };
 
 struct roce_endpoint_summary {
@@ -267,6 +279,10 @@ struct roce_endpoint_summary {
     struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for a
                                         * response and no packet of this direction was captured, ns.
                                         * Only requests that it sent once count */
+    struct roce_spread credit_waits;   /* times of at least 1 ms from an ACK without credits to one
+                                        * that granted credits, if the endpoint sent nothing that
+                                        * needs a receive WQE between them, and sent such a request
+                                        * shortly after the grant, ns */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;
@@ -312,8 +328,9 @@ struct roce_conn_facts {
     /* Times of at least 1 ms without a packet of the connection, each before the next new request
      * of a side. Counted after the two directions are paired. */
     struct {
-        uint32_t cnt;
-        uint32_t frame; /* frame after the longest silence; 0: none */
+        uint32_t cnt : 31;
+        uint32_t side : 1; /* side that sent `frame` */
+        uint32_t frame;    /* frame after the longest silence; 0: none */
         uint64_t sum_ns, longest_ns;
     } silence;
     uint64_t findings[ROCE_SEV_CNT];
@@ -328,6 +345,8 @@ struct roce_conn_facts {
                                   * its timeout with the target ACK delay in the REP */
         uint8_t rep_rnr_retry;   /* RNR retry count in the REP, for the active side */
         uint16_t rep_ms; /* time from the first REQ to the REP, ms, at most 65535; 0 if unknown */
+        uint16_t rep_again_ms; /* time from the first REP to the last captured retransmission of it
+                                * before the first data packet, ms, at most 65535; 0 if none */
         uint64_t service_id;
         uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. The RNR retry
                                                            * count is that of the passive side */
@@ -335,6 +354,7 @@ struct roce_conn_facts {
                                                            * initiator depth in the REP */
         uint8_t rep_responder_resources, rep_initiator_depth;
         bool req_srq, rep_srq; /* the sender of the REQ or REP uses a shared receive queue */
+        bool rtu_lost;         /* an RTU was captured before the last retransmission of the REP */
         uint8_t reqs;          /* number of captured transmissions of the REQ, at most 255 */
         uint16_t rej_reason;
         uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;
@@ -358,6 +378,10 @@ struct roce_conn_facts {
                                  * timeout, or after RNR NAKs if these stopped the requester. If a
                                  * NAK ended the connection: number of retransmissions after the NAK
                                  */
+    uint8_t end_refusals;       /* number of further NAKs for the request that a NAK refused */
+    uint32_t end_last_frame;    /* frame of the last of these NAKs; if end_repeats is not 0, of the
+                                 * last retransmission; 0 if none */
+    struct roce_key_history end_key;
     uint8_t end_naks; /* number of retransmissions of the request in end_request_frame after a
                        * sequence NAK */
 };

@@ -24,6 +24,44 @@ static bool took_receive(struct roce_ctx *ctx)
     return !e || roce_opcode_uses_rq(roce_opcode(e->op));
 }
 
+/* Records when the responder had no credit to grant, and when it granted one again. */
+static void note_credit(struct roce_ctx *ctx, uint8_t code)
+{
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
+    struct roce_cold_counters *cold;
+
+    if (rsp->credit_seen && (code == 0) == (rsp->credit_code == 0))
+        return;
+    if (code && !rsp->credit_seen)
+        return;
+    cold = roce_cold(ctx->flow, ctx->sender);
+    if (code == 0) {
+        cold->credit_out_time = ctx->time;
+        cold->credit_back_time = 0;
+    } else if (cold->credit_out_time) {
+        cold->credit_back_time = ctx->time;
+    }
+}
+
+uint64_t roce_credit_wait(struct roce_ctx *ctx)
+{
+    struct roce_endpoint *peer = roce_peer(ctx->sender);
+    struct roce_cold_counters *cold;
+    uint64_t ns;
+
+    if (!roce_opcode_uses_rq(ctx->pkt->op) || !peer->rsp.credit_seen ||
+        roce_cold_of(peer)->credit_out_time == 0)
+        return 0;
+    cold = roce_cold(ctx->flow, peer);
+    ns = cold->credit_back_time ? roce_since(cold->credit_out_time, cold->credit_back_time) : 0;
+    if (ns < ROCE_SILENCE_NS || roce_since(cold->credit_back_time, ctx->time) > ns / 4)
+        ns = 0;
+    cold->credit_out_time = cold->credit_back_time = 0;
+    if (ns)
+        roce_spread_add(&roce_cold(ctx->flow, ctx->sender)->credit_waits, ns);
+    return ns;
+}
+
 void roce_check_aeth(struct roce_ctx *ctx)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -65,6 +103,7 @@ void roce_check_aeth(struct roce_ctx *ctx)
                 REPORT(ctx, ZERO_CREDIT, "aeth.syndrome", .value = ROCE_VALUE_NONE);
         } else if (rsp->credit_seen && code > rsp->credit_code)
             ctx->result->flags |= ROCE_AN_CREDIT_UPDATE;
+        note_credit(ctx, code);
         credits = (pkt->aeth.msn + credits) & ROCE_PSN_MASK;
         if (!rsp->credit_seen || roce_diff(credits, rsp->lsn) > 0)
             rsp->lsn = credits;

@@ -19,4 +19,8 @@ bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e,
 /* Reports that the responder acknowledged request `e`, which it had to refuse (e->bad). */
 void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
+/* Returns how long the sender of the current new request waited for a credit, ns, and counts this
+ * wait; 0 if it did not wait. */
+uint64_t roce_credit_wait(struct roce_ctx *ctx);
+
 #endif

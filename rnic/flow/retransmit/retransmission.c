@@ -322,8 +322,10 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
 
     if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(ctx->sender) &&
-        rsp->fatal && roce_since(rsp->fatal_time, ctx->time) > ROCE_MIN_TIMEOUT_NS)
+        rsp->fatal && roce_since(rsp->fatal_time, ctx->time) > ROCE_MIN_TIMEOUT_NS) {
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
+        sum->end_last_frame = ctx->frame;
+    }
 }
 
 /* Returns whether the latest transmission of the responses to READ `e` contains `psn`. */

@@ -153,6 +153,8 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e)
     add_in_flight(req, e);
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_RETH) || roce_pkt_has(ctx->pkt, ROCE_HDR_ATOMICETH))
         roce_count_region(ctx, ctx->sender, oper, e->rkey, e->va, e->dma_len);
+    else if (roce_pkt_has(ctx->pkt, ROCE_HDR_IETH))
+        roce_count_invalidation(ctx, ctx->sender, ctx->pkt->ieth.rkey);
 }
 
 void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e)

@@ -64,6 +64,7 @@ static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
         .early_timeouts = cold->early_timeouts,
         .late_response_ns = cold->late_response_ns,
         .response_waits = cold->response_waits,
+        .credit_waits = cold->credit_waits,
         .adaptive = cold->adaptive,
         .credits = sum->credits,
         .max_psns_in_flight = sum->max_psns_in_flight,
@@ -92,6 +93,7 @@ static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
             out->oper[o].bytes = sum->oper[o].bytes;
         }
         out->oper[o].latency = roce_times_hist(&side->times, o, &room[o]);
+        out->oper[o].latency_ns = out->oper[o].latency ? out->oper[o].latency->sum : 0;
     }
 }
 

@@ -206,7 +206,7 @@ static void end_of_a_failed_requester_is_reported(void)
         {1, 0, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false, false,
          {"enters the error state, and its program gets IBV_WC_REM_ACCESS_ERR (10)", "check R_Key"}, "lost on its path"},
         {1, 4, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, false, false,
-         {"then retransmitted 4 times after a timeout: the NAK was probably lost on its path",
+         {"then retransmitted 4 times after a timeout, last in frame 9: the NAK was probably lost on its path",
           "gets IBV_WC_RETRY_EXC_ERR (12), or IBV_WC_REM_ACCESS_ERR (10) if a later NAK"}, "any retry_cnt"},
         {1, 0, ROCE_SYNDROME_NAK | 4, false, false,
          {"IBV_WC_REM_OP_ERR (11)", "IBV_WC_RETRY_EXC_ERR (12)", "RC-RSP-108"}, "lost on its path"},
@@ -998,11 +998,18 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
 
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "no packet was captured for 60.01 ms before frame 19; 2 "
                                          "such silences lasted 120 ms (9"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "paused connections:\n  #0 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "was spent waiting: 120 ms for new requests\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", but 1 connection paused\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"silence\":{\"count\":2,\"ns\":12"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"state\":\"paused\",\"headline\":\"Connection #0 "
+                                        "paused: no packet was captured for 60.01 ms before "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"waits\":[{\"side\":\"a\",\"cause\":\"silence\","));
     free(json);
     checkrun_free(&r);
     r = busy_with_pauses(10);
     CU_ASSERT_PTR_NULL(strstr(r.out, "no packet was captured"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "paused"));
     checkrun_free(&r);
 }
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/lockstep_text.h"
+
+#include <inttypes.h>
+
+/* A requester with fewer messages is not described: it had little reason to send several at once.
+ */
+#define MESSAGES_MIN 100u
+
+static uint64_t duration_ns(const struct roce_conn_summary *sum)
+{
+    return sum->facts.last_time - sum->facts.first_time;
+}
+
+uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
+{
+    const struct roce_endpoint_summary *s = &sum->side[side];
+    uint64_t messages = 0, writes = 0, bytes = 0, ns = 0;
+
+    for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
+        const struct roce_oper_summary *op = &s->oper[o];
+
+        messages += op->messages;
+        ns += op->latency_ns;
+        if (o != ROCE_OPER_READ) {
+            writes += op->messages;
+            bytes += op->bytes;
+        }
+    }
+    if (sum->facts.svc != ROCE_SVC_RC || messages < MESSAGES_MIN || s->max_reads_in_flight > 1 ||
+        ns * 2 < duration_ns(sum) || ns > duration_ns(sum))
+        return 0;
+    if (s->max_psns_in_flight > 1 && writes) /* messages of several packets: never more bytes than
+                                              * those of an average message */
+        return s->oper[ROCE_OPER_READ].messages == 0 && s->max_bytes_in_flight * writes <= bytes
+                   ? ns
+                   : 0;
+    return ns;
+}
+
+void lockstep_text(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side)
+{
+    strbuf_add_addr(t, sum->side[side].addr);
+    strbuf_addf(t, " sent one message at a time and waited for responses ");
+    strbuf_add_percent(t, lockstep_ns(sum, side), duration_ns(sum));
+    strbuf_addf(t, " of the time; more messages in flight raise the rate");
+}

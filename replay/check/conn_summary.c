@@ -184,13 +184,14 @@ static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
  * afterwards, appends that the NAK did not reach the requester. */
 static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
+    const struct roce_refusal *refusal = &sum->side[sum->facts.end_side & 1].refusal;
     const char *status = status_of(sum);
 
-    if (sum->facts.end_refusals) {
-        strbuf_addf(t, "; it refused the request %u more time%s", sum->facts.end_refusals,
-                    sum->facts.end_refusals == 1 ? "" : "s");
+    if (refusal->again) {
+        strbuf_addf(t, "; it refused the request %u more time%s", refusal->again,
+                    refusal->again == 1 ? "" : "s");
         if (sum->facts.end_repeats == 0)
-            strbuf_addf(t, ", last in frame %u", sum->facts.end_last_frame);
+            strbuf_addf(t, ", last in frame %u", refusal->last_frame);
         strbuf_addf(t, ": the NAKs before were probably lost on their path%s",
                     status ? "" : " or ignored");
     }
@@ -201,7 +202,7 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
                     " then retransmitted %u time%s after a timeout, last in frame %u: the NAK was "
                     "probably lost on its path%s",
                     sum->facts.end_repeats, sum->facts.end_repeats == 1 ? "" : "s",
-                    sum->facts.end_last_frame, status ? "" : " or ignored");
+                    refusal->last_frame, status ? "" : " or ignored");
     }
     strbuf_addf(t, "; the QP of ");
     strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
@@ -369,31 +370,31 @@ static void hint_invalid(struct strbuf *t, const struct roce_conn_summary *sum,
 /* Appends what earlier requests of the connection show about a refused R_Key. */
 static void hint_access(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    const struct roce_key_history *key = &sum->facts.end_key;
+    const struct roce_refusal *key = &sum->side[sum->facts.end_side & 1].refusal;
     const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
 
-    if (key->invalidated_frame > key->worked_frame) {
+    if (key->key_invalidated_frame > key->key_worked_frame) {
         strbuf_addf(t, "the R_Key ");
-        if (key->worked_frame)
-            strbuf_addf(t, "worked in frame %u, and ", key->worked_frame);
+        if (key->key_worked_frame)
+            strbuf_addf(t, "worked in frame %u, and ", key->key_worked_frame);
         strbuf_addf(t,
                     "was invalidated by the SEND with Invalidate in frame %u: after that, use the "
                     "R_Key only if ",
-                    key->invalidated_frame);
+                    key->key_invalidated_frame);
         strbuf_add_addr(t, its->addr);
         strbuf_addf(t, " registers it again");
-    } else if (key->same) {
+    } else if (key->key_same) {
         strbuf_addf(t, "the R_Key worked for this operation and these addresses in frame %u: then ",
-                    key->worked_frame);
+                    key->key_worked_frame);
         strbuf_add_addr(t, its->addr);
         strbuf_addf(t, " deregistered or invalidated the memory region, or registered it again, "
                        "which packets do not show");
-    } else if (key->worked_frame) {
+    } else if (key->key_worked_frame) {
         strbuf_addf(t,
                     "the R_Key worked in frame %u, but not for this operation and all these "
                     "addresses: check the address range and access rights of the memory region, "
                     "and whether it was deregistered or invalidated after that frame",
-                    key->worked_frame);
+                    key->key_worked_frame);
     } else {
         strbuf_addf(t, "check R_Key, address range and access rights of the memory region, and "
                        "whether it was deregistered or invalidated");

@@ -125,8 +125,9 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
     if (answered || bytes)
         strbuf_add_size(&t, (double)bytes);
     else
-        strbuf_addf(&t, c->sum.facts.paired ? "too few responses to pair the two directions"
-                                            : "no responses captured");
+        strbuf_addf(&t, c->sum.facts.paired      ? "too few responses to pair the two directions"
+                        : c->sum.facts.ambiguous ? "the captured responses fit several connections"
+                                                 : "no responses captured");
     if (bytes && ns) {
         strbuf_addf(&t, ", ");
         strbuf_add_rate(&t, (double)bytes * 1e9 / (double)ns);
@@ -195,11 +196,7 @@ static void print_odds(FILE *out, const struct roce_conn_summary *sum, unsigned 
     }
     if (s->timeout_max_ns) {
         strbuf_addf(&t, "%s%s ", sep, alone ? "pauses of" : "timeout");
-        strbuf_add_duration(&t, s->timeout_min_ns);
-        if (s->timeout_max_ns != s->timeout_min_ns) {
-            strbuf_addf(&t, " to ");
-            strbuf_add_duration(&t, s->timeout_max_ns);
-        }
+        strbuf_add_durations(&t, s->timeout_min_ns, s->timeout_max_ns);
     }
     if (t.len)
         put_line(out, i, "", buf);

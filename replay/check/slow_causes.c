@@ -319,18 +319,9 @@ static bool is_late(const struct direction *w)
     return go_back_cnt(w, ROCE_CAUSE_TIMEOUT) > 0;
 }
 
-static void add_range(struct strbuf *t, uint64_t min_ns, uint64_t max_ns)
-{
-    strbuf_add_duration(t, min_ns);
-    if (max_ns != min_ns) {
-        strbuf_addf(t, " to ");
-        strbuf_add_duration(t, max_ns);
-    }
-}
-
 static void add_timeouts(struct strbuf *t, const struct direction *w)
 {
-    add_range(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
+    strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
 }
 
 static bool is_spurious(const struct direction *w)
@@ -398,7 +389,28 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct direction *w, 
         strbuf_addf(t, ", or late");
         *sep = "\n       ";
     }
-    return losses->missing + losses->relost + losses->acked;
+    if (losses->unanswered) {
+        strbuf_addf(t,
+                    "%s%" PRIu64
+                    "× the request was captured, and no response: one of them was lost "
+                    "between the capture point and ",
+                    *sep, losses->unanswered);
+        add_addr(t, w->its);
+        strbuf_addf(t, ", or ");
+        add_addr(t, w->its);
+        strbuf_addf(t, " was slow");
+        *sep = "\n       ";
+    }
+    if (losses->unfinished) {
+        strbuf_addf(t, "%s%" PRIu64 "× the end of a message was missing: it was lost from ", *sep,
+                    losses->unfinished);
+        add_addr(t, w->mine);
+        strbuf_addf(t,
+                    " to the capture point, or the requester waited for an ACK within the message");
+        *sep = "\n       ";
+    }
+    return losses->missing + losses->relost + losses->acked + losses->unanswered +
+           losses->unfinished;
 }
 
 static void look_late(struct strbuf *t, const struct direction *w)
@@ -455,7 +467,7 @@ static void say_without_credit(struct strbuf *t, const struct direction *w)
     strbuf_addf(t,
                 "%" PRIu64 "× the ACKs granted no credit (no receive WQE): the requester waited ",
                 waits->cnt);
-    add_range(t, waits->min, waits->max);
+    strbuf_add_durations(t, waits->min, waits->max);
     strbuf_addf(t, " for an ACK with a credit");
 }
 
@@ -556,7 +568,7 @@ static void say_response_late(struct strbuf *t, const struct direction *w)
     const struct roce_spread *waits = &w->mine->response_waits;
 
     strbuf_addf(t, "%" PRIu64 "× a response came late: the requester waited ", waits->cnt);
-    add_range(t, waits->min, waits->max);
+    strbuf_add_durations(t, waits->min, waits->max);
     strbuf_addf(t, ", and retransmitted nothing before it");
 }
 
@@ -671,10 +683,16 @@ static void say_congested(struct strbuf *t, const struct direction *w)
 
 static void look_congested(struct strbuf *t, const struct direction *w)
 {
-    strbuf_addf(t, "look for a switch port with a full queue between ");
-    add_addr(t, w->mine);
-    strbuf_addf(t, " and ");
-    add_addr(t, w->its);
+    strbuf_addf(t, "look for a switch port with a full queue from ");
+    if (w->mine->ce_marked)
+        add_addr(t, w->mine);
+    else
+        strbuf_addf(t, "the capture point");
+    strbuf_addf(t, " to ");
+    if (w->mine->ce_marked)
+        strbuf_addf(t, "the capture point");
+    else
+        add_addr(t, w->its);
     if (w->mine->ce_marked)
         strbuf_addf(t, ": %" PRIu64 " captured packet%s (congestion experienced)",
                     w->mine->ce_marked, w->mine->ce_marked == 1 ? " is marked" : "s are marked");

@@ -49,6 +49,17 @@ void strbuf_add_duration(struct strbuf *t, uint64_t ns)
         strbuf_addf(t, "%.4g s", (double)ns / 1e9);
 }
 
+void strbuf_add_durations(struct strbuf *t, uint64_t min_ns, uint64_t max_ns)
+{
+    char min_buf[32], max_buf[32];
+    struct strbuf min = strbuf_of(min_buf, sizeof(min_buf));
+    struct strbuf max = strbuf_of(max_buf, sizeof(max_buf));
+
+    strbuf_add_duration(&min, min_ns);
+    strbuf_add_duration(&max, max_ns);
+    strbuf_addf(t, strcmp(min_buf, max_buf) == 0 ? "%s" : "%s to %s", min_buf, max_buf);
+}
+
 void strbuf_add_size(struct strbuf *t, double bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};

@@ -32,6 +32,8 @@ void strbuf_add_addr(struct strbuf *t, const uint8_t addr[16]);
 /* Append a duration ("960 ns", "12.5 µs", "1.024 ms", "3 s"), a size ("141 bytes", "67.0 kB") or a
  * rate ("9.74 Gbit/s"). The rate is given in bytes/s. */
 void strbuf_add_duration(struct strbuf *t, uint64_t ns);
+/* Appends "20 ms to 40 ms", or one duration if both have the same text. */
+void strbuf_add_durations(struct strbuf *t, uint64_t min_ns, uint64_t max_ns);
 void strbuf_add_size(struct strbuf *t, double bytes);
 void strbuf_add_rate(struct strbuf *t, double bytes_per_s);
 

@@ -601,14 +601,18 @@ static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, boo
 static void note_silence(struct roce_ctx *ctx)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;
+    uint32_t us;
 
     if (roce_credit_wait(ctx) || ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
         return;
     facts->silence.cnt++;
+    us = ctx->silent_ns / 1000 < UINT32_MAX ? (uint32_t)(ctx->silent_ns / 1000) : UINT32_MAX;
     facts->silence.sum_ns += ctx->silent_ns;
-    if (ctx->silent_ns <= facts->silence.longest_ns)
+    if (facts->silence.cnt == 1 || us < facts->silence.shortest_us)
+        facts->silence.shortest_us = us;
+    if (us <= facts->silence.longest_us)
         return;
-    facts->silence.longest_ns = ctx->silent_ns;
+    facts->silence.longest_us = us;
     facts->silence.frame = ctx->frame;
     facts->silence.side = ctx->sender == &ctx->conn->side[1];
 }

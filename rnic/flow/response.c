@@ -265,6 +265,7 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     struct roce_rsp *rsp = &ctx->sender->rsp;
     struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_sent_packet *e = req ? roce_window_get(&req->win, ctx->pkt->bth.psn) : NULL;
+    struct roce_refusal *refusal = &roce_cold(ctx->flow, roce_peer(ctx->sender))->refusal;
 
     roce_cold(ctx->flow, ctx->sender)->fatal_naks++;
     rsp->fatal = true;
@@ -276,8 +277,8 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
                                * received the first one: count its retransmissions from this NAK on
                                */
         if (ctx->pkt->bth.psn == sum->end_psn) {
-            sum->end_refusals += sum->end_refusals < UINT8_MAX;
-            sum->end_last_frame = ctx->frame;
+            refusal->again += refusal->again < UINT8_MAX;
+            refusal->last_frame = ctx->frame;
         }
     }
     if (sum->end != ROCE_END_OPEN)
@@ -290,12 +291,10 @@ static void note_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     sum->end_frame = ctx->frame;
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
-    sum->end_refusals = 0;
-    sum->end_last_frame = 0;
-    sum->end_key = (struct roce_key_history){0};
+    *refusal = (struct roce_refusal){0};
     if (e && roce_syndrome_code(sum->end_syndrome) == ROCE_NAK_REMOTE_ACCESS &&
         roce_opcode(e->op)->kind != ROCE_KIND_SEND)
-        sum->end_key = roce_key_history_of(roce_peer(ctx->sender), e);
+        roce_key_history(roce_peer(ctx->sender), e, refusal);
 }
 
 void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e)

@@ -126,15 +126,14 @@ static bool includes_request(const struct roce_sent_packet *e,
            e->va + e->dma_len >= refused->va + refused->dma_len;
 }
 
-struct roce_key_history roce_key_history_of(struct roce_endpoint *side,
-                                            const struct roce_sent_packet *e)
+void roce_key_history(struct roce_endpoint *side, const struct roce_sent_packet *e,
+                      struct roce_refusal *refusal)
 {
     struct roce_window *w = &side->req.win;
-    struct roce_key_history history = {0};
 
     for (uint32_t i = 0; i < side->counts.region_cnt; i++)
         if (side->region[i].rkey == e->rkey)
-            history.invalidated_frame = side->region[i].invalidated_frame;
+            refusal->key_invalidated_frame = side->region[i].invalidated_frame;
     for (uint32_t i = roce_window_find(w, e->psn), searched = 0; i > 0 && searched < SEARCHED_MAX;
          i--, searched++) {
         const struct roce_sent_packet *before = roce_window_at(w, i - 1);
@@ -143,12 +142,11 @@ struct roce_key_history roce_key_history_of(struct roce_endpoint *side,
             !roce_opcode_starts(roce_opcode(before->op)) ||
             roce_opcode(before->op)->kind == ROCE_KIND_SEND)
             continue;
-        history.same =
-            before->last_frame > history.invalidated_frame && includes_request(before, e);
-        if (history.same || history.worked_frame == 0)
-            history.worked_frame = before->last_frame;
-        if (history.same)
+        refusal->key_same =
+            before->last_frame > refusal->key_invalidated_frame && includes_request(before, e);
+        if (refusal->key_same || refusal->key_worked_frame == 0)
+            refusal->key_worked_frame = before->last_frame;
+        if (refusal->key_same)
             break;
     }
-    return history;
 }

@@ -40,8 +40,9 @@ void roce_count_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum ro
 /* Records that the current packet of `side` invalidates the R_Key `rkey`. */
 void roce_count_invalidation(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t rkey);
 
-/* Returns how `side` used the R_Key of its request `e` before. Searches the latest 256 packets. */
-struct roce_key_history roce_key_history_of(struct roce_endpoint *side,
-                                            const struct roce_sent_packet *e);
+/* Stores in `refusal` how `side` used the R_Key of its refused request `e` before. Searches the
+ * latest 256 packets. */
+void roce_key_history(struct roce_endpoint *side, const struct roce_sent_packet *e,
+                      struct roce_refusal *refusal);
 
 #endif

@@ -254,6 +254,7 @@ struct roce_timeout_watch {
     uint32_t packet_cnt; /* packets of both endpoints before the go-back */
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
+    bool unanswered;     /* the go-back is counted in roce_timeout_losses.unanswered */
     /* The last request was sent shortly before the timeout. So the ACK of the first one may be
      * lost, and that of the last one not late. */
     bool filled;
@@ -338,6 +339,7 @@ struct roce_cold_counters {
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;
     struct roce_timeout_losses timeout_losses;
+    struct roce_refusal refusal;
     uint64_t rnr_advertised_ns, rnr_waited_ns;
     uint64_t timeout_min_ns, timeout_max_ns;
     uint64_t early_timeouts;

@@ -136,6 +136,10 @@ struct roce_timeout_losses {
                            * although later PSNs were captured before */
     uint64_t relost;      /* number of timeouts whose PSN was retransmitted for a sequence NAK
                            * before: the retransmission was lost */
+    uint64_t unanswered;  /* number of other timeouts after a captured request with AckReq, READ or
+                           * atomic: no response to it was captured */
+    uint64_t unfinished;  /* number of other timeouts after a captured packet in the middle of a
+                           * message */
     uint32_t missing_psn; /* PSN of the first timeout counted in `missing` */
     uint32_t relost_psn;  /* PSN of the first timeout counted in `relost` */
 };
@@ -196,13 +200,16 @@ struct roce_region {
     uint64_t requests, bytes_written, bytes_read;
 };
 
-/* The R_Key of the request that a NAK "remote access error" refused, as earlier requests of the
- * connection used it. */
-struct roce_key_history {
-    uint32_t worked_frame;      /* frame of the latest executed request with the R_Key; 0 if none */
-    uint32_t invalidated_frame; /* frame of the latest SEND with Invalidate for it; 0 if none */
-    bool same; /* the request in worked_frame had the operation of the refused request, and its
-                * addresses include those of the refused request */
+/* What packets show about the request of the endpoint that a fatal NAK refused. */
+struct roce_refusal {
+    uint32_t last_frame; /* frame of the last further NAK for it; if roce_conn_facts.end_repeats is
+                          * not 0, of the last retransmission after the NAK; 0 if none */
+    uint32_t key_worked_frame; /* frame of the latest executed request with the R_Key that a NAK
+                                * "remote access error" refused; 0 if none */
+    uint32_t key_invalidated_frame; /* frame of the latest SEND with Invalidate for it; 0 if none */
+    uint8_t again;                  /* number of further NAKs for the request, at most 255 */
+    bool key_same; /* the request in key_worked_frame had the operation of the refused request, and
+                    * its addresses include those of the refused request */
 };
 
 struct roce_endpoint_summary {
@@ -265,6 +272,7 @@ struct roce_endpoint_summary {
     struct roce_read_restarts read_restarts;     /* go-backs by timeout into the middle of a READ */
     struct roce_read_restarts read_gap_restarts; /* go-backs by a READ gap or an implied NAK */
     struct roce_timeout_losses timeout_losses;
+    struct roce_refusal refusal; /* valid if a fatal NAK stopped the endpoint */
     const struct roce_hist
         *ack_rtt; /* times from the endpoint's requests to their acknowledgement; may be NULL */
     uint64_t rnr_advertised_ns, rnr_waited_ns; /* waits after RNR NAKs for the endpoint's requests,
@@ -317,6 +325,7 @@ struct roce_conn_facts {
     uint32_t mtu;              /* path MTU, bytes; 0 if unknown */
     uint16_t vid;              /* outermost VLAN id; 0 if none */
     bool paired;               /* the two directions are paired */
+    bool ambiguous;            /* not paired, because responses fit several connections */
     bool multicast;
     bool truncated;  /* the snaplen cut some packets, or the analysis dropped entries of the request
                       * window */
@@ -331,7 +340,8 @@ struct roce_conn_facts {
         uint32_t cnt : 31;
         uint32_t side : 1; /* side that sent `frame` */
         uint32_t frame;    /* frame after the longest silence; 0: none */
-        uint64_t sum_ns, longest_ns;
+        uint64_t sum_ns;
+        uint32_t shortest_us, longest_us; /* at most UINT32_MAX; 0: none */
     } silence;
     uint64_t findings[ROCE_SEV_CNT];
     uint32_t known_errors, known_warnings; /* findings that are known deviations of the profile */
@@ -378,10 +388,6 @@ struct roce_conn_facts {
                                  * timeout, or after RNR NAKs if these stopped the requester. If a
                                  * NAK ended the connection: number of retransmissions after the NAK
                                  */
-    uint8_t end_refusals;       /* number of further NAKs for the request that a NAK refused */
-    uint32_t end_last_frame;    /* frame of the last of these NAKs; if end_repeats is not 0, of the
-                                 * last retransmission; 0 if none */
-    struct roce_key_history end_key;
     uint8_t end_naks; /* number of retransmissions of the request in end_request_frame after a
                        * sequence NAK */
 };

@@ -172,6 +172,19 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
            (!lost && (req->una_known ? roce_diff(psn, req->una) <= 0 : !peer->rsp.started));
 }
 
+/* Returns whether the go-back to `psn` answers the latest sequence NAK, although that NAK already
+ * explained the previous go-back: that one began before the PSN of the NAK, so it answered an
+ * earlier NAK. */
+static bool is_second_nak(const struct roce_ctx *ctx, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
+
+    return req->retx.cause == ROCE_CAUSE_SEQ_NAK && req->retx.trigger == rsp->nak_frame &&
+           rsp->nak_psn == psn && roce_diff(req->retx.first, psn) < 0 &&
+           (!req->una_known || roce_diff(req->una, psn) <= 0);
+}
+
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                 uint32_t psn, uint64_t idle, uint32_t *trigger)
 {
@@ -225,6 +238,10 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     if (req->pending_cause != ROCE_CAUSE_NONE)
         return ROCE_CAUSE_UNKNOWN; /* a captured response explains this go-back: the caller sets
                                     * that cause (pending_cause) */
+    if (is_second_nak(ctx, psn)) {
+        *trigger = rsp->nak_frame;
+        return ROCE_CAUSE_SEQ_NAK;
+    }
     if (is_early_timeout(ctx, e, psn, idle))
         return ROCE_CAUSE_TIMEOUT;
     return lost_response_cause(ctx, e, psn);
@@ -310,6 +327,7 @@ static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uin
             break;
         missing -= (int32_t)part - 1;
     }
+    missing -= (int32_t)roce_dropped_cnt(ctx->sender, from, (psn - from) & ROCE_PSN_MASK);
     if (missing > 0)
         roce_cold(ctx->flow, ctx->sender)->missing_repeats += (uint32_t)missing;
 }
@@ -324,7 +342,7 @@ static void count_timeout_after_nak(const struct roce_ctx *ctx)
     if (sum->end == ROCE_END_NAK && sum->end_side == roce_endpoint_side(ctx->sender) &&
         rsp->fatal && roce_since(rsp->fatal_time, ctx->time) > ROCE_MIN_TIMEOUT_NS) {
         sum->end_repeats += sum->end_repeats < UINT8_MAX;
-        sum->end_last_frame = ctx->frame;
+        roce_cold(ctx->flow, ctx->sender)->refusal.last_frame = ctx->frame;
     }
 }
 
@@ -380,6 +398,23 @@ static bool is_relost(const struct roce_ctx *ctx, uint32_t psn)
            (!req->una_known || req->una == psn);
 }
 
+/* Returns whether the newest captured request calls for a response. */
+static bool is_unanswered(const struct roce_ctx *ctx)
+{
+    const struct roce_sent_packet *newest = roce_window_tail(&ctx->sender->req.win);
+
+    return newest && ctx->conn->paired &&
+           ((newest->flags & ROCE_SENT_ACKREQ) || roce_opcode_is_answered(roce_opcode(newest->op)));
+}
+
+/* Returns whether the newest captured request is in the middle of a message. */
+static bool is_unfinished(const struct roce_ctx *ctx)
+{
+    const struct roce_sent_packet *newest = roce_window_tail(&ctx->sender->req.win);
+
+    return newest && ctx->conn->paired && !(newest->flags & ROCE_SENT_ENDS);
+}
+
 /* Counts a timeout in `sum`, in the counter of the loss that preceded the timeout, as far as the
  * capture shows it. `relost` is the result of is_relost(). */
 static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
@@ -401,6 +436,10 @@ static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_coun
     } else if (!e && ctx->conn->paired) {
         if (losses->missing++ == 0)
             losses->missing_psn = psn;
+    } else if (is_unanswered(ctx)) {
+        losses->unanswered++;
+    } else if (is_unfinished(ctx)) {
+        losses->unfinished++;
     }
 }
 
@@ -497,11 +536,15 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         req->timeouts = req->rnrs = req->naks = 0;
     }
     if (cause == ROCE_CAUSE_TIMEOUT) {
+        uint64_t unanswered = sum->timeout_losses.unanswered;
+
         if (req->timeouts < 255)
             req->timeouts++;
         count_timeout_after_nak(ctx);
         req->naks += rsp->nak && rsp->nak_psn == psn && req->naks < 255;
         count_timeout_loss(ctx, sum, e, psn, relost);
+        if (sum->timeout_losses.unanswered != unanswered)
+            roce_spurious_note_unanswered(ctx);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;
         if (idle > sum->timeout_max_ns)

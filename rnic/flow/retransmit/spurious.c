@@ -103,6 +103,15 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     watch->packet_cnt = packets_of(ctx->sender);
 }
 
+void roce_spurious_note_unanswered(struct roce_ctx *ctx)
+{
+    struct roce_watches *watches = roce_cold_of(ctx->sender)->watches;
+
+    for (unsigned i = 0; i < ROCE_WATCHES && ctx->sender->req.watched; i++)
+        if ((watches->used & 1u << i) && watches->of[i].frame == ctx->frame)
+            watches->of[i].unanswered = true;
+}
+
 void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -247,6 +256,7 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
     to->stalled_ns += watch->stalled_ns;
     to->waited_ns += watch->waited_ns;
     cold->timeout_losses.relost -= watch->relost;
+    cold->timeout_losses.unanswered -= watch->unanswered;
     restarts->missing -= watch->restart;
     if (restarts->captured + restarts->missing == 0)
         restarts->frame = 0;

@@ -50,4 +50,8 @@ void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
  * that the response shows to be spurious, and counts it as such. */
 void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req);
 
+/* Notes that the go-back that begins with the current packet is counted in
+ * roce_timeout_losses.unanswered. */
+void roce_spurious_note_unanswered(struct roce_ctx *ctx);
+
 #endif

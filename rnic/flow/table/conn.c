@@ -338,9 +338,6 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->facts.end_request_frame = from->facts.end_request_frame;
         to->facts.end_tries = from->facts.end_tries;
         to->facts.end_repeats = from->facts.end_repeats;
-        to->facts.end_refusals = from->facts.end_refusals;
-        to->facts.end_last_frame = from->facts.end_last_frame;
-        to->facts.end_key = from->facts.end_key;
         to->facts.end_naks = from->facts.end_naks;
         to->facts.end_damaged = from->facts.end_damaged;
     }

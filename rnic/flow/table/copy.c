@@ -31,7 +31,8 @@ static bool is_captured_twice(const struct roce_endpoint *side)
 }
 
 /* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
- * NAK or RNR NAK was captured in between, or the go-back in progress has not reached this PSN. If
+ * NAK, an RNR NAK or a gap in the responses was captured in between, or the go-back in progress has
+ * not reached this PSN. If
  * packets are captured twice, copies of packets sent before the go-back may follow its start. Then
  * only the next PSN of the go-back belongs to it. */
 static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
@@ -42,6 +43,7 @@ static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_pac
     if (is_captured_twice(ctx->sender))
         return rsp->nak || rsp->rnr || (retx->active && retx->next == ctx->pkt->bth.psn);
     return rsp->nak_frame > e->last_frame || rsp->rnr_frame > e->last_frame ||
+           (e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||
            (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
 }
 

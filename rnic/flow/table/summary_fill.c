@@ -54,6 +54,7 @@ static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
         .read_restarts = cold->read_restarts,
         .read_gap_restarts = cold->read_gap_restarts,
         .timeout_losses = cold->timeout_losses,
+        .refusal = cold->refusal,
         .bad_icrc = cold->bad_icrc,
         .malformed = cold->malformed,
         .ack_rtt = roce_times_hist(&side->times, ROCE_OPER_CNT, &room[ROCE_OPER_CNT]),
@@ -103,6 +104,7 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
     out->facts = conn->facts;
     out->facts.complete = conn->paired && !conn->inconsistent && !conn->facts.truncated &&
                           !conn->side[0].req.moved && !conn->side[1].req.moved;
+    out->facts.ambiguous = !conn->paired && conn->side[0].pair_ambiguous;
     for (int i = 0; i < 2; i++) {
         const struct roce_endpoint *side = &conn->side[i];
 

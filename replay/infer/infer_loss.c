@@ -25,6 +25,10 @@
  * sign of a retransmission. Each search may read LOST_WINDOW events three times. */
 #define SEARCHES_MAX 256u
 
+/* Limit of the events that are read to find, for all RNR NAKs together, requests that were executed
+ * behind an RNR NAK. Later RNR NAKs of such a capture count as if there were no such request. */
+#define BEHIND_READS_MAX (64u * LOST_WINDOW)
+
 /* Jitter of response times, as a fraction 1/JITTER. A response may come faster than the fastest
  * response whose request is known, by at most this fraction. */
 #define JITTER 8u
@@ -79,8 +83,8 @@ static void find_refusal(struct inferred_setup *s)
  * under two conditions: up to this RNR NAK, more copies than RNR NAKs were captured; and a response
  * shows the execution before a further copy is captured. Under these conditions the requester
  * retransmitted before it received the RNR NAK, because the round trip is longer than the ACK
- * timeout. */
-static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
+ * timeout. Reads at most *left events and subtracts their number. */
+static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak, uint32_t *left)
 {
     int64_t rel = s->event[nak].rel;
     const struct request_pkt *e = request_at(s, rel);
@@ -89,7 +93,8 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
 
     if (!e)
         return EVENT_NONE;
-    for (uint32_t i = nak; i-- > e->event && nak - i < LOST_WINDOW && copies <= naks;) {
+    for (uint32_t i = nak; i-- > e->event && nak - i < LOST_WINDOW && copies <= naks && *left > 0;
+         --*left) {
         if (s->event[i].rel != rel || !s->event[i].usable)
             continue;
         if (s->event[i].response)
@@ -97,7 +102,8 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak)
         else if (copies++ == 0)
             latest = i;
     }
-    for (uint32_t i = nak + 1; copies > naks && i < s->event_cnt && i - nak < LOST_WINDOW; i++) {
+    for (uint32_t i = nak + 1;
+         copies > naks && i < s->event_cnt && i - nak<LOST_WINDOW && * left> 0; i++, --*left) {
         if (!s->event[i].usable)
             continue;
         if (!s->event[i].response && s->event[i].rel == rel)
@@ -142,6 +148,7 @@ static bool find_rnr(struct inferred_setup *s)
     struct keymap refused;
     uint32_t spared = EVENT_NONE; /* index into setup.event of a copy that the RNR NAK after it does
                                    * not refuse */
+    uint32_t left = BEHIND_READS_MAX;
     const struct request_pkt *e;
     bool ok = true;
 
@@ -154,7 +161,7 @@ static bool find_rnr(struct inferred_setup *s)
         } else if (event->usable && !event->before_first && event_is_syndrome(s, i, ROCE_SYN_RNR)) {
             codes[roce_syndrome_code(event_packet(s, i)->syndrome)]++;
             s->rnr_naks++;
-            spared = executed_behind(s, i);
+            spared = executed_behind(s, i, &left);
             if (!request_table_msn_fits(s, i))
                 continue;
             ok = keymap_add(&refused, &event->rel) != KEYMAP_NONE;

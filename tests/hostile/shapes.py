@@ -375,6 +375,15 @@ def atomics_without_order(cnt, qps=1000):
 
 
 @shape
+@shape
+def rnr_naks_of_one_request(cnt):
+    """One request that the responder refuses again and again."""
+    yield from joined()
+    for number in range(cnt // 2):
+        yield request(108, ident=number)
+        yield response(108, 8, 0x3F, ident=number)
+
+
 def stray_responses(cnt, qps=2000):
     for number in range(qps):
         yield request(16 * number, qpn=0x1000 + number, sport=50000 + number)

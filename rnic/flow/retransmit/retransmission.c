@@ -22,6 +22,8 @@
 /* A requester usually retransmits soon after a NAK. If it sends new requests for this many times as
  * long, it did not receive the NAK. */
 #define STILL_SENDING 8u
+/* A wait is far longer than a reaction to a NAK if it is this many times as long. */
+#define SLOW_REACTION 4u
 
 /* Returns how long ago the previous packet of the requester or of its responder was captured, ns:
  * the silence. `e` is the request that the current packet retransmits, or NULL; the silence begins
@@ -107,11 +109,26 @@ static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
     return cnt >= 2 && idle / FAR_ABOVE >= reaction && sending / STILL_SENDING >= reaction;
 }
 
+/* Returns whether `idle` ns before a go-back to the PSN of the captured sequence NAK are so long
+ * that the requester's timer caused it, although no ACK timeout was agreed. A loaded host may obey
+ * a NAK some 10 ms late. So the wait must reach the shortest timeout measured so far. Before the
+ * first one, it must be long for a timeout, and far longer than each reaction to a NAK so far. */
+static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
+{
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
+
+    if (idle < shown_timeout(ctx))
+        return false;
+    return sum->timeout_min_ns ||
+           ((idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns)) &&
+            sum->nak_reaction_max_ns <= idle / SLOW_REACTION);
+}
+
 /* Returns whether the requester did not receive the captured sequence NAK: it would have
- * retransmitted long ago. A busy software requester may retransmit some milliseconds after a NAK.
- * So a shorter wait shows this only if the requester usually retransmits sooner, or if it sent new
- * requests after this NAK. */
-static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
+ * retransmitted to `psn` long ago. A busy software requester may retransmit some milliseconds after
+ * a NAK. So a shorter wait shows this only if the requester usually retransmits sooner, or if it
+ * sent new requests after this NAK. */
+static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t idle)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     bool far = is_far_above_rtt(ctx, idle, 500);
@@ -121,6 +138,8 @@ static bool is_nak_unheeded(const struct roce_ctx *ctx, uint64_t idle)
     bool expired = sure && idle >= shown_timeout(ctx);
     bool too_slow = far && idle >= (sum->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS);
 
+    if (!agreed && !sum->adaptive && psn == roce_peer(ctx->sender)->rsp.nak_psn)
+        return is_timer_sure(ctx, idle, far);
     return expired || too_slow || (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
 }
 
@@ -148,6 +167,23 @@ static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
     return e->psn_cnt > 1 ? ROCE_CAUSE_READ_GAP : ROCE_CAUSE_IMPLIED_NAK;
 }
 
+/* Returns whether the requester's timer ran for a shorter time than the timeouts measured so far:
+ * then it did not expire. It ran since the latest response and the latest transmission of `e`, or
+ * for `idle` ns if `e` is NULL. */
+static bool is_below_measured(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                              uint64_t idle)
+{
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
+    uint64_t answered =
+        UINT64_C(1000) * (uint32_t)(roce_us(ctx->time) - roce_peer(ctx->sender)->rsp.last_us);
+    uint64_t ran = e ? roce_since(e->time, ctx->time) : idle;
+
+    if (answered < ran)
+        ran = answered;
+    return roce_timeout_of(ctx->sender) == ROCE_NEVER_NS && !sum->adaptive && sum->timeout_min_ns &&
+           ran < shown_timeout(ctx);
+}
+
 /* Returns whether a retransmission of `e` sooner than the agreed timeout was caused by the
  * requester's timer, because no NAK or response can have caused it. Devices with adaptive
  * retransmission retransmit early. `e` may be NULL. */
@@ -159,7 +195,8 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
     bool again = req->retry_psn == psn && req->timeouts > 0;
     bool lost = lost_response_cause(ctx, e, psn) != ROCE_CAUSE_UNKNOWN;
 
-    if (!ctx->conn->paired || (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks))
+    if (!ctx->conn->paired || (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks) ||
+        is_below_measured(ctx, e, idle))
         return false;
     /* The requester may have received late the response after the lost one. */
     if (is_far_above_rtt(ctx, idle, lost ? 1000 : 500))
@@ -193,12 +230,12 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     const struct roce_read_gap *gap = roce_read_gap_at(roce_peer(ctx->sender), psn);
     uint64_t timeout = roce_timeout_of(ctx->sender);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
-    bool rnr = rsp->rnr, nak = rsp->nak;
+    bool rnr = rsp->rnr, nak = rsp->nak || (rsp->nak_second && psn == rsp->nak_psn);
     bool missing =
         gap || (e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP)));
 
     *trigger = 0;
-    if (nak && is_nak_unheeded(ctx, idle))
+    if (nak && is_nak_unheeded(ctx, psn, idle))
         nak = false;
     /* the request with the PSN of the NAK was retransmitted and acknowledged before */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
@@ -221,7 +258,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     if (nak &&
         (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
          roce_diff(psn, rsp->nak_psn) >= 0)) { /* after it: the first retransmission was lost */
-        *trigger = rsp->nak_frame;
+        *trigger =
+            rsp->nak_older && psn == rsp->nak_older_psn ? rsp->nak_older_frame : rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
     if (idle >= (missing ? shown_timeout(ctx) : slow))
@@ -572,8 +610,11 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
         !roce_conn_has_copies(ctx))
         REPORT(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
-    if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT)
-        rsp->nak = rsp->rnr = false;
+    if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT) {
+        rsp->nak_second =
+            cause == ROCE_CAUSE_SEQ_NAK && rsp->nak_older && psn == rsp->nak_older_psn;
+        rsp->nak = rsp->nak_older = rsp->rnr = false;
+    }
 }
 
 bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,

@@ -355,6 +355,49 @@ static void fast_go_back_is_no_copy(void)
     }
 }
 
+/* Only the requests are captured, and the requester goes back some microseconds after the first
+ * transmission. The packets before were captured once, so these are no copies. */
+static void go_back_without_responses_is_no_copy(void)
+{
+    enum { PACKETS = 12, FIRST = 6 };
+    const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+    struct roce_pkt p[PACKETS];
+    struct flowgen g;
+
+    put_unnumbered(&g, p, PACKETS, 0);
+    for (unsigned k = FIRST; k < PACKETS; k++) {
+        g.ip_id[0] = 0;
+        flowgen_put(&g, 0, &p[k]);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(a->copies, 0);
+    EXPECT_EQ(a->retx[ROCE_CAUSE_UNKNOWN].packets, PACKETS - FIRST);
+}
+
+/* The first response to a READ is lost, and the requester sends the same READ again some
+ * microseconds after the first time. */
+static void restarted_read_is_no_copy(void)
+{
+    const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+    struct roce_pkt read;
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 64);
+    g.step = 1000;
+    g.ip_id[0] = 0;
+    read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 4 * g.mtu);
+    flowgen_put(&g, 0, &read);
+    g.conn.msn[0] = 2;
+    flowgen_read_resp(&g, 1, read.bth.psn, 4 * g.mtu, 1, 3);
+    g.ip_id[0] = 0;
+    flowgen_put(&g, 0, &read);
+    flowgen_read_resp(&g, 1, read.bth.psn, 4 * g.mtu, 0, 3);
+    judge_end(&g, &v);
+    EXPECT_EQ(a->copies, 0);
+    EXPECT_EQ(a->retx[ROCE_CAUSE_READ_GAP].packets, 1);
+}
+
 /* Two mirror ports capture each packet of a requester without IPv4 identifications. The second
  * capture of its last packet before the go-back comes after the start of the go-back. It is a copy
  * and does not end the go-back. */
@@ -539,4 +582,5 @@ SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
       TEST(nak_captured_twice_is_a_copy), TEST(nak_captured_late_is_a_copy),
       TEST(second_nak_is_an_error_despite_copies), TEST(rnr_wait_of_two_clocks_is_no_error),
       TEST(fast_go_back_is_no_copy), TEST(copy_after_start_of_go_back_is_a_copy),
+      TEST(go_back_without_responses_is_no_copy), TEST(restarted_read_is_no_copy),
       TEST(lost_read_response_explains_the_go_back), TEST(earlier_read_explains_the_go_back))

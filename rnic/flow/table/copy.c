@@ -3,6 +3,7 @@
 
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
+#include "flow/retransmit/read_stream.h"
 
 /* if at least 1/MANY of the packets are repetitions, they are second captures: a network loses
  * fewer packets */
@@ -30,6 +31,31 @@ static bool is_captured_twice(const struct roce_endpoint *side)
            copies * MANY >= (uint64_t)side->counts.packets + (uint64_t)peer->counts.packets;
 }
 
+/* Returns whether other requests were captured since the latest transmission of `e`, and the
+ * packets before `e` were captured once. So the capture was not taken at two points, and the
+ * current repetition of `e` begins a go-back. `e` is in the window of the sender. */
+static bool is_behind_newer(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    struct roce_req *req = &ctx->sender->req;
+    uint32_t from = req->win.cnt - roce_window_find(&req->win, e->psn);
+    uint32_t packets = ctx->sender->counts.packets;
+
+    return roce_sent_end(e) != (req->retx.active ? req->retx.next : req->nxt) &&
+           packets >= from + MANY &&
+           roce_cold_of(ctx->sender)->copies * MANY < (uint64_t)packets - from;
+}
+
+/* Returns whether the requester lacks a response to `e`, as a captured later response shows, or the
+ * request before the current one in PSN order was captured late. Then the requester went back. */
+static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    uint32_t late = roce_cold_of(ctx->sender)->late_psn[0];
+
+    return (e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||
+           roce_read_gap_at(roce_peer(ctx->sender), ctx->pkt->bth.psn) ||
+           (late && roce_diff(late, ctx->pkt->bth.psn) == 0);
+}
+
 /* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
  * NAK, an RNR NAK or a gap in the responses was captured in between, or the go-back in progress has
  * not reached this PSN. If
@@ -43,7 +69,7 @@ static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_pac
     if (is_captured_twice(ctx->sender))
         return rsp->nak || rsp->rnr || (retx->active && retx->next == ctx->pkt->bth.psn);
     return rsp->nak_frame > e->last_frame || rsp->rnr_frame > e->last_frame ||
-           (e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||
+           is_behind_newer(ctx, e) || is_missing(ctx, e) ||
            (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
 }
 

@@ -109,19 +109,32 @@ static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
     return cnt >= 2 && idle / FAR_ABOVE >= reaction && sending / STILL_SENDING >= reaction;
 }
 
+/* Returns the shortest wait that can be an ACK timeout, as the timeouts measured so far show, ns; 0
+ * if none was measured. A timer expires after T to 4 T, so a wait below a quarter of the
+ * longest one was no timeout. */
+static uint64_t measured_timeout(const struct roce_ctx *ctx)
+{
+    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
+    uint64_t least = sum->timeout_max_ns / 4;
+
+    if (sum->timeout_min_ns > least)
+        least = sum->timeout_min_ns;
+    return least - least / 4;
+}
+
 /* Returns whether `idle` ns before a go-back to the PSN of the captured sequence NAK are so long
  * that the requester's timer caused it, although no ACK timeout was agreed. A loaded host may obey
  * a NAK some 10 ms late. So the wait must reach the shortest timeout measured so far. Before the
  * first one, it must be long for a timeout, and far longer than each reaction to a NAK so far. */
 static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
 {
-    const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
+    uint64_t measured = measured_timeout(ctx);
+    uint64_t reaction = roce_cold_of(ctx->sender)->nak_reaction_max_ns;
 
-    if (idle < shown_timeout(ctx))
-        return false;
-    return sum->timeout_min_ns ||
-           ((idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns)) &&
-            sum->nak_reaction_max_ns <= idle / SLOW_REACTION);
+    if (measured)
+        return idle >= measured;
+    return idle >= shown_timeout(ctx) && (idle >= USUAL_TIMEOUT_NS || (far && reaction)) &&
+           reaction <= idle / SLOW_REACTION;
 }
 
 /* Returns whether the requester did not receive the captured sequence NAK: it would have

@@ -401,15 +401,34 @@ static void hint_access(struct strbuf *t, const struct roce_conn_summary *sum)
     }
 }
 
-/* Appends a hint if the request has large packets. Large packets may be lost while small ones
- * arrive, because a switch does not forward jumbo frames or the QPs have different path MTUs. */
-static void hint_large(struct strbuf *t, const struct history_event *request)
+/* Returns whether requests of `mine` of on average at least `len` bytes of payload
+ * were acknowledged: then packets of `len` bytes reach the peer. */
+static bool large_arrive(const struct roce_endpoint_summary *mine, uint32_t len)
 {
-    if (request && request->cnt && request->payload / request->cnt >= LARGE_LEN)
+    static const enum roce_oper opers[] = {ROCE_OPER_SEND, ROCE_OPER_WRITE};
+
+    for (unsigned i = 0; i < sizeof(opers) / sizeof(opers[0]); i++) {
+        const struct roce_oper_summary *o = &mine->oper[opers[i]];
+
+        if (o->completed && o->bytes / o->completed >= len)
+            return true;
+    }
+    return false;
+}
+
+/* Appends a hint if the request of `mine` has large packets. Large packets may be lost while small
+ * ones arrive, because a switch does not forward jumbo frames or the QPs have different path MTUs.
+ */
+static void hint_large(struct strbuf *t, const struct roce_endpoint_summary *mine,
+                       const struct history_event *request)
+{
+    uint32_t len = request && request->cnt ? request->payload / request->cnt : 0;
+
+    if (len >= LARGE_LEN && !large_arrive(mine, len))
         strbuf_addf(t,
                     "; packets of %u bytes may exceed the MTU of a switch on the path or the path "
                     "MTU of the peer's QP",
-                    request->payload / request->cnt);
+                    len);
 }
 
 static void hint_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
@@ -454,10 +473,10 @@ static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *su
                     "error, destroyed), whether its rq_psn is the PSN of this request, and whether "
                     "the path drops UDP port 4791; compare with a capture at the other end");
     else
-        strbuf_addf(
-            t, "the peer's QP was destroyed, is in error or is not yet ready to receive, or the "
-               "path drops packets in one direction; compare with a capture at the other end");
-    hint_large(t, request);
+        strbuf_addf(t,
+                    "the peer's QP was destroyed or is in error, or the path drops packets in one "
+                    "direction; compare with a capture at the other end");
+    hint_large(t, &sum->side[sum->facts.end_side & 1], request);
 }
 
 #define TOO_FEW_RECEIVES                                                                            \

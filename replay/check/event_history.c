@@ -66,7 +66,7 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
         .payload = pkt->payload_len,
         .time = in->time,
         .last_time = in->time,
-        .wait = result->flags & ROCE_AN_RNR_NAK ? result->rnr_wait : result->rto,
+        .wait_min = result->flags & ROCE_AN_RNR_NAK ? result->rnr_wait : result->rto,
         .opcode = pkt->bth.opcode,
         .side = result->side,
         .cause = (uint8_t)result->cause,
@@ -77,6 +77,7 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
 
     if (result->conn_index == ROCE_NO_CONN)
         return;
+    e.wait_max = e.wait_min;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
         /* Ignore the syndrome of ACKs: it contains the credit count, which changes often, and must
@@ -106,7 +107,10 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
         last->last_psn = e.last_psn;
         last->last_time = e.time;
         last->payload += e.payload;
-        last->wait = e.wait;
+        if (e.wait_min < last->wait_min)
+            last->wait_min = e.wait_min;
+        if (e.wait_max > last->wait_max)
+            last->wait_max = e.wait_max;
         last->msn = e.msn;
         last->cnt++;
         return;
@@ -151,6 +155,14 @@ static void add_psns(struct strbuf *t, const struct history_event *e)
         strbuf_addf(t, "..%u", e->last_psn);
 }
 
+static void add_wait(struct strbuf *t, const struct history_event *e)
+{
+    strbuf_addf(t, ", after %.3f", (double)e->wait_min / 1e6);
+    if (e->wait_max != e->wait_min)
+        strbuf_addf(t, " to %.3f", (double)e->wait_max / 1e6);
+    strbuf_addf(t, " ms");
+}
+
 static void add_flags(struct strbuf *t, const struct history_event *e)
 {
     static const struct {
@@ -168,8 +180,8 @@ static void add_flags(struct strbuf *t, const struct history_event *e)
 
     if (e->flags & ROCE_AN_RETRANSMISSION) {
         strbuf_addf(t, "; retransmission (%s", roce_cause_name((enum roce_cause)e->cause));
-        if (e->wait != ROCE_NEVER_NS)
-            strbuf_addf(t, ", after %.3f ms", (double)e->wait / 1e6);
+        if (e->wait_max != ROCE_NEVER_NS)
+            add_wait(t, e);
         strbuf_addf(t, ")");
     }
     for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -21,9 +21,9 @@ struct history_event {
     uint32_t flags; /* enum roce_analysis of the last packet of the event */
     uint32_t msn, rkey, dma_len, payload;
     uint64_t time, last_time, va;
-    /* Retransmission: time since the previous transmission, ns. RNR NAK: the wait that the NAK
-     * demands, ns. */
-    uint64_t wait;
+    /* Retransmissions: shortest and longest time since the previous transmission, ns. RNR NAKs: the
+     * waits that the NAKs demand, ns. */
+    uint64_t wait_min, wait_max;
     uint8_t opcode, syndrome, side;
     uint8_t cause; /* enum roce_cause of the retransmission */
     bool has_key, bad_icrc;

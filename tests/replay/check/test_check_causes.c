@@ -345,6 +345,37 @@ static void unanswered_request_is_reported_as_stuck(void)
     checkrun_free(&r);
 }
 
+/* The peer acknowledged packets of 2048 bytes, and then answers no more. The hints name only what
+ * these ACKs do not refute. The list of the last packets states all waits. */
+static void hints_agree_with_earlier_acks(void)
+{
+    static const uint64_t waits_ns[] = {60000000, 70000000, 65000000};
+    struct flowgen g;
+    struct roce_pkt p;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    g.mtu = 2048;
+    for (unsigned i = 0; i < 2; i++) {
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 2048);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+    }
+    p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 2048);
+    flowgen_put(&g, 0, &p);
+    for (unsigned i = 0; i < 3; i++) {
+        flowgen_wait(&g, waits_ns[i] - g.step);
+        flowgen_put(&g, 0, &p);
+    }
+    keep(&g, "large.pcap");
+    flowgen_free(&g);
+    r = checkrun("check $T/large.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "the peer's QP was destroyed or is in error"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "exceed the MTU"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "retransmission (timeout, after 60.000 to 70.000 ms)"));
+    checkrun_free(&r);
+}
+
 /* A connection is slow, but did not fail. The report must state the cause and the side to
  * investigate. */
 static void cause_of_a_slow_flow_is_reported(void)
@@ -1018,7 +1049,8 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
     checkrun_free(&r);
 }
 
-SUITE("replay.check_causes", TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
+SUITE("replay.check_causes", TEST(hints_agree_with_earlier_acks),
+      TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
       TEST(peer_is_recognised_by_migreq_and_port),
       TEST(altered_retransmission_is_the_cause_of_a_nak),

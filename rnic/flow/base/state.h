@@ -168,10 +168,11 @@ struct roce_rsp {
                            * and msn_ref_msn) */
     bool nak, rnr;        /* a sequence NAK (`nak`) or RNR NAK (`rnr`) was captured, and its PSN was
                            * not retransmitted since */
-    bool nak_older; /* a sequence NAK for nak_older_psn, an earlier PSN, was captured shortly before
-                     * the latest one, and the requester has not obeyed it yet */
-    bool nak_second; /* the requester obeyed that NAK, and will also obey the latest one */
-    bool rnr_sure;   /* the responder has answered every transmission of rnr_psn with one RNR NAK */
+    /* A sequence NAK for an earlier PSN, nak_psn - nak_back, was captured before the latest one,
+     * and the requester has not obeyed it yet; 0 if none. */
+    uint8_t nak_back : 7;
+    uint8_t nak_second : 1; /* the requester obeyed that NAK, and will also obey the latest one */
+    bool rnr_sure; /* the responder has answered every transmission of rnr_psn with one RNR NAK */
     uint8_t rnr_at_tries;
     bool gap_nak; /* a sequence NAK for gap_psn was captured, but no request with this PSN since */
     bool fatal;
@@ -188,7 +189,6 @@ struct roce_rsp {
      * msn_ref_cum messages in run msn_ref_run of its window. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
-    uint32_t nak_older_psn, nak_older_frame;
     uint32_t rnr_at; /* PSN of the latest RNR NAK; rnr_at_tries: number of transmissions of this PSN
                       * before that NAK */
     uint32_t gap_psn, gap_frame;

@@ -271,8 +271,7 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     if (nak &&
         (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
          roce_diff(psn, rsp->nak_psn) >= 0)) { /* after it: the first retransmission was lost */
-        *trigger =
-            rsp->nak_older && psn == rsp->nak_older_psn ? rsp->nak_older_frame : rsp->nak_frame;
+        *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
     if (idle >= (missing ? shown_timeout(ctx) : slow))
@@ -624,9 +623,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         !roce_conn_has_copies(ctx))
         REPORT(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
     if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT) {
-        rsp->nak_second =
-            cause == ROCE_CAUSE_SEQ_NAK && rsp->nak_older && psn == rsp->nak_older_psn;
-        rsp->nak = rsp->nak_older = rsp->rnr = false;
+        rsp->nak_second = cause == ROCE_CAUSE_SEQ_NAK && rsp->nak_back &&
+                          roce_diff(rsp->nak_psn, psn) == rsp->nak_back;
+        rsp->nak = rsp->rnr = false;
+        rsp->nak_back = 0;
     }
 }
 

@@ -389,26 +389,28 @@ void roce_conn_reset(struct roce_conn *conn)
     conn->facts.complete = false;
 }
 
+#define NAK_BACK_MAX 127 /* largest value of roce_rsp.nak_back */
+
 void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
 {
     uint8_t syndrome = ctx->pkt->aeth.syndrome;
+    int32_t back = roce_diff(ctx->pkt->bth.psn, rsp->nak_psn);
 
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RNR) {
         rsp->rnr = true;
-        rsp->nak = rsp->nak_older = rsp->nak_second = false;
+        rsp->nak = false;
+        rsp->nak_back = rsp->nak_second = 0;
         rsp->rnr_psn = ctx->pkt->bth.psn;
         rsp->rnr_frame = ctx->frame;
         rsp->rnr_time = ctx->time;
         rsp->rnr_wait = (uint32_t)roce_rnr_ns(roce_syndrome_code(syndrome));
     } else if (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK &&
                roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
-        if (rsp->nak && roce_diff(ctx->pkt->bth.psn, rsp->nak_psn) > 0) {
-            rsp->nak_older = true;
-            rsp->nak_older_psn = rsp->nak_psn;
-            rsp->nak_older_frame = rsp->nak_frame;
-        }
+        rsp->nak_back = 0;
+        if (rsp->nak && back > 0 && back <= NAK_BACK_MAX)
+            rsp->nak_back = (uint8_t)back & NAK_BACK_MAX;
         rsp->nak = true;
-        rsp->nak_second = false;
+        rsp->nak_second = 0;
         rsp->nak_psn = ctx->pkt->bth.psn;
         rsp->nak_frame = ctx->frame;
         rsp->nak_time = ctx->time;

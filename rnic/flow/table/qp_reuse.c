@@ -450,7 +450,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         confirm_reuse(ctx, roce_peer(ctx->sender));
     }
     roce_req_reset(req);
-    rsp->nak_older = rsp->nak_second = false;
+    rsp->nak_back = rsp->nak_second = 0;
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     rsp->read_known = false;
     if (reuse)
@@ -470,7 +470,7 @@ static void forget_use(struct roce_ctx *ctx)
 
         confirm_reuse(ctx, &conn->side[s]);
         roce_req_reset(&conn->side[s].req);
-        rsp->nak_older = rsp->nak_second = false;
+        rsp->nak_back = rsp->nak_second = 0;
         rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
         rsp->read_known = false;
     }

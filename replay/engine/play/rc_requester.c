@@ -442,7 +442,7 @@ static int play_requester(struct requester_run *a, const struct session *session
         .now = TIME_BASE,
     };
     size_t psns = (size_t)(w->end - w->setup->first);
-    uint32_t *first = malloc((psns + 1) * sizeof(*first));
+    uint32_t *first = malloc(2 * (psns + 1) * sizeof(*first));
     int rc = 0;
 
     dev.posted = calloc(w->cnt + 1, sizeof(*dev.posted));
@@ -451,8 +451,8 @@ static int play_requester(struct requester_run *a, const struct session *session
     if (!first || !dev.posted || !dev.recorded || !dev.ours) {
         rc = -1;
     } else {
-        memset(first, 0xFF, (psns + 1) * sizeof(*first));
-        classify_retransmissions(a, first);
+        memset(first, 0xFF, 2 * (psns + 1) * sizeof(*first));
+        classify_retransmissions(a, first, first + psns + 1);
         rc = missing_responses_find(a);
         a->failed = requester_dev_open(&dev);
     }

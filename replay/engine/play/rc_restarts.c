@@ -91,7 +91,9 @@ static bool is_damaged_copy(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-void classify_retransmissions(struct requester_run *a, uint32_t *first)
+/* `marked`: for each PSN the event of the latest retransmission, before which the lost responses
+ * are already marked. */
+void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t *marked)
 {
     const struct work_requests *w = &a->wrs;
     const struct inferred_setup *s = w->setup;
@@ -132,7 +134,9 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first)
             a->retransmit[i] = RETX_CONTINUES;
             if (event->rel < next) {
                 a->retransmit[i] = RETX_GO_BACK;
-                mark_lost_responses(a, first[idx], i, event->rel);
+                mark_lost_responses(a, marked[idx] == EVENT_NONE ? first[idx] : marked[idx], i,
+                                    event->rel);
+                marked[idx] = i;
             }
         } else {
             a->retransmit[i] = RETX_WIRE_DUPLICATE;

@@ -8,10 +8,10 @@
 
 #include "engine/play/rc_requester.h"
 
-/* Sets `retransmit`, `outcome` and `unsure_from` of *run. `first` has one element for each PSN
- * of the work requests, all EVENT_NONE at the call. Sets each element to the first event that
- * requests the PSN. */
-void classify_retransmissions(struct requester_run *run, uint32_t *first);
+/* Sets `retransmit`, `outcome` and `unsure_from` of *run. `first` and `marked` have one element for
+ * each PSN of the work requests, all EVENT_NONE at the call. Sets each element of `first` to the
+ * first event that requests the PSN. `marked` is scratch memory. */
+void classify_retransmissions(struct requester_run *run, uint32_t *first, uint32_t *marked);
 
 /* Returns whether the recorded requester began a message without a credit, as far as the captured
  * responses show (R134, R135). The requester then had not yet received the response that limits the

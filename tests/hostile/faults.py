@@ -185,7 +185,7 @@ def disk_full(_):
     record = lab.path("full.pcapng")
     words, limits = [[], []], [{}, {}]
     words[side] = lab.rng.choice((["-w", record], ["--selfcheck"], ["--timeline=" + lab.path("full.txt")]))
-    limits[side] = {"size": lab.rng.randrange(1, 200) << 10}
+    limits[side] = {"size": lab.rng.randrange(16, 200) << 10}  # the output of the programs is also a file
     if kind == "transfer" and side == labs.SERVER:
         kind = "ib_write_bw"  # otherwise the received file itself would not fit
     pair = labs.Pair(lab, kind, words=words, limits=limits)

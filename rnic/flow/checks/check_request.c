@@ -263,6 +263,9 @@ static bool follows_read(struct roce_req *req, const struct roce_sent_packet *e)
     return false;
 }
 
+/* A timer that counts jiffies may expire up to one jiffy early: 10 ms at 100 jiffies a second. */
+#define LONGEST_JIFFY_NS UINT64_C(10000000)
+
 static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
@@ -288,6 +291,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
         roce_since(e->time, ctx->time) + slack < rsp->rnr_wait && !roce_conn_has_copies(ctx))
         REPORT(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
                ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
+               .condition = rsp->rnr_wait - waited <= LONGEST_JIFFY_NS ? "jiffy" : NULL,
                .weak = !ctx->sender->saw_id || sum->out_of_order || sum->missing_psns);
     if (roce_conn_cm_seen(ctx->conn) && limit < RNR_UNLIMITED && req->rnrs > limit)
         REPORT(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, agreed_frame,

@@ -345,6 +345,36 @@ static void unanswered_request_is_reported_as_stuck(void)
     checkrun_free(&r);
 }
 
+/* Linux Soft-RoCE counts jiffies: its wait after an RNR NAK of 0.64 ms may be shorter. */
+static void short_rnr_wait_of_linux_is_a_known_deviation(void)
+{
+    struct checkrun r;
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_ack_all(&g, 1);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    g.conn.msn[0]--;
+    flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 12);
+    g.conn.msn[0]++;
+    flowgen_wait(&g, 400000);
+    flowgen_put(&g, 0, &p);
+    flowgen_ack_all(&g, 1);
+    keep(&g, "jiffy.pcap");
+    flowgen_free(&g);
+    r = checkrun("check -v $T/jiffy.pcap");
+    EXPECT_EQ(r.status, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "RC-REQ-156"));
+    checkrun_free(&r);
+    r = checkrun("check -v --quirks linux-rxe-6.1 $T/jiffy.pcap");
+    EXPECT_EQ(r.status, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "[known deviation S2]"));
+    checkrun_free(&r);
+}
+
 /* The peer acknowledged packets of 2048 bytes, and then answers no more. The hints name only what
  * these ACKs do not refute. The list of the last packets states all waits. */
 static void hints_agree_with_earlier_acks(void)
@@ -790,6 +820,7 @@ static void headlines_name_the_loss(void)
         {"cm-reject-no-listener", "no program listens on port 7777 of 192.0.2.2"},
         {"cm-reject", "192.0.2.2 rejected a connection of 192.0.2.1 (CM REJ, reason 28, consumer"},
         {"uc-loss", "1 of 4 messages was lost (1 packet): UC does not retransmit\n"},
+        {"uc-loss-last", "it also loses the next SEND, or every later WRITE\n"},
         {"rc-loss-requests", " was spent waiting: "},
         {"rc-loss-read-responses", "the READ response with PSN 266 was lost or late (restart in "
                                    "frame 19): the capture contains the response; "
@@ -1050,6 +1081,7 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
 }
 
 SUITE("replay.check_causes", TEST(hints_agree_with_earlier_acks),
+      TEST(short_rnr_wait_of_linux_is_a_known_deviation),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
       TEST(peer_is_recognised_by_migreq_and_port),

@@ -359,6 +359,10 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
         else
             fprintf(page->out, "packets out of order): a UC receiver drops a message whose packets "
                                "are out of order\n");
+        if (sum->side[!i].may_be_rxe) /* D10 */
+            fprintf(page->out, "       the receiver may be Linux Soft-RoCE: if the last packet of "
+                               "a message is lost, it also loses the next SEND, or every later "
+                               "WRITE\n");
         filter_text_print(page->out, scope.text, "roce.analysis.psn_gap");
     }
 }

@@ -298,8 +298,9 @@ static int find_lines(struct check_merge *m, FILE *file, const char *path, struc
         position = number_of(object, "position");
         if (!has_status(object) || position >= m->cnt || m->at[position].part) {
             rc = error_set(error,
-                           "%s: the entry of capture %zu is incomplete, or another report has the "
-                           "same capture",
+                           position < m->cnt && m->at[position].part
+                               ? "%s: another report has capture %zu too"
+                               : "%s: the entry of capture %zu is incomplete",
                            path, position + 1);
             json_decref(object);
             break;
@@ -439,13 +440,12 @@ static int restore_job(struct job *jobs, struct capture_item *items, size_t cnt,
     size_t at = number_of(merge, "position");
     struct job *job = &jobs[at < cnt ? at : 0];
 
-    if (at >= cnt || job->json || !text_of(merge, "text") || !text_of(capture, "file") ||
+    if (at < cnt && job->json)
+        return error_set(error, "%s: another report has capture %zu too", path, at + 1);
+    if (at >= cnt || !text_of(merge, "text") || !text_of(capture, "file") ||
         outcome_of(capture, "outcome") == OUTCOME_CNT ||
         outcome_of(capture, "expected") == OUTCOME_CNT)
-        return error_set(
-            error,
-            "%s: the entry of capture %zu is incomplete, or another report has the same capture",
-            path, at + 1);
+        return error_set(error, "%s: the entry of capture %zu is incomplete", path, at + 1);
     job->item = &items[at];
     items[at].path = copy_of(capture, "file");
     job->outcome = outcome_of(capture, "outcome");

@@ -370,9 +370,12 @@ struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id
     struct agent_wr *wr = dev->free_wr;
 
     if (!wr || len > AGENT_BYTES_MAX - dev->bytes) {
-        error_set(&dev->error,
-                  "more than %u outstanding requests, or more than %llu bytes in the session",
-                  AGENT_CQ_LEN, (unsigned long long)AGENT_BYTES_MAX);
+        if (!wr)
+            error_set(&dev->error, "a session may have at most %u outstanding requests",
+                      AGENT_CQ_LEN);
+        else
+            error_set(&dev->error, "a session may use at most %llu bytes of memory",
+                      (unsigned long long)AGENT_BYTES_MAX);
         return NULL;
     }
     dev->free_wr = wr->next;

@@ -35,8 +35,9 @@ struct direction {
      * counted. */
     uint64_t gone;
     uint64_t setup_ns; /* time from the REQ of this side to a late REP, ns; otherwise 0 */
-    uint64_t rtu_ns; /* time from the REP for this side to its last retransmission if that was long,
-                      * ns; otherwise 0 */
+    /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns;
+     * otherwise 0. */
+    uint64_t rtu_ns;
     uint64_t silence_ns; /* notable silences of the connection before requests of this side, ns */
 };
 
@@ -594,8 +595,8 @@ static void say_adaptive(struct strbuf *t, const struct direction *w)
 static void look_adaptive(struct strbuf *t, const struct direction *w)
 {
     (void)w;
-    strbuf_addf(t, "NVIDIA NICs use adaptive retransmission by default, and a longer ACK timeout "
-                   "of the QP does not change the waits; field roce_adp_retrans_en of register "
+    strbuf_addf(t, "NVIDIA NICs use adaptive retransmission by default: a longer ACK timeout of "
+                   "the QP then does not change the waits. Field roce_adp_retrans_en of register "
                    "ROCE_ACCL turns adaptive retransmission off");
 }
 

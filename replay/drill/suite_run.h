@@ -31,11 +31,11 @@ struct drill_case {
     char *recorded;             /* path of the recording, or NULL */
     const char *device_options; /* drill_suite_options.device_options */
     size_t position;            /* number of the drill among those of all shards, from 0 */
-    /* Case that was played by another process (rocedrill merge); all NULL otherwise. */
+    /* Set only by rocedrill merge, for a drill that another process played; otherwise NULL. */
     json_t *json;        /* this case in the JSON report, without its member `merge` */
     json_t *merge;       /* texts of this case for the other reports */
     const char *ladder;  /* text of the ladder, in `merge`; drill_text() prints it */
-    const char *section; /* body of the section of the page, in `merge` */
+    const char *section; /* HTML of this case in the page of the report, in `merge` */
 };
 
 struct drill_suite {

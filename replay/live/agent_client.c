@@ -225,7 +225,10 @@ static ssize_t receive_reply(struct agent_client *agent, struct error *error)
             char *more = cap > REPLY_MAX ? NULL : realloc(agent->buf, cap);
 
             if (!more)
-                return error_set(error, "agent %s: reply is too long", agent->name);
+                return error_set(
+                    error,
+                    "agent %s: a reply has more than %u bytes; does rocedrill agent listen there?",
+                    agent->name, REPLY_MAX);
             agent->buf = more;
             agent->cap = cap;
         }

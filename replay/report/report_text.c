@@ -422,7 +422,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     if (r->trace.malformed)
         fprintf(out, ", %u truncated or malformed", r->trace.malformed);
     if (r->trace.checksums_filled)
-        fprintf(out, ", %u with an IPv4 header checksum of 0, which is ignored",
+        fprintf(out, ", %u with an IPv4 header checksum of 0 (not computed), accepted",
                 r->trace.checksums_filled);
     if (r->trace.icrcs_fixed)
         fprintf(out,

@@ -46,8 +46,8 @@ void rnic_timer_del(struct rnic_timers *timers, struct rnic_timer *timer);
 /* Removes and returns the next timer that is due at `now`, or NULL. */
 struct rnic_timer *rnic_timers_due(struct rnic_timers *timers, rnic_time now);
 
-/* Removes timers that are not set from the front of the lists, so that rnic_timers_next() is exact.
- */
+/* Removes from the front of each list the timers that rnic_timer_del() stopped and left there, so
+ * that rnic_timers_next() is exact. */
 void rnic_timers_trim(struct rnic_timers *timers);
 
 /* Returns when the next timer fires. The result may be too early if rnic_timers_trim() was not

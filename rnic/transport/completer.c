@@ -149,7 +149,8 @@ static bool is_for_head_wqe(const struct rnic_requester *req)
 }
 
 /* Acknowledges all requests before the request of the current response (R069, R139, R140, R145). A
- * NAK can carry the PSN of any packet of a READ. */
+ * NAK may have a PSN in the middle of a READ: it acknowledges only the requests before that READ.
+ */
 static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
                                                const struct roce_pkt *pkt)
 {

@@ -49,9 +49,9 @@
 #define ROCE_VCRC_LEN        2u
 #define ROCE_VLAN_MAX        4 /* maximum number of VLAN tags; a frame with more is not RoCE */
 #define ROCE_IP4_OPTIONS_MAX 40
-#define ROCE_OVERLAY_VNI     0x01000000u
-/* value added to a 24-bit VXLAN or GENEVE network number in roce_pkt.overlay, so that network 0
- * differs from no overlay */
+/* Added to a 24-bit VXLAN or GENEVE network number in roce_pkt.overlay, so that network 0 differs
+ * from no overlay. */
+#define ROCE_OVERLAY_VNI 0x01000000u
 
 #define ROCE_FRAME_MAX 4352
 

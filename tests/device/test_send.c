@@ -384,7 +384,8 @@ static void ack_waits_only_while_the_qp_is_idle(void)
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
 
-    /* A later ACK replaces the delayed one, so one more WRITE of the device is sent ahead of it. */
+    /* A newer ACK replaces the delayed one and is delayed anew: the device sends one more of its
+     * own WRITEs before any ACK. */
     peer_writes(FIXTURE_PSN + 1);
     answer_held(2);
     expect_silence();

@@ -74,10 +74,8 @@ static void random_scenarios_match_the_model(void)
     while (!seconds && runs == RUNS && seed < first + RUNS_MOST && scenario_seen_check(true))
         if (!one(seed++))
             return;
-    printf("\n    %llu scenarios", (unsigned long long)(seed - first));
-    if (seconds)
-        printf("\n    seeds %llu to %llu hold ", (unsigned long long)first,
-               (unsigned long long)seed - 1);
+    printf("\n    %llu scenarios, seeds %llu to %llu\n", (unsigned long long)(seed - first),
+           (unsigned long long)first, (unsigned long long)seed - 1);
     if (RUNS_MOST > RUNS && seed - first >= RUNS)
         check_coverage();
 }

@@ -146,7 +146,8 @@ static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t i
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     bool far = is_far_above_rtt(ctx, idle, 500);
     bool agreed = roce_timeout_of(ctx->sender) != ROCE_NEVER_NS;
-    /* Without an agreed timeout, the timer is a guess: something else must show it too. */
+    /* Without an agreed timeout, the timeout is a guess. It then counts only with a second sign: a
+     * silence as long as a usual timeout, or far above the RTT of a sender that reacts to NAKs. */
     bool sure = agreed || idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns);
     bool expired = sure && idle >= shown_timeout(ctx);
     bool too_slow = far && idle >= (sum->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS);

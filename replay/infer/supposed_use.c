@@ -41,6 +41,13 @@ static struct use_request *find_request(const struct supposed_use *use, unsigned
     return at == KEYMAP_NONE ? NULL : &use->request[at];
 }
 
+/* Returns whether a packet may be a retransmission by Linux rxe without its address (D17). */
+static bool lacks_address(const struct roce_pkt *p)
+{
+    return p->reth.va == 0 &&
+           (p->bth.opcode == ROCE_OP_RC_FLUSH || p->bth.opcode == ROCE_OP_RC_ATOMIC_WRITE);
+}
+
 /* Returns whether two packets request different operations: their opcode or the address or length
  * in their headers differs. */
 static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
@@ -48,8 +55,8 @@ static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
     if (a->bth.opcode != b->bth.opcode || a->payload_len != b->payload_len)
         return true;
     if (roce_opcode_has(a->op, ROCE_HDR_RETH))
-        return a->reth.va != b->reth.va || a->reth.rkey != b->reth.rkey ||
-               a->reth.dma_len != b->reth.dma_len;
+        return (a->reth.va != b->reth.va && !lacks_address(a) && !lacks_address(b)) ||
+               a->reth.rkey != b->reth.rkey || a->reth.dma_len != b->reth.dma_len;
     return roce_opcode_has(a->op, ROCE_HDR_ATOMICETH) &&
            (a->atomiceth.va != b->atomiceth.va || a->atomiceth.rkey != b->atomiceth.rkey);
 }

@@ -244,7 +244,7 @@ static void invalid_requests_are_refused(void)
         {"{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::1\",\"retry_cnt\":8}", "out of range"},
         {"{\"op\":\"delete\",\"qp\":\"0\"}", "delete: no QP has this number"},
         {"{\"op\":\"recv\",\"qp\":0,\"len\":4294967295}", "recv: id, len, and qp or srq"},
-        {"{\"op\":\"recv\",\"qp\":0,\"len\":2147483647}", "more than 8192 outstanding"},
+        {"{\"op\":\"recv\",\"qp\":0,\"len\":2147483647}", "at most 1073741824 bytes"},
         {"{\"op\":\"send\",\"qp\":0}", "send: opcode must be one of"},
         {"{\"op\":\"send\",\"qp\":0,\"opcode\":\"send\",\"hex\":\"zz\"}", "send: hex must be"},
     };

@@ -12,6 +12,9 @@
 /* A packet with an older PSN that is captured later than this after the gap is a retransmission,
  * not out of order, ns. */
 #define LATE_NS UINT64_C(10000000)
+/* A repetition sooner than this may be an overtaken packet that comes after its retransmission, if
+ * no IPv4 identification shows the opposite, ns. */
+#define LATE_COPY_NS UINT64_C(50000)
 #define USUAL_TIMEOUT_NS                                                                           \
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
 /* shortest wait before a retransmission that can be that of a timer, ns */
@@ -621,6 +624,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
      * response to a later request makes the requester go back (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
+        (ctx->sender->saw_id || roce_since(e->time, ctx->time) >= LATE_COPY_NS) &&
         !roce_conn_has_copies(ctx))
         REPORT(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
     if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT) {

@@ -18,7 +18,7 @@
 #include "flow/split.h"
 #include "flow/table/cm_exchange.h"
 #include "flow/table/conn.h"
-#include "flow/table/copy.h"
+#include "flow/retransmit/copy.h"
 #include "flow/table/pair.h"
 #include "flow/table/summary_fill.h"
 #include "wire/dc.h"

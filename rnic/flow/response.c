@@ -19,7 +19,7 @@
 #include "flow/retransmit/sent_packet.h"
 #include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
-#include "flow/table/copy.h"
+#include "flow/retransmit/copy.h"
 #include "flow/table/pair.h"
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"

@@ -5,7 +5,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/checks/check_ack.h"
-#include "flow/table/copy.h"
+#include "flow/retransmit/copy.h"
 #include "flow/table/qp_reuse.h"
 
 /* shortest time between the end of a connection and the first packet of a later connection with the

@@ -10,7 +10,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/checks/check_nak.h"
-#include "flow/table/copy.h"
+#include "flow/retransmit/copy.h"
 #include "flow/table/qp_reuse.h"
 
 static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t k)

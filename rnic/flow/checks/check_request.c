@@ -9,7 +9,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/table/conn.h"
-#include "flow/table/copy.h"
+#include "flow/retransmit/copy.h"
 
 /* time after a NAK within which the packets arrive that were in flight when the NAK was sent, ns */
 #define SOON_NS UINT64_C(100000000)

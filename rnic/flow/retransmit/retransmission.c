@@ -7,7 +7,7 @@
 #include "flow/retransmit/read_stream.h"
 #include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
-#include "flow/table/copy.h"
+#include "flow/retransmit/copy.h"
 
 /* A packet with an older PSN that is captured later than this after the gap is a retransmission,
  * not out of order, ns. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "flow/table/copy.h"
+#include "flow/retransmit/copy.h"
 
 #include "flow/base/counters.h"
 #include "flow/base/report.h"

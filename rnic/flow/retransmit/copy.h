@@ -5,8 +5,8 @@
  * packet. Otherwise (also with IPv6), two requests with the same ICRC are copies if they come
  * shortly after each other and the requester did not go back in between. Used only in rnic/flow.
  */
-#ifndef FLOW_TABLE_COPY_H
-#define FLOW_TABLE_COPY_H
+#ifndef FLOW_RETRANSMIT_COPY_H
+#define FLOW_RETRANSMIT_COPY_H
 
 #include "flow/base/state.h"
 

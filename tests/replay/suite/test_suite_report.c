@@ -10,7 +10,7 @@
 /* Captures that pass, that differ unless the profile of the peer is chosen, and that have no packet
  * to replay. */
 #define HOLDS   "$C/rc-send-sizes.pcap"
-#define DIFFERS "$C/rc-loss-both.pcap"
+#define DIFFERS "$C/rc-loss-read-responses.pcap"
 #define EMPTY   "head -c 24 " HOLDS
 
 /* Creates the folder $T/NAME with a capture that passes, one that differs, and one without

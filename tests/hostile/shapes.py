@@ -375,7 +375,6 @@ def atomics_without_order(cnt, qps=1000):
 
 
 @shape
-@shape
 def rnr_naks_of_one_request(cnt):
     """One request that the responder refuses again and again."""
     yield from joined()
@@ -384,6 +383,7 @@ def rnr_naks_of_one_request(cnt):
         yield response(108, 8, 0x3F, ident=number)
 
 
+@shape
 def stray_responses(cnt, qps=2000):
     for number in range(qps):
         yield request(16 * number, qpn=0x1000 + number, sport=50000 + number)

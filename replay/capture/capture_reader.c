@@ -43,7 +43,7 @@ struct capture_reader {
     uint32_t last;  /* number of the last frame to read; UINT32_MAX: no limit */
     uint64_t start; /* time of the first frame, ns since 1970 */
     const struct narrow *narrow;
-    bool is_twin;             /* made by reader_twin() */
+    bool ignores_sigint;      /* a signal does not end the reading */
     struct mmap_file *mapped; /* result of reader_map(), owned by the caller of reader_map() */
     /* Every frame has link layer `link` and no record header, so the fast path is allowed. */
     bool straight;
@@ -311,7 +311,7 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
 
     if (reader->number == reader->last && reader->last != UINT32_MAX)
         return 0;
-    if (!reader->is_twin && sigint_received() && !reader_is_live(reader))
+    if (!reader->ignores_sigint && sigint_received() && !reader_is_live(reader))
         return error_set(error, "%s: frame %u: interrupted", reader->name, reader->number + 1);
     rc = next_record(reader, &record, &why);
     if (rc >= 0 && reader->number == 0 && check_link(reader, error) != 0)
@@ -446,7 +446,7 @@ struct capture_reader *reader_twin(const struct capture_reader *reader, bool blo
     if (!twin)
         return NULL;
     *twin = *reader;
-    twin->is_twin = true;
+    twin->ignores_sigint = true;
     twin->file = twin->stream = NULL; /* reader_close() closes only those of `reader` */
     twin->name = strdup(reader->name);
     if (!blocks)
@@ -463,9 +463,9 @@ int reader_skip(struct capture_reader *reader, struct captured_frame *out, struc
 {
     int rc;
 
-    reader->is_twin = true; /* a signal does not end the skipping */
+    reader->ignores_sigint = true;
     rc = reader_next(reader, out, error);
-    reader->is_twin = false;
+    reader->ignores_sigint = false;
     return rc;
 }
 

@@ -175,7 +175,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
                                                     : EXIT_HOLDS;
     if (args->two_points)
-        two_points_ran(args->two_points, 0, report.first_time, report.last_time);
+        two_points_ran(args->two_points, 0, report.counts.first_time, report.counts.last_time);
     if (report.name) {
         if (to_text && report.frames > 0)
             check_text(to_text, &report, args->verbose);
@@ -545,25 +545,33 @@ static int check_live(struct check_args *args)
     return one.error.text[0] ? cli_error("%s", one.error.text) : one.status;
 }
 
+/* Checks the capture with which the first one is compared. Returns what check_capture() returns. */
+static int check_second(const struct check_args *args, const char *path,
+                        const struct check_watch *watch, struct check_report *report,
+                        struct error *error)
+{
+    const struct check_options options = {.no_icrc = args->no_icrc,
+                                          .profile = args->profile,
+                                          .any_order = args->any_order,
+                                          .narrow = &args->narrow,
+                                          .watch = watch,
+                                          .watch_cnt = 1};
+
+    return check_capture(path, &options, report, error);
+}
+
 /* Checks the capture of the other end, and prints the comparison of the two captures. Returns the
  * exit status for the other capture. */
 static int check_other_end(struct check_args *args)
 {
     const char *const name[2] = {args->captures.item[0].path, args->other_end};
     const struct check_watch watch = two_points_watch(args->two_points, 1);
-    const struct check_options options = {.no_icrc = args->no_icrc,
-                                          .profile = args->profile,
-                                          .any_order = args->any_order,
-                                          .narrow = &args->narrow,
-                                          .watch = &watch,
-                                          .watch_cnt = 1};
     struct error error = {""};
     struct check_report report;
-    int status = EXIT_HOLDS, rc;
+    int rc = check_second(args, args->other_end, &watch, &report, &error);
+    int status = EXIT_HOLDS;
 
-    rc = check_capture(args->other_end, &options, &report, &error);
-
-    two_points_ran(args->two_points, 1, report.first_time, report.last_time);
+    two_points_ran(args->two_points, 1, report.counts.first_time, report.counts.last_time);
     if (rc != 0 ||
         ((args->text || args->json) && two_points_compare(args->two_points, name, &error) != 0)) {
         status = cli_error("%s", error.text);
@@ -587,16 +595,10 @@ static int check_baseline(struct check_args *args)
     const char *const name[BASELINE_CNT] = {
         [BASELINE_OLD] = args->baseline_path, [BASELINE_NEW] = args->captures.item[0].path};
     const struct check_watch watch = baseline_watch(args->baseline, BASELINE_OLD);
-    const struct check_options options = {.no_icrc = args->no_icrc,
-                                          .profile = args->profile,
-                                          .any_order = args->any_order,
-                                          .narrow = &args->narrow,
-                                          .watch = &watch,
-                                          .watch_cnt = 1};
     const bool fail = args->slower_percent > 0;
     struct error error = {""};
     struct check_report report;
-    int rc = check_capture(args->baseline_path, &options, &report, &error);
+    int rc = check_second(args, args->baseline_path, &watch, &report, &error);
 
     if (rc == 0)
         rc = baseline_compare(args->baseline, name, &error);

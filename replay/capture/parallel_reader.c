@@ -104,8 +104,7 @@ static void parse_batch(struct worker *worker, struct batch *batch)
             continue;
         }
         parsed_frame_set(item, frame, consumer->secret);
-        item->icrc = consumer->icrc && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL)
-                                                         : ROCE_ICRC_UNVERIFIED;
+        parsed_frame_set_icrc(item, consumer->icrc);
         frame_counts_add(&batch->counts, item, frame);
     }
 }

@@ -20,6 +20,12 @@ void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *fr
         roce_digest_packet(&item->digest, pkt, secret);
 }
 
+void parsed_frame_set_icrc(struct parsed_frame *item, bool check)
+{
+    item->icrc =
+        check && item->parsed == 0 ? roce_pkt_icrc_check(&item->pkt, NULL) : ROCE_ICRC_UNVERIFIED;
+}
+
 /* Returns whether a PFC frame (IEEE 802.3, annex 31D) stops at least one priority: the priority is
  * enabled and its time is not 0. The times of the other priorities mean nothing. */
 static bool is_pfc_stop(const uint8_t *frame)

@@ -24,11 +24,19 @@ struct parsed_frame {
     struct roce_pkt pkt; /* points into the frame */
 };
 
-/* Numbers of frames by kind. The members have the same meaning as in struct check_report. */
+/* Numbers of frames by kind, and their times. */
 struct frame_counts {
-    uint32_t foreign, pauses, unreadable, cut, unverified, zero_checksums;
-    uint32_t tunnel[ROCE_TUNNEL_CNT];
-    uint64_t first_time, last_time;
+    uint64_t foreign;    /* frames of other protocols */
+    uint64_t pauses;     /* Ethernet PAUSE frames (flow control); `foreign` includes them */
+    uint64_t unreadable; /* RoCE frames that are cut or malformed before the end of the BTH */
+    uint64_t cut;        /* frames shorter than on the wire, because of the snaplen */
+    uint64_t unverified; /* packets whose ICRC could not be computed */
+    /* Packets with an IPv4 header checksum of 0, because the capturing host left it to its NIC
+     * (checksum offload). */
+    uint64_t zero_checksums;
+    /* Frames by tunnel type; [0]: frames of other protocols without a tunnel. */
+    uint64_t tunnel[ROCE_TUNNEL_CNT];
+    uint64_t first_time, last_time; /* least and greatest time of a frame, ns */
 };
 
 /* A batch of frames, in the order of the capture. `cnt` may be 0. */
@@ -44,6 +52,9 @@ struct frame_batch {
 /* Parses a frame, and sets all members of `item` except `icrc`, `bytes` and `look`. */
 void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *frame,
                       const struct roce_hash_secret *secret);
+
+/* Sets `item->icrc`: checks the ICRC if `check` and the packet could be parsed. */
+void parsed_frame_set_icrc(struct parsed_frame *item, bool check);
 
 /* Begins a count of no frames. */
 void frame_counts_init(struct frame_counts *counts);

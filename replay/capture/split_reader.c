@@ -87,8 +87,7 @@ static void add_own(struct split_thread *thread, struct split_window *window,
     struct parsed_frame *item = &window->item[window->cnt];
     bool alone = item->pkt.bth.dest_qp == ROCE_QP_GSI;
 
-    item->icrc = thread->split->consumer->icrc ? roce_pkt_icrc_check(&item->pkt, NULL)
-                                               : ROCE_ICRC_UNVERIFIED;
+    parsed_frame_set_icrc(item, thread->split->consumer->icrc);
     window->unsure |= item->icrc == ROCE_ICRC_BAD;
     item->look = thread->look;
     item->look.icrc = item->icrc;
@@ -132,7 +131,7 @@ static void add_other(struct split_thread *thread, struct split_window *window,
 
     parsed_frame_set(item, frame, consumer->secret);
     if (item->parsed != 0) {
-        item->icrc = ROCE_ICRC_UNVERIFIED;
+        parsed_frame_set_icrc(item, false);
         if (thread->part == 0)
             frame_counts_add(&window->counts, item, frame);
         return;
@@ -245,8 +244,6 @@ static void *run_thread(void *arg)
     parse_window(thread, &thread->window[0]);
     finish_parsing(split, 0);
     for (uint64_t n = 0;; n++) {
-        const struct frame_batch frames = {.part = window->part, .item = window->item};
-        struct frame_batch own = frames;
         struct split_window *next = &thread->window[(n + 1) % 2];
 
         if (!window->ends) {
@@ -255,9 +252,11 @@ static void *run_thread(void *arg)
         }
         if (!wait_for_look(split, n))
             break;
-        own.cnt = window->cnt;
-        own.last = window->last;
-        split->consumer->judge(split->consumer->user, thread->part, &own);
+        split->consumer->judge(split->consumer->user, thread->part,
+                               &(struct frame_batch){.item = window->item,
+                                                     .part = window->part,
+                                                     .cnt = window->cnt,
+                                                     .last = window->last});
         if (window->ends)
             break;
         window = next;
@@ -324,7 +323,7 @@ static int skip_judged(struct split *split)
         parsed_frame_set(item, &frame, consumer->secret);
         if (item->parsed != 0)
             continue;
-        item->icrc = consumer->icrc ? roce_pkt_icrc_check(&item->pkt, NULL) : ROCE_ICRC_UNVERIFIED;
+        parsed_frame_set_icrc(item, consumer->icrc);
         consumer->judged(consumer->user, item);
     }
     free(item);

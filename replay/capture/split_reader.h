@@ -49,8 +49,8 @@ struct split_end {
 
 /*
  * Assigns each group of hosts to one of `parts` parts, so that the first frames of the capture are
- * divided evenly. Needs reader_map_lazily(). Returns how many of 100 of these frames are in the
- * biggest part.
+ * divided evenly. Needs reader_map_lazily(). Returns the share of these frames in the biggest part,
+ * in percent.
  */
 unsigned split_choose_parts(const struct capture_reader *reader, unsigned parts,
                             uint8_t part_of[ROCE_FLOW_GROUPS]);

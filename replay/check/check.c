@@ -36,7 +36,8 @@
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
 
-/* Without --jobs, a capture is split only if at most so many of 100 packets are in one part. */
+/* Without --jobs, a capture is split only if no part has more than this share of the packets, in
+ * percent. */
 #define SPLIT_MOST 70u
 
 struct check;
@@ -291,27 +292,11 @@ static inline void prefetch_items(const struct roce_flow *flow, const struct par
         roce_flow_expect(flow, &soon->digest);
 }
 
-static void add_counts(struct check_report *report, const struct frame_counts *counts)
-{
-    if (report->frames == 0 || counts->first_time < report->first_time)
-        report->first_time = counts->first_time;
-    if (counts->last_time > report->last_time)
-        report->last_time = counts->last_time;
-    report->foreign += counts->foreign;
-    report->pauses += counts->pauses;
-    report->unreadable += counts->unreadable;
-    report->cut += counts->cut;
-    report->unverified += counts->unverified;
-    report->zero_checksums += counts->zero_checksums;
-    for (unsigned i = 0; i < ROCE_TUNNEL_CNT; i++)
-        report->tunnel[i] += counts->tunnel[i];
-}
-
 /* Counts frames before their packets are judged. `frames` is the number of the last one. */
 static void count_frames(struct check *check, const struct capture_reader *reader,
                          const struct frame_counts *counts, uint32_t frames)
 {
-    add_counts(check->report, counts);
+    frame_counts_join(&check->report->counts, counts);
     check->report->frames = frames;
     progress_step(&check->progress, reader, frames);
 }
@@ -503,8 +488,10 @@ static int read_all(struct check *check, struct error *error)
                                             .secret = roce_flow_secret(check->flow),
                                             .threads = check->options->threads,
                                             .judge = judge_batch};
+    struct check_report *report = check->report;
     int rc = 1;
 
+    frame_counts_init(&report->counts);
     progress_begin(&check->progress, stderr, check->options->progress, "reading");
     check->mapped = reader_map_lazily(check->reader, check->options->threads > 1 ? 1 : READER_LONG);
     if (split_capture(check))
@@ -512,7 +499,9 @@ static int read_all(struct check *check, struct error *error)
     if (rc == 1)
         rc = parallel_read(check->reader, &consumer, error);
     progress_end(&check->progress);
-    check->report->interrupted |= sigint_received();
+    if (report->frames == 0)
+        report->counts = (struct frame_counts){0};
+    report->interrupted |= sigint_received();
     /* From here on, SIGINT ends the program at once, because the remaining work is short. */
     stop_catching(check);
     return rc;
@@ -662,7 +651,7 @@ int check_capture(const char *path, const struct check_options *options,
                            "%s: --connection, --host, --from, --to or --first selects no RoCE "
                            "packet",
                            report->name);
-        else if (rc == 0 && report->totals.packets == 0 && report->unreadable == 0)
+        else if (rc == 0 && report->totals.packets == 0 && report->counts.unreadable == 0)
             rc = error_set(
                 error, "%s: no RoCE packet in %u frame%s; %s", report->name, report->frames,
                 report->frames == 1 ? "" : "s",

@@ -497,8 +497,8 @@ static void put_tunnels(struct json_line *line, const char *key, const struct ch
     for (unsigned i = ROCE_TUNNEL_NONE + 1; i < ROCE_TUNNEL_CNT; i++) {
         const struct roce_tunnel_info *info = roce_tunnel_info(i);
 
-        if (r->tunnel[i] && info->open == open)
-            json_line_number(line, info->name, r->tunnel[i]);
+        if (r->counts.tunnel[i] && info->open == open)
+            json_line_number(line, info->name, r->counts.tunnel[i]);
     }
     json_line_close(line, '}');
 }
@@ -516,19 +516,19 @@ int check_json_summary(FILE *out, const struct check_report *r, int status)
     json_line_number(&line, "frames", r->frames);
     json_line_number(&line, "packets", sum->packets);
     json_line_number(&line, "bytes", sum->bytes);
-    json_line_number(&line, "foreign", r->foreign);
-    json_line_number(&line, "pauses", r->pauses);
+    json_line_number(&line, "foreign", r->counts.foreign);
+    json_line_number(&line, "pauses", r->counts.pauses);
     put_tunnels(&line, "tunnels", r, true);
     put_tunnels(&line, "tunnels_closed", r, false);
-    json_line_number(&line, "unreadable", r->unreadable);
-    json_line_number(&line, "cut", r->cut);
+    json_line_number(&line, "unreadable", r->counts.unreadable);
+    json_line_number(&line, "cut", r->counts.cut);
     json_line_number(&line, "dropped", sum->dropped);
     json_line_number(&line, "dc", sum->dc);
     json_line_bool(&line, "icrc_checked", !r->no_icrc);
-    json_line_number(&line, "icrc_unverified", r->unverified);
-    json_line_number(&line, "ip_checksums_0", r->zero_checksums);
-    json_line_number(&line, "first_time_ns", r->first_time);
-    json_line_number(&line, "last_time_ns", r->last_time);
+    json_line_number(&line, "icrc_unverified", r->counts.unverified);
+    json_line_number(&line, "ip_checksums_0", r->counts.zero_checksums);
+    json_line_number(&line, "first_time_ns", r->counts.first_time);
+    json_line_number(&line, "last_time_ns", r->counts.last_time);
     json_line_number(&line, "connections", r->ended);
     json_line_number(&line, "connections_failed", r->failed);
     json_line_number(&line, "connections_stuck", r->stuck);

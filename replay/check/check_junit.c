@@ -159,7 +159,8 @@ void check_junit_begin(FILE *out)
 void check_junit_add(FILE *out, const struct check_report *r, enum fail_on fail_on)
 {
     const struct unlisted u = count_unlisted(r, fail_on);
-    uint64_t ns = r->last_time > r->first_time ? r->last_time - r->first_time : 0;
+    uint64_t ns =
+        r->counts.last_time > r->counts.first_time ? r->counts.last_time - r->counts.first_time : 0;
     uint64_t rest = r->ended - r->conn_cnt, failures = findings_fail(r, fail_on, ROCE_NO_CONN);
 
     for (uint32_t i = 0; i < r->conn_cnt; i++)

@@ -11,7 +11,7 @@
 #include "check/conn_summary.h"
 #include "check/event_history.h"
 #include "check/finding_groups.h"
-#include "wire/tunnel.h"
+#include "capture/parsed_frame.h"
 
 #define CHECK_REJECTIONS 8
 
@@ -39,21 +39,8 @@ struct check_report {
     const char *name;            /* name of the capture */
     const struct narrow *narrow; /* selected frames; NULL: all */
     uint32_t frames;
-    uint64_t foreign; /* number of frames of other protocols */
-    /* Number of Ethernet PAUSE frames (flow control); `foreign` includes them. */
-    uint64_t pauses;
-    /* Number of frames by tunnel type; [0]: frames of other protocols without a tunnel. */
-    uint64_t tunnel[ROCE_TUNNEL_CNT];
-    uint64_t unreadable; /* number of RoCE frames that are cut or malformed before the
-                          * end of the BTH */
-    /* Number of frames shorter than on the wire, because of the snaplen. */
-    uint64_t cut;
-    uint64_t unverified; /* number of packets whose ICRC could not be computed */
-    /* Number of packets with an IPv4 header checksum of 0, because the capturing host left it to
-     * its NIC (checksum offload). */
-    uint64_t zero_checksums;
-    bool no_icrc; /* the user switched off the computation of ICRCs */
-    uint64_t first_time, last_time;
+    struct frame_counts counts; /* all zero if there is no frame */
+    bool no_icrc;               /* the user switched off the computation of ICRCs */
     /* Comment of a recording of rnic-run: how many packets it dropped because of --impair. "" if
      * there is none. */
     char impaired[256];

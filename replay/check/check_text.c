@@ -43,9 +43,9 @@ static void add_tunnel_list(struct strbuf *t, const struct check_report *r, bool
     for (unsigned i = ROCE_TUNNEL_NONE + 1; i < ROCE_TUNNEL_CNT; i++) {
         const struct roce_tunnel_info *info = roce_tunnel_info(i);
 
-        if (!r->tunnel[i] || info->open != open)
+        if (!r->counts.tunnel[i] || info->open != open)
             continue;
-        strbuf_addf(t, "%s%" PRIu64 " %s", sep, r->tunnel[i], info->name);
+        strbuf_addf(t, "%s%" PRIu64 " %s", sep, r->counts.tunnel[i], info->name);
         sep = ", ";
         any = true;
     }
@@ -82,30 +82,30 @@ static void print_head(FILE *out, const struct check_report *r)
     put_escaped(out, r->name);
     strbuf_addf(&t, ": %u frame%s, %" PRIu64 " RoCE packet%s", r->frames, r->frames == 1 ? "" : "s",
                 sum->packets, sum->packets == 1 ? "" : "s");
-    check_text_list(&t, &sep, r->foreign, "of another protocol", "of other protocols");
-    check_text_list(&t, &sep, r->unreadable, "unreadable", "unreadable");
-    if (r->last_time > r->first_time) {
+    check_text_list(&t, &sep, r->counts.foreign, "of another protocol", "of other protocols");
+    check_text_list(&t, &sep, r->counts.unreadable, "unreadable", "unreadable");
+    if (r->counts.last_time > r->counts.first_time) {
         strbuf_addf(&t, ", captured in ");
-        strbuf_add_duration(&t, r->last_time - r->first_time);
+        strbuf_add_duration(&t, r->counts.last_time - r->counts.first_time);
     }
     strbuf_addf(&t, ", %" PRIu64 " connection%s\n", r->ended, r->ended == 1 ? "" : "s");
     add_tunnels(&t, r);
-    if (r->cut)
+    if (r->counts.cut)
         strbuf_addf(&t,
                     "  truncated by the snaplen: %" PRIu64
                     " frames; the missing bytes are not checked\n",
-                    r->cut);
-    if (r->zero_checksums)
+                    r->counts.cut);
+    if (r->counts.zero_checksums)
         strbuf_addf(&t,
                     "  IPv4 header checksum 0: %" PRIu64
                     " packet%s; check accepts this, because simulators, FPGAs and hosts with "
                     "checksum offload do not compute the checksum\n",
-                    r->zero_checksums, r->zero_checksums == 1 ? "" : "s");
-    if (r->pauses)
+                    r->counts.zero_checksums, r->counts.zero_checksums == 1 ? "" : "s");
+    if (r->counts.pauses)
         strbuf_addf(&t,
                     "  flow control: %" PRIu64 " PFC or PAUSE frame%s stopped a sender: no packet "
                     "is lost, but all traffic of that priority waits\n",
-                    r->pauses, r->pauses == 1 ? "" : "s");
+                    r->counts.pauses, r->counts.pauses == 1 ? "" : "s");
     if (sum->dc)
         strbuf_addf(&t,
                     "  not judged: %" PRIu64 " packet%s of NVIDIA's dynamically connected "
@@ -223,7 +223,9 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
         strbuf_addf(&t, "%s ", check_text_arrow(e->side));
         history_event_text(&t, e);
         fprintf(out, "     frame %-6u %12.6f s  %s\n", e->first_frame,
-                e->time > r->first_time ? (double)(e->time - r->first_time) / 1e9 : 0.0, buf);
+                e->time > r->counts.first_time ? (double)(e->time - r->counts.first_time) / 1e9
+                                               : 0.0,
+                buf);
     }
     t = strbuf_of(buf, sizeof(buf));
     check_conn_hint(
@@ -291,7 +293,7 @@ static void print_all_unanswered(struct page *page, uint32_t cnt)
 
     for (unsigned i = 0; i < UNANSWERED_CM_MAX && shown < max; i++)
         if (unanswered_cm_is_repeated(&r->unanswered_cm.one[i])) {
-            unanswered_cm_print(page->out, &r->unanswered_cm.one[i], r->first_time);
+            unanswered_cm_print(page->out, &r->unanswered_cm.one[i], r->counts.first_time);
             shown++;
         }
     if (cnt > shown)

@@ -441,7 +441,7 @@ int page_data_write(FILE *out, const struct page_capture *capture,
     for (uint32_t i = 0; i < capture->conn_cnt; i++)
         if (is_selected(selection, capture->conn[i].conn_index)) {
             fprintf(out, "%s\n", sep);
-            if (write_conn(out, capture, i, report->first_time) != 0)
+            if (write_conn(out, capture, i, report->counts.first_time) != 0)
                 return -1;
             sep = ",";
         }

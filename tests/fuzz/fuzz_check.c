@@ -110,9 +110,9 @@ static struct outcome outcome_of(const struct check_report *report, int rc)
 {
     struct outcome outcome = {.rc = rc,
                               .frames = report->frames,
-                              .unreadable = report->unreadable,
-                              .cut = report->cut,
-                              .foreign = report->foreign,
+                              .unreadable = report->counts.unreadable,
+                              .cut = report->counts.cut,
+                              .foreign = report->counts.foreign,
                               .ended = report->ended,
                               .failed = report->failed,
                               .totals = report->totals};

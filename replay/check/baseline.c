@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check/conn_summary.h"
-#include "check/slow_causes.h"
+#include "check/time_budget.h"
 #include "util/json_line.h"
 #include "util/keymap.h"
 #include "util/strbuf.h"
@@ -95,7 +95,7 @@ static void add_connection(struct performance *p, const struct roce_conn_summary
         p->first_time = sum->facts.first_time;
     if (sum->facts.last_time > p->last_time)
         p->last_time = sum->facts.last_time;
-    p->waited_ns += slow_causes_waited_ns(sum);
+    p->waited_ns += time_budget_waited_ns(sum);
     for (unsigned i = 0; i < 2; i++) {
         const struct roce_endpoint_summary *side = &sum->side[i];
 

@@ -9,6 +9,7 @@
 #include "check/headline.h"
 #include "check/silence_text.h"
 #include "check/slow_causes.h"
+#include "check/time_budget.h"
 #include "util/json_line.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
@@ -403,8 +404,8 @@ static void put_slow(struct json_line *line, const char *key, const struct roce_
  * two sides, only the side with the longer total wait is written. */
 static void put_waits(struct json_line *line, const char *key, const struct roce_conn_summary *sum)
 {
-    struct slow_wait wait[SLOW_WAITS];
-    unsigned side, cnt = slow_causes_waits(sum, wait, &side);
+    struct wait_part wait[WAIT_CAUSES];
+    unsigned side, cnt = time_budget_waits(sum, wait, &side);
 
     json_line_open(line, key, '[');
     for (unsigned i = 0; i < cnt; i++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "check/headline.h"
 #include "check/slow_causes.h"
+#include "check/time_budget.h"
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings)
 {
@@ -34,7 +35,7 @@ static bool is_worse(const struct check_report *report, const struct roce_conn_s
     enum headline_state now = headline_state(sum), before = headline_state(&report->worst);
 
     return report->troubled == 0 || now > before ||
-           (now == before && slow_causes_waited_ns(sum) > slow_causes_waited_ns(&report->worst));
+           (now == before && time_budget_waited_ns(sum) > time_budget_waited_ns(&report->worst));
 }
 
 static void note_trouble(struct check_report *report, const struct roce_conn_summary *sum)

@@ -7,6 +7,7 @@
 #include "check/lockstep_text.h"
 #include "check/silence_text.h"
 #include "check/slow_causes.h"
+#include "check/time_budget.h"
 #include "wire/codes.h"
 
 /* ---- state of a connection ---------------------------------------------------------------------
@@ -86,8 +87,8 @@ static const char *end_text(enum roce_end end)
 /* Appends the causes of a slow connection. */
 static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
 {
-    struct slow_wait wait[SLOW_WAITS];
-    unsigned side, cnt = slow_causes_waits(sum, wait, &side);
+    struct wait_part wait[WAIT_CAUSES];
+    unsigned side, cnt = time_budget_waits(sum, wait, &side);
     uint64_t ns = sum->facts.last_time - sum->facts.first_time, waited = 0;
     uint64_t damaged = sum->side[0].bad_icrc + sum->side[1].bad_icrc;
     const struct roce_cnp_summary *a = &sum->side[0].cnp, *b = &sum->side[1].cnp,
@@ -98,10 +99,10 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         waited += wait[i].ns;
         most = wait[i].ns > wait[most].ns ? i : most;
     }
-    if (slow_causes_setup_ns(sum) > waited) {
+    if (slow_setup_ns(sum) > waited) {
         strbuf_add_addr(t, sum->side[!sum->facts.cm.active_side].addr);
         strbuf_addf(t, " accepted it only ");
-        strbuf_add_duration(t, slow_causes_setup_ns(sum));
+        strbuf_add_duration(t, slow_setup_ns(sum));
         strbuf_addf(t, " after ");
         strbuf_add_addr(t, sum->side[sum->facts.cm.active_side].addr);
         strbuf_addf(t, " asked for it");
@@ -111,7 +112,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, " of its ");
         strbuf_add_duration(t, ns);
         strbuf_addf(t, " waiting, %sbecause ", cnt > 1 ? "mostly " : "");
-        slow_causes_explain(t, sum, side, wait[most].cause);
+        time_budget_explain(t, sum, side, wait[most].cause);
     } else if (repeated_cnt(sum)) {
         add_count(t, repeated_cnt(sum), "packet");
         strbuf_addf(t, " of %" PRIu64 " had to be sent again",

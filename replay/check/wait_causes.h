@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Wait causes: sentences about a requester that waited although no packet was lost: for the
+ * connection setup, late responses, receive WQEs, or because of congestion. The table of
+ * slow_causes.c lists them.
+ */
+#ifndef REPLAY_CHECK_WAIT_CAUSES_H
+#define REPLAY_CHECK_WAIT_CAUSES_H
+
+#include "check/slow_direction.h"
+
+extern const struct slow_cause slow_setup_late, slow_rtu_late;
+extern const struct slow_cause slow_response_late; /* the requester retransmitted nothing */
+extern const struct slow_cause slow_spurious;      /* the requester retransmitted without need */
+extern const struct slow_cause slow_adaptive;      /* adaptive retransmission */
+extern const struct slow_cause slow_unready, slow_without_credit, slow_paged; /* of the responder */
+extern const struct slow_cause slow_congested;
+
+#endif

@@ -101,11 +101,9 @@ static void add_connection(struct performance *p, const struct roce_conn_summary
 
         p->packets += side->packets;
         p->rnr_naks += side->rnr_naks;
-        p->retransmitted += side->repeated_responses;
-        for (unsigned k = 0; k < ROCE_CAUSE_CNT; k++)
-            p->retransmitted += side->retx[k].packets;
+        p->retransmitted += check_side_retransmitted(side).packets + side->repeated_responses;
+        p->bytes += check_side_goodput(side);
         for (unsigned k = 0; k < ROCE_OPER_CNT; k++) {
-            p->bytes += side->oper[k].bytes;
             p->messages += side->oper[k].completed;
             add_latency(&p->latency, side->oper[k].latency);
         }

@@ -287,14 +287,12 @@ static void put_side(struct json_line *line, const char *key, const struct check
         {"fecn", s->fecn},
         {"regions_more", s->region_more},
     };
-    uint64_t goodput = 0, ns = c->sum.facts.last_time - c->sum.facts.first_time;
+    uint64_t goodput = check_side_goodput(s), ns = check_conn_duration_ns(&c->sum);
     char buf[64];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     json_line_open(line, key, '{');
     strbuf_add_addr(&t, s->addr);
-    for (unsigned k = 0; k < ROCE_OPER_CNT; k++)
-        goodput += s->oper[k].bytes;
     json_line_text(line, "address", buf);
     json_line_number_or_null(line, "qpn", s->qpn, ROCE_QPN_UNKNOWN);
     json_line_number_or_null(line, "first_psn", s->first_psn, ROCE_PSN_UNKNOWN);

@@ -84,7 +84,7 @@ static void put_conn(FILE *out, const struct check_report *r, enum fail_on fail_
 
     strbuf_addf(&t, "#%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
-    put_case(out, r, buf, sum->facts.last_time - sum->facts.first_time);
+    put_case(out, r, buf, check_conn_duration_ns(sum));
     if (fault) {
         t = strbuf_of(buf, sizeof(buf));
         headline_conn(&t, sum);

@@ -41,6 +41,34 @@ uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side)
                : 0;
 }
 
+uint64_t check_conn_duration_ns(const struct roce_conn_summary *sum)
+{
+    return sum->facts.last_time - sum->facts.first_time;
+}
+
+uint64_t check_side_goodput(const struct roce_endpoint_summary *side)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < ROCE_OPER_CNT; i++)
+        sum += side->oper[i].bytes;
+    return sum;
+}
+
+struct roce_retx_summary check_side_retransmitted(const struct roce_endpoint_summary *side)
+{
+    struct roce_retx_summary sum = {0};
+
+    for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++) {
+        sum.go_backs += side->retx[i].go_backs;
+        sum.packets += side->retx[i].packets;
+        sum.bytes += side->retx[i].bytes;
+        sum.stalled_ns += side->retx[i].stalled_ns;
+        sum.waited_ns += side->retx[i].waited_ns;
+    }
+    return sum;
+}
+
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side)
 {
     bool acknowledged = sum->facts.svc == ROCE_SVC_RC || sum->facts.svc == ROCE_SVC_XRC;

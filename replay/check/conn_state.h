@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Problems of a connection: it failed, got stuck, lost messages, or met congestion. */
+/* State of a connection: it failed, got stuck, lost messages, or met congestion; its duration, and
+ * the totals of its sides. */
 #ifndef REPLAY_CHECK_CONN_STATE_H
 #define REPLAY_CHECK_CONN_STATE_H
 
@@ -26,6 +27,15 @@ uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side);
  * known. If so, a pause before a retransmission of the side counts as a timeout, although it may be
  * the wait after an RNR NAK. */
 bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its);
+
+/* Returns the time from the first to the last packet, ns. */
+uint64_t check_conn_duration_ns(const struct roce_conn_summary *sum);
+
+/* Returns the payload of all operations of a side, bytes, without retransmissions. */
+uint64_t check_side_goodput(const struct roce_endpoint_summary *side);
+
+/* Returns the sum of a side's retransmissions over all causes. */
+struct roce_retx_summary check_side_retransmitted(const struct roce_endpoint_summary *side);
 
 /* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);

@@ -106,13 +106,12 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
     bool answered = c->sum.facts.svc != ROCE_SVC_RC || are_matched(&c->sum);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
-    uint64_t bytes = 0, ns = c->sum.facts.last_time - c->sum.facts.first_time;
+    uint64_t bytes = check_side_goodput(s), ns = check_conn_duration_ns(&c->sum);
     const char *sep = "";
 
     for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
         const struct roce_oper_summary *op = &s->oper[o];
 
-        bytes += op->bytes;
         if (op->messages == 0 && op->completed == 0)
             continue;
         strbuf_addf(&t, "%s%" PRIu64 " %s", sep, op->messages, roce_oper_name((enum roce_oper)o));
@@ -274,7 +273,7 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
     if (sum->facts.mtu)
         strbuf_addf(&t, ", MTU %s%u", sum->facts.mtu_sure ? "" : "≥ ", sum->facts.mtu);
     strbuf_addf(&t, ", frames %u..%u, ", sum->facts.first_frame, sum->facts.last_frame);
-    strbuf_add_duration(&t, sum->facts.last_time - sum->facts.first_time);
+    strbuf_add_duration(&t, check_conn_duration_ns(sum));
     strbuf_addf(&t, ": %s", check_verdict_name(check_conn_verdict(sum)));
     if (sum->facts.end != ROCE_END_OPEN)
         strbuf_addf(&t, "%s%s", check_conn_failed(sum) ? ", failed: " : ", ",

@@ -42,25 +42,12 @@ static void add_count(struct strbuf *t, uint64_t cnt, const char *noun)
     strbuf_addf(t, "%" PRIu64 " %s%s", cnt, noun, cnt == 1 ? "" : "s");
 }
 
-static uint64_t goodput_of(const struct roce_conn_summary *sum)
-{
-    uint64_t bytes = 0;
-
-    for (unsigned i = 0; i < 2; i++)
-        for (unsigned k = 0; k < ROCE_OPER_CNT; k++)
-            bytes += sum->side[i].oper[k].bytes;
-    return bytes;
-}
-
 static uint64_t repeated_cnt(const struct roce_conn_summary *sum)
 {
     uint64_t cnt = 0;
 
-    for (unsigned i = 0; i < 2; i++) {
-        for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
-            cnt += sum->side[i].retx[cause].packets;
-        cnt += sum->side[i].repeated_responses;
-    }
+    for (unsigned i = 0; i < 2; i++)
+        cnt += check_side_retransmitted(&sum->side[i]).packets + sum->side[i].repeated_responses;
     return cnt;
 }
 
@@ -89,7 +76,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     struct wait_part wait[WAIT_CAUSES];
     unsigned side, cnt = time_budget_waits(sum, wait, &side);
-    uint64_t ns = sum->facts.last_time - sum->facts.first_time, waited = 0;
+    uint64_t ns = check_conn_duration_ns(sum), waited = 0;
     uint64_t damaged = sum->side[0].bad_icrc + sum->side[1].bad_icrc;
     const struct roce_cnp_summary *a = &sum->side[0].cnp, *b = &sum->side[1].cnp,
                                   *cnp = b->before.cnt > a->before.cnt ? b : a;
@@ -176,7 +163,7 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
         add_notified(t, sum);
     } else if (check_conn_paused(sum)) {
         strbuf_addf(t, "paused: ");
-        silence_text(t, &sum->facts);
+        silence_text(t, sum);
     } else if (violations) {
         strbuf_addf(t, "worked, but ");
         add_count(t, violations, "packet");
@@ -184,9 +171,10 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
         violations = 0;
     } else {
         strbuf_addf(t, "had no problem: ");
-        strbuf_add_size(t, (double)goodput_of(sum));
+        strbuf_add_size(
+            t, (double)(check_side_goodput(&sum->side[0]) + check_side_goodput(&sum->side[1])));
         strbuf_addf(t, " in ");
-        strbuf_add_duration(t, sum->facts.last_time - sum->facts.first_time);
+        strbuf_add_duration(t, check_conn_duration_ns(sum));
         for (unsigned i = 0; i < 2; i++)
             if (lockstep_ns(sum, i)) {
                 strbuf_addf(t, "; ");

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "check/lockstep_text.h"
 
-#include <inttypes.h>
+#include "check/conn_state.h"
 
 /* A requester with fewer messages is not described: it had little reason to send several at once.
  */
 #define MESSAGES_MIN 100u
-
-static uint64_t duration_ns(const struct roce_conn_summary *sum)
-{
-    return sum->facts.last_time - sum->facts.first_time;
-}
 
 uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
 {
@@ -28,7 +23,7 @@ uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
         }
     }
     if (sum->facts.svc != ROCE_SVC_RC || messages < MESSAGES_MIN || s->max_reads_in_flight > 1 ||
-        ns * 2 < duration_ns(sum) || ns > duration_ns(sum))
+        ns * 2 < check_conn_duration_ns(sum) || ns > check_conn_duration_ns(sum))
         return 0;
     if (s->max_psns_in_flight > 1 && writes) /* messages of several packets: never more bytes than
                                               * those of an average message */
@@ -42,6 +37,6 @@ void lockstep_text(struct strbuf *t, const struct roce_conn_summary *sum, unsign
 {
     strbuf_add_addr(t, sum->side[side].addr);
     strbuf_addf(t, " sent one message at a time and waited for responses ");
-    strbuf_add_percent(t, lockstep_ns(sum, side), duration_ns(sum));
+    strbuf_add_percent(t, lockstep_ns(sum, side), check_conn_duration_ns(sum));
     strbuf_addf(t, " of the time; more messages in flight raise the rate");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "check/silence_text.h"
 
-#include <inttypes.h>
+#include "check/conn_state.h"
 
 /* Silences are notable if they last at least this share of the connection's time, in percent, and
  * at most this share of its packets follows a silence. A program that sends seldom has many
@@ -13,11 +13,6 @@
 #define SIMILAR         2u /* the longest lasts at most 5/SIMILAR times as long as the shortest */
 #define SIMILAR_PERCENT 10u
 #define SIMILAR_PACKETS 100u /* a connection with fewer packets is not busy */
-
-static uint64_t duration_ns(const struct roce_conn_facts *facts)
-{
-    return facts->last_time - facts->first_time;
-}
 
 static bool is_similar(const struct roce_conn_facts *facts)
 {
@@ -33,19 +28,21 @@ bool silence_is_notable(const struct roce_conn_summary *sum)
         is_similar(facts) && packets >= SIMILAR_PACKETS ? SIMILAR_PERCENT : PACKETS_PERCENT;
 
     return facts->silence.cnt && facts->svc == ROCE_SVC_RC &&
-           facts->silence.sum_ns / TIME_PERCENT >= duration_ns(facts) / 100 &&
+           facts->silence.sum_ns / TIME_PERCENT >= check_conn_duration_ns(sum) / 100 &&
            facts->silence.cnt * UINT64_C(100) <= packets * percent;
 }
 
-void silence_text(struct strbuf *t, const struct roce_conn_facts *facts)
+void silence_text(struct strbuf *t, const struct roce_conn_summary *sum)
 {
+    const struct roce_conn_facts *facts = &sum->facts;
+
     strbuf_addf(t, "no packet was captured for ");
     strbuf_add_durations(t, UINT64_C(1000) * facts->silence.shortest_us,
                          UINT64_C(1000) * facts->silence.longest_us);
     if (facts->silence.cnt > 1)
         strbuf_addf(t, ", %u×, the longest", facts->silence.cnt);
     strbuf_addf(t, " before frame %u (", facts->silence.frame);
-    strbuf_add_percent(t, facts->silence.sum_ns, duration_ns(facts));
+    strbuf_add_percent(t, facts->silence.sum_ns, check_conn_duration_ns(sum));
     strbuf_addf(t, " of the time): ");
     if (is_similar(facts))
         strbuf_addf(t, "the similar lengths look like ACK timeouts after requests that were lost "

@@ -15,6 +15,6 @@
 bool silence_is_notable(const struct roce_conn_summary *sum);
 
 /* Appends a sentence about the silences. */
-void silence_text(struct strbuf *t, const struct roce_conn_facts *facts);
+void silence_text(struct strbuf *t, const struct roce_conn_summary *sum);
 
 #endif

@@ -36,19 +36,10 @@ static const struct slow_cause *const causes[] = {
     &slow_unexplained,
 };
 
-static uint64_t retransmitted_cnt(const struct roce_endpoint_summary *side)
-{
-    uint64_t sum = 0;
-
-    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
-        sum += side->retx[cause].packets;
-    return sum;
-}
-
 static bool is_slow(const struct slow_direction *w)
 {
     const struct roce_endpoint_summary *s = w->mine;
-    uint64_t bad = retransmitted_cnt(s) + s->bad_icrc + s->repeated_responses;
+    uint64_t bad = check_side_retransmitted(s).packets + s->bad_icrc + s->repeated_responses;
     uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns +
                       s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns + s->response_waits.sum +
                       s->credit_waits.sum;
@@ -104,23 +95,22 @@ static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uin
 /* Prints which percentage of the packets and of the payload the requester retransmitted. */
 static void print_retransmitted(FILE *out, const struct slow_direction *w, const char *arrow)
 {
-    uint64_t again = retransmitted_cnt(w->mine), bytes = 0;
+    const struct roce_retx_summary all = check_side_retransmitted(w->mine);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    if (again == 0)
+    if (all.packets == 0)
         return;
-    for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
-        bytes += w->mine->retx[cause].bytes;
-    strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " packets (", arrow, again, w->mine->packets);
-    strbuf_add_percent(&t, again, w->mine->packets);
-    strbuf_addf(&t, ") %s retransmitted", again == 1 ? "was" : "were");
-    add_main_cause(&t, w, again);
-    if (bytes) {
+    strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " packets (", arrow, all.packets,
+                w->mine->packets);
+    strbuf_add_percent(&t, all.packets, w->mine->packets);
+    strbuf_addf(&t, ") %s retransmitted", all.packets == 1 ? "was" : "were");
+    add_main_cause(&t, w, all.packets);
+    if (all.bytes) {
         strbuf_addf(&t, ": ");
-        strbuf_add_size(&t, (double)bytes);
+        strbuf_add_size(&t, (double)all.bytes);
         strbuf_addf(&t, ", ");
-        strbuf_add_percent(&t, bytes, w->mine->payload_sent);
+        strbuf_add_percent(&t, all.bytes, w->mine->payload_sent);
         strbuf_addf(&t, " of the payload");
     }
     fprintf(out, "%s\n", buf);
@@ -172,7 +162,7 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
         char buf[LINE_LEN];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-        silence_text(&t, &sum->facts);
+        silence_text(&t, sum);
         fprintf(out, "     %s\n", buf);
     }
 }

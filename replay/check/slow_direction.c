@@ -19,7 +19,7 @@ struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, uns
                                .its = &sum->side[!side],
                                .facts = &sum->facts,
                                .timeout_code = sum->facts.cm.timeout_code[side],
-                               .ns = sum->facts.last_time - sum->facts.first_time};
+                               .ns = check_conn_duration_ns(sum)};
 
     w.naks = slow_go_backs(&w, ROCE_CAUSE_SEQ_NAK);
     w.gone = check_side_missing(w.mine);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include "check/conn_state.h"
 #include "export/names.h"
 #include "util/strbuf.h"
 
@@ -68,14 +69,17 @@ static void put_number(FILE *out, uint64_t v)
 static void put_side(FILE *out, const struct check_conn *conn, unsigned i)
 {
     const struct roce_endpoint_summary *s = &conn->sum.side[i];
-    const struct roce_retx_summary retx = export_retransmitted(s);
+    const struct roce_retx_summary retx = check_side_retransmitted(s);
     const struct check_latency *rtt = &conn->rtt[i];
-    const uint64_t numbers[] = {s->packets,        s->bytes,        s->payload_sent,
-                                export_goodput(s), s->missing_psns, s->out_of_order,
-                                s->duplicates,     s->bad_icrc,     s->psn_naks,
-                                s->rnr_naks,       s->fatal_naks,   retx.go_backs,
-                                retx.packets,      retx.bytes,      retx.stalled_ns,
-                                s->ce_marked,      s->cnps,         s->max_bytes_in_flight,
+    const uint64_t numbers[] = {s->packets,      s->bytes,
+                                s->payload_sent, check_side_goodput(s),
+                                s->missing_psns, s->out_of_order,
+                                s->duplicates,   s->bad_icrc,
+                                s->psn_naks,     s->rnr_naks,
+                                s->fatal_naks,   retx.go_backs,
+                                retx.packets,    retx.bytes,
+                                retx.stalled_ns, s->ce_marked,
+                                s->cnps,         s->max_bytes_in_flight,
                                 rtt->cnt};
     const uint64_t times[] = {rtt->p50_ns, rtt->p99_ns, rtt->max_ns};
     char buf[64];

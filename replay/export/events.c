@@ -200,8 +200,8 @@ static void put_side(struct json_line *line, const char *key,
     json_line_text(line, "address", buf);
     json_line_number_or_null(line, "qpn", side->qpn, ROCE_QPN_UNKNOWN);
     json_line_number(line, "packets", side->packets);
-    json_line_number(line, "goodput_bytes", export_goodput(side));
-    json_line_number(line, "retransmitted_packets", export_retransmitted(side).packets);
+    json_line_number(line, "goodput_bytes", check_side_goodput(side));
+    json_line_number(line, "retransmitted_packets", check_side_retransmitted(side).packets);
     json_line_close(line, '}');
 }
 

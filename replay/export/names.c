@@ -78,26 +78,3 @@ struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_
         owner.side = !side;
     return owner;
 }
-
-uint64_t export_goodput(const struct roce_endpoint_summary *side)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < ROCE_OPER_CNT; i++)
-        sum += side->oper[i].bytes;
-    return sum;
-}
-
-struct roce_retx_summary export_retransmitted(const struct roce_endpoint_summary *side)
-{
-    struct roce_retx_summary sum = {0};
-
-    for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++) {
-        sum.go_backs += side->retx[i].go_backs;
-        sum.packets += side->retx[i].packets;
-        sum.bytes += side->retx[i].bytes;
-        sum.stalled_ns += side->retx[i].stalled_ns;
-        sum.waited_ns += side->retx[i].waited_ns;
-    }
-    return sum;
-}

@@ -29,9 +29,4 @@ extern const char *const export_flags[EXPORT_FLAGS];
 struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_index,
                                     unsigned side);
 
-/* export_goodput() returns the payload bytes of all operations of a side, without retransmissions.
- * export_retransmitted() returns the packets and bytes that the side retransmitted. */
-uint64_t export_goodput(const struct roce_endpoint_summary *side);
-struct roce_retx_summary export_retransmitted(const struct roce_endpoint_summary *side);
-
 #endif

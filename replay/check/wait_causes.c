@@ -119,12 +119,17 @@ static void say_unready(struct strbuf *t, const struct slow_direction *w)
     add_waited(t, w);
 }
 
-static void look_unready(struct strbuf *t, const struct slow_direction *w)
+static void look_receives(struct strbuf *t, const struct slow_direction *w)
 {
     strbuf_addf(t, "on ");
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t,
-                ", post receives earlier, or post more; each RNR NAK costs at least min_rnr_timer");
+    strbuf_addf(t, ", post receives earlier, or post more; ");
+}
+
+static void look_unready(struct strbuf *t, const struct slow_direction *w)
+{
+    look_receives(t, w);
+    strbuf_addf(t, "each RNR NAK costs at least min_rnr_timer");
 }
 
 const struct slow_cause slow_unready = {slow_is_unready, say_unready, look_unready, false,
@@ -148,10 +153,8 @@ static void say_without_credit(struct strbuf *t, const struct slow_direction *w)
 
 static void look_without_credit(struct strbuf *t, const struct slow_direction *w)
 {
-    strbuf_addf(t, "on ");
-    strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, ", post receives earlier, or post more; with a shared receive queue (SRQ), "
-                   "requesters do not wait for credits");
+    look_receives(t, w);
+    strbuf_addf(t, "with a shared receive queue (SRQ), requesters do not wait for credits");
 }
 
 const struct slow_cause slow_without_credit = {
@@ -194,19 +197,17 @@ static void say_congested(struct strbuf *t, const struct slow_direction *w)
 
 static void look_congested(struct strbuf *t, const struct slow_direction *w)
 {
+    uint64_t marked = w->mine->ce_marked;
+
     strbuf_addf(t, "look for a switch port with a full queue from ");
-    if (w->mine->ce_marked)
-        strbuf_add_addr(t, w->mine->addr);
-    else
-        strbuf_addf(t, "the capture point");
-    strbuf_addf(t, " to ");
-    if (w->mine->ce_marked)
-        strbuf_addf(t, "the capture point");
-    else
+    if (marked == 0) {
+        strbuf_addf(t, "the capture point to ");
         strbuf_add_addr(t, w->its->addr);
-    if (w->mine->ce_marked)
-        strbuf_addf(t, ": %" PRIu64 " captured packet%s (congestion experienced)",
-                    w->mine->ce_marked, w->mine->ce_marked == 1 ? " is marked" : "s are marked");
+        return;
+    }
+    strbuf_add_addr(t, w->mine->addr);
+    strbuf_addf(t, " to the capture point: %" PRIu64 " captured packet%s (congestion experienced)",
+                marked, marked == 1 ? " is marked" : "s are marked");
 }
 
 const struct slow_cause slow_congested = {slow_is_congested, say_congested, look_congested, false,

@@ -415,6 +415,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     uint32_t sides = 0;
     const struct response_comparison *all = &r->responses;
     uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, inconclusive = 0;
+    uint32_t missing = 0;
     bool unseen = false;
 
     put_escaped(out, r->trace.name);
@@ -442,6 +443,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         known += all->result ? all->result[i].known_frames : 0;
         known += r->requests.result ? r->requests.result[i].known_frames : 0;
         inconclusive += all->result ? all->result[i].inconclusive : 0;
+        missing += all->result ? all->result[i].not_captured : 0;
     }
     for (uint32_t i = 0; i < r->dgrams.cnt; i++) {
         report_stream_text(out, &r->dgrams, i,
@@ -485,5 +487,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     if (inconclusive)
         fprintf(out, "; %u response%s inconclusive because packets were not captured", inconclusive,
                 inconclusive == 1 ? "" : "s");
+    if (missing)
+        fprintf(out, "; %u response%s missing in the capture, not compared", missing,
+                missing == 1 ? "" : "s");
     fputc('\n', out);
 }

@@ -35,6 +35,21 @@ static bool is_cut(const struct job *job)
     return cut;
 }
 
+/* Returns the number of responses of our RNIC that the capture lacks. */
+static size_t missing_cnt(const struct job *job)
+{
+    json_t *side;
+    size_t i, cnt = 0;
+
+    json_array_foreach(json_object_get(job->json, "directions"), i, side)
+    {
+        const json_t *ignored = json_object_get(json_object_get(side, "as_responder"), "ignored");
+
+        cnt += (size_t)json_integer_value(json_object_get(ignored, "not_captured"));
+    }
+    return cnt;
+}
+
 void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
     memset(totals, 0, sizeof(*totals));
@@ -44,6 +59,8 @@ void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t
         totals->streams += stream_cnt(&jobs[i]);
         totals->exchanges += exchange_cnt(&jobs[i]);
         totals->cut += is_cut(&jobs[i]);
+        totals->missing += missing_cnt(&jobs[i]);
+        totals->lacking += missing_cnt(&jobs[i]) > 0;
         totals->outcome[jobs[i].outcome]++;
         totals->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
@@ -104,6 +121,9 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
     if (totals->cut)
         fprintf(out, "payload not compared in %zu capture%s with cut packets\n", totals->cut,
                 totals->cut == 1 ? "" : "s");
+    if (totals->missing)
+        fprintf(out, "%zu response%s missing in %zu capture%s, not compared\n", totals->missing,
+                totals->missing == 1 ? "" : "s", totals->lacking, totals->lacking == 1 ? "" : "s");
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
 
@@ -311,10 +331,10 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
     json_t *summary = json_pack(
-        "{s:i, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION, "captures",
+        "{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION, "captures",
         (json_int_t)totals->captures, "directions", (json_int_t)totals->directions, "streams",
         (json_int_t)totals->streams, "exchanges", (json_int_t)totals->exchanges, "unexpected",
-        (json_int_t)unexpected_cnt(totals));
+        (json_int_t)unexpected_cnt(totals), "responses_missing", (json_int_t)totals->missing);
     json_t *captures = json_array();
 
     for (int i = 0; i < OUTCOME_CNT; i++)

@@ -460,19 +460,27 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
     return 0;
 }
 
-/* Counts the responses that only our RNIC sent. */
+/* Counts the responses that only our RNIC sent. A later response may acknowledge the request of an
+ * ACK that the capture lacks. One ACK counts as not captured if no response acknowledges a request
+ * that demands one. */
 static void count_ours(struct response_cmp *cmp)
 {
+    bool unanswered = cmp->ack_due > cmp->recorded_acked;
+
     for (size_t i = 0; i < cmp->dir->response_cnt; i++) {
         const struct tx_response *a = &cmp->dir->response[i];
 
         if (a->matched)
             continue;
-        if (roce_opcode(a->opcode)->kind == ROCE_KIND_ACK &&
-            !response_is_nak(a->opcode, a->syndrome))
-            cmp->res->acks_more++;
-        else
+        if (roce_opcode(a->opcode)->kind != ROCE_KIND_ACK ||
+            response_is_nak(a->opcode, a->syndrome)) {
             cmp->res->not_captured++;
+        } else if (unanswered && a->rel >= cmp->ack_due) {
+            cmp->res->not_captured++;
+            unanswered = false;
+        } else {
+            cmp->res->acks_more++;
+        }
     }
 }
 

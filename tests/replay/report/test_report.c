@@ -167,6 +167,24 @@ static void report_says_that_cut_payload_is_not_compared(void)
                     "; all as expected\npayload not compared in 1 capture with cut packets\n", "");
 }
 
+/* A capture lacks the two packets of a READ response, or the last ACK, and no loss explains this.
+ * The verdict, the summary of a folder and the JSON report count the missing responses. */
+static void missing_responses_are_counted(void)
+{
+    CHECKRUN_EXPECT("$R edit -q --impair drop@frame=14 --impair drop@frame=15 "
+                    "$C/demo-conversation.pcap $T/lacks.pcapng && $R replay $T/lacks.pcapng",
+                    0, "); 2 responses missing in the capture, not compared\n", "");
+    CHECKRUN_EXPECT("mkdir $T/lack && cp $T/lacks.pcapng $T/lack && $R replay $T/lack", 0,
+                    "; all as expected\n2 responses missing in 1 capture, not compared\n", "");
+    CHECKRUN_EXPECT("$R replay -q --json - $T/lack | python3 -c 'import json,sys; "
+                    "print(json.load(sys.stdin)[\"summary\"][\"responses_missing\"])'",
+                    0, "2\n", "");
+    CHECKRUN_EXPECT("$R edit -q --impair drop@frame=13 $C/rc-loss-request-last.pcap "
+                    "$T/last.pcapng && $R replay $T/last.pcapng",
+                    0, "); 1 response missing in the capture, not compared\n", "");
+    CHECKRUN_EXPECT("$R replay $C/rc-loss-request-last.pcap", 0, "0 failed, 0 skipped)\n", "");
+}
+
 /* The path of a capture has any length. The error message must still contain the whole reason. */
 static void a_long_path_leaves_room_for_the_reason(void)
 {
@@ -193,5 +211,5 @@ SUITE("replay.report", TEST(first_difference_is_explained),
       TEST(difference_precedes_known_deviations), TEST(printed_command_shows_the_difference_again),
       TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
       TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
-      TEST(report_says_that_cut_payload_is_not_compared),
+      TEST(report_says_that_cut_payload_is_not_compared), TEST(missing_responses_are_counted),
       TEST(a_long_path_leaves_room_for_the_reason))

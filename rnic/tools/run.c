@@ -575,7 +575,9 @@ int main(int argc, char **argv)
             return 2;
         }
         if (netns_enter(why, sizeof why) < 0) {
-            complain("a separate network", why);
+            fprintf(stderr,
+                    "rnic-run: a separate network: %s; for the remedies, run rnic-run --doctor%s\n",
+                    why, options.tap ? "" : "; rnic-run --wire shm needs no separate network");
             return 2;
         }
         if (!options.own_net)

@@ -27,6 +27,7 @@ def refused(rnic_run, folder):
             "sh", "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
     for command, options, expected in (
             (none, [], "a separate network: cannot set up a user namespace"),
+            (none, ["--tap", "lo"], "a separate network: cannot set up a user namespace"),
             ([], ["-n", "-i", "nosuch"], "nosuch"),
             ([], ["--bogus"], "unrecognized option '--bogus'"),
             ([], ["-nZ"], "invalid option -- 'Z'"),
@@ -39,6 +40,8 @@ def refused(rnic_run, folder):
         assert done.returncode == 2, f"status {done.returncode}: {done.stdout}"
         assert done.stdout.startswith("rnic-run: " + expected), done.stdout
         assert done.stdout.count("\n") == 1, done.stdout
+        hints = "--doctor" in done.stdout, "--wire shm" in done.stdout
+        assert hints == (command == none, command == none and "--tap" not in options), done.stdout
     assert os.listdir(folder) == here, f"left behind: {os.listdir(folder)}"
     with open(kept, encoding="ascii") as file:
         assert file.read() == "kept"

@@ -70,17 +70,18 @@ void report_diff(FILE *out, const struct trace *trace, const struct diff *d, con
             rule ? " [" : "", rule ? rule : "", rule ? "]" : "");
 }
 
-static void print_diffs(FILE *out, const struct request_comparison *v, uint32_t idx)
+void report_requester_diffs(FILE *out, const struct request_comparison *v, uint32_t idx, bool known)
 {
     const struct trace *trace = v->requester->run[idx].dir->setup.trace;
 
-    for (int known = 0; known < 2; known++)
-        for (size_t i = 0; i < v->diff_cnt; i++) {
-            const struct diff *d = &v->diff[i];
+    for (size_t i = 0; i < v->diff_cnt; i++) {
+        const struct diff *d = &v->diff[i];
 
-            if (d->dir == idx && (d->known != NULL) == known)
-                report_diff(out, trace, d, diff_rule(trace, d), "");
-        }
+        if (d->dir == idx && (d->known != NULL) == known)
+            report_diff(out, trace, d, diff_rule(trace, d), "");
+    }
+    if (known)
+        return;
     if (v->result[idx].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more frames that differ\n",
                 v->result[idx].diff_frames - DIFFS_MAX);
@@ -101,7 +102,7 @@ void report_requester_text(FILE *out, const struct request_comparison *v, uint32
         return;
     }
     print_posted(out, a, res);
-    print_diffs(out, v, idx);
+    report_requester_diffs(out, v, idx, true);
     fprintf(out, "  requester %s: %u requests compared", verdict_name(res->verdict), res->compared);
     if (res->diff_frames)
         fprintf(out, ", %u frame%s differ%s", res->diff_frames, res->diff_frames == 1 ? "" : "s",

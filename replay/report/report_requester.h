@@ -3,12 +3,18 @@
 #ifndef REPLAY_REPORT_REPORT_REQUESTER_H
 #define REPLAY_REPORT_REPORT_REQUESTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "report/report.h"
 #include "util/strbuf.h"
 
 /* Prints the results of connection `idx` with our RNIC as the requester. */
 void report_requester_text(FILE *out, const struct request_comparison *v, uint32_t idx);
+
+/* Prints the differences of our requester in connection `idx`: either the known deviations, or the
+ * others. */
+void report_requester_diffs(FILE *out, const struct request_comparison *v, uint32_t idx,
+                            bool known);
 
 /* Returns the results of connection `idx` as JSON, or NULL if out of memory. The caller releases
  * it. */

@@ -67,14 +67,15 @@ static void print_diff(FILE *out, const struct response_comparison *all, const s
     fprintf(out, "%s\n", buf);
 }
 
-/* Prints the differences of direction `dir`: first those that are not known deviations, then the
- * known deviations. */
-static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir)
+/* Prints the differences of our responder in direction `dir`: either the known deviations, or the
+ * others. */
+static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir, bool known)
 {
-    for (int known = 0; known < 2; known++)
-        for (size_t i = 0; i < all->diff_cnt; i++)
-            if (all->diff[i].dir == dir && (all->diff[i].known != NULL) == known)
-                print_diff(out, all, &all->diff[i]);
+    for (size_t i = 0; i < all->diff_cnt; i++)
+        if (all->diff[i].dir == dir && (all->diff[i].known != NULL) == known)
+            print_diff(out, all, &all->diff[i]);
+    if (known)
+        return;
     if (all->result[dir].diff_frames > DIFFS_MAX)
         fprintf(out, "  ... and %u more responses that differ\n",
                 all->result[dir].diff_frames - DIFFS_MAX);
@@ -229,7 +230,7 @@ static void print_responder(FILE *out, const struct response_comparison *all, ui
     print_derived(out, all, dir, options);
     report_taken_text(out, s);
     print_free(out, s, res);
-    print_diffs(out, all, idx);
+    print_diffs(out, all, idx, true);
     fprintf(out, "  responder %s: %u responses compared", verdict_name(res->verdict),
             res->compared);
     if (res->diff_frames)
@@ -265,6 +266,10 @@ static void print_direction(FILE *out, const struct replay *r, uint32_t idx,
 
     report_direction_ends(&t, s);
     fprintf(out, "connection #%u: %s\n", s->recorded->conn_index, buf);
+    if (r->responses.result)
+        print_diffs(out, &r->responses, idx, false);
+    if (r->requests.result)
+        report_requester_diffs(out, &r->requests, idx, false);
     fprintf(out, "  captured  %s, %s, frames %u..%u%s\n",
             inferred_setup_svc(s) == ROCE_SVC_XRC ? "XRC" : "RC", packet_text_encap(req->encap),
             s->trace->pkt[s->recorded->pkt[0]].frame,

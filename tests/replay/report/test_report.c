@@ -57,6 +57,18 @@ static void difference_precedes_known_deviations(void)
     checkrun_free(&run);
 }
 
+/* The difference of a connection precedes the inferred setup. */
+static void difference_precedes_the_setup(void)
+{
+    struct checkrun run = checkrun_shell(ALTER "$R replay $T/a.pcapng");
+    const char *setup = strstr(run.out, "\n  captured  "),
+               *difference = strstr(run.out, "\n  difference ");
+
+    if (!difference || !setup || difference > setup || strstr(difference + 2, "\n  difference "))
+        suite_fail(__FILE__, __LINE__, "%s", run.out);
+    checkrun_free(&run);
+}
+
 /* The command in the report prints the difference with all frames of the conversation. */
 static void printed_command_shows_the_difference_again(void)
 {
@@ -208,8 +220,8 @@ static void a_long_path_leaves_room_for_the_reason(void)
 }
 
 SUITE("replay.report", TEST(first_difference_is_explained),
-      TEST(difference_precedes_known_deviations), TEST(printed_command_shows_the_difference_again),
-      TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
-      TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
-      TEST(report_says_that_cut_payload_is_not_compared), TEST(missing_responses_are_counted),
-      TEST(a_long_path_leaves_room_for_the_reason))
+      TEST(difference_precedes_known_deviations), TEST(difference_precedes_the_setup),
+      TEST(printed_command_shows_the_difference_again), TEST(json_report_has_the_facts_of_the_text),
+      TEST(json_names_what_is_taken_from_the_capture), TEST(odd_file_name_is_escaped),
+      TEST(odd_file_name_is_replayed), TEST(report_says_that_cut_payload_is_not_compared),
+      TEST(missing_responses_are_counted), TEST(a_long_path_leaves_room_for_the_reason))

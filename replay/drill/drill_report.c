@@ -139,13 +139,13 @@ void drill_repeat_command(FILE *out, const struct drill_case *c)
     put_shell_word(out, c->path);
 }
 
-/* Prints the text of a rule, which says how a device violates it. */
-static void print_rule(FILE *out, const char *before, const char *id, const char *after)
+/* Prints the text of a rule. */
+static void print_rule(FILE *out, const char *indent, const char *id)
 {
     enum roce_rule rule = roce_rule_find(id);
 
     if (rule != ROCE_RULE_CNT)
-        fprintf(out, "    %s%s%s: %s (%s)\n", before, id, after, roce_rule_info(rule)->text,
+        fprintf(out, "    %s%s: %s (%s)\n", indent, id, roce_rule_info(rule)->text,
                 roce_rule_info(rule)->source);
 }
 
@@ -157,13 +157,15 @@ static void print_rules(FILE *out, const struct drill_case *c)
 
     if (!*ids && c->script.purpose)
         fprintf(out, "    purpose: %s\n", c->script.purpose);
+    if (!*ids && c->script.rule_cnt)
+        fputs("    the failed line names no rule; the drill as a whole tests:\n", out);
     for (unsigned i = 0; !*ids && i < c->script.rule_cnt; i++)
-        print_rule(out, "this drill tests rule ", c->script.rule[i], "; a violation would be");
+        print_rule(out, "  ", c->script.rule[i]);
     for (; *ids; ids += strcspn(ids, " "), ids += *ids == ' ') {
         char id[SCRIPT_NAME_MAX];
 
         snprintf(id, sizeof(id), "%.*s", (int)strcspn(ids, " "), ids);
-        print_rule(out, "", id, "");
+        print_rule(out, "", id);
     }
 }
 

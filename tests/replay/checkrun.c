@@ -203,6 +203,17 @@ void checkrun_write_pcap(const char *name, uint32_t linktype, const struct captu
         exit(2);
 }
 
+void checkrun_write_flow(const char *name, struct flowgen *flow)
+{
+    struct capture c = {0};
+
+    for (size_t i = 0; i < flow->frame_cnt; i++)
+        capture_add(&c, flow->bytes + flow->frame[i].off, flow->frame[i].len, flow->frame[i].time);
+    checkrun_write_pcap(name, 1, &c); /* Ethernet */
+    capture_free(&c);
+    flowgen_free(flow);
+}
+
 void checkrun_refused(const char *arguments, const char *text)
 {
     struct checkrun r = checkrun("%s", arguments);

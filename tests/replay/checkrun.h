@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "capture.h"
+#include "support/flowgen.h"
 
 struct checkrun {
     int status;
@@ -69,5 +70,8 @@ char *checkrun_read(const char *path);
 
 /* Writes the frames to a pcap file in $T, with microsecond timestamps and host byte order. */
 void checkrun_write_pcap(const char *name, uint32_t linktype, const struct capture *capture);
+
+/* Writes the frames of a conversation in the same way, and calls flowgen_free(). */
+void checkrun_write_flow(const char *name, struct flowgen *flow);
 
 #endif

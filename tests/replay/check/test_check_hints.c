@@ -4,18 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
-#include "support/flowgen.h"
 #include "support/suite.h"
 
-static struct checkrun check_frames(struct flowgen *g)
+static struct checkrun check_flow(struct flowgen *g)
 {
-    struct capture c = {0};
-
-    for (size_t i = 0; i < g->frame_cnt; i++)
-        capture_add(&c, g->bytes + g->frame[i].off, g->frame[i].len, g->frame[i].time);
-    checkrun_write_pcap("hints.pcap", 1, &c);
-    capture_free(&c);
-    flowgen_free(g);
+    checkrun_write_flow("hints.pcap", g);
     return checkrun("check --json $T/hints.json $T/hints.pcap");
 }
 
@@ -67,7 +60,7 @@ static void refused_key_is_explained_by_its_earlier_use(void)
             flowgen_wait(&g, 60000000);
             put_write(&g, 7, rows[i].va, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS);
         }
-        r = check_frames(&g);
+        r = check_flow(&g);
         if (!strstr(r.out, rows[i].words))
             suite_fail(__FILE__, __LINE__, "row %zu: no \"%s\" in: %s", i, rows[i].words, r.out);
         CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "REM_ACCESS_ERR (10), then IBV_WC_WR_FLUSH_ERR (5)"));
@@ -95,7 +88,7 @@ static void wait_for_a_credit_is_reported(void)
         if (late)
             flowgen_wait(&g, 20000000);
         flowgen_send(&g, 0, 64);
-        r = check_frames(&g);
+        r = check_flow(&g);
         CU_ASSERT_EQUAL(strstr(r.out, "1× the ACKs granted no credit (no receive WQE): the "
                                       "requester waited 30") != NULL,
                         !late);
@@ -121,7 +114,7 @@ static void requester_with_one_message_in_flight_is_described(void)
                 flowgen_ack_all(&g, 1);
             }
         }
-        r = check_frames(&g);
+        r = check_flow(&g);
         json = checkrun_read(checkrun_path("hints.json"));
         CU_ASSERT_EQUAL(strstr(r.out, "192.0.2.1 sent one message at a time and waited for "
                                       "responses ") != NULL,
@@ -132,5 +125,36 @@ static void requester_with_one_message_in_flight_is_described(void)
     }
 }
 
-SUITE("replay.check_hints", TEST(refused_key_is_explained_by_its_earlier_use),
-      TEST(wait_for_a_credit_is_reported), TEST(requester_with_one_message_in_flight_is_described))
+/* The peer acknowledged packets of 2048 bytes, and then answers no more. The hints name only what
+ * these ACKs do not refute. The list of the last packets states all waits. */
+static void hints_agree_with_earlier_acks(void)
+{
+    static const uint64_t waits_ns[] = {60000000, 70000000, 65000000};
+    struct flowgen g;
+    struct roce_pkt p;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    g.mtu = 2048;
+    for (unsigned i = 0; i < 2; i++) {
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 2048);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+    }
+    p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 2048);
+    flowgen_put(&g, 0, &p);
+    for (unsigned i = 0; i < 3; i++) {
+        flowgen_wait(&g, waits_ns[i] - g.step);
+        flowgen_put(&g, 0, &p);
+    }
+    checkrun_write_flow("large.pcap", &g);
+    r = checkrun("check $T/large.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "the peer's QP was destroyed or is in error"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "exceed the MTU"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "retransmission (timeout, after 60.000 to 70.000 ms)"));
+    checkrun_free(&r);
+}
+
+SUITE("replay.check_hints", TEST(hints_agree_with_earlier_acks),
+      TEST(refused_key_is_explained_by_its_earlier_use), TEST(wait_for_a_credit_is_reported),
+      TEST(requester_with_one_message_in_flight_is_described))

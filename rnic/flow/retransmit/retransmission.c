@@ -470,8 +470,9 @@ static bool is_unfinished(const struct roce_ctx *ctx)
 }
 
 /* Counts a timeout in `sum`, in the counter of the loss that preceded the timeout, as far as the
- * capture shows it. `relost` is the result of is_relost(). */
-static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
+ * capture shows it. `relost` is the result of is_relost(). Returns whether it counted the timeout
+ * in timeout_losses.unanswered. */
+static bool count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn, bool relost)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -481,7 +482,7 @@ static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_coun
 
     sum->unheeded_naks += nak;
     if (count_read_restart(ctx, sum, e, psn, ROCE_CAUSE_TIMEOUT) || nak)
-        return;
+        return false;
     if (req->una_known && roce_diff(psn, req->una) < 0) {
         losses->acked++;
     } else if (relost) {
@@ -492,9 +493,11 @@ static void count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_coun
             losses->missing_psn = psn;
     } else if (is_unanswered(ctx)) {
         losses->unanswered++;
+        return true;
     } else if (is_unfinished(ctx)) {
         losses->unfinished++;
     }
+    return false;
 }
 
 /* Recognises a requester whose waits do not follow the agreed timeout T (R149). Its first wait is
@@ -590,14 +593,11 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         req->timeouts = req->rnrs = req->naks = 0;
     }
     if (cause == ROCE_CAUSE_TIMEOUT) {
-        uint64_t unanswered = sum->timeout_losses.unanswered;
-
         if (req->timeouts < 255)
             req->timeouts++;
         count_timeout_after_nak(ctx);
         req->naks += rsp->nak && rsp->nak_psn == psn && req->naks < 255;
-        count_timeout_loss(ctx, sum, e, psn, relost);
-        if (sum->timeout_losses.unanswered != unanswered)
+        if (count_timeout_loss(ctx, sum, e, psn, relost))
             roce_spurious_note_unanswered(ctx);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;

@@ -431,6 +431,13 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
     sum->first_psn = req->rel_base = req->base;
 }
 
+static void reset_responder(struct roce_rsp *rsp)
+{
+    rsp->nak_back = rsp->nak_second = 0;
+    rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
+    rsp->read_known = false;
+}
+
 void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -450,9 +457,7 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
         confirm_reuse(ctx, roce_peer(ctx->sender));
     }
     roce_req_reset(req);
-    rsp->nak_back = rsp->nak_second = 0;
-    rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
-    rsp->read_known = false;
+    reset_responder(rsp);
     if (reuse)
         rsp->last_msn = 0; /* do not compare the MSNs of the new use with the last MSN of the
                             * earlier use */
@@ -466,13 +471,9 @@ static void forget_use(struct roce_ctx *ctx)
     struct roce_conn *conn = ctx->conn;
 
     for (int s = 0; s < 2; s++) {
-        struct roce_rsp *rsp = &conn->side[s].rsp;
-
         confirm_reuse(ctx, &conn->side[s]);
         roce_req_reset(&conn->side[s].req);
-        rsp->nak_back = rsp->nak_second = 0;
-        rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
-        rsp->read_known = false;
+        reset_responder(&conn->side[s].rsp);
     }
     roce_conn_forget_mtu(conn);
     conn->facts.end = ROCE_END_OPEN;

@@ -93,7 +93,7 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak, ui
 
     if (!e)
         return EVENT_NONE;
-    for (uint32_t i = nak; i-- > e->event && nak - i < LOST_WINDOW && copies <= naks && *left > 0;
+    for (uint32_t i = nak; *left > 0 && i-- > e->event && nak - i < LOST_WINDOW && copies <= naks;
          --*left) {
         if (s->event[i].rel != rel || !s->event[i].usable)
             continue;
@@ -103,7 +103,7 @@ static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak, ui
             latest = i;
     }
     for (uint32_t i = nak + 1;
-         copies > naks && i < s->event_cnt && i - nak<LOST_WINDOW && * left> 0; i++, --*left) {
+         *left > 0 && copies > naks && i < s->event_cnt && i - nak < LOST_WINDOW; i++, --*left) {
         if (!s->event[i].usable)
             continue;
         if (!s->event[i].response && s->event[i].rel == rel)

@@ -43,7 +43,7 @@ struct use_side {
 /* First request with a PSN. */
 struct use_request {
     uint32_t pkt;   /* index into trace.pkt */
-    uint32_t ended; /* at least so many messages ended up to this request; 0: unknown */
+    uint32_t ended; /* minimum number of messages that ended up to this request; 0: unknown */
 };
 
 struct supposed_use {

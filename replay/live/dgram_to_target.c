@@ -33,11 +33,10 @@ struct dgram_target {
     bool made;
     struct rewrite_dgram rewrite;
     struct expected_delivery delivery;
-    struct delivery_case
-        after;         /* network losses, as the capture shows them, before the current message */
-    bool broken;       /* a packet of the current message was lost */
-    bool write_broken; /* UC: a packet of an earlier WRITE was lost */
-    uint32_t crc32;    /* CRC-32 of the payload of the current SEND so far */
+    struct delivery_case after; /* network losses before the current message, from the capture */
+    bool broken;                /* a packet of the current message was lost */
+    bool write_broken;          /* UC: a packet of an earlier WRITE was lost */
+    uint32_t crc32;             /* CRC-32 of the payload of the current SEND so far */
     uint32_t recv_len;
     uint32_t latest; /* index of the latest packet sent */
     size_t total;    /* number of completions expected for the whole stream */

@@ -186,7 +186,6 @@ static int close_sender(struct dgram_loop *l, uint32_t idx)
     struct dgram_streams *streams = &l->play->streams;
     struct dgram_sender_slot *sender = &l->sender[idx];
     struct field_diffs d = {.cnt = 0};
-
     int rc;
 
     dgram_sender_del(sender->transmit);

@@ -20,13 +20,10 @@
  * Returns 0, or -1 with `error` set. */
 int recording_begin(const char *path, struct run_folder *folder, struct error *error);
 
-/*
- * Writes all frames of the folder to `path`, sorted by time. `comment` is the comment of the file,
- * or NULL. Waits up to a second for processes
- * that still record. If a process still records after that, sets *left and keeps the folder with
- * its file. Returns 0, or -1 with `error` set; then the folder remains, too. In all other cases
- * deletes the folder.
- */
+/* Writes all frames of the folder to `path`, sorted by time, and deletes the folder. `comment` is
+ * the comment of the file, or NULL. Waits up to a second for processes that still record. If one
+ * still records after that, sets *left and keeps the folder with its file. Returns 0, or -1 with
+ * `error` set; then the folder remains, too. */
 int recording_end(const char *path, struct run_folder *folder, const char *comment, bool *left,
                   struct error *error);
 

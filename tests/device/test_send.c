@@ -384,8 +384,8 @@ static void ack_waits_only_while_the_qp_is_idle(void)
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
 
-    /* A newer ACK replaces the delayed one and is delayed anew: the device sends one more of its
-     * own WRITEs before any ACK. */
+    /* A second ACK replaces the delayed ACK, and its delay starts again: the device sends one more
+     * WRITE of its own before any ACK. */
     peer_writes(FIXTURE_PSN + 1);
     answer_held(2);
     expect_silence();

@@ -60,8 +60,6 @@ void roce_count_rtt(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t n
     roce_times_add(ctx, &side->times, ROCE_OPER_CNT, ns);
 }
 
-#define SEARCHED_MAX 256u
-
 static bool grow_regions(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     uint8_t cap = side->region_cap ? (uint8_t)(side->region_cap * 2) : 1;
@@ -125,6 +123,9 @@ static bool includes_request(const struct roce_sent_packet *e,
     return roce_opcode(e->op)->kind == roce_opcode(refused->op)->kind && e->va <= refused->va &&
            e->va + e->dma_len >= refused->va + refused->dma_len;
 }
+
+/* Maximum number of earlier requests that are searched for the R_Key, to limit the time. */
+#define SEARCHED_MAX 256u
 
 void roce_key_history(struct roce_endpoint *side, const struct roce_sent_packet *e,
                       struct roce_refusal *refusal)

@@ -200,7 +200,7 @@ struct roce_region {
     uint64_t requests, bytes_written, bytes_read;
 };
 
-/* What packets show about the request of the endpoint that a fatal NAK refused. */
+/* The request of the endpoint that a fatal NAK refused, as the packets show it. */
 struct roce_refusal {
     uint32_t last_frame; /* frame of the last further NAK for it; if roce_conn_facts.end_repeats is
                           * not 0, of the last retransmission after the NAK; 0 if none */

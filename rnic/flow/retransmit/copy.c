@@ -58,9 +58,8 @@ static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet
 
 /* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
  * NAK, an RNR NAK or a gap in the responses was captured in between, or the go-back in progress has
- * not reached this PSN. If
- * packets are captured twice, copies of packets sent before the go-back may follow its start. Then
- * only the next PSN of the go-back belongs to it. */
+ * not reached this PSN. If packets are captured twice, copies of packets sent before the go-back
+ * may follow its start. Then only the next PSN of the go-back belongs to it. */
 static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_retransmission *retx = &ctx->sender->req.retx;

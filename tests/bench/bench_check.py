@@ -16,7 +16,7 @@ time of all threads) are medians; "from" and "to" are the fastest and the slowes
 CPU" are ratios of medians. tshark writes one line per packet to /dev/null, without name resolution; its
 built-in dissector shows the ICRC but does not compute it. rocedrill runs with -q, with and without
 verifying the ICRC. "--jobs 1" has one thread instead of one per processor. "--jobs 2" against "--jobs 1"
-is compared with what the machine can do: "two at once" is the time of two independent "--jobs 1" that
+is compared with the limit of the machine: "two at once" is the time of two independent "--jobs 1" that
 start together, each on its own CPU. A line of the form "limit" names both ratios, and that of a loop
 without memory accesses which runs once, or on two CPUs at once.
 
@@ -77,7 +77,7 @@ def run(command, stdin=None, at_once=1):
 
 
 def loop_ratio(cnt):
-    """Returns how many times as much work two loops on two CPUs do as one."""
+    """Returns the work of two loops on two CPUs, as a multiple of the work of one loop on one CPU."""
     def seconds(cpus):
         begin = time.monotonic()
         children = []
@@ -170,7 +170,7 @@ def speed(args, gen, path):
             if crc:
                 print(f"{payload:>8} reading and a CRC reach {packets / seconds:,.0f} packets/s (\"{name}\")", flush=True)
             if "tshark" in median and median["tshark"][0] < TARGET * seconds:
-                print(f"{payload:>8} {TARGET} times tshark is out of reach here: \"{name}\" is "
+                print(f"{payload:>8} {TARGET} times tshark cannot be reached on this machine: \"{name}\" is "
                       f"{median['tshark'][0] / seconds:.1f} times as fast", flush=True)
     os.unlink(path)
 
@@ -201,7 +201,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=3, help="runs a round of all but tshark")
     parser.add_argument("--realtime", action="store_true")
-    parser.add_argument("--quick", action="store_true", help="small: shows that it works")
+    parser.add_argument("--quick", action="store_true", help="few packets: only checks that the script works")
     args = parser.parse_args()
     if args.quick:
         args.packets, args.memory_packets, args.connections = 5000, 20000, 500
@@ -213,7 +213,7 @@ def main():
     args.read = os.path.join(args.build, "bin", "bench_read")
     for program in (gen, args.rocedrill, args.read):
         if not os.access(program, os.X_OK):
-            sys.exit(f"bench_check: {program} is not there: build it first, or say --build DIR")
+            sys.exit(f"bench_check: {program}: no such file: build it, or use --build DIR")
     with tempfile.TemporaryDirectory() as folder:
         speed(args, gen, os.path.join(folder, "generated.pcap"))
     if args.memory_packets:

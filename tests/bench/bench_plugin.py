@@ -9,8 +9,8 @@ Both dissect the same generated capture in the same tshark, in turns. The time i
 fastest round, so that other programs on the machine have little influence. Targets (DESIGN): at most 1.0
 times the time and 1.2 times the memory of the built-in dissector.
 
-Up to release 4.2, tshark builds the complete tree also for `-T fields`, because it does not tell
-dissectors which fields are read (4.4 does: HF_REF_TYPE_PRINT). In this case, and with -V, the time is
+Up to release 4.2, tshark builds the complete tree also for `-T fields`, because dissectors cannot detect
+which fields it prints (in 4.4 they can: HF_REF_TYPE_PRINT). In this case, and with -V, the time is
 mostly that of the items in the tree, and the analysis adds items that the built-in dissector lacks. The
 last line counts the items and prints the cost of one item. These modes use a tenth of the packets.
 """

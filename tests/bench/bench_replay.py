@@ -38,18 +38,18 @@ def main():
     parser.add_argument("--build", default="build")
     parser.add_argument("--packets", type=int, default=200000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="few packets, one round: does it work")
+    parser.add_argument("--quick", action="store_true", help="few packets, one round: only checks that the script works")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.quick:
         args.packets, args.rounds = 2000, 1
     if not shutil.which("tcpreplay"):
-        print("bench_replay: tcpreplay is not here")
+        print("bench_replay: tcpreplay is not installed")
         sys.exit(77)
     if not args.inside:
         # The namespace ends with its last process, and the veth with the namespace.
         if subprocess.run(["unshare", "-n", "true"], stderr=subprocess.DEVNULL).returncode:
-            print("bench_replay: no right to make a network namespace")
+            print("bench_replay: cannot create a network namespace")
             sys.exit(77)
         os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv, "--inside"])
     for command in ("link add bench0 type veth peer name bench1", "link set bench0 mtu 9000 up",

@@ -6,12 +6,11 @@ memory that copies in and out (bench_ring), with UCX's own shared memory (ucx_pe
 without a recording (rnic-run -w), or with the four TCP latencies that correspond to a ping of rping. A test
 whose program is missing is omitted. Each test runs two processes; all run in one network namespace, in
 turns, and the results are medians. Only the ratios are meaningful, and latencies only on a quiet machine.
-TCP sleeps and is woken, which takes 49 us if CPUs are
-idle (virtual machine with two CPUs) and 10 us if other work keeps them awake; a spinning program takes the
-same time in both cases.
+A TCP program sleeps until the kernel wakes it. On a virtual machine with two CPUs this takes 49 us if the
+CPUs are idle, and 10 us if other work keeps them awake. A program that polls takes the same time in both cases.
 
 For a bandwidth, each of the two processes has its own CPU. On a busy machine the scheduler often runs both
-on one CPU, and the figure then shows the scheduler. Latencies have no such limit, because the thread of the
+on one CPU, and the figure then depends on the scheduler. Latencies have no such limit, because the thread of the
 RNIC would then run on the CPU of the program.
 
 With bench_port, the script also prints fractions of the speed of a bare libpcap pair, and bench_port's
@@ -213,7 +212,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="only check that it works; the figures mean nothing")
-    parser.add_argument("--bench-port", help="the program of that name, for the account")
+    parser.add_argument("--bench-port", help="path of bench_port; its account of the remaining time is printed")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"))
     args = parser.parse_args()
     shm.part = QUICK if args.quick else 1

@@ -26,7 +26,7 @@ def enter_namespace():
         if subprocess.run(["unshare", *user, "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             os.execvpe("unshare", ["unshare", *user, "-n", sys.executable, "-B", *sys.argv],
                        dict(os.environ, SOAK_INSIDE="1"))
-    print("no network namespace of our own")
+    print("cannot create a network namespace")
     sys.exit(77)
 
 

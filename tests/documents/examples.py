@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Runs the commands that the documents print, and compares their output with the printed one.
+"""Runs the commands that the documents print, and compares their output with the output in the document.
 
     examples.py [--write] BIN [DOCUMENT...]   BIN: folder of the built programs; default: all documents with examples
     examples.py --list                        names the documents with examples
@@ -12,13 +12,13 @@ lines up to the next command are its output, standard error included. "⋮" on a
 lines, and "…" for any text within a line. In a block of the language yaml, each "- run: COMMAND" and each item of
 "script:" is a step that must end with status 0; steps that install packages are not run.
 
-In a block without a language, a line that begins with the name of one of our programs, without "$ ", is a usage: a command
-whose output is not printed. It must not end with status 2 (wrong usage) or more. If it names a capture or drill that does
-not exist, the test makes a copy of one of ours. network.py runs usages that need an interface or another host, and not_run.txt has
-the reasons why the others are not run.
+In a block without a language, a line that begins with the name of one of our programs, without "$ ", is a usage: a
+command without printed output. It must not end with status 2 (wrong usage) or more. If it names a capture or drill that
+does not exist, the test creates this file as a copy of one of ours. network.py runs usages that need an interface or
+another host, and not_run.txt has the reasons why the others are not run.
 
 All commands of a document run in one temporary folder, which contains links to the folders and files of the source tree,
-and each in a separate network if the user may make one. "$ echo $?" prints the status of the command before it. --write
+and each in a separate network namespace if the user may create one. "$ echo $?" prints the status of the command before it. --write
 replaces each printed output that differs.
 """
 import argparse

@@ -51,7 +51,7 @@ def enter_namespace():
         if subprocess.run([*command, "ip", "link", "set", "lo", "up"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             os.execvpe("unshare", [*command, sys.executable, "-B", *sys.argv],
                        dict(os.environ, NETWORK_INSIDE="user" if user else "root"))
-    print("no network namespace of our own")
+    print("cannot create a network namespace")
     sys.exit(77)
 
 

@@ -14,7 +14,7 @@ LONGEST_TICK = 0.5  # longest tick of the clock, s; a longer one means that this
 
 
 def starved(pids):
-    """Returns how long the threads of these processes have been ready without a CPU, all together, s."""
+    """Returns the total time for which the threads of these processes have waited for a CPU, s."""
     total = 0
     for path in [path for pid in pids for path in glob.glob(f"/proc/{pid}/task/*/schedstat")]:
         try:
@@ -26,8 +26,9 @@ def starved(pids):
 
 
 class Patience:
-    """A time limit. left() also sleeps one tick. The time in which a thread of the processes pids() waited for a CPU does
-    not count, because these threads often wait one after the other. But the limit ends after MOST times its seconds."""
+    """A time limit. left() sleeps one tick and returns whether time is left. On a busy machine the threads of the
+    processes pids() wait for a CPU, often one after the other. So their total wait extends the limit, at most to MOST
+    times its seconds."""
 
     MOST = 10
 

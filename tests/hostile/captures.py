@@ -24,7 +24,7 @@ MEMORY = 2 << 30  # limit of the address space of a command, bytes
 CPU = 60  # s
 BROKEN = "Cannot allocate memory|CRASHED|AddressSanitizer|LeakSanitizer|runtime error:"
 PACKETS = 6000
-FRAMES = 400  # longest part of a recorded capture
+FRAMES = 400  # maximum number of frames of a recorded capture that are used
 PREFIX = 42  # bytes before the BTH of a frame over Ethernet and IPv4
 
 COMMANDS = {

@@ -7,15 +7,17 @@ WRITEs (live.py).
 
 cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO] [--packets N] [--seconds S] [--most N]
 
---engines makes a part of the table: only the commands whose names match.
+--engines prints only the rows of the commands whose names match.
 
 The search of each command begins with all shapes (shapes.py). For the given time it then changes the worst captures
-so far, and keeps each change that costs more. It measures CPU time and the largest memory. Instructions decide
-(valgrind), for the N worst captures: they do not depend on the load of the machine. tshark with the plugin starts too
-slowly in valgrind; its CPU time decides. The rows of a command are printed as soon as they are known.
-The cost of ordinary traffic is that of each packet of a long connection, plus that of each connection or connection
-request, measured with short connections. Memory is the largest resident memory, in the same way, plus that of each byte
-by which packets are longer, measured with ordinary WRITEs of 1024 bytes.
+so far, and keeps each change that costs more. The search compares CPU time and the largest resident memory. Then
+valgrind counts the instructions of the N worst captures. Their number decides, because it does not depend on the load
+of the machine. tshark with the plugin starts too slowly in valgrind, so its CPU time decides. The script prints the
+rows of a command as soon as they are known.
+
+The cost of ordinary traffic has two parts: the cost of each packet, measured with a long connection, and the cost of
+each connection or connection request, measured with short connections. The memory of ordinary traffic has a third part,
+for each byte by which packets are longer, measured with ordinary WRITEs of 1024 bytes.
 Exit status 1: a capture costs more than RATIO times ordinary traffic, in time or memory."""
 import argparse
 import contextlib
@@ -68,9 +70,10 @@ LATE = 60  # longest run, s
 RSS_NOISE = 1 << 20  # difference of two equal runs, bytes
 SUSPECT = 0.7  # part of the limit from which instructions are counted
 MAD, CM_QPN, CM_REQ = 62, b"\0\0\1", b"\0\x10"  # offset of a MAD in a frame over IPv4, and fields of a REQ
+
 # valgrind counts `rep stosb` and `rep movsb` as one instruction for each byte. glibc then uses loops of 32 bytes.
 TUNABLES = ":".join(f"glibc.cpu.x86_rep_{name}_threshold={1 << 40}" for name in ("movsb", "stosb"))
-EMPTY = 4  # packets of the capture whose cost is that of starting the program
+EMPTY = 4  # packets of a capture whose cost equals that of starting the program
 
 
 class Engine:
@@ -79,9 +82,9 @@ class Engine:
     def __init__(self, command, name, folder, bin_dir):
         self.command, self.name, self.folder = command, name, folder
         self.rocedrill, self.peak = (os.path.join(bin_dir, program) for program in ("rocedrill", "peak"))
-        self.costs = {}  # of each method that measures: cost of an empty input, of each unit and of each connection
+        self.costs = {}  # by method of measuring: cost of an empty input, of a unit and of a connection
         self.rss = 0
-        self.byte = 0  # memory of each byte by which units are longer than ordinary ones
+        self.byte = 0  # memory for each byte by which units are longer than ordinary ones
 
     def sure(self):
         """Returns the method whose count decides: CPU seconds for tshark, instructions for all others."""

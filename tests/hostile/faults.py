@@ -25,7 +25,7 @@ def other(side):
     return 1 - side
 
 
-# glibc ends a program without free descriptors so, if one of its threads calls pthread_exit()
+# message of glibc if a thread of a program without free descriptors calls pthread_exit(); the program then ends
 NO_LIBGCC = "libgcc_s.so.1 must be installed for pthread_exit to work"
 
 
@@ -69,7 +69,7 @@ def settle(seconds):
 
 def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
     """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that may still wait at the end. `finishes`:
-    both must finish their work. `victim`: the side that is killed. Returns what was wrong, or None."""
+    both must finish their work. `victim`: the side that is killed. Returns a description of the error, or None."""
     pair.begin()
     patience = bounded.Patience(HANG)
     begun = pair.established if finishes else pair.connected
@@ -90,7 +90,7 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
         labs.stacks.end(pair.programs[side].pid)
     done = pair.end(5)
     if late:
-        return f"{pair.kind}: sides {late} not done after {HANG} s without the time that they waited for a CPU: " + " / ".join(str(done[side]) for side in late) + "\n" + stacks
+        return f"{pair.kind}: sides {late} not done after {HANG} s, not counting the time that they waited for a CPU: " + " / ".join(str(done[side]) for side in late) + "\n" + stacks
     if finishes:
         return pair.wrong(done)
     crashes = [str(one) for side, one in enumerate(done) if side not in ended and side != victim and crashed(one)]

@@ -17,12 +17,12 @@ import bounded
 import shapes
 from captures import Tshark
 
-CONNECTIONS = 14000  # one line of some 3 KiB each
+CONNECTIONS = 14000  # number of connections; the line of each has about 3 KiB
 ROOM = 64 << 20
 START, FRAME_ROOM = 1 << 20, 16 << 10
 LONG = (1 << 30) + (64 << 20)  # length of a long capture, bytes
 FRAME = 200000
-SHARED = 400000  # connections that need some 800 MB
+SHARED = 400000  # number of connections that need about 800 MB
 ROWS = 100000  # rows of a table of the plugin
 
 
@@ -41,7 +41,7 @@ def check(rocedrill, capture, out, *options):
 
 def listed(text, counts, summary, size, room):
     """Asserts that a limit was reached, that the lines have at most `room` bytes, and that the text report and the
-    summary tell what has no line."""
+    summary count the connections and findings without a line."""
     told = re.search(r"size limit of --json reached: (\d+) connections and (\d+) findings are not listed", text)
     print(told and told[0], counts, size)
     assert told, "the text does not report the limit"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Installs RoCEdrill in each way that README.md offers, uses what was installed, and removes it.
+"""Installs RoCEdrill in each way that README.md offers, uses the installed files, and removes them.
 
     install.py prefix|system|plugin_script|packages --build DIR --source DIR
 
@@ -257,7 +257,7 @@ def expect_plugin(place, wrong, where):
 def check_prefix(place):
     wrong = []
     build = os.path.join(place.dir, "build")
-    os.mkdir(build)  # cmake writes the manifest of an installation beside the script that it runs
+    os.mkdir(build)  # cmake writes the manifest of an installation into the folder of the script that it runs
     run(["cmake", "--install", place.build, "--prefix", os.path.join(place.home, ".local")],
         env=dict(place.env))
     for path in glob.glob(os.path.join(place.build, "install_manifest*.txt")):
@@ -292,8 +292,8 @@ def check_system(place):
 
 
 def check_plugin_script(place):
-    """The script runs from a copy of plugin/ that holds the built plugin, as tests/matrix plugins makes it. Beside it
-    are files for other versions of Wireshark, which the script must not install."""
+    """Runs the script from a folder with the built plugin, as tests/matrix plugins creates it. The folder also has
+    files for other versions of Wireshark, which the script must not install."""
     wrong = []
     folder = os.path.join(place.dir, "plugin")
     shutil.copytree(os.path.join(place.build, "lib/wireshark/plugins"), folder)

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Reads the recipes for containers and for CI: .packaging/Containerfile, and the yaml blocks of replay/docs/ci.md.
 
-    recipes.py check                 fails if a recipe is longer than 15 lines, or names what the source tree lacks
+    recipes.py check                 fails if a recipe is longer than 15 lines, or names a file that the source tree lacks
     recipes.py containerfile STAGE   prints the steps of a stage: "run COMMAND" or "copy FROM TO"
     recipes.py ci NUMBER             prints the steps of a yaml block of ci.md, one per line
 
 tests/matrix recipes runs the steps in fresh systems. The test documents.replay.docs.ci runs the steps of ci.md that
-install no packages. The first image is numbered 1, the first block too.
+install no packages. STAGE and NUMBER begin with 1.
 """
 import json
 import pathlib

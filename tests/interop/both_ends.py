@@ -21,7 +21,7 @@ ADDRESS = {"left": {"": "192.0.2.1", "6": "2001:db8::1", "CTL": "198.51.100.1", 
            "right": {"": "192.0.2.2", "6": "2001:db8::2", "CTL": "198.51.100.2", "VLAN": "203.0.113.2"}}
 MAC = {"left": bytes.fromhex("02526f434501"), "right": bytes.fromhex("02526f434502")}
 TIMEOUT = 60  # seconds per row
-TURN = 20_000_000  # maximum time between a guest's two cards for one frame, ns
+TURN = 20_000_000  # maximum time between the two captures of one frame at the two cards of a guest, ns
 # Recordings: the packets of each end before netem, and the wire between them.
 TAPS = {"sent-left": ["-i", "sent1"], "sent-right": ["-i", "sent2"], "wire": ["-i", "wire1"]}
 # Additional recordings: all interfaces, with a snap length, and with a buffer that is too small.
@@ -33,7 +33,7 @@ COUNTERS = f"cd {RXE}ports/1/hw_counters 2>/dev/null || cd {RXE}hw_counters; gre
 
 
 def rows(path):
-    """Yields name, link MTU, netem of the left and the right, port of the server, server and client commands."""
+    """Yields name, link MTU, netem arguments of the left and of the right, port of the server, commands of server and client."""
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             fields = [field.strip() for field in line.rstrip("\n").split("|")]
@@ -134,7 +134,7 @@ class Run:
         return command.format(**places)
 
     def both(self, commands, seconds):
-        """Runs one command at each end, at the same time. Returns {side: output}. `hangs`: an end did not answer in time."""
+        """Runs one command at each end, at the same time. Returns {side: output}. `hangs`: one end did not reply within the time limit."""
         numbers = {side: self.agent[side].start(command, seconds) for side, command in commands.items()}
         end = time.monotonic() + seconds
         status = {side: self.agent[side].wait(number, end) for side, number in numbers.items()}

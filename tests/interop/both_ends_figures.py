@@ -16,7 +16,7 @@ Compared for each direction of an RC or UC connection, in the captures of its se
               requests are compared, together with repeats
   late        first transmissions captured after a later PSN (out-of-order)
   repeats     retransmissions after a later PSN. One end cannot always distinguish late packets from
-              repeats: the sum is compared, and the number of confusions is printed
+              repeats: their sum is compared, and the number of wrong assignments is printed
   gaps        PSNs that were skipped
   nak, rnr, fatal    NAKs that it sent as a responder
   completed   acknowledged or answered messages, and their bytes
@@ -149,7 +149,7 @@ def mtu_of(packets):
 
 
 def direction(seen, again, mtu, sized, top):
-    """Returns what one end can know about the captured packets `seen` of a flow; `again`: the retransmissions.
+    """Returns the figures that one end can determine from the captured packets `seen` of a flow. `again`: the retransmissions.
     Before index `sized`, the path MTU and so the PSNs of a READ are unknown. `top`: first PSN, if known."""
     count = collections.Counter(packets=len(seen))
     last = None
@@ -345,7 +345,7 @@ def main():
     for path in report.args.folder:
         folder(report, path)
     print(f"{len(report.args.folder)} folders, {report.compared} figures compared, {report.wrong} differ; "
-          f"{report.unlike} late packets taken for repetitions, or the other way round")
+          f"{report.unlike} late packets counted as repeats, or repeats as late packets")
     return 2 if report.compared == 0 else 1 if report.wrong else 0
 
 

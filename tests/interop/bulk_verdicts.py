@@ -102,7 +102,7 @@ def checked(args, path, peer):
 
 
 def completed_by_program(said):
-    """Returns what random_verbs completed with success: {side: {QPN: {operation: number}}}. The work
+    """Returns the work requests that random_verbs completed with success: {side: {QPN: {operation: number}}}. The work
     requests before a completion have completed too, unless it is flushed. QPNs that are used twice are left out, and so
     are those of a round that ended early."""
     done, side = {}, None
@@ -126,9 +126,9 @@ def completed_by_program(said):
                 if count is not None and posted[words[2]].get(work):
                     count[posted[words[2]][work]] += 1
             last[words[2]] = max(last[words[2]], end - 1)
-        elif side and "not all completed" in line: # the program stopped polling before
+        elif side and "not all completed" in line: # the program stopped polling before all requests had completed
             ours.update(dict.fromkeys(numbers.values()))
-        elif side and line.startswith(f"{side}: exit status") and line.split()[-1] != "0": # it was killed
+        elif side and line.startswith(f"{side}: exit status") and line.split()[-1] != "0": # a signal ended the program
             done[side] = {}
     return done
 
@@ -165,7 +165,8 @@ def judge(args, name):
             continue
         peer = profile(about["kernel"])
         replay, check = replayed(args, path, peer), checked(args, path, peer)
-        if point in done and about["kind"] not in ("leave", "ud", "uc"): # an end that leaves polls no completions
+        # In a conversation "leave", the end that leaves polls no completions.
+        if point in done and about["kind"] not in ("leave", "ud", "uc"):
             v6 = "left=2001" in about["client"]
             address = ADDRESS[point]["6" if v6 else ""]
             figures, differ = compared_with_program(point, address, [

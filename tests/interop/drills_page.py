@@ -39,12 +39,12 @@ def read_runs(folder):
 
 
 def too_slow(case):
-    """Returns true if this host was too slow for the drill, so that the run proves nothing."""
+    """Returns true if this host was too slow for the drill, so that its verdict proves nothing."""
     return case["verdict"] == "inconclusive" and " too slow: " in case.get("problem", "")
 
 
 def best(reports):
-    """Returns the report of a kernel: for each drill the first run that proves something."""
+    """Returns the report of a kernel: for each drill, the first run that was not too slow."""
     cases = collections.defaultdict(list)
     for report in reports:
         for case in report["drills"]:

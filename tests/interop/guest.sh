@@ -25,8 +25,8 @@ die() { say "$*"; exit 2; }
 guest_binaries+=(riostream rcopy rdma_server rdma_client rdma_xserver rdma_xclient)
 guest_modules+=(act_mirred cls_matchall) # modules that guest_pair needs
 
-# guest_enter SCRIPT ARGUMENT...: downloads the guest's packages, then runs the script again in new namespaces;
-# there it does nothing. Exits with 77 if the machine lacks QEMU, tap interfaces or namespaces.
+# guest_enter SCRIPT ARGUMENT...: downloads the guest's packages, then runs the script again in new namespaces.
+# Called inside these namespaces, it returns at once. Exits with 77 if the machine lacks QEMU, tap interfaces or namespaces.
 guest_enter() {
     local kernel userland user
     [ "${GUEST_INSIDE:-}" != 1 ] || return 0
@@ -58,7 +58,7 @@ guest_boot() {
     fi
     ip link set lo up
     ip tuntap add tap0 mode tap || { say "cannot create a tap interface"; exit 77; }
-    ip link set tap0 mtu $mtu txqueuelen 5000 up # queue for 8 MiB of READ responses sent at once
+    ip link set tap0 mtu $mtu txqueuelen 5000 up # room for a burst of 8 MiB of READ responses
     ip addr add 192.0.2.1/24 dev tap0
     mkfifo "$tmp/agent.in" "$tmp/agent.out"
     exec 8<>"$tmp/agent.in" 9<>"$tmp/agent.out"
@@ -69,7 +69,7 @@ guest_boot() {
         return
     fi
     card=csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ufo=off
-    # no_timer_check: on a busy host the kernel's check of the emulated timer fails.
+    # no_timer_check omits the kernel's check of the emulated timer, which fails on a busy host.
     nice qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg}" -cpu "${GUEST_CPU:-max}" -m 768 -smp 1 -nodefaults -display none -no-reboot \
         -kernel "$(echo "$GUEST_KERNEL"/root/boot/vmlinuz-*)" -initrd "$tmp/initrd" \
         -append "console=ttyS0 panic=-1 quiet no_timer_check SIDE=right MTU=$mtu" \
@@ -147,13 +147,13 @@ guest_pair() {
     ip link set lo up
     for other in wire ctl; do
         ip link add "$other" type bridge mcast_snooping 0 && ip link set "$other" mtu 9100 up ||
-            { say "no bridge can be made"; exit 77; }
+            { say "cannot create a bridge"; exit 77; }
     done
     card=csum=off,guest_csum=off,gso=off,guest_tso4=off,guest_tso6=off,guest_ufo=off
     for side in left right; do
         [ $side = left ] && n=1 || n=2
         for other in wire ctl sent; do
-            ip tuntap add "$other$n" mode tap || { say "no tap interface can be made"; exit 77; }
+            ip tuntap add "$other$n" mode tap || { say "cannot create a tap interface"; exit 77; }
             ip link set "$other$n" mtu 9100 txqueuelen 8000 up
             [ $other = sent ] || ip link set "$other$n" master $other
         done

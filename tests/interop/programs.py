@@ -108,7 +108,7 @@ def ready(port):
 
 
 def programs(*commands):
-    """Returns the programs to kill if a row fails. sh is not one of them: it is the guest's agent."""
+    """Returns the programs to kill if a row fails, except sh, which is the guest's agent."""
     return sorted(set(re.findall(r"\b(?:ibv?_|r[cdips]|ucm|uda|mck)\w+", " ".join(commands))))
 
 

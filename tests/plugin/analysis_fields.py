@@ -5,7 +5,7 @@
     analysis_fields.py --plugins DIR CAPTURE...
 
 Also fails if the plugin has an analysis field that is not in the table, if a link has no link back, if an
-I/O graph shows another number than the packets, and if Wireshark rejects a filter of plugin/profile.
+I/O graph shows other numbers than the packets, and if Wireshark rejects a filter of plugin/profile.
 """
 import argparse
 import collections
@@ -114,7 +114,7 @@ FEATURES = [
     ("", "roce.cm.answers roce.cm.answered_in", "cm-connect-disconnect"),
     ("", "roce.rule roce.rule.text roce.rule.source", "rc-loss-both"),
 ]
-# A link field, and the fields of which the linked frame must have one, as the link back.
+# Rows: a link field, and the link fields back. The frame to which the link leads must have one of them.
 LINKS = [
     ("roce.analysis.acked_in", "roce.analysis.acks_frame roce.analysis.request_in"),
     ("roce.analysis.acks_frame", "roce.analysis.acked_in"),
@@ -131,7 +131,7 @@ LINKS = [
 # Field types that an I/O graph can plot.
 DRAWN = re.compile("FT_(UINT|INT|RELATIVE_TIME)")
 PROFILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../plugin/profile/RoCE")
-CONNECTION = "roce.stream eq 1 or roce.cm.stream eq 1"  # as made by the menu Conversation Filter
+CONNECTION = "roce.stream eq 1 or roce.cm.stream eq 1"  # the filter that the menu Conversation Filter creates
 # Wireshark's reassembly requires these fields. They never occur, because each packet is added once.
 SILENT = {"roce.message." + name for name in
           ("overlap", "overlap.conflict", "multiple_tails", "too_long", "error")}
@@ -168,7 +168,7 @@ def one_way(shark, path):
             for other in row.get(link, []):
                 count += 1
                 if not rows.get(other, {}).keys() & set(back.split()):
-                    wrong.append(f"{os.path.basename(path)} frame {frame}: {link} {other}: no way back")
+                    wrong.append(f"{os.path.basename(path)} frame {frame}: {link} {other}: the linked frame has no link back")
     return wrong, count
 
 

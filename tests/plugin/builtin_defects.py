@@ -4,8 +4,8 @@
 
     builtin_defects.py --plugins DIR [CAPTURE...]
 
-Each case is a small capture made here, the fields that our dissector must show, and the fields that the
-built-in dissector shows. A case also fails if the built-in dissector no longer has its defect.
+A case has a small capture that this script creates, the fields that our dissector must show, and the fields
+that the built-in dissector shows. A case also fails if the built-in dissector no longer has its defect.
 """
 import argparse
 import concurrent.futures

@@ -28,7 +28,7 @@ def enter_namespace():
         if subprocess.run(["unshare", *user, "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             os.execvpe("unshare", ["unshare", *user, "-n", sys.executable, "-B", *sys.argv],
                        dict(os.environ, EXTCAP_INSIDE="user" if user else "root"))
-    print("no network namespace of our own")
+    print("cannot create a network namespace")
     sys.exit(77)
 
 
@@ -120,7 +120,7 @@ def check_process(test, pid, frames):
     test.expect("message of tcpdump", "none0: No such device" in said, True)
 
 
-# A software RNIC in namespaces where root is another user. It sends a packet to its own host every 10 ms.
+# A software RNIC in namespaces in which root is an ordinary user. It sends a packet to its own host every 10 ms.
 OTHER_USER = """import os, socket, time
 device = socket.socket(socket.AF_UNIX)
 device.bind(f"\\0rnic/eth9/proc/{os.getpid()}")
@@ -134,7 +134,7 @@ while True:
 
 
 def check_other_user(test):
-    """Captures as root from a program whose user namespace does not have this user as root."""
+    """Captures as root from a program in a user namespace in which this root is an ordinary user."""
     rnic = subprocess.Popen(["unshare", "-Un", "--map-user=1000", "--keep-caps", "sh", "-c", 'ip link set lo up; exec "$@"', "sh",
                              sys.executable, "-c", OTHER_USER], stdout=subprocess.PIPE, text=True)
     pid = int(rnic.stdout.readline())

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Tests that rocedump captures by ssh: a real sshd, with keys of its own, runs tcpdump while two programs of
+"""Tests that rocedump captures by ssh: a real sshd, with its own keys, runs tcpdump while two programs of
 rnic-run send RoCE packets.
 
     extcap_ssh.py ROCEDUMP RNIC_RUN
 
-All runs in a separate network namespace. If the test may not create one as root, or sshd is missing, its exit
+All programs run in a separate network namespace. If the test may not create one as root, or sshd is missing, its exit
 status is 77."""
 import os
 import shutil
@@ -31,7 +31,7 @@ PidFile none
 # sshd requires the folder /run/sshd.
 START = 'mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec "$@"'
 PINGPONG = f"set -- ibv_rc_pingpong -g 1 -s 1000 -n {PINGS}; \"$@\" & sleep 1; \"$@\" localhost; wait"
-BTH = 62  # offset in a packet with IPv6, whose addresses the GIDs of these programs are
+BTH = 62  # offset of the BTH in a packet with IPv6; the GIDs of these programs are IPv6 addresses
 
 
 def missing():

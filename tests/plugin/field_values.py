@@ -9,8 +9,8 @@
     field_values.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
 The plugin must show every field of every header that the codec decodes. The built-in dissector must show the same
-values for the fields in SAME, except for its errors in WRONG. Headers that are in no capture are in packets built
-here. A row of WRONG that explains no difference, and a field of SAME that never occurs, are failures too. Exit
+values for the fields in SAME, except for its errors in WRONG. For headers that no capture has, this script builds
+packets. A row of WRONG that explains no difference, and a field of SAME that never occurs, are failures too. Exit
 status 1 on a difference, 2 if nothing was compared.
 """
 import ipaddress
@@ -117,12 +117,12 @@ AS_BYTES = {"infiniband.immdt", "infiniband.ieth"}
 OTHERS = ("eth.", "vlan.", "sll.", "sll2.", "ip4.", "ip6.", "udp.")
 NOT_OF_CODEC = ("icrc", "cm.rdmaip.")
 
-# Errors of the built-in dissector: name, reason, and a predicate that matches the differences it causes. It gets
+# Errors of the built-in dissector: name, reason, and a predicate that matches the differences it causes. Its arguments are
 # our field, all fields of the frame, and the text of the built-in dissector ("" if absent).
 WRONG = [
     ("flow label and packet rate of a CM REQ", "4.0 reads both, 32 bits wide, at one offset (fixed in 4.4)",
      lambda field, fields, text: field in ("cm.req.primary_flow", "cm.req.primary_rate")),
-    ("ICRC after a small payload", "lost where RPC-over-RDMA claims it by heuristics and then fails",
+    ("ICRC after a small payload", "missing if the heuristics of RPC-over-RDMA accept the payload and its dissection then fails",
      lambda field, fields, text: field == "icrc" and text == ""),
     ("FLUSH and ATOMIC WRITE", "unknown to 4.0: nothing after the BTH is decoded (fixed in 4.4)",
      lambda field, fields, text: fields["bth.opcode"] in (0x1c, 0x1d) and text == ""),
@@ -130,7 +130,7 @@ WRONG = [
      lambda field, fields, text: fields["bth.opcode"] >> 5 == 5 and text == ""),
     ("service ID resolution", "not implemented: nothing after the MAD header is decoded",
      lambda field, fields, text: fields.get("mad.attr_id") in (0x17, 0x18) and text == ""),
-    ("reliable datagrams", "taken for DCT of Mellanox: what follows the BTH is looked for 8 bytes later",
+    ("reliable datagrams", "decoded as DCT of Mellanox: the headers after the BTH are read 8 bytes too late",
      lambda field, fields, text: fields["bth.opcode"] >> 5 == 2 and not field.startswith("bth.")),
 ]
 
@@ -256,7 +256,7 @@ class Agreement:
         print(f"{captures} captures, {self.frames} frames: {self.builtin} fields compared with the built-in "
               f"dissector, {self.plugin} with the plugin, {self.failures} differ")
         for what, reason, _ in WRONG:
-            state = "seen" if what in self.borne_out else "NOT SEEN: take the row out"
+            state = "seen" if what in self.borne_out else "NOT SEEN: delete the row"
             print(f"built-in wrong: {what}: {reason} ({state})")
             self.failures += what not in self.borne_out
         for field in SAME.keys() - self.met:

@@ -5,7 +5,7 @@
     filters.py --plugins DIR --document FILE CAPTURE...
 
 The filters run on all captures, merged into one. A filter without a counterpart must be valid. With the plugin, a
-filter of the built-in dissector gets one hint for each field, which names our field unless its name is another.
+filter of the built-in dissector gets one hint. The hint names our field if its name differs only in the prefix.
 """
 import argparse
 import os
@@ -24,7 +24,8 @@ def count(tshark, capture, filters, plugin):
     row = [line for line in out.splitlines() if "<>" in line]
     if len(row) != 1:
         raise SystemExit(f"tshark -z io,stat printed {out}")
-    # Row of the table: | interval | frames | bytes | frames | bytes ... |, and one empty cell more if the list of filters above the table is wider.
+    # Row of the table: | interval | frames | bytes | frames | bytes ... |. The row has another, empty cell if the list of
+    # filters above the table is wider.
     return [int(cell) for cell in row[0].split("|")[2:2 * len(filters) + 1:2]]
 
 

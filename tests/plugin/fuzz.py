@@ -4,11 +4,13 @@
 
     fuzz.py --plugins DIR [--preload RUNTIME] [--seeds N] [--first N] [--frames DIR]... [--mads DIR]... CAPTURE...
 
-First the files of --frames and --mads, inputs of the codec's fuzz targets: each frame as a capture of its link
-type, each MAD as a packet to QP1. Then for each seed: all captures in one file, with bytes changed by
-editcap -E, every second time truncated at a random length; the fuzz inputs changed in the same way; and packets
-with random opcodes, headers and lengths between a few QPs. Their PSNs are nearly consecutive and their ICRCs
-mostly correct, so that the analysis accepts them.
+The first captures are the files of --frames and --mads, inputs of the codec's fuzz targets: each frame becomes a
+capture of its link type, each MAD a packet to QP1. Then each seed makes three captures:
+
+    all captures in one file, with bytes changed by editcap -E, every second time truncated at a random length
+    the fuzz inputs, changed in the same way
+    packets with random opcodes, headers and lengths between a few QPs; their PSNs are nearly consecutive and their
+    ICRCs mostly correct, so that the analysis accepts them
 
 Each file is read twice. The first run uses two passes, all preferences that enable code, all trees and all taps.
 The second run uses filters on fields that only later frames set.
@@ -24,8 +26,8 @@ import sys
 from packet_builder import bth, erf, mad, native, pcap, roce, roce6, rocev1
 from tshark import Tshark
 
-# Output that means failure. Bugs of upper-layer dissectors do not count: "Dissector bug, protocol
-# RPCoRDMA" is Wireshark's, on payload that its heuristics claim.
+# Output that means failure. Bugs of upper-layer dissectors do not count: "Dissector bug, protocol RPCoRDMA" is a
+# bug of Wireshark, in payload that its heuristics took for RPC.
 BAD = ("AddressSanitizer", "runtime error:", "Dissector bug, protocol RoCE", "** ERROR", "CRITICAL")
 ALL = ["-o", "roce.guess:all", "-o", "roce.take_v1:TRUE", "-o", "roce.take_native:TRUE"]
 TITLE = "\nRDMA over Converged Ethernet, "

@@ -4,10 +4,11 @@
 
     reason_filters.py --plugins DIR --rocedrill FILE CAPTURE...
 
-A filter that differs only in its numbers from those of two earlier captures is not run. The filter of retransmissions with one
-cause selects both directions of a connection. It must match as many packets as --json counts in both, and the sentences
-above it must count as many as --json, each for its direction. Also fails if a capture has a reason (a failure or a cause of
-slowness) without a filter, and if no capture has a filter that begins as one of KINDS.
+A filter that differs only in its numbers from those of two earlier captures is not run. The filter of retransmissions
+with one cause selects both directions of a connection. The number of packets that it matches must be the sum of both
+directions in --json, and each sentence above it must have the number of its direction in --json. The test also fails if a
+capture has a reason (a failure or a cause of slowness) without a filter, and if no capture has a filter that begins with
+one of KINDS.
 """
 import collections
 import json

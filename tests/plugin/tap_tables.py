@@ -4,9 +4,13 @@
 
     tap_tables.py --plugins DIR --rocedrill PROGRAM CAPTURE...
 
-Both use the same analysis. But the tables count frame by frame, so that display filters work, and check reports
-the totals of the analysis. The table of opcodes is compared with the packets, and the service response times with
-the table of operations, and the expert infos with the table of rules. Follow and Export Objects are compared with the PSNs of the packets.
+Both use the same analysis, but the tables add up frames, so that display filters apply to them, and check reports the
+totals of the analysis. The script also compares:
+
+    the table of opcodes             with the packets
+    the service response times       with the table of operations
+    the expert infos                 with the table of rules
+    Follow and Export Objects        with the PSNs of the packets
 """
 import collections
 import concurrent.futures
@@ -194,8 +198,8 @@ def other_table_errors(rows, text):
 
 def percentile_errors(text, times):
     """Returns the percentiles of the table of operations that differ from those of check, and the number of compared
-    ones. The table has a row for each operation, and check one for each side. So an operation is compared if both have
-    one. The table rounds to three digits."""
+    ones. The table has one row for an operation, and check one for each side. So an operation is compared if only one
+    side has it. The table rounds to three digits."""
     wrong, compared = [], 0
     rows = collections.defaultdict(list)
     for row in tables(text)["RoCE Operations"]:

@@ -247,7 +247,7 @@ class Session:
         except subprocess.TimeoutExpired:
             self.viewer.kill()
             self.viewer.wait()
-        self.wrong += [f"{self.name}: Wireshark says: {line}" for line in complaints(self.log)]
+        self.wrong += [f"{self.name}: Wireshark prints: {line}" for line in complaints(self.log)]
 
 
 def look_all(screen, shark, capture, shots, wrong):
@@ -294,7 +294,7 @@ def look_again(screen, shark, captures, shots, wrong):
             wireshark.look(f"new-{number}", wireshark.main, shot[number], SIZE)
             # A second screenshot shows whether the first one was complete.
             if differs(screen, wireshark.main, shot[number] + ".2.png", shot[number]):
-                wrong.append(f"new-{number}: never looks the same twice")
+                wrong.append(f"new-{number}: two screenshots of the same window differ")
             if number or not wireshark.main:
                 continue
             for name, keys in AGAIN.items():

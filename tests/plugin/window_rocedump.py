@@ -112,7 +112,7 @@ def capture(screen, shark, rocedump, profile, shots, wrong):
         wrong.append("the capture does not end, see rocedump.png")
     viewer.send_signal(signal.SIGTERM)
     viewer.wait(TIMEOUT)
-    wrong += [f"Wireshark says: {line}" for line in complaints(log)]
+    wrong += [f"Wireshark prints: {line}" for line in complaints(log)]
 
 
 def main():

@@ -32,7 +32,7 @@ bool netns_enter(void)
 
     if (unshare(CLONE_NEWNET) < 0) {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
-            fprintf(stderr, "no network namespace of our own: %s\n", strerror(errno));
+            fprintf(stderr, "cannot create a network namespace: %s\n", strerror(errno));
             return false;
         }
         if (!put("/proc/self/setgroups", "deny", 0) || !put("/proc/self/uid_map", "0 %u 1", uid) ||

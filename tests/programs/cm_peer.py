@@ -4,7 +4,7 @@
 Checks the messages on the wire, and the events of a program (cm_talk) over the stock librdmacm. The
 peer is this script: it writes and reads MADs at the far end of a link between two network namespaces.
 
-cm_peer.py --bin FOLDER [--preload LIB] [--late SECONDS] [CASE...]      exit status 77: not allowed here
+cm_peer.py --bin FOLDER [--preload LIB] [--late SECONDS] [CASE...]      exit status 77: the user cannot create namespaces
 
 --late: delays each message of the peer by this time, as on a busy machine. Up to a delay of one second
 the results must not change."""
@@ -23,12 +23,12 @@ import wire
 
 LINK = "wire0"  # name of the link at both ends
 NEAR, FAR = wire.ADDRESSES[0][0], "10.77.0.9"
-SILENT = "10.77.0.8"  # address of a peer that never answers
+SILENT = "10.77.0.8"  # address of a peer that never replies
 PORT = 7700
 REQ, MRA, REJ, REP, RTU, DREQ, DREP, SIDR_REQ, SIDR_REP, LAP, APR = range(0x10, 0x1B)
 TIMEOUT, UNSUPPORTED, INVALID_SERVICE, INVALID_TRANSPORT, STALE, INVALID_MTU, CONSUMER = 4, 5, 8, 9, 10, 26, 28
 REASONS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 24, 25, 26, 27, 28, 30, 31, 33)
-# Timeout codes: 17 ms for timeouts that shall expire, 134 ms and 4.3 s for those that must not.
+# Timeout codes: 17 ms for timeouts that must expire, 134 ms and 4.3 s for those that must not.
 QUICK, PATIENT, LONG = 12, 15, 20
 RETRIES = 15  # the maximum: 2.1 s with PATIENT
 GUID = 0x0200_00FF_FE00_0099
@@ -348,7 +348,7 @@ def stale(peer, talk):
     expect_event(talk, "RDMA_CM_EVENT_DISCONNECTED 0")
 
 
-# ---- cases: the program asks
+# ---- cases: the program connects
 
 
 def reasons(peer, talk):
@@ -372,9 +372,9 @@ def lost(peer, talk):
     expect_event(talk, "RDMA_CM_EVENT_CONNECT_RESPONSE 0 yes")
     while peer.receive(0.05):  # discards REQs that are in flight
         pass
-    peer.reply(comm, ours, first[1], 0x321)  # REP sent again while the program decides
+    peer.reply(comm, ours, first[1], 0x321)  # retransmits the REP while the program decides
     mra, _ = peer.gets(MRA)
-    expect(mra[8] >> 6 == 1, "MRA of another message")
+    expect(mra[8] >> 6 == 1, "the MRA is for another message")
     talk.tell("establish")
     rtu = peer.gets(RTU)
     peer.reply(comm, ours, first[1], 0x321)
@@ -406,7 +406,7 @@ def play(near_mac, late, names):
                 pass
         for talk in silent:  # while the flood lasted, their REQs were sent 16 times, once a second
             expect_event(talk, f"RDMA_CM_EVENT_UNREACHABLE {-ETIMEDOUT}", 40)
-        print("nobody: all as they should be")
+        print("unreachable peer: all events are right")
     finally:
         for talk in talks:
             talk.process.kill()

@@ -16,7 +16,7 @@ import time
 import stacks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATIENCE = "4"  # s; the time in which the program opens its device and then waits, also on a slow machine
+PATIENCE = "4"  # time that the program needs on a slow machine to open its device, s
 THREADS = ("wants_the_lock", "child_waits", "seen_in_the_stack = 4711")  # functions and values that the output of gdb must contain
 KERNEL = (r"^== process \d+, of \d+: \S*/programs/hang$", r"^   thread \d+ hang: state S, wchan \w+",
           r"syscall \d+ 0x")
@@ -51,23 +51,23 @@ def main():
     hang = os.path.join(bin_dir, "programs", "hang")
     run = [os.path.join(bin_dir, "rnic-run"), "-n", "-i", "lo", "--selfcheck", "--"]
     pair = [sys.executable, os.path.join(HERE, "pair.py"), "--timeout", PATIENCE, "--"]
-    with subprocess.Popen(["sleep", "60"]) as other:  # a container may forbid gdb to attach
+    with subprocess.Popen(["sleep", "60"]) as other:  # gdb may be forbidden to attach, as in a container
         probe = stacks.ask(stacks.GDB + ["-p", str(other.pid)], 20)
         other.kill()
     threads = THREADS if "Thread 1" in probe else ()
-    print("gdb:", "may look" if threads else probe)
+    print("gdb:", "may attach" if threads else probe)
     after = [sys.executable, os.path.join(HERE, "stacks.py"), "--after", PATIENCE, "--"]
     with tempfile.TemporaryDirectory(prefix="rnic-hung-") as folder, concurrent.futures.ThreadPoolExecutor(4) as pool:
-        # Each waits for PATIENCE, in its own network namespace.
+        # Each run lasts for PATIENCE, in its own network namespace.
         runs = [
-            pool.submit(hung, "a pair of which one is done", run + pair + ["true", "---", hang], 1,
+            pool.submit(hung, "a pair of which one program has ended", run + pair + ["true", "---", hang], 1,
                         (f"^client: not done after {PATIENCE}", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads),
-            pool.submit(hung, "a pair of which none is done", run + pair + [hang, "---", hang], 1,
+            pool.submit(hung, "a pair of which both programs hang", run + pair + [hang, "---", hang], 1,
                         (f"^server: not done after {PATIENCE}", "^==== [45] processes") + KERNEL + threads),
-            pool.submit(hung, "one program, seen from outside its network", after + run + [hang], 124,
+            pool.submit(hung, "one program, with stacks.py outside its namespace", after + run + [hang], 124,
                         ("^hangs$", "^link rnic_lo/1 pid \\d+ comm hang$") + KERNEL + threads,
                         dict(os.environ, TMPDIR=folder)),
-            pool.submit(hung, "without gdb", after + run + [hang], 124, ("^-- gdb is not here$",) + KERNEL,
+            pool.submit(hung, "without gdb", after + run + [hang], 124, ("^-- gdb is not installed$",) + KERNEL,
                         dict(os.environ, PATH=folder))]
         wrong = sum(each.result() for each in runs)
         left = os.listdir(folder)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Tests that users of one network namespace do not disturb each other: a user sees neither the devices nor the
-recordings of another one, and does not reach its memory. False names delay no user for long, and claimed names are
-reported at once.
+recordings of another one, and does not reach its memory. The sockets of a hostile user, whose names are those of
+processes or QPN ranges, delay no other user for long, and rnic-run reports at once if all QPN ranges are claimed.
 
 neighbours.py --bin FOLDER      exit status 77: only root can run processes of several users"""
 import argparse
@@ -18,7 +18,7 @@ import wire
 USERS = (65533, 65534)
 FALSE_NAMES = 200
 BLOCKS = 4094
-# Claims names until its standard input ends: the QPN ranges, or processes that never answer.
+# Binds sockets until its standard input ends, with the names of QPN ranges, or of processes that never reply.
 SQUATTER = """
 import socket, sys
 kept = []
@@ -32,8 +32,8 @@ print("claimed", flush=True)
 sys.stdin.read()
 """
 
-# Joins the shared memory of other users: connects to each name of the list that follows, greets, and accepts the
-# connection of a process to a name that has its user id. Prints what each one sends.
+# Tries to join the shared memory of other users: connects to each name of the list that follows and sends a greeting.
+# Also accepts the connection of a process to a name with the user id of that process. Prints what each socket sends.
 INTRUDER = """
 import os, select, socket, struct, sys
 GREETING = struct.pack("<II16s", 0x31484D53, 4000, b"wire0")  # struct shm_hello
@@ -145,8 +145,8 @@ def users_do_not_see_each_other(world):
 
 def users_do_not_reach_each_others_memory(world):
     """A server on shared memory. A client of its user reads and writes its memory. A client of another user
-    does not reach it, nor does a process that connects to the sockets of the server, or waits for it at a name
-    with its user id."""
+    does not reach it. Neither does a process of another user that connects to the sockets of the server, or that
+    waits for it at a socket whose name has the server's user id."""
     def rping(uid, *words):
         return as_user(uid, os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--wire", "shm", "--", "timeout", "5",
                        "rping", "-a", wire.ADDRESSES[0][0], "-p", "7400", *words)

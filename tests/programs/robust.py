@@ -43,7 +43,7 @@ def wait_for(port):
                 if any(f":{port:04X} " in line and " 0A " in line for line in lines):
                     return
         time.sleep(0.01)
-    sys.exit(f"nobody listens on port {port}")
+    sys.exit(f"no process listens on port {port}")
 
 
 def finish(process, timeout=60):
@@ -100,14 +100,14 @@ def kill_connected(rng, args):
         while "cm/106/7174" not in " ".join(names_left()):
             time.sleep(0.01)
         client = start("stdbuf", "-oL", "rping", "-c", "-v", "-C", "1000000", "-a", "127.0.0.1")
-        expect("ping data" in client.stdout.readline(), "they do not talk")
+        expect("ping data" in client.stdout.readline(), "the pair exchanges no data")
         victim, other = rng.sample((server, client), 2)
         time.sleep(rng.random() * 0.1)
         victim.send_signal(signal.SIGKILL)
         _, out = finish(other)
         victim.wait()
         expect("DISCONNECT" in out.upper() or "failed status 12" in out,
-               f"{number}: the survivor does not hear of it: {out[-500:]}")
+               f"{number}: the survivor does not detect it: {out[-500:]}")
         expect(not names_left(), f"{number}: names left: {names_left()}")
         print(number, "rping", "server" if victim is server else "client", "killed", flush=True)
 
@@ -141,7 +141,7 @@ def shm_kill(bin_dir, rng, args):
             pairs.append((server, start(survive, str(20000 + number), "127.0.0.1")))
         for process in (process for pair in pairs for process in pair):
             expect(process.stdout.readline() == "running\n", "a side does not run")
-        until(lambda: held(witness)[1] == 4 * len(pairs), "the witness does not meet all processes")
+        until(lambda: held(witness)[1] == 4 * len(pairs), "the witness does not have rings to all processes")
         others = []
         for pair in rng.sample(pairs, len(pairs)):
             victim, other = rng.sample(pair, 2)
@@ -153,7 +153,7 @@ def shm_kill(bin_dir, rng, args):
             status, out = finish(other, 100)
             expect(status == 0 and "transport retry counter exceeded" in out,
                    f"the survivor: status {status}, {out}")
-        until(lambda: held(witness) == before, f"the witness keeps more than {before}")
+        until(lambda: held(witness) == before, f"the witness has more descriptors or rings than {before}")
         print(f"{len(pairs)} killed; the witness has {before} descriptors and rings, as before", flush=True)
     client = start(survive, "19999", "127.0.0.1")
     expect(client.stdout.readline() == "running\n", "no new peer connects to the witness")
@@ -242,7 +242,7 @@ def crowd(bin_dir, *_):
     crowded = [start(many, "100", "wait", stdin=subprocess.PIPE) for _ in range(100)]
     for process in crowded:
         line = process.stdout.readline()
-        expect(line == "connected\n", f"one of them does not get so far: {line}")
+        expect(line == "connected\n", f"a process is not connected: {line}")
     found = re.findall(r"pid (\d+) comm many_qps lqpn (0x[0-9a-f]{6}) type RC state RTS", subprocess.run(
         [os.path.join(bin_dir, "rnic-info"), "resource"], stdout=subprocess.PIPE, text=True,
         check=True).stdout)
@@ -255,7 +255,7 @@ def crowd(bin_dir, *_):
         status, out = finish(process, 100)
         expect(status == 0 and "100 QPs: each wrote" in out, f"status {status}: {out}")
     expect(not names_left(), f"names left: {names_left()}")
-    print(f"{len(found)} QPs of {len(crowded)} processes at once, each wrote what it should")
+    print(f"{len(found)} QPs of {len(crowded)} processes at once; each QP wrote the right data")
 
 
 class Sprayer(threading.Thread):

@@ -42,9 +42,9 @@ def row(name):
 
 def lacking(name):
     """Returns why a row cannot run on this machine, or None. CMakeLists.txt omits such a row."""
-    # Debian's UCX 1.23.0~rc1 was built without verbs, and Open MPI reaches verbs only through UCX.
+    # Debian's UCX 1.23.0~rc1 was built without verbs, and Open MPI uses verbs only through UCX.
     if re.match("ucx|openmpi", name) and not glob.glob("/usr/lib/*/ucx/libuct_ib.so*"):
-        return "UCX has no transport over verbs here"
+        return "the UCX of this release was built without verbs"
     return None
 
 
@@ -94,7 +94,8 @@ def main():
     if lacking(args.name):
         print(f"{args.name}: left out: {lacking(args.name)}")
         return 77
-    if args.name == "events":  # the program runs one process after the other, and with a seed all processes would get equal QPNs
+    # The program runs one process after the other. With a seed, the QPNs of all of them would be equal.
+    if args.name == "events":
         args.seed = 0
     bin_dir = os.path.abspath(args.bin)
     with tempfile.TemporaryDirectory(prefix="rnic-programs-") as folder:
@@ -123,7 +124,7 @@ def main():
         if status != 0:
             return f"{args.name}: status {status}"
         if expect and not re.search(expect, out, re.MULTILINE):
-            return f"{args.name}: nothing like '{expect}' in what they printed"
+            return f"{args.name}: no '{expect}' in the output"
     return 0
 
 

@@ -77,8 +77,8 @@ def main():
             told += line
             if RULE in line:
                 break
-        assert RULE in told, f"no violation was told: {told}{process.communicate()}"
-        assert process.poll() is None and not os.path.exists(done), "told after the run"
+        assert RULE in told, f"no violation was reported: {told}{process.communicate()}"
+        assert process.poll() is None and not os.path.exists(done), "reported only after the run"
         with open(go, "w", encoding="ascii"):
             pass
         out, err = process.communicate(timeout=max(1, end - time.monotonic()))

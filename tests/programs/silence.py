@@ -37,7 +37,7 @@ def run(args, folder, options, size):
 
 def lost(done, pattern):
     found = re.search(pattern, done.stderr)
-    assert found, f"not told: {done.stderr} {done.stdout[-2000:]}"
+    assert found, f"not reported: {done.stderr} {done.stdout[-2000:]}"
     assert done.returncode == 2, f"status {done.returncode}"
     missing, total = int(found.group(1)), int(found.group(2))
     assert 0 < missing < total, found.group(0)

@@ -168,7 +168,7 @@ def show(*pids):
     for pid in spaces.values():
         lines.append(device(pid, ours[pid]).rstrip("\n"))
     if not shutil.which("gdb"):
-        lines.append("-- gdb is not here")
+        lines.append("-- gdb is not installed")
         every = []
     for pid in sorted(every, key=lambda pid: pid not in ours):  # list processes on our RNIC first, because the time may not suffice for all processes
         left = limit - time.monotonic()

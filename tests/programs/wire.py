@@ -21,7 +21,8 @@ import run as rows_of
 import stacks
 
 ADDRESSES = (("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2"))  # of the server, of the client
-# The link-local GID of the server has ffff at the place where an IPv4-mapped address has it.
+
+# Bytes 10 and 11 of the server's link-local GID are ff ff, as in an IPv4-mapped address.
 MACS = ("02:d1:ff:00:00:01", "02:d1:00:00:00:02")
 LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
 TIMEOUT = 90

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Runs every program with wrong arguments and files. Each prints one line on standard error, which names the
-option or file, and ends with status 2 (rocedump, which Wireshark starts: 1; rnic-run with a program that cannot be
-started: 126 or 127).
+option or file, and ends with status 2. Other statuses: 1 of rocedump, which Wireshark starts; 126 or 127 of rnic-run if
+it cannot start the program.
 
 wrong_uses.py --bin FOLDER --rocedump FILE --install FILE CAPTURE
 """

@@ -5,10 +5,10 @@ import random
 
 
 def seed_of(text):
-    """Return the number in `text`, or a new seed for "random"."""
+    """Returns the number in `text`, or a new seed for "random"."""
     return random.SystemRandom().randrange(1 << 32) if text == "random" else int(text, 0)
 
 
 def add_seed_option(parser):
-    """Add --seed. The default is ROCEDRILL_SEED, or 1, so every run of ctest is equal."""
+    """Adds --seed. The default is ROCEDRILL_SEED, or 1, so all runs of ctest are equal."""
     parser.add_argument("--seed", type=seed_of, default=os.environ.get("ROCEDRILL_SEED", "1"))

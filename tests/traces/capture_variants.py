@@ -44,8 +44,9 @@ FD00 = b"\xfd" + bytes(11)
 FF0E = b"\xff\x0e" + bytes(10)
 # Rules about the headers before the BTH: they differ between networks.
 NETWORK = ("ALL-NET-", "UD-REQ-176", "ALL-RSP-048")
-ECN = ("ALL-OBS-311", "ALL-CC-215")    # ECN is in the IP header; a GRH has none
+ECN = ("ALL-OBS-311", "ALL-CC-215")    # ECN is in the IP header; a GRH has no ECN
 MIGREQ = ("ALL-FMT-044",)              # not checked for datagrams on InfiniBand
+
 # Findings about missing packets. REUSE: findings about requests that may belong to another use of the QPs
 # (ALL-OBS-308), which is less certain if packets are missing.
 LACKS = ("ALL-PSN-057", "RC-REQ-137", "RC-REQ-139", "RC-REQ-140")
@@ -56,7 +57,7 @@ COPIES = ("ALL-OBS-301", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313",
           "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "RC-OBS-322", "ALL-OBS-308", "RC-REQ-157")
 
 
-OPEN, GAVE_UP = "ALL-INV-248", ("RC-OBS-314", "RC-OBS-315")    # at the end of a capture; in a longer one
+OPEN, GAVE_UP = "ALL-INV-248", ("RC-OBS-314", "RC-OBS-315")    # the finding at the end of a capture, and those in a longer capture
 
 
 class Frame:

@@ -35,8 +35,8 @@ SLACK = 0.125
 
 ATOMIC_WRITE = "tshark 4.0 does not decode ATOMIC WRITE: it shows no RETH"
 XRC = "tshark 4.0 does not decode XRC: it shows no headers after the BTH"
-COPY = "before the sender's IPv4 identification changes, a copy may be taken for a retransmission"
-LATE = "a packet that is captured late, after a silence or a NAK, is taken for a retransmission"
+COPY = "before the sender's IPv4 identification changes, check may count a copy as a retransmission"
+LATE = "check counts a packet that is captured late, after a silence or a NAK, as a retransmission"
 PAIR = "no CM: packets before the directions were paired do not count for both"
 # (capture, figure): reason for an accepted difference. Both are patterns. A row that explains no difference
 # fails the test.
@@ -156,8 +156,8 @@ def flat(side, name):
 
 
 def actual_of(side, name):
-    """Returns the figure of check; retransmission causes known from responses are added up. A spurious timeout is
-    a timeout, too."""
+    """Returns the figure of check. The model does not distinguish all causes of retransmissions, so the function adds up
+    implied NAKs, gaps in READ responses and unknown causes, and also timeouts and spurious timeouts."""
     if name == "repetitions":
         return side["out_of_order"] + sum(r["packets"] for r in side["retransmissions"].values())
     if name.startswith("retransmissions.response."):
@@ -176,8 +176,8 @@ def regions_of(side):
 
 def timeouts_of(cm):
     """Returns the local ACK timeouts of the active and of the passive side, ns; None: no timeout. The code in the REQ
-    is for the passive side, and one more than the packet lifetime. The active side adds the ACK delay in the REP, as
-    cm_ack_timeout() of Linux does."""
+    is that of the passive side, and one more than the code of the packet lifetime. The code of the active side results
+    from the packet lifetime and the ACK delay in the REP, as in cm_ack_timeout() of Linux."""
     code, delay = cm["ack_timeout_code"], cm["ack_delay"]
     if not code:
         return None, None
@@ -335,7 +335,7 @@ def main():
             print(f"known: {key[1]} of {key[0]}, {report.known[key]} times: {why}")
         elif not report.known[key] and any(fnmatch.fnmatchcase(os.path.basename(c), key[0]) for c in paths):
             report.wrong += 1
-            print(f"{key[0]}: {key[1]}: it does not differ any more: take it out of KNOWN")
+            print(f"{key[0]}: {key[1]}: no longer differs: delete the row of KNOWN")
     print(f"connection_figures: {len(paths)} captures, {sum(report.cnt.values())} figures compared, {report.wrong} differ")
     return 2 if not report.cnt else 1 if report.wrong else 0
 

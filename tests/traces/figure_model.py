@@ -3,15 +3,16 @@
 
 Each figure has the name of `check --json`, a side, and a description of how it is computed here. Nothing of our
 analysis is used. The packets of a side are those with its address, its peer's address and the peer's QPN. The model
-tracks the PSNs of a requester as a receiver does: a packet that is not the next one is missing, out of order or
-retransmitted."""
+tracks the PSNs of a requester as a receiver does: if a packet does not have the next PSN, packets are missing, or the
+packet is out of order or retransmitted."""
 from tshark_packets import ATOMIC, CNP, OTHER, READ, READ_RESPONSES, SEND, UC, UD, WRITE
 
 ORDER = 1 << 24
 KINDS = (SEND, WRITE, READ, ATOMIC, OTHER)
 MS = 10 ** 6
-USUAL_TIMEOUT = 20 * MS     # timeout without a CM exchange, before a timeout was measured
-COPY = 50000    # ns: without IP identification and NAK, a repetition within this time counts as a copy
+USUAL_TIMEOUT = 20 * MS     # timeout if the capture has no CM exchange, until a timeout was measured, ns
+COPY = 50000    # longest time to a repetition that counts as a copy, without IP identification and NAK, ns
+
 # AETH codes: credits by credit count, and RNR NAK timers in units of 10 us.
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
            4096, 6144, 8192, 12288, 16384, 24576, 32768, None]
@@ -215,17 +216,17 @@ class Requester:
     # -- retransmission
 
     def shown(self):
-        """Returns the shortest silence that a timeout explains."""
+        """Returns the shortest silence that may end with a timeout, ns."""
         timeout = self.timeout or min(self.timeouts, default=USUAL_TIMEOUT)
         return timeout - timeout // 4
 
     def go_back(self, p, e, span):
         idle = p.time - max(self.time, e.last.time if e else 0)
-        # The times of responses are whole microseconds, because the observer keeps no finer times.
+        # The model rounds the times of responses down to microseconds, because rocedrill stores them so.
         silence = idle if self.answer_time is None else min(idle, (p.time // 1000 - self.answer_time // 1000) * 1000)
         nak = self.nak if self.nak and silence < self.shown() else None
-        # A timeout and a NAK go back to the oldest outstanding PSN: earlier packets were lost before the
-        # capture point, or acknowledged meanwhile.
+        # After a timeout or a NAK, the requester goes back to the oldest outstanding PSN. Packets between the
+        # expected PSN and this one were lost before the capture point, or acknowledged meanwhile.
         ahead = self.going is not None and diff(p.psn, self.going) > 0
         named = (self.nak and self.nak[0] == p.psn) or (self.rnr and self.rnr[0] == p.psn)
         if ahead and self.known and diff(p.psn, self.una) > 0 and not named:
@@ -234,7 +235,7 @@ class Requester:
             lost = ahead and silence < self.slow and not (nak and diff(nak[0], self.una) >= 0) and not self.rnr
         if self.going != p.psn and not lost:
             cause = "response"
-            missing = e and (e.gap or e.passed) or p.psn in self.unread     # the packet is a response
+            missing = e and (e.gap or e.passed) or p.psn in self.unread     # the missing packet is a response
             if nak and ((missing and diff(p.psn, nak[0]) < 0) or (diff(self.una, nak[0]) > 0 and nak[0] != p.psn)):
                 nak = None      # the response was missing before, or the packet that the NAK named was acknowledged since then
             if self.rnr and (not nak or p.time - self.rnr[1] >= self.rnr[2] // 2):
@@ -317,7 +318,9 @@ class Requester:
             if self.answered(m):
                 done = e.next == e.span
                 if not done and len(e.got) == e.span and not e.again and (p is None or diff(self.una, m.end) > 0):
-                    done = True      # responses may be in any order; the completion time is known only if the last response completes the message
+                    # Responses may be in any order. The completion time is known only if the last response completes
+                    # the message.
+                    done = True
                     timed = timed and e.passed
                 e.passed |= diff(self.una, m.end) > 0
             else:
@@ -335,7 +338,7 @@ class Requester:
 
 
 def delays(packets, side):
-    """Returns the times from the latest marked packet without CNP to the CNP of `side`."""
+    """Returns the times from a marked packet to the CNP of `side` for it. Only the latest marked packet before a CNP counts."""
     marked, out = None, []
     for who, p in packets:
         if p.service == CNP and who == side:

@@ -245,8 +245,9 @@ def other_ports(t):
     plain(t)
 
 
-# name: (behaviour, source, rules that must be reported, maximum lines of findings, text that the summary
-# must contain, ERRORs that are correct because the behaviour is a deviation). All for the complete capture.
+# Rows: name of the behaviour, and for its complete capture: function that builds it, source, rules that check must
+# report, maximum number of findings, text that the summary must contain, rules whose ERRORs are correct because the
+# behaviour is a deviation.
 Row = collections.namedtuple("Row", "build source named most says errors", defaults=((), 8, "", ()))
 ROWS = {
     "normal": Row(plain, "normal traffic", (), 0),

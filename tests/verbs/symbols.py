@@ -3,9 +3,9 @@
 """symbols.py OUR_LIBRARY: compares our libibverbs.so.1 with that of the system.
 
 1. Both have the same SONAME.
-2. Ours has each symbol of the system's, of the same kind and version, and as the default version where it is the
-   default there. No program is linked against private versions: of these, ours needs only the symbols.
-3. Ours has no other symbol of a public version, except of versions later than the system's last."""
+2. Ours has each symbol of the system's library, with the same kind and version. A default version is the default in
+   ours, too, except for private versions, because no program is linked against them.
+3. Ours has no other symbol of a public version, except of versions later than the last version of the system."""
 import re
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def symbols(path):
 
 
 def public(name):
-    """The minor number of a public version, or -1."""
+    """Returns the minor number of a public version, or -1."""
     match = re.search(r"@IBVERBS_1\.(\d+)$", name)
     return int(match[1]) if match else -1
 
@@ -44,7 +44,7 @@ def main():
         except OSError:
             pass
     if not system:
-        sys.exit("the system's libibverbs.so.1 is not here")
+        sys.exit("the system's libibverbs.so.1 is not installed")
     for path in (system, ours):
         if "soname: [libibverbs.so.1]" not in readelf("-d", path):
             sys.exit(f"{path}: not the SONAME libibverbs.so.1")
@@ -54,8 +54,8 @@ def main():
               if name not in want and 0 <= public(name) <= max(map(public, want))]
     print(f"{system}: {len(want)} symbols; ours: {len(have)}")
     if len(want) < 150:
-        wrong.append("so few symbols cannot be right")
-    print("\n".join(wrong) or "all there")
+        wrong.append("the library of the system has fewer than 150 symbols")
+    print("\n".join(wrong) or "all symbols found")
     return 1 if wrong else 0
 
 

@@ -24,7 +24,7 @@ pair_boot() {
             die "guest $side has no Soft-RoCE device: $line"
         qmp "$side" '{"execute":"qmp_capabilities"}'
     done
-    sleep 3 # after this time IPv6 has sent its messages about a new interface
+    sleep 3 # time in which IPv6 sends its messages about a new interface
 }
 
 guest_start() {

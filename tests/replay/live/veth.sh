@@ -8,7 +8,7 @@
 # and 2001:db8::2 in the namespace of process $far; $bin, $traces, $dir and the functions below.
 if [ "${LIVE_INSIDE:-}" != 1 ]; then
     unshare -n true 2>/dev/null && user= || user=-r
-    unshare $user -n true 2>/dev/null || { echo "no network namespace of our own"; exit 77; }
+    unshare $user -n true 2>/dev/null || { echo "cannot create a network namespace"; exit 77; }
     LIVE_INSIDE=1 exec unshare $user -n --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
 bin=$1 traces=$2

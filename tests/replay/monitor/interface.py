@@ -29,7 +29,7 @@ def enter_namespace():
         if subprocess.run(["unshare", *user, "-n", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             os.execvpe("unshare", ["unshare", *user, "-n", sys.executable, "-B", *sys.argv],
                        dict(os.environ, INTERFACE_INSIDE="1"))
-    print("no network namespace of our own")
+    print("cannot create a network namespace")
     sys.exit(77)
 
 
@@ -63,7 +63,7 @@ def main():
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         where = re.search(r"http://(\S+)/metrics", child.stderr.readline())[1]
         if child.stderr.readline() != "rocedrill: capturing on vb; Ctrl-C ends the capture\n":
-            wrong.append("it does not say that it captures")
+            wrong.append("no message that it captures")
         wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
         wire.bind(("va", 0))
         wire.send(b"\xff" * 12 + b"\x88\xb5" + bytes(46))  # a frame of another protocol

@@ -224,7 +224,7 @@ def write_capture(path, frames):
 
 
 def check_sprayed(browser, rocedrill, folder):
-    """Sends each packet of one connection from another UDP source port, and the last packets twice."""
+    """Expects one path for each UDP source port of a connection: each packet, also each retransmission, has another one."""
     path, ports, t = os.path.join(folder, "sprayed.pcap"), 600, Connection(mtu=1024)
     numbers = itertools.count(0x8000)
     t.sport[0] = lambda: next(numbers)
@@ -436,7 +436,7 @@ SPOT = """(([graph, item, i]) => {
 
 
 def check_spot(browser, name, what, words, display_filter):
-    """Points with the mouse at a run or message: the page shows `words`. A click copies the display filter."""
+    """Moves the mouse to a run or message. Expects that the page shows `words`, and that a click copies the display filter."""
     spot = browser.run(SPOT % json.dumps(what))
     if not spot:
         return fail(name, f"no {what}")
@@ -451,7 +451,7 @@ def check_spot(browser, name, what, words, display_filter):
 
 
 def check_mouse(browser, rocedrill, folder, path):
-    """Points at the first packets of several kinds, and at an operation. The expected texts are from --events."""
+    """Moves the mouse to the first packets of several kinds, and to an operation. The expected texts are from --events."""
     name, events = "mouse", os.path.join(folder, "events")
     open_page(browser, name, make_page(rocedrill, folder, path))
     subprocess.run([rocedrill, "check", "-q", "--events", events, path], check=False)

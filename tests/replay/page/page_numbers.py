@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Tests that the numbers of a page equal those of check --json, and that the packets which the page draws
-add up to these numbers.
+"""Tests that the numbers of a page equal those of check --json, and the sums over the packets that the page
+draws.
 
 page_numbers.py ROCEDRILL CAPTURE..."""
 import json
@@ -48,7 +48,7 @@ OF_RESPONSE = 128  # RUN_MARK_OF_RESPONSE
 
 
 def check_copies(name, conn):
-    """A copy is drawn among the packets of its direction: a copied response among those of the other side."""
+    """Expects that the page draws each copy in the direction of its original: copied responses in that of the requester."""
     at, psns = [0, 0], {}
     runs = conn.get("runs", {"style": [], "psn": []})
     for style, psn in zip(runs["style"], runs["psn"]):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Tests that the drawing of rocedrill plot has as many marks as check --json counts, and that wrong use prints
-one line.
+"""Tests that the numbers of marks in a drawing of rocedrill plot equal those of check --json, and that wrong
+arguments cause a message of one line.
 
 plot.py ROCEDRILL CAPTURE..."""
 import json
@@ -55,7 +55,7 @@ def check_drawing(rocedrill, name, line):
     bands = {e.get("class").split()[0] for e in root.iter(SVG + "rect") if "band" in (e.get("class") or "")}
     if bands - {"timeout", "spurious", "rnr"}:
         fail(name, f"connection {number}: the legend lacks the bands {bands}")
-    times = {}  # the times on the axis of each graph, by the height of their labels
+    times = {}  # y of the labels on a time axis: times of that axis
     for entry in root.iter(SVG + "text"):
         if entry.get("text-anchor") == "middle":
             times.setdefault(entry.get("y"), []).append((entry.get("x"), entry.text))

@@ -24,7 +24,7 @@ RARE = {"stopped": "a CM endpoint of a capture that ends too early",
 
 
 def members(value, into):
-    """Collect the names of all members of a JSON value."""
+    """Collects the names of all members of a JSON value."""
     if isinstance(value, dict):
         into.update(value)
     for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -32,7 +32,7 @@ def members(value, into):
 
 
 def named(schema, into):
-    """Collect the names of all members that a schema allows."""
+    """Collects the names of all members that a schema allows."""
     if isinstance(schema, dict):
         into.update(schema.get("properties", {}))
     for child in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():

@@ -78,42 +78,64 @@ static void find_refusal(struct inferred_setup *s)
     }
 }
 
-/* Returns the event of the copy of a request that the responder executed, if this copy arrived just
- * after the copy that the RNR NAK refused. Returns EVENT_NONE if there is none. Such a copy exists
- * under two conditions: up to this RNR NAK, more copies than RNR NAKs were captured; and a response
- * shows the execution before a further copy is captured. Under these conditions the requester
- * retransmitted before it received the RNR NAK, because the round trip is longer than the ACK
- * timeout. Reads at most *left events and subtracts their number. */
-static uint32_t executed_behind(const struct inferred_setup *s, uint32_t nak, uint32_t *left)
+/* Captured copies of a request. */
+struct copies {
+    uint32_t latest; /* index in s->event */
+    uint32_t more;   /* number of copies without an RNR NAK */
+};
+
+/* Returns an array with one element for each event. The element of an RNR NAK is the index in
+ * s->event of the latest earlier copy of the request, if more copies than RNR NAKs were captured up
+ * to this RNR NAK, counted from any of the copies. All other elements are EVENT_NONE. The caller
+ * frees the array. Returns NULL if out of memory. */
+static uint32_t *find_surplus(const struct inferred_setup *s)
+{
+    uint32_t *surplus = malloc((s->event_cnt + 1) * sizeof(*surplus));
+    struct copies *copies = calloc(s->req_cnt + 1, sizeof(*copies)); /* for each request packet */
+
+    for (uint32_t i = 0; surplus && copies && i < s->event_cnt; i++) {
+        const struct request_pkt *e = request_at(s, s->event[i].rel);
+        struct copies *of = e && e->rel == s->event[i].rel ? &copies[e - s->req] : NULL;
+
+        surplus[i] = EVENT_NONE;
+        if (!of || !s->event[i].usable)
+            continue;
+        if (!s->event[i].response) {
+            *of = (struct copies){.latest = i, .more = of->more + 1};
+        } else if (event_is_syndrome(s, i, ROCE_SYN_RNR)) {
+            if (of->more > 1)
+                surplus[i] = of->latest;
+            of->more -= of->more > 0;
+        }
+    }
+    if (!copies) {
+        free(surplus);
+        surplus = NULL;
+    }
+    free(copies);
+    return surplus;
+}
+
+/* Returns whether a response shows the execution of the request that RNR NAK `nak` names before a
+ * further copy of the request or a further RNR NAK is captured. If `nak` has a surplus copy, the
+ * responder executed this copy: the requester retransmitted before it received the RNR NAK, because
+ * the round trip is longer than the ACK timeout. Reads at most *left events and subtracts their
+ * number. */
+static bool executed_behind(const struct inferred_setup *s, uint32_t nak, uint32_t *left)
 {
     int64_t rel = s->event[nak].rel;
-    const struct request_pkt *e = request_at(s, rel);
-    uint32_t latest = EVENT_NONE;
-    unsigned copies = 0, naks = 1;
 
-    if (!e)
-        return EVENT_NONE;
-    for (uint32_t i = nak; *left > 0 && i-- > e->event && nak - i < LOST_WINDOW && copies <= naks;
-         --*left) {
-        if (s->event[i].rel != rel || !s->event[i].usable)
-            continue;
-        if (s->event[i].response)
-            naks += event_is_syndrome(s, i, ROCE_SYN_RNR);
-        else if (copies++ == 0)
-            latest = i;
-    }
-    for (uint32_t i = nak + 1;
-         *left > 0 && copies > naks && i < s->event_cnt && i - nak < LOST_WINDOW; i++, --*left) {
+    for (uint32_t i = nak + 1; *left > 0 && i < s->event_cnt && i - nak < LOST_WINDOW; i++) {
+        --*left;
         if (!s->event[i].usable)
             continue;
-        if (!s->event[i].response && s->event[i].rel == rel)
-            return EVENT_NONE;
-        if (s->event[i].response && event_is_syndrome(s, i, ROCE_SYN_RNR) && s->event[i].rel == rel)
-            return EVENT_NONE;
+        if (s->event[i].rel == rel &&
+            (!s->event[i].response || event_is_syndrome(s, i, ROCE_SYN_RNR)))
+            return false;
         if (s->event[i].response && event_executed(s, i, rel) && request_table_msn_fits(s, i))
-            return latest;
+            return true;
     }
-    return EVENT_NONE;
+    return false;
 }
 
 uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event)
@@ -149,8 +171,9 @@ static bool find_rnr(struct inferred_setup *s)
     uint32_t spared = EVENT_NONE; /* index into setup.event of a copy that the RNR NAK after it does
                                    * not refuse */
     uint32_t left = BEHIND_READS_MAX;
+    uint32_t *surplus = find_surplus(s);
     const struct request_pkt *e;
-    bool ok = true;
+    bool ok = surplus;
 
     keymap_init(&refused, sizeof(int64_t));
     for (uint32_t i = (uint32_t)s->event_cnt; ok && i-- > 0;) {
@@ -161,7 +184,9 @@ static bool find_rnr(struct inferred_setup *s)
         } else if (event->usable && !event->before_first && event_is_syndrome(s, i, ROCE_SYN_RNR)) {
             codes[roce_syndrome_code(event_packet(s, i)->syndrome)]++;
             s->rnr_naks++;
-            spared = executed_behind(s, i, &left);
+            spared = EVENT_NONE;
+            if (surplus[i] != EVENT_NONE && executed_behind(s, i, &left))
+                spared = surplus[i];
             if (!request_table_msn_fits(s, i))
                 continue;
             ok = keymap_add(&refused, &event->rel) != KEYMAP_NONE;
@@ -170,6 +195,7 @@ static bool find_rnr(struct inferred_setup *s)
                 s->event[e->event].no_recv_wqe = true;
         }
     }
+    free(surplus);
     keymap_free(&refused);
     for (uint8_t i = 0; i < 32; i++)
         if (codes[i] > codes[s->rnr_code])

@@ -29,6 +29,7 @@ struct pkt_event {
     bool lost;         /* request: the responder never received this copy */
     bool early;        /* request: the responder received this copy before it had executed all
                         * earlier requests */
+    bool other_kind;   /* request: undamaged, and of another kind than the first undamaged copy */
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
     bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the
                         * accessed range */

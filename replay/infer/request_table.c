@@ -171,6 +171,19 @@ static void note_rewritten(struct inferred_setup *s, int64_t rel, uint32_t event
         memcmp(trace_payload(p), trace_payload(first), p->payload_len) != 0;
 }
 
+/* Sets other_kind of all requests. */
+static void mark_other_kinds(struct inferred_setup *s)
+{
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        struct pkt_event *event = &s->event[i];
+        const struct request_pkt *e =
+            event->response || !event->usable || event->damaged ? NULL : request_at(s, event->rel);
+
+        event->other_kind =
+            e && e->event < i && event_opcode(s, i)->kind != event_opcode(s, e->event)->kind;
+    }
+}
+
 bool request_table_build(struct inferred_setup *s, int64_t *gap)
 {
     struct seen *seen = malloc((s->event_cnt + 1) * sizeof(*seen));
@@ -214,6 +227,7 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
             break;
     }
     free(seen);
+    mark_other_kinds(s);
     return true;
 }
 

@@ -53,16 +53,9 @@ bool follows_other_request(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
 
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;) {
-        const struct request_pkt *e;
-
-        if (s->event[i].response || !s->event[i].usable || s->event[i].damaged ||
-            s->event[i].rel > s->event[c->event].rel)
-            continue;
-        e = request_at(s, s->event[i].rel);
-        if (e && e->event < i && event_opcode(s, i)->kind != event_opcode(s, e->event)->kind)
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].other_kind && s->event[i].rel <= s->event[c->event].rel)
             return true;
-    }
     return false;
 }
 

@@ -542,6 +542,16 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
+/* The current ACK equals the previous one. Notes if the requester cannot have caused both. */
+static void note_twice(struct roce_ctx *ctx)
+{
+    struct roce_window *w = &roce_peer(ctx->sender)->req.win;
+    const struct roce_sent_packet *e = roce_window_get(w, ctx->pkt->bth.psn);
+
+    if (e && e->tries == 1)
+        roce_cold(ctx->flow, ctx->sender)->response_twice = true;
+}
+
 /* Returns whether the response is a second capture of one transmission. If it is an ACK equal to
  * the previous one, records it as a duplicate ACK and returns false. */
 static bool is_repeated_response(struct roce_ctx *ctx)
@@ -562,6 +572,7 @@ static bool is_repeated_response(struct roce_ctx *ctx)
         ctx->result->flags |= ROCE_AN_DUPLICATE_ACK;
         ctx->result->dup_ack_num = rsp->dup_num;
         ctx->result->dup_ack_frame = rsp->dup_frame;
+        note_twice(ctx);
         if (roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_ACK)
             REPORT(ctx, ACK_DUPLICATE, "bth.psn", .actual = pkt->bth.psn, .value = ROCE_VALUE_NONE,
                    .other = rsp->dup_frame);

@@ -277,6 +277,39 @@ static void ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout(vo
     }
 }
 
+/* Without IPv4 identification, and two ACKs 1 us apart. No earlier ACK was captured twice, and the
+ * first of them is late: the responder stalled, and then answered both transmissions. */
+static void two_late_acks_close_together_show_a_spurious_timeout(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_begin(&g);
+    g.encap = ROCE_ENCAP_V2_IP6;
+    flowgen_write(&g, 0, 3000);
+    flowgen_send(&g, 0, 64);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    ack(&g, LATE, p.bth.psn);
+    g.step = 1000;
+    ack(&g, 0, p.bth.psn);
+    expect(&g, 1, 0);
+}
+
+/* The capture begins with a request to a stalled responder, before its first response. */
+static void timeout_before_the_first_response_can_be_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+
+    flowgen_begin(&g);
+    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    repeat(&g, &p);
+    ack(&g, LATE, p.bth.psn);
+    ack(&g, TIMEOUT, p.bth.psn);
+    expect(&g, 1, 0);
+}
+
 /* ---- timeouts after a loss ---------------------------------------------------------------------
  */
 
@@ -484,4 +517,6 @@ SUITE("flow.spurious", TEST(late_ack_of_a_send_is_spurious), TEST(late_read_resp
       TEST(copied_retransmission_is_not_spurious), TEST(response_captured_twice_is_not_spurious),
       TEST(response_soon_after_few_round_trips_is_not_spurious),
       TEST(ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout),
+      TEST(two_late_acks_close_together_show_a_spurious_timeout),
+      TEST(timeout_before_the_first_response_can_be_spurious),
       TEST(late_sequence_nak_is_not_spurious), TEST(late_rnr_naks_are_not_spurious))

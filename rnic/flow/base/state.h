@@ -298,7 +298,8 @@ struct roce_cold_counters {
      * request. */
     uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
-    uint64_t naks_for_late;            /* see naks_for_late of struct roce_endpoint_summary */
+    bool response_twice;    /* an ACK was captured twice, to a request that was captured once */
+    uint64_t naks_for_late; /* see naks_for_late of struct roce_endpoint_summary */
     uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:
                                         * unused element */
     uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */

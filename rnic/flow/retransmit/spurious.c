@@ -5,8 +5,10 @@
 #include "flow/base/report.h"
 
 /* Two equal responses closer than this may be one response that was captured twice, if the sender
- * does not use the IPv4 identification, ns. */
-#define COPY_NS UINT64_C(50000)
+ * does not use the IPv4 identification, ns. They are two responses if the first of them was delayed
+ * and SINGLE_MIN or more earlier responses were all captured once. */
+#define COPY_NS    UINT64_C(50000)
+#define SINGLE_MIN 2u
 /* Round-trip times prove something only if the capture shows at least RTT_MIN of them and all are
  * longer than the next value, ns: two capture points may exchange packets that are close together.
  */
@@ -79,7 +81,7 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
 
     /* The requester did not receive, or ignored, a captured NAK or an earlier answer to the
      * request. */
-    if (!e || !ctx->conn->paired || rsp->nak || rsp->rnr || rsp->fatal ||
+    if (!e || rsp->nak || rsp->rnr || rsp->fatal ||
         (req->una_known && roce_diff(req->una, psn) > 0) ||
         (own && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||
                  (roce_opcode(e->op)->kind == ROCE_KIND_READ &&
@@ -153,6 +155,16 @@ static bool is_too_soon(const struct roce_ctx *ctx, const struct roce_timeout_wa
            ctx->time - watch->time < rtt->min / 2;
 }
 
+/* Returns whether the current response, which equals the latest response to `point`, may be a
+ * second capture of it. */
+static bool may_be_copy(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch,
+                        const struct roce_watch_point *point)
+{
+    return !ctx->sender->saw_id && roce_since(point->latest, ctx->time) < COPY_NS &&
+           (!watch->late || roce_cold_of(ctx->sender)->response_twice ||
+            ctx->sender->counts.responses < SINGLE_MIN + 2);
+}
+
 /* Counts the current response, if it answers the request of `point`. */
 static void count_response(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch,
                            struct roce_watch_point *point)
@@ -165,9 +177,7 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
         point->moved = true;
     if (ctx->pkt->bth.psn != point->psn || ack == point->own_response)
         return;
-    if (point->responses &&
-        (syndrome != point->syndrome ||
-         (!ctx->sender->saw_id && roce_since(point->latest, ctx->time) < COPY_NS)))
+    if (point->responses && (syndrome != point->syndrome || may_be_copy(ctx, watch, point)))
         return; /* a responder may send an ACK only to grant other credits, without a new request */
     if (point->responses == 0) {
         point->syndrome = syndrome;

@@ -75,6 +75,22 @@ static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
     return true;
 }
 
+/* Returns the request of `cand` with the PSN of `pkt`, or NULL. */
+static const struct roce_sent_packet *sent_with(struct roce_endpoint *cand,
+                                                const struct roce_pkt *pkt)
+{
+    struct roce_window *w = &cand->req.win;
+    uint32_t psn = pkt->bth.psn, i;
+
+    if (!cand->req.started || w->cnt == 0)
+        return NULL;
+    /* Without READs and gaps, each entry has one PSN, so no search is needed. */
+    i = (psn - roce_window_at(w, 0)->psn) & ROCE_PSN_MASK;
+    if (i < w->cnt && roce_sent_has(roce_window_at(w, i), psn))
+        return roce_window_at(w, i);
+    return roce_window_get(w, psn);
+}
+
 /* As can_answer(), without a known request. */
 static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
@@ -92,9 +108,9 @@ static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 
 /* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture up
  * to `e`, the request with the PSN of `pkt` (NULL if there is none). The capture then contains the
- * beginning of this connection, because the MSN counts from 0 (R102). */
+ * beginning of this connection, because the MSN counts from 0 (R102). `nak`: `pkt` is a NAK. */
 static bool msn_counts(const struct roce_endpoint *cand, const struct roce_pkt *pkt,
-                       const struct roce_sent_packet *e)
+                       const struct roce_sent_packet *e, bool nak)
 {
     const struct roce_window *w = &cand->req.win;
     const struct roce_sent_packet *first;
@@ -106,12 +122,16 @@ static bool msn_counts(const struct roce_endpoint *cand, const struct roce_pkt *
     if (first->psn != cand->req.base || !(first->flags & ROCE_SENT_OFF_KNOWN) ||
         first->run_id != e->run_id || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return false;
-    cum = e->cum;
-    if (pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
-        cum = roce_sent_number(e);
-    cum -= roce_sent_number(first);
+    cum = (nak ? roce_sent_number(e) : e->cum) - roce_sent_number(first);
     return pkt->aeth.msn == cum || (pkt->op->kind == ROCE_KIND_READ_RESP &&
                                     pkt->op->pos == ROCE_POS_FIRST && pkt->aeth.msn + 1 == cum);
+}
+
+/* Returns whether a packet is an RNR NAK or another NAK. */
+static bool is_nak(const struct roce_pkt *pkt)
+{
+    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
+           roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
 static bool is_rnr(const struct roce_pkt *pkt)
@@ -197,7 +217,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                                                * `near`: the PSNs are near. */
     unsigned scan = 0, mates = 0;             /* `mates`: number of candidates with the same source
                                                * port */
-    bool ports, alone;
+    bool ports, alone, nak = is_nak(ctx->pkt);
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
          cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {
@@ -206,7 +226,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         if (!is_reverse(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
             continue;
         mates += side->sport && cand->sport == side->sport;
-        sent = cand->req.started ? roce_window_get(&cand->req.win, ctx->pkt->bth.psn) : NULL;
+        sent = sent_with(cand, ctx->pkt);
         if (!cand->req.started || !can_answer(cand, ctx->pkt, sent)) {
             if (ports_prove(side, cand))
                 note_candidate(&port, cand);
@@ -218,7 +238,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         note_candidate(&fit, cand);
         if (ports_prove(side, cand))
             note_candidate(&proven, cand);
-        if (msn_counts(cand, ctx->pkt, sent))
+        if (msn_counts(cand, ctx->pkt, sent, nak))
             note_candidate(&counted, cand);
         if (cand->sport && cand->sport == side->sport)
             note_candidate(&same_port, cand);

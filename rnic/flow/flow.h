@@ -145,7 +145,7 @@ struct roce_flow_opts {
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     /* Called when an operation completes, for each one that the summary of the connection counts as
-     * completed. */
+     * completed. Parts (roce_flow_split()) call it without gate(). */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -311,8 +311,8 @@ void roce_flow_finish(struct roce_flow *flow);
  *   3. for each packet: in.look = &look; roce_flow_feed(part[i], &in, ...), in order in each part
  *   4. roce_flow_merge(flow);   then finish, owner and del for `flow` alone
  *
- * Before a part calls a callback or uses data shared by all parts, it calls gate() with its `user`.
- * gate() must wait until every earlier packet of the capture has been judged. A packet for which
+ * Before a part calls a callback except on_done, or uses data shared by all parts, it calls gate().
+ * gate() must wait until every earlier packet of the capture was judged. A packet for which
  * roce_flow_look() returns true must be judged alone: no later packet may be fed before
  * roce_flow_feed() has returned for this packet.
  */

@@ -225,8 +225,6 @@ void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *re
                                   .last = e->time,
                                   .number = roce_sent_number(e)};
 
-    if (!ctx->flow->opts.on_done)
-        return;
-    roce_gate(ctx->flow);
-    ctx->flow->opts.on_done(ctx->flow->opts.user, &done);
+    if (ctx->flow->opts.on_done)
+        ctx->flow->opts.on_done(ctx->flow->opts.user, &done);
 }

@@ -14,6 +14,8 @@
 #define WINDOW_EACH 256u
 #define WINDOW_MAX  (8 * WINDOW_EACH)
 
+_Static_assert(2 * WINDOW_MAX == SPLIT_AHEAD, "threads meet after each window");
+
 #define SAMPLE_FRAMES 8192u /* frames by which split_choose_parts() chooses */
 
 /* Number of polls, about 1 us in total, before a waiting thread yields its processor. */

@@ -21,6 +21,9 @@
 
 #define SPLIT_PARTS_MAX 16u
 
+/* While a packet is judged, all packets that are so many frames earlier were judged. */
+#define SPLIT_AHEAD 4096u
+
 /* Flag of frame_batch.part: while the packet is judged, all other threads wait. The batch of each
  * thread contains these packets of all parts; those of other parts have only `number`. */
 #define SPLIT_ALONE 0x80u

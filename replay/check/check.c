@@ -408,6 +408,15 @@ static void note_judged(void *user, const struct parsed_frame *item)
     check->bytes += item->pkt.cap_len;
 }
 
+/* Returns whether a watch needs the packets in the order of the capture. */
+static bool watches_order(const struct check_options *options)
+{
+    for (unsigned i = 0; i < options->watch_cnt; i++)
+        if (!options->watch[i].any_thread)
+            return true;
+    return false;
+}
+
 /* Returns the number of threads between which to split the capture; 1: no split, because a watch or
  * an option needs its packets in order, or the capture is not a mapped file. Without --jobs, splits
  * it only if the parts are about equal. */
@@ -418,7 +427,7 @@ static unsigned choose_threads(struct check *check)
     unsigned want = options->threads ? options->threads : processors > 0 ? (unsigned)processors : 1;
     unsigned threads = want < SPLIT_PARTS_MAX ? want : SPLIT_PARTS_MAX;
 
-    if (threads < 2 || !check->mapped || options->watch_cnt ||
+    if (threads < 2 || !check->mapped || watches_order(options) ||
         (options->narrow && options->narrow->any) ||
         (options->mem_max && options->mem_max < SPLIT_MEM * threads) ||
         (split_choose_parts(check->reader, threads, check->part_of) > SPLIT_MOST &&

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "page/message_times.h"
 
-#include <stdlib.h>
-
-void message_times_free(struct message_times *times)
+void message_times_add(struct message_times *times, const struct roce_flow_done *done)
 {
-    free(times->message);
-    *times = (struct message_times){0};
-}
-
-struct message_time message_time_of(const struct roce_flow_done *done)
-{
-    return (struct message_time){
+    times->message[times->cnt++] = (struct message_time){
         .first = done->start,
         .last = done->last,
         .done = done->start + done->ns,
@@ -38,32 +30,33 @@ static void keep_slower_halves(struct message_times *times)
     times->cnt = kept;
 }
 
-bool message_times_add(struct message_times *times, const struct message_time *message,
-                       uint32_t max)
+bool message_times_make_room(struct message_times *times, struct page_memory *memory, uint32_t max)
 {
-    if (times->cnt >= max)
-        keep_slower_halves(times);
-    if (times->cnt == times->cap) {
-        uint32_t cap = times->cap ? times->cap * 2 : 16;
-        struct message_time *more = realloc(times->message, cap * sizeof(*more));
+    uint32_t cap = times->cap ? times->cap * 4 : 16;
+    struct message_time *more;
 
-        if (!more)
-            return false;
-        times->message = more;
-        times->cap = cap;
-    }
-    times->message[times->cnt++] = *message;
+    if (times->cap >= max)
+        keep_slower_halves(times);
+    if (times->cnt < times->cap)
+        return true;
+    cap = cap > max && max > times->cap ? max : cap;
+    more = page_memory_grow(memory, times->message, times->cnt, cap, sizeof(*more));
+    if (!more)
+        return false;
+    times->message = more;
+    times->cap = cap;
     return true;
 }
 
-bool message_times_join(struct message_times *times, const struct message_times *other,
-                        uint8_t side)
+bool message_times_join(struct message_times *times, struct page_memory *memory,
+                        const struct message_times *other, uint8_t side)
 {
     uint32_t cnt = times->cnt + other->cnt;
-    struct message_time *more = realloc(times->message, cnt * sizeof(*more));
+    struct message_time *more =
+        page_memory_grow(memory, times->message, times->cnt, cnt, sizeof(*more));
 
     if (!more)
-        return cnt == 0;
+        return false;
     for (uint32_t i = 0; i < other->cnt; i++) {
         more[times->cnt + i] = other->message[i];
         more[times->cnt + i].side = side;

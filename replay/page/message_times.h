@@ -8,6 +8,7 @@
 #define REPLAY_PAGE_MESSAGE_TIMES_H
 
 #include "flow/flow.h"
+#include "page/page_memory.h"
 
 struct message_time {
     /* Time of the first packet of the request, of the latest transmission of its last packet, and
@@ -26,26 +27,22 @@ struct message_times {
     uint64_t left_out; /* number of operations that were dropped and are not drawn */
 };
 
-void message_times_free(struct message_times *times);
-
-/* Returns the times of a completed operation, whose time `ns` is known. */
-struct message_time message_time_of(const struct roce_flow_done *done);
-
-/* Adds an operation. `max`: limit of the operations of the stream. Returns false if memory is
- * exhausted. */
-bool message_times_add(struct message_times *times, const struct message_time *message,
-                       uint32_t max);
-
-/* Prefetches the memory to which the next calls will write. */
-static inline void message_times_prefetch(const struct message_times *times)
+/* Returns whether message_times_make_room() must be called before the next operation. */
+static inline bool message_times_are_full(const struct message_times *times)
 {
-    if (times->message)
-        __builtin_prefetch(times->message + times->cnt, 1);
+    return times->cnt == times->cap;
 }
+
+/* Makes room for an operation, in memory of `memory`. If there are `max` operations, drops the
+ * faster half of them. Returns false if memory is exhausted. */
+bool message_times_make_room(struct message_times *times, struct page_memory *memory, uint32_t max);
+
+/* Adds a completed operation, whose time `ns` is known and for which there is room. */
+void message_times_add(struct message_times *times, const struct roce_flow_done *done);
 
 /* Appends the operations of `other`, as operations of side `side`. Returns false if out of
  * memory. */
-bool message_times_join(struct message_times *times, const struct message_times *other,
-                        uint8_t side);
+bool message_times_join(struct message_times *times, struct page_memory *memory,
+                        const struct message_times *other, uint8_t side);
 
 #endif

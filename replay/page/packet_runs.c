@@ -5,15 +5,12 @@
 #include <string.h>
 #include "wire/codes.h"
 
+_Static_assert(sizeof(struct packet_runs) == 64, "a cache line");
+_Static_assert(2 * PACKET_RUNS_MAX < UINT16_MAX, "open[] has 16 bits");
+
 /* Maximum number of PSNs in a merged run. With more PSNs, the distance of two PSNs modulo 2^24
  * would be ambiguous. */
 #define SPAN_MAX (1u << 21)
-
-void packet_runs_free(struct packet_runs *runs)
-{
-    free(runs->run);
-    *runs = (struct packet_runs){0};
-}
 
 const char *run_class_name(enum run_class class)
 {
@@ -27,6 +24,18 @@ const char *run_class_name(enum run_class class)
 
 /* ---- properties of one packet ------------------------------------------------------------------
  */
+
+/* Flags that have no effect on a run, except on its class. */
+#define PLAIN_FLAGS                                                                                \
+    ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
+                ROCE_AN_MSG_END | ROCE_AN_REGION))
+
+/* Returns whether the run of a packet has the value 0 in its members wait, gap, ce, cause, marks
+ * and syndrome. */
+static bool packet_is_plain(const struct roce_flow_result *result)
+{
+    return !(result->flags & ~PLAIN_FLAGS) && !result->findings;
+}
 
 /* Returns the class of a packet whose flags alone determine it, or RUN_CLASS_CNT. */
 static enum run_class class_of_flags(uint32_t flags)
@@ -42,9 +51,9 @@ static enum run_class class_of_flags(uint32_t flags)
     return flags & ROCE_AN_NAK ? RUN_NAK : RUN_CLASS_CNT;
 }
 
-enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *r)
+static enum run_class class_of(const struct roce_pkt *pkt, const struct roce_flow_result *r)
 {
-    enum run_class class = r->flags & ~RUN_PLAIN_FLAGS ? class_of_flags(r->flags) : RUN_CLASS_CNT;
+    enum run_class class = r->flags & ~PLAIN_FLAGS ? class_of_flags(r->flags) : RUN_CLASS_CNT;
 
     if (class != RUN_CLASS_CNT)
         return class;
@@ -85,7 +94,7 @@ static uint8_t marks_of(const struct roce_opcode *op, const struct roce_flow_res
 
     if (r->flags & (ROCE_AN_DROPPED | ROCE_AN_COPY) && roce_opcode_is_response(op))
         marks |= RUN_MARK_OF_RESPONSE;
-    if (r->flags & ~RUN_PLAIN_FLAGS)
+    if (r->flags & ~PLAIN_FLAGS)
         for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++)
             marks |= r->flags & table[i].flag ? table[i].mark : 0;
     return marks;
@@ -104,7 +113,8 @@ unsigned packet_run_direction(const struct packet_run *run)
     return response ? !run->side : run->side;
 }
 
-void packet_run_set(struct packet_run *run, const struct roce_flow_in *in,
+/* Sets all members of a run to those of one packet and its analysis. */
+static void set_run(struct packet_run *run, const struct roce_flow_in *in,
                     const struct roce_flow_result *r, enum run_class class)
 {
     const struct roce_pkt *pkt = in->pkt;
@@ -126,7 +136,7 @@ void packet_run_set(struct packet_run *run, const struct roce_flow_in *in,
         .class = (uint8_t) class,
         .kind = (uint8_t)pkt->op->kind,
     };
-    if (packet_run_is_plain(r))
+    if (packet_is_plain(r))
         return;
     run->gap = r->flags & ROCE_AN_PSN_GAP ? r->gap : 0;
     run->ce = (r->flags & ROCE_AN_CE) != 0;
@@ -164,13 +174,15 @@ static void add_psns(struct packet_run *run, uint32_t psn, uint32_t span)
     }
 }
 
-bool packet_run_add_packet(struct packet_run *run, const struct roce_flow_in *in,
-                           const struct roce_flow_result *r, enum run_class class)
+/* Adds a packet without a mark to a run of its side and class without a mark. Returns false,
+ * without a change, if the run would have too many PSNs, or has another source port. */
+static bool add_to_run(struct packet_run *run, const struct roce_flow_in *in,
+                       const struct roce_flow_result *r, enum run_class class)
 {
     const struct roce_pkt *pkt = in->pkt;
     uint32_t span = span_of(pkt, r, class);
 
-    if (run->span >= SPAN_MAX || span >= SPAN_MAX)
+    if (run->sport != pkt->udp.sport || run->span >= SPAN_MAX || span >= SPAN_MAX)
         return false;
     add_psns(run, pkt->bth.psn, span);
     run->last_time = larger(run->last_time, in->time);
@@ -181,6 +193,20 @@ bool packet_run_add_packet(struct packet_run *run, const struct roce_flow_in *in
     run->rtt = larger(run->rtt, known_ns(r->rtt));
     run->cnt++;
     return true;
+}
+
+void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
+                     const struct roce_flow_result *r)
+{
+    enum run_class class = class_of(in->pkt, r);
+    uint16_t *open = &runs->open[r->side & 1][class];
+    bool plain = packet_is_plain(r);
+
+    if (plain && *open && runs->run[*open - 1].cnt < runs->length &&
+        add_to_run(&runs->run[*open - 1], in, r, class))
+        return;
+    set_run(&runs->run[runs->cnt++], in, r, class);
+    *open = plain ? (uint16_t)runs->cnt : 0;
 }
 
 /* ---- merging runs ------------------------------------------------------------------------------
@@ -226,39 +252,34 @@ static void merge_into(struct packet_run *a, const struct packet_run *b)
     a->marks |= b->marks;
 }
 
-/* Merges `run` into the earlier run `into`. Counts the packets that are no longer drawn
- * individually. */
-static void join(struct packet_runs *runs, struct packet_run *into, const struct packet_run *run)
-{
-    runs->merged += (into->cnt == 1) + (run->cnt == 1);
-    merge_into(into, run);
-}
-
 /* Merges runs in pairs: each run with the next run of the same side and class. */
 static void merge_pairs(struct packet_runs *runs, enum merge_level level)
 {
     /* Index plus 1 of a run that still waits for a second run to merge with; 0: none. */
-    uint32_t open[2][RUN_CLASS_CNT];
-    uint32_t kept = 0;
+    uint16_t single[2][RUN_CLASS_CNT];
+    uint16_t kept = 0;
 
-    memset(open, 0, sizeof(open));
-    memset(runs->last, 0, sizeof(runs->last));
+    memset(single, 0, sizeof(single));
     for (uint32_t i = 0; i < runs->cnt; i++) {
         struct packet_run *run = &runs->run[i];
-        uint32_t *at = &open[run->side & 1][run->class];
+        uint16_t *at = &single[run->side & 1][run->class];
+        uint16_t *open = &runs->open[run->side & 1][run->class];
 
         if (*at && can_merge(&runs->run[*at - 1], run, level)) {
-            join(runs, &runs->run[*at - 1], run);
+            merge_into(&runs->run[*at - 1], run);
+            *open = is_plain(&runs->run[*at - 1]) ? *at : 0;
             *at = 0;
             continue;
         }
         runs->run[kept] = *run;
-        *at = runs->last[run->side & 1][run->class] = ++kept;
+        *at = ++kept;
+        *open = is_plain(run) ? kept : 0;
     }
     runs->cnt = kept;
 }
 
-void packet_runs_limit(struct packet_runs *runs, uint32_t max)
+/* Merges runs until at most `max` remain. If no more can be merged, more than `max` remain. */
+static void limit_runs(struct packet_runs *runs, uint32_t max)
 {
     for (int level = MERGE_PLAIN; level <= MERGE_ALL && runs->cnt > max; level++) {
         uint32_t before;
@@ -272,38 +293,22 @@ void packet_runs_limit(struct packet_runs *runs, uint32_t max)
     }
 }
 
-/* Appends a copy of a run. */
-static bool append_run(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
+bool packet_runs_make_room(struct packet_runs *runs, struct page_memory *memory, uint32_t max)
 {
-    if (runs->cnt >= max)
-        packet_runs_limit(runs, max - max / 4);
-    if (runs->cnt == runs->cap) {
-        uint32_t cap = runs->cap ? runs->cap * 2 : 16;
-        struct packet_run *more;
+    uint32_t cap = runs->cap ? runs->cap * 4 : PACKET_RUNS_MIN;
+    struct packet_run *more;
 
-        cap = cap > max && max > runs->cap ? max : cap;
-        more = realloc(runs->run, cap * sizeof(*more));
-        if (!more)
-            return false;
-        runs->run = more;
-        runs->cap = cap;
-    }
-    runs->run[runs->cnt] = *run;
-    runs->last[run->side & 1][run->class] = ++runs->cnt;
-    runs->merged += run->cnt > 1 ? run->cnt : 0;
-    return true;
-}
-
-bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max)
-{
-    uint32_t last = runs->last[run->side & 1][run->class];
-
-    if (last && runs->run[last - 1].cnt + run->cnt <= runs->length &&
-        can_merge(&runs->run[last - 1], run, MERGE_PLAIN)) {
-        join(runs, &runs->run[last - 1], run);
+    if (runs->cap >= max)
+        limit_runs(runs, max - max / 4);
+    if (runs->cnt < runs->cap)
         return true;
-    }
-    return append_run(runs, run, max);
+    cap = cap > max && max > runs->cap ? max : cap;
+    more = page_memory_grow(memory, runs->run, runs->cnt, cap, sizeof(*more));
+    if (!more)
+        return false;
+    runs->run = more;
+    runs->cap = cap;
+    return true;
 }
 
 /* ---- the end of the capture --------------------------------------------------------------------
@@ -316,13 +321,14 @@ static int compare_runs(const void *a, const void *b)
     return (x->first_frame > y->first_frame) - (x->first_frame < y->first_frame);
 }
 
-bool packet_runs_join(struct packet_runs *runs, const struct packet_runs *other, uint8_t side)
+bool packet_runs_join(struct packet_runs *runs, struct page_memory *memory,
+                      const struct packet_runs *other, uint8_t side)
 {
     uint32_t cnt = runs->cnt + other->cnt;
-    struct packet_run *more = realloc(runs->run, cnt * sizeof(*more));
+    struct packet_run *more = page_memory_grow(memory, runs->run, runs->cnt, cnt, sizeof(*more));
 
     if (!more)
-        return cnt == 0;
+        return false;
     for (uint32_t i = 0; i < other->cnt; i++) {
         more[runs->cnt + i] = other->run[i];
         more[runs->cnt + i].side = side;
@@ -330,6 +336,14 @@ bool packet_runs_join(struct packet_runs *runs, const struct packet_runs *other,
     qsort(more, cnt, sizeof(*more), compare_runs);
     runs->run = more;
     runs->cnt = runs->cap = cnt;
-    runs->merged += other->merged;
     return true;
+}
+
+uint64_t packet_runs_merged(const struct packet_runs *runs)
+{
+    uint64_t merged = 0;
+
+    for (uint32_t i = 0; i < runs->cnt; i++)
+        merged += runs->run[i].cnt > 1 ? runs->run[i].cnt : 0;
+    return merged;
 }

@@ -3,18 +3,20 @@
  * Packet runs: the packets of one stream (page_capture.h), for a graph. A run is one or several
  * consecutive packets that are drawn together. At first each packet is one run. When a stream
  * reaches its limit of runs, neighbouring runs of the same class are merged. Packets with a mark
- * (gap, finding ...) are merged last. Packets that arrive later are merged immediately, into runs
- * with as many packets. So memory and page size do not depend on the length of the capture, and
- * packets with a mark stay visible. Used by page_capture.c.
+ * (gap, finding ...) are merged last. Later packets without a mark are added to the latest run,
+ * until it has as many packets. So memory and page size do not depend on the length of the capture,
+ * and packets with a mark stay visible. Used by page_capture.c.
  */
 #ifndef REPLAY_PAGE_PACKET_RUNS_H
 #define REPLAY_PAGE_PACKET_RUNS_H
 
 #include "flow/flow.h"
+#include "page/page_memory.h"
 
 /* Smallest limit for the runs of a stream. It exceeds the number of runs that can never be merged:
  * one for each side and class. */
 #define PACKET_RUNS_MIN 32u
+#define PACKET_RUNS_MAX 10000u /* largest limit; a browser still draws that many quickly */
 
 /* Class of a packet. packet_runs.c has the names that page_data.h writes for these classes. */
 enum run_class {
@@ -66,71 +68,40 @@ struct packet_run {
     uint8_t syndrome;   /* AETH syndrome of a NAK */
 };
 
+/* Has the length of a cache line, because the streams of a capture are larger than a cache. */
 struct packet_runs {
     struct packet_run *run; /* array, in ascending order of first_frame */
     uint32_t cnt, cap;
-    uint64_t merged; /* number of packets that are no longer drawn individually */
     uint32_t length; /* maximum number of packets in a run without a mark; 0 means 1 */
-    uint32_t last[2][RUN_CLASS_CNT]; /* index plus 1 of the last run of each side and class */
+    /* Index plus 1 of the last run of each side and class, if it has no mark; otherwise 0. */
+    uint16_t open[2][RUN_CLASS_CNT];
 };
 
 /* Returns the side to whose requests the PSNs of the run belong: for requests the sender, for
  * responses the other side. */
 unsigned packet_run_direction(const struct packet_run *run);
 
-void packet_runs_free(struct packet_runs *runs);
-
-enum run_class packet_run_class(const struct roce_pkt *pkt, const struct roce_flow_result *result);
-
-/* Flags that have no effect on a run, except on its class. */
-#define RUN_PLAIN_FLAGS                                                                            \
-    ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
-                ROCE_AN_MSG_END | ROCE_AN_REGION))
-
-/* Returns whether the run of a packet has the value 0 in its members wait, gap, ce, cause, marks
- * and syndrome. */
-static inline bool packet_run_is_plain(const struct roce_flow_result *result)
+/* Returns whether packet_runs_make_room() must be called before the next packet. */
+static inline bool packet_runs_are_full(const struct packet_runs *runs)
 {
-    return !(result->flags & ~RUN_PLAIN_FLAGS) && !result->findings;
+    return runs->cnt == runs->cap;
 }
 
-/* Sets all members of a run to those of one packet and its analysis. `class` is
- * packet_run_class(). */
-void packet_run_set(struct packet_run *run, const struct roce_flow_in *in,
-                    const struct roce_flow_result *result, enum run_class class);
+/* Makes room for a run, in memory of `memory`. Merges runs if there are `max` of them; `max` is at
+ * least PACKET_RUNS_MIN. Returns false if out of memory. */
+bool packet_runs_make_room(struct packet_runs *runs, struct page_memory *memory, uint32_t max);
 
-/* Adds a plain packet of the same side and class to a run. Returns false, without a change, if the
- * run would have too many PSNs. */
-bool packet_run_add_packet(struct packet_run *run, const struct roce_flow_in *in,
-                           const struct roce_flow_result *result, enum run_class class);
+/* Adds a packet, for which there is room. */
+void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
+                     const struct roce_flow_result *result);
 
-/* Prefetches the latest run of each side and class, and the memory for the next run. */
-static inline void packet_runs_prefetch(const struct packet_runs *runs)
-{
-    for (unsigned i = 0; i < 2 * RUN_CLASS_CNT; i++) {
-        uint32_t last = runs->last[i / RUN_CLASS_CNT][i % RUN_CLASS_CNT];
-
-        if (last) {
-            __builtin_prefetch(&runs->run[last - 1], 1);
-            __builtin_prefetch(&runs->run[last - 1].side, 1);
-        }
-    }
-    if (runs->run) {
-        __builtin_prefetch(&runs->run[runs->cnt], 1);
-        __builtin_prefetch(&runs->run[runs->cnt].side, 1);
-    }
-}
-
-/* Adds a run. `max` is the current maximum number of runs of the stream, at least PACKET_RUNS_MIN.
- * Returns false if out of memory. */
-bool packet_runs_add(struct packet_runs *runs, const struct packet_run *run, uint32_t max);
-
-/* Merges runs until at most `max` remain. If no more can be merged, more than `max` remain. */
-void packet_runs_limit(struct packet_runs *runs, uint32_t max);
+/* Returns the number of packets that share a run with others. */
+uint64_t packet_runs_merged(const struct packet_runs *runs);
 
 /* Copies the runs of `other` to `runs`, as runs of side `side`. `runs` then has all in ascending
  * order of first_frame, and no run may be added any more. Returns false if out of memory. */
-bool packet_runs_join(struct packet_runs *runs, const struct packet_runs *other, uint8_t side);
+bool packet_runs_join(struct packet_runs *runs, struct page_memory *memory,
+                      const struct packet_runs *other, uint8_t side);
 
 const char *run_class_name(enum run_class class);
 

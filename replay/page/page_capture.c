@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "page/page_capture.h"
 
-#include <malloc.h>
 #include <stdlib.h>
+#include "capture/split_reader.h"
 #include "page/page_conn.h"
 #include "wire/codes.h"
-
-/* Bytes by which the heap grows. With the default, a large page grows it 190 times. */
-#define HEAP_STEP (4 << 20)
-
-static bool consume(void *user, struct page_chunk *const *chunk, uint32_t cnt);
 
 struct page_capture *page_capture_new(const char *name)
 {
@@ -17,31 +12,18 @@ struct page_capture *page_capture_new(const char *name)
 
     if (!capture)
         return NULL;
-    /* Allow only one arena of malloc(): in an arena of its own, the thread of the queue would
-     * change the protection of each page that it allocates. */
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_TOP_PAD, HEAP_STEP);
     capture->name = name;
-    page_queue_init(&capture->queue, consume, capture);
+    page_memory_init(&capture->memory);
+    pthread_mutex_init(&capture->lock, NULL);
     return capture;
-}
-
-static void free_stream(struct page_stream *stream)
-{
-    if (!stream)
-        return;
-    packet_runs_free(&stream->runs);
-    message_times_free(&stream->messages);
-    free(stream);
 }
 
 void page_capture_del(struct page_capture *capture)
 {
     if (!capture)
         return;
-    page_queue_free(&capture->queue);
-    for (uint32_t i = 0; i < capture->stream_end; i++)
-        free_stream(capture->stream[i]);
+    pthread_mutex_destroy(&capture->lock);
+    page_memory_free(&capture->memory);
     for (uint32_t i = 0; i < capture->conn_cnt; i++)
         free(capture->conn[i].json);
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
@@ -54,97 +36,85 @@ void page_capture_del(struct page_capture *capture)
 /* ---- packets and operations --------------------------------------------------------------------
  */
 
-static struct page_stream *stream_of(struct page_capture *capture, uint32_t index)
+/* Records that a stream begins with frame `frame`. */
+static void note_begin(struct page_capture *capture, uint32_t index, uint32_t frame)
+{
+    uint32_t at;
+
+    pthread_mutex_lock(&capture->lock);
+    for (at = capture->begin_cnt++; at > 0 && capture->begin[at - 1] > frame; at--)
+        capture->begin[at] = capture->begin[at - 1];
+    capture->begin[at] = frame;
+    if (index >= capture->stream_end)
+        capture->stream_end = index + 1;
+    pthread_mutex_unlock(&capture->lock);
+}
+
+/* Returns the stream of a packet or operation of frame `frame`, or NULL if out of memory. */
+static struct page_stream *stream_of(struct page_capture *capture, uint32_t index, uint32_t frame)
 {
     struct page_stream **at = &capture->stream[index];
 
-    if (!*at) {
-        *at = calloc(1, sizeof(**at));
-        if (*at && index >= capture->stream_end)
-            capture->stream_end = index + 1;
-    }
+    if (*at)
+        return *at;
+    *at = page_memory_get(&capture->memory, sizeof(**at));
+    if (!*at)
+        return NULL;
+    **at = (struct page_stream){.runs = {0}};
+    note_begin(capture, index, frame);
     return *at;
 }
 
-/* Adds the contents of a chunk to its stream. */
-static bool add_chunk(struct page_capture *capture, const struct page_chunk *chunk)
+/* Returns the limit of a stream at frame `frame`: its equal share of `all`, which is the limit of
+ * all streams together. */
+static uint32_t share_of(struct page_capture *capture, uint32_t all, uint32_t frame)
 {
-    struct page_stream *stream = stream_of(capture, chunk->stream);
-    uint32_t run_max = page_queue_share(PAGE_RUNS, chunk->stream_cnt);
-    uint32_t message_max = page_queue_share(PAGE_MESSAGES, chunk->stream_cnt);
-    bool added = stream != NULL;
+    uint32_t cnt, share;
 
-    for (uint32_t i = 0; added && i < chunk->run_cnt; i++)
-        added = packet_runs_add(&stream->runs, &chunk->run[i], run_max);
-    for (uint32_t i = 0; added && i < chunk->message_cnt; i++)
-        added = message_times_add(&stream->messages, &chunk->message[i], message_max);
-    return added;
-}
-
-#define LINE 64u /* length of a cache line, bytes */
-
-static void prefetch_bytes(const void *from, size_t len)
-{
-    for (size_t at = 0; at < len; at += LINE)
-        __builtin_prefetch((const char *)from + at, 1);
-}
-
-/* Prefetches a chunk and its stream. */
-static void prefetch_stream(const struct page_capture *capture, const struct page_chunk *chunk)
-{
-    const struct page_stream *stream = capture->stream[chunk->stream];
-
-    prefetch_bytes(chunk, sizeof(*chunk));
-    if (stream)
-        prefetch_bytes(stream, sizeof(*stream));
-}
-
-/* Prefetches the places to which add_chunk() will write: the latest runs, and the end of the
- * operations. The stream is in the cache already. */
-static void prefetch_places(const struct page_capture *capture, const struct page_chunk *chunk)
-{
-    const struct page_stream *stream = capture->stream[chunk->stream];
-
-    if (!stream)
-        return;
-    packet_runs_prefetch(&stream->runs);
-    message_times_prefetch(&stream->messages);
-}
-
-/* Adds the contents of chunks to their streams. The memory of the streams is larger than a cache,
- * so this function prefetches what the chunks after the current one need. */
-static bool consume(void *user, struct page_chunk *const *chunk, uint32_t cnt)
-{
-    struct page_capture *capture = user;
-    bool added = true;
-
-    for (uint32_t i = 0; i < cnt; i++) {
-        if (i + 2 < cnt)
-            prefetch_stream(capture, chunk[i + 2]);
-        if (i + 1 < cnt)
-            prefetch_places(capture, chunk[i + 1]);
-        added &= add_chunk(capture, chunk[i]);
-    }
-    return added;
+    pthread_mutex_lock(&capture->lock);
+    cnt = capture->begin_cnt;
+    while (cnt > 0 && (uint64_t)capture->begin[cnt - 1] + SPLIT_AHEAD > frame)
+        cnt--;
+    pthread_mutex_unlock(&capture->lock);
+    share = cnt ? all / cnt : all;
+    if (share > PACKET_RUNS_MAX)
+        return PACKET_RUNS_MAX;
+    return share < PACKET_RUNS_MIN ? PACKET_RUNS_MIN : share;
 }
 
 static void add_packet(void *user, const struct roce_flow_in *in,
                        const struct roce_flow_result *result)
 {
     struct page_capture *capture = user;
+    struct page_stream *stream;
 
-    if (result->conn_index < PAGE_STREAMS)
-        page_queue_packet(&capture->queue, result->conn_index, in, result);
-    else if (result->conn_index != ROCE_NO_CONN)
-        capture->undrawn++;
+    if (result->conn_index >= PAGE_STREAMS) {
+        capture->undrawn += result->conn_index != ROCE_NO_CONN;
+        return;
+    }
+    stream = stream_of(capture, result->conn_index, in->frame);
+    if (!stream || (packet_runs_are_full(&stream->runs) &&
+                    !packet_runs_make_room(&stream->runs, &capture->memory,
+                                           share_of(capture, PAGE_RUNS, in->frame))))
+        capture->no_memory = true;
+    else
+        packet_runs_add(&stream->runs, in, result);
 }
 
 static void add_done(void *user, const struct roce_flow_done *done)
 {
     struct page_capture *capture = user;
+    struct page_stream *stream;
 
-    if (done->conn_index < PAGE_STREAMS && done->ns != ROCE_NEVER_NS)
-        page_queue_done(&capture->queue, done->conn_index, done);
+    if (done->conn_index >= PAGE_STREAMS || done->ns == ROCE_NEVER_NS)
+        return;
+    stream = stream_of(capture, done->conn_index, done->frame);
+    if (!stream || (message_times_are_full(&stream->messages) &&
+                    !message_times_make_room(&stream->messages, &capture->memory,
+                                             share_of(capture, PAGE_MESSAGES, done->frame))))
+        capture->no_memory = true;
+    else
+        message_times_add(&stream->messages, done);
 }
 
 /* ---- findings and connections ------------------------------------------------------------------
@@ -252,11 +222,10 @@ static void join_stream(struct page_capture *capture, const struct roce_flow *fl
 
     if (owner.conn_index == index || owner.conn_index >= PAGE_STREAMS)
         return;
-    into = stream_of(capture, owner.conn_index);
-    if (!into || !packet_runs_join(&into->runs, &stream->runs, owner.side) ||
-        !message_times_join(&into->messages, &stream->messages, owner.side))
+    into = stream_of(capture, owner.conn_index, 0);
+    if (!into || !packet_runs_join(&into->runs, &capture->memory, &stream->runs, owner.side) ||
+        !message_times_join(&into->messages, &capture->memory, &stream->messages, owner.side))
         capture->no_memory = true;
-    free_stream(stream);
     capture->stream[index] = NULL;
 }
 
@@ -267,8 +236,6 @@ static void find_owners(void *user, const struct roce_flow *flow)
 {
     struct page_capture *capture = user;
 
-    page_queue_end(&capture->queue);
-    capture->no_memory |= capture->queue.no_memory;
     if (capture->spurious_cnt)
         qsort(capture->spurious, capture->spurious_cnt, sizeof(uint32_t), compare_frames);
     for (uint32_t i = 0; i < capture->stream_end && capture->spurious_cnt; i++)
@@ -293,6 +260,7 @@ static void find_owners(void *user, const struct roce_flow *flow)
 struct check_watch page_capture_watch(struct page_capture *capture)
 {
     return (struct check_watch){.user = capture,
+                                .any_thread = true,
                                 .on_packet = add_packet,
                                 .on_done = add_done,
                                 .on_finding = add_finding,

@@ -8,27 +8,34 @@
  *   3. page_add() (page.h) or psn_svg_write() (psn_svg.h)
  *   4. page_capture_del()
  *
- * The constants below and in page_queue.h limit the data that is kept. Data beyond a limit is only
- * counted, and the page shows the count.
+ * The constants below limit the data that is kept. Data beyond a limit is only counted, and the
+ * page shows the count.
+ *
+ * The threads of a check (check.h) add packets and operations at the same time. Each stream belongs
+ * to one thread. The limit of a stream depends on the number of streams, so that number must be the
+ * same at each run: it counts only streams that began SPLIT_AHEAD frames before.
  */
 #ifndef REPLAY_PAGE_PAGE_CAPTURE_H
 #define REPLAY_PAGE_PAGE_CAPTURE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include "check/check.h"
 #include "page/message_times.h"
 #include "page/packet_runs.h"
-#include "page/page_queue.h"
 #include "page/work_times.h"
 
-/* Limit of the connections in the table. */
-#define PAGE_CONNS    PAGE_STREAMS
-#define PAGE_FINDINGS 1000u /* maximum number of findings of each severity */
+#define PAGE_STREAMS  4096u        /* maximum number of streams */
+#define PAGE_CONNS    PAGE_STREAMS /* maximum number of connections in the table */
+#define PAGE_RUNS     100000u      /* maximum number of packet runs of all streams */
+#define PAGE_MESSAGES 30000u       /* maximum number of operations of all streams */
+#define PAGE_FINDINGS 1000u        /* maximum number of findings of each severity */
 
 /* The packets and operations of one stream: a connection, or one direction of a connection that is
  * paired later. At the end of the capture, both directions are joined in one stream, and the sides
  * are the final ones. */
 struct page_stream {
-    struct packet_runs runs;
+    _Alignas(64) struct packet_runs runs; /* in one cache line */
     struct message_times messages;
 };
 
@@ -48,9 +55,12 @@ struct page_capture {
     /* Streams, indexed by connection number; NULL: the connection has no packets, or was joined
      * with another one. */
     struct page_stream *stream[PAGE_STREAMS];
-    uint32_t stream_end;     /* highest index of a stream plus 1 */
-    struct page_queue queue; /* packets and operations on their way to the streams */
-    uint64_t undrawn;        /* number of packets of streams that are not kept */
+    uint32_t stream_end;          /* highest index of a stream plus 1 */
+    struct page_memory memory;    /* of the streams */
+    pthread_mutex_t lock;         /* of `stream_end` and the two members below, during the check */
+    uint32_t begin[PAGE_STREAMS]; /* frames at which the streams began, in ascending order */
+    uint32_t begin_cnt;
+    atomic_uint_least64_t undrawn; /* number of packets of streams that are not kept */
     struct page_conn *conn;
     uint32_t conn_cnt, conn_cap;
     uint64_t conns_left_out;
@@ -60,7 +70,7 @@ struct page_capture {
     const char *name; /* name of the capture */
     /* Times of the work requests of the same run (--timeline), or NULL. */
     const struct work_times *timeline;
-    bool no_memory;
+    atomic_bool no_memory;
 };
 
 /* Returns a new page capture, or NULL if out of memory. `name` must live as long as the capture. */

@@ -365,7 +365,7 @@ static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i,
     int rc = 0;
 
     page_conn_put_json(out, conn->json);
-    fprintf(out, ",\"merged\":%" PRIu64, stream ? stream->runs.merged : 0);
+    fprintf(out, ",\"merged\":%" PRIu64, stream ? packet_runs_merged(&stream->runs) : 0);
     if (stream) {
         rc = write_runs(out, &stream->runs, base);
         write_messages(out, &stream->messages, capture->timeline, conn->qpn, base);
@@ -434,7 +434,7 @@ int page_data_write(FILE *out, const struct page_capture *capture,
     if (write_report_text(out, report) != 0)
         return -1;
     fprintf(out, ",\n\"packets_left_out\":%" PRIu64 ",\"connections_left_out\":%" PRIu64 ",\n",
-            capture->undrawn, capture->conns_left_out);
+            (uint64_t)capture->undrawn, capture->conns_left_out);
     if (write_findings(out, capture, selection) != 0)
         return -1;
     fprintf(out, "\"connections\":[");

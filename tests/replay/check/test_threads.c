@@ -14,6 +14,7 @@
 #include "check/check_junit.h"
 #include "flow/base/packet_digest.h"
 #include "flow/split.h"
+#include "page/page_data.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"
@@ -32,7 +33,7 @@ static unsigned talk_cnt;
 
 /* Output of one check in all its formats. */
 struct output {
-    char *text, *json, *junit;
+    char *text, *json, *junit, *page;
 };
 
 static void output_free(struct output *out)
@@ -40,6 +41,7 @@ static void output_free(struct output *out)
     free(out->text);
     free(out->json);
     free(out->junit);
+    free(out->page);
 }
 
 static struct output check_with(const char *file, unsigned threads, size_t mem_max)
@@ -47,12 +49,17 @@ static struct output check_with(const char *file, unsigned threads, size_t mem_m
     struct output out;
     size_t len;
     FILE *text = open_memstream(&out.text, &len), *json = open_memstream(&out.json, &len),
-         *junit = open_memstream(&out.junit, &len);
+         *junit = open_memstream(&out.junit, &len), *page = open_memstream(&out.page, &len);
+    struct page_capture *capture = page_capture_new("capture");
+    const struct check_watch watch = page_capture_watch(capture);
+    const struct page_selection all = {.conn = NULL};
     const struct check_options options = {.keep_findings = true,
                                           .keep_history = true,
                                           .conn_max = 4096,
                                           .profile = ROCE_PROFILE_AUTO,
                                           .json = json,
+                                          .watch = &watch,
+                                          .watch_cnt = 1,
                                           .name = "capture",
                                           .threads = threads,
                                           .mem_max = mem_max};
@@ -63,11 +70,14 @@ static struct output check_with(const char *file, unsigned threads, size_t mem_m
     check_text(text, &report, true);
     check_junit_add(junit, &report, FAIL_ON_NOTE);
     check_json_summary(json, &report, 0);
+    (void)page_data_write(page, capture, &report, 0, &all);
     fprintf(text, "%s", error.text);
+    page_capture_del(capture);
     check_report_free(&report);
     fclose(text);
     fclose(json);
     fclose(junit);
+    fclose(page);
     return out;
 }
 
@@ -98,6 +108,7 @@ static struct output compare_threads(const char *file, unsigned least, unsigned 
         expect_equal(file, "text", threads, one.text, many.text);
         expect_equal(file, "JSON", threads, one.json, many.json);
         expect_equal(file, "JUnit", threads, one.junit, many.junit);
+        expect_equal(file, "page", threads, one.page, many.page);
         output_free(&many);
     }
     return one;
@@ -275,6 +286,22 @@ static void limits_evict_the_same_connections(void)
     free(file);
 }
 
+/* The page merges packets, because each connection has more of them than its share. */
+static void pages_of_many_connections_are_equal(void)
+{
+    char *file = capture_temp("", 0), command[4096];
+    struct output one;
+
+    snprintf(command, sizeof(command), "%s -n 150000 -c 1500 -s 64 -d 1000 >%s",
+             GEN_CAPTURE_PROGRAM, file);
+    CU_ASSERT_EQUAL_FATAL(system(command), 0);
+    one = compare_threads(file, 2, 3, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(one.page, "\"merged\":100,"));
+    output_free(&one);
+    unlink(file);
+    free(file);
+}
+
 /* A thread skips the frames of other parts without parsing them. So the hosts that it finds must be
  * those that the parser finds. */
 static void hosts_of_frames_are_those_of_the_parsed_packets(void)
@@ -306,4 +333,4 @@ static void hosts_of_frames_are_those_of_the_parsed_packets(void)
 SUITE("replay.threads", TEST(hosts_of_frames_are_those_of_the_parsed_packets),
       TEST(captures_are_judged_equally_by_any_number_of_threads),
       TEST(mixtures_are_judged_equally_by_any_number_of_threads),
-      TEST(limits_evict_the_same_connections))
+      TEST(limits_evict_the_same_connections), TEST(pages_of_many_connections_are_equal))

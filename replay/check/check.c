@@ -42,9 +42,10 @@
 
 struct check;
 
-/* One thread and its part of the packets, which it judges. */
+/* One thread and its part of the packets, which it judges. Aligned, because each thread writes its
+ * own with each packet. */
 struct judge {
-    struct check *check;
+    _Alignas(128) struct check *check;
     struct roce_flow *flow;
     unsigned part;
     uint32_t frame; /* number of the frame that is being judged */

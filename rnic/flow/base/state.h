@@ -500,13 +500,14 @@ struct roce_common {
 
 struct roce_flow {
     struct roce_flow_opts opts;
+    /* Not next to members that change with each packet, because all threads that parse read it */
+    struct roce_hash_secret secret;
     struct roce_common *common, own; /* `common` points to `own`, or, in a part that
                                       * roce_flow_split() made, to that of part 0 */
     void (*gate)(void *user);        /* see roce_gate(); NULL for a single flow */
     bool gated;                      /* roce_gate() has returned for the current packet */
     struct roce_mem own_mem;         /* memory of `own`, while several flows share `own` */
     struct roce_mem mem;
-    struct roce_hash_secret secret;
     struct roce_flow_totals totals;
     struct roce_endpoint **table;
     struct roce_endpoint *recent; /* endpoint found for the previous packet, or NULL. It is tried

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "util/cli_opts.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/word_suggest.h"
+#include "base/option_error.h"
 #include "util/strbuf.h"
 
 int cli_error(const char *fmt, ...)
@@ -110,50 +109,17 @@ void cli_begin(const struct cli_opts *options, char **argv)
     optind = 0; /* resets getopt_long() of glibc, which remembers the previous command line */
 }
 
-/* Prints an error about the long option `typed`, which is unknown or ambiguous. Suggests the
- * nearest option. */
-static void complain_of_unknown(const struct cli_opts *options, const char *typed)
+/* Prints an error that getopt_long() detected. `c` is its result, '?' or ':'. */
+static void complain_of_option(const struct cli_opts *options, int c, char *const *argv,
+                               struct long_options *longs)
 {
-    size_t len = strcspn(typed, "="), distance = 3;
-    const char *best = NULL;
-    char name[WORD_SUGGEST_MAX];
-    bool ambiguous = false;
+    char text[PATH_MAX];
 
-    snprintf(name, sizeof(name), "%.*s", (int)len, typed);
-    for (size_t i = 0; i < options->cnt; i++) {
-        ambiguous |= strncmp(options->row[i].name, typed, len) == 0;
-        word_suggest(name, options->row[i].name, &best, &distance);
-    }
-    if (ambiguous)
-        cli_error("%s: option '--%s' is ambiguous (see rocedrill %s --help)", options->command,
-                  typed, options->command);
-    else if (best)
-        cli_error("%s: unrecognized option '--%s'; did you mean '--%s'?", options->command, typed,
-                  best);
+    longs->row[options->cnt] = (struct option){0}; /* suggest no former name */
+    if (option_error(text, sizeof(text), c, argv, longs->row))
+        cli_error("%s: %s (see rocedrill %s --help)", options->command, text, options->command);
     else
-        cli_error("%s: unrecognized option '--%s' (see rocedrill %s --help)", options->command,
-                  typed, options->command);
-}
-
-/* Prints an error about the last argument of argv that getopt_long() read. `c` is its result, '?'
- * or ':'. */
-static void complain_of_option(const struct cli_opts *options, int c, char *const *argv)
-{
-    const char *word = argv[optind - 1];
-    bool is_long = strncmp(word, "--", 2) == 0;
-
-    if (c == ':' && is_long)
-        cli_error("%s: option '%s' requires an argument", options->command, word);
-    else if (c == ':')
-        cli_error("%s: option requires an argument -- '%c'", options->command, optopt);
-    else if (is_long && optopt == 0)
-        complain_of_unknown(options, word + 2);
-    else if (is_long)
-        cli_error("%s: option '%.*s' doesn't allow an argument", options->command,
-                  (int)strcspn(word, "="), word);
-    else
-        cli_error("%s: invalid option -- '%c' (see rocedrill %s --help)", options->command, optopt,
-                  options->command);
+        cli_error("%s: %s", options->command, text);
 }
 
 int cli_next(const struct cli_opts *options, int argc, char **argv)
@@ -169,7 +135,7 @@ int cli_next(const struct cli_opts *options, int argc, char **argv)
     opterr = 0;
     c = getopt_long(argc, argv, letters, longs.row, &idx);
     if (c == '?' || c == ':') {
-        complain_of_option(options, c, argv);
+        complain_of_option(options, c, argv, &longs);
         return CLI_BAD;
     }
     for (size_t k = 0; idx >= (int)options->cnt && k < RENAMED_CNT; k++)

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <net/if.h>
@@ -22,7 +21,7 @@
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include "base/word_suggest.h"
+#include "base/option_error.h"
 #include "impair/impair_rule.h"
 #include "tools/doctor.h"
 #include "tools/netns.h"
@@ -88,22 +87,13 @@ static bool same_file(const struct options *options)
             S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino);
 }
 
-/* Returns the option that `arg`, an unknown long option, resembles. Returns NULL if there is none,
- * or if `arg` is no unknown long option. */
-static const char *meant_option(const char *arg, const struct option *longs)
+/* Prints an error that getopt_long() detected. `c` is its result. Returns the exit status. */
+static int complain_of_option(int c, char *const *argv, const struct option *longs)
 {
-    char name[WORD_SUGGEST_MAX];
-    const char *best = NULL;
-    size_t distance = 3;
-    if (!arg || strncmp(arg, "--", 2) != 0)
-        return NULL;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(arg + 2, "="), arg + 2);
-    for (; longs->name; longs++) {
-        if (strncmp(longs->name, name, strlen(name)) == 0)
-            return NULL;
-        word_suggest(name, longs->name, &best, &distance);
-    }
-    return best;
+    char text[PATH_MAX];
+    bool help = option_error(text, sizeof(text), c, argv, longs);
+    fprintf(stderr, "rnic-run: %s%s\n", text, help ? " (see rnic-run --help)" : "");
+    return 2;
 }
 
 /* Parses the command line. Returns 0, or the exit status. */
@@ -125,12 +115,9 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
-    static char name[] = "rnic-run";
-    const char *meant;
     int c;
-    argv[0] = name; /* getopt() prints this name in its error messages */
-    while (!(meant = meant_option(argv[optind], longs)) &&
-           (c = getopt_long(argc, argv, "+i:nw:hV", longs, NULL)) != -1) {
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, "+:i:nw:hV", longs, NULL)) != -1) {
         switch (c) {
         case 'i': options->ifaces = optarg; break;
         case 'n': options->own_net = true; break;
@@ -162,13 +149,8 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
             print_version("rnic-run");
             *done = true;
             return 0;
-        default: return 2;
+        default: return complain_of_option(c, argv, longs);
         }
-    }
-    if (meant) {
-        fprintf(stderr, "rnic-run: unrecognized option '%s'; did you mean '--%s'?\n", argv[optind],
-                meant);
-        return 2;
     }
     options->program = argv + optind;
     if (!*options->program) {

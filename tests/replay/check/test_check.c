@@ -31,7 +31,7 @@ static void says_what_is_wrong_in_one_line(void)
     checkrun_refused("check --j x", "option '--j' is ambiguous");
     checkrun_refused("check --quiet=3 x", "option '--quiet' doesn't allow an argument");
     checkrun_refused("check -z x", "invalid option -- 'z'");
-    checkrun_refused("check --quiet=3 x", "option '--quiet' doesn't allow an argument");
+    checkrun_refused("check --quiet -zv x", "invalid option -- 'z'");
     checkrun_refused("check --annotate - " HOLDS " >/dev/full", "standard output");
     checkrun_refused("check --json", "option '--json' requires an argument");
     checkrun_refused("check -j", "option requires an argument -- 'j'");

@@ -323,13 +323,10 @@ static int take_response(struct requester_dev *dev, const struct roce_pkt *pkt,
     return take_output(dev);
 }
 
-/* After the last captured packet, fires timers until our RNIC has sent all requests that wait for a
- * timer. */
-static int fire_last_timers(struct requester_dev *dev)
+/* Fires timers until our RNIC has sent the PSN with index `idx` `cnt` times. */
+static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx, uint16_t cnt)
 {
-    int64_t last = work_requests_psn_idx(&dev->run->wrs, dev->run->wrs.end - 1);
-
-    for (unsigned i = 0; i < TIMERS_MAX && last >= 0 && dev->ours[last] == 0; i++) {
+    for (unsigned i = 0; i < TIMERS_MAX && dev->ours[idx] < cnt; i++) {
         rnic_time at = rnic_deadline(dev->rnic);
 
         if (at == RNIC_NEVER)
@@ -340,19 +337,13 @@ static int fire_last_timers(struct requester_dev *dev)
     return 0;
 }
 
-/* Fires timers until our RNIC has sent the PSN with index `idx` as often as the recorded
- * requester. */
-static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx)
+/* After the last captured packet, fires timers until our RNIC has sent all requests that wait for a
+ * timer. */
+static int fire_last_timers(struct requester_dev *dev)
 {
-    for (unsigned i = 0; i < TIMERS_MAX && dev->ours[idx] < dev->recorded[idx]; i++) {
-        rnic_time at = rnic_deadline(dev->rnic);
+    int64_t last = work_requests_psn_idx(&dev->run->wrs, dev->run->wrs.end - 1);
 
-        if (at == RNIC_NEVER)
-            return 0;
-        if (fire_timer(dev, at) != 0)
-            return -1;
-    }
-    return 0;
+    return last < 0 ? 0 : fire_timers_until_sent(dev, last, 1);
 }
 
 /* Returns whether our RNIC must restart a READ at the PSN of a response to accept that response.
@@ -415,7 +406,9 @@ static int play_event(struct requester_dev *dev)
     if (idx < 0 || a->retransmit[dev->event] == RETX_WIRE_DUPLICATE)
         return 0;
     dev->recorded[idx] += dev->recorded[idx] < UINT16_MAX;
-    return a->retransmit[dev->event] == RETX_GO_BACK ? fire_timers_until_sent(dev, idx) : 0;
+    return a->retransmit[dev->event] == RETX_GO_BACK
+               ? fire_timers_until_sent(dev, idx, dev->recorded[idx])
+               : 0;
 }
 
 static void requester_dev_close(struct requester_dev *dev)

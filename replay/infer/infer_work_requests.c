@@ -6,39 +6,6 @@
 #include "device/rnic.h"
 #include "infer/infer_loss.h"
 
-/* Captured copy of a request, for sorting by PSN. */
-struct seen {
-    int64_t rel;
-    uint32_t step;
-    bool damaged;
-};
-
-/* Sorts copies of requests by PSN, then undamaged before damaged, then by capture order. */
-static int seen_cmp(const void *a, const void *b)
-{
-    const struct seen *x = a, *y = b;
-
-    if (x->rel != y->rel)
-        return x->rel < y->rel ? -1 : 1;
-    if (x->damaged != y->damaged)
-        return x->damaged ? 1 : -1;
-    return (x->step > y->step) - (x->step < y->step);
-}
-
-static struct seen *list_seen(const struct inferred_setup *s, size_t *cnt)
-{
-    struct seen *seen = malloc((s->event_cnt + 1) * sizeof(*seen));
-
-    *cnt = 0;
-    for (uint32_t i = 0; seen && i < s->event_cnt; i++)
-        if (!s->event[i].response && s->event[i].rel >= s->first)
-            seen[(*cnt)++] =
-                (struct seen){.rel = s->event[i].rel, .step = i, .damaged = s->event[i].damaged};
-    if (seen && *cnt)
-        qsort(seen, *cnt, sizeof(*seen), seen_cmp);
-    return seen;
-}
-
 static bool is_fetch(enum roce_kind kind)
 {
     return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
@@ -52,10 +19,11 @@ static uint32_t psn_cnt(const struct inferred_setup *s, const struct roce_pkt *p
 
 /* Adds a packet to its message. Returns 1 on success, 0 if the packet does not continue the open
  * message, or -1 if out of memory. */
-static int add_request_packet(struct work_requests *w, const struct seen *seen, int64_t expect)
+static int add_request_packet(struct work_requests *w, const struct request_copy *copy,
+                              int64_t expect)
 {
     const struct inferred_setup *s = w->setup;
-    const struct trace_packet *p = event_packet(s, seen->step);
+    const struct trace_packet *p = event_packet(s, copy->event);
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct work_request *last = w->cnt ? &w->wr[w->cnt - 1] : NULL;
     struct roce_pkt pkt;
@@ -68,8 +36,8 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
             return -1;
         last = &w->wr[w->cnt++];
         *last = (struct work_request){.rel = expect,
-                                      .event = seen->step,
-                                      .posted_by = seen->step,
+                                      .event = copy->event,
+                                      .posted_by = copy->event,
                                       .part = (uint32_t)w->part_cnt,
                                       .kind = op->kind,
                                       .open = true};
@@ -81,7 +49,7 @@ static int add_request_packet(struct work_requests *w, const struct seen *seen, 
     }
     if (!VEC_GROW(w->part, w->part_cnt, w->part_cap))
         return -1;
-    w->part[w->part_cnt++] = seen->step;
+    w->part[w->part_cnt++] = copy->event;
     last->part_cnt++;
     last->cnt += psn_cnt(s, &pkt);
     if (op->kind == ROCE_KIND_SEND)
@@ -244,23 +212,23 @@ static void cut_open_message(struct work_requests *w)
 
 int infer_work_requests(struct work_requests *w, const struct inferred_setup *setup)
 {
-    struct seen *seen;
+    struct request_copy *copy;
     int64_t expect = setup->first;
     size_t cnt;
     int rc = 1;
 
     *w = (struct work_requests){.setup = setup};
-    seen = list_seen(setup, &cnt);
-    if (!seen)
+    copy = packet_log_copies(setup, false, &cnt);
+    if (!copy)
         return -1;
     for (size_t i = 0; i < cnt && rc == 1; i++) {
-        if (seen[i].rel < expect)
+        if (copy[i].rel < expect)
             continue; /* a retransmission */
-        if (seen[i].rel > expect) {
+        if (copy[i].rel > expect) {
             w->after_gap = (uint32_t)(cnt - i);
             break;
         }
-        rc = add_request_packet(w, &seen[i], expect);
+        rc = add_request_packet(w, &copy[i], expect);
         if (rc == 0)
             w->after_gap = (uint32_t)(cnt - i);
         if (w->cnt)
@@ -275,7 +243,7 @@ int infer_work_requests(struct work_requests *w, const struct inferred_setup *se
         if (!w->skip)
             cut_open_message(w);
     }
-    free(seen);
+    free(copy);
     return rc < 0 ? -1 : 0;
 }
 

@@ -19,8 +19,8 @@
 /* One packet of a direction, called an event. */
 struct pkt_event {
     uint32_t pkt;     /* index of the packet in trace.pkt */
-    uint32_t sent_at; /* index in trace.pkt of the packet at whose capture this packet had been
-                       * sent: `pkt`, or a packet that was captured earlier but sent later */
+    uint32_t sent_at; /* index in trace.pkt of the packet whose time is that of the event: `pkt`, or
+                       * the first captured packet that was sent after this one */
     bool response;
     bool damaged;      /* a conformant receiver drops the packet */
     bool usable;       /* the packet is undamaged, or its receiver accepted the damage */
@@ -173,6 +173,20 @@ static inline bool event_executed(const struct inferred_setup *setup, uint32_t e
 {
     return setup->event[event].rel >= rel && event_executed_to(setup, event) >= rel;
 }
+
+/* Captured copy of a request. */
+struct request_copy {
+    int64_t rel;
+    uint32_t event; /* index into setup.event */
+    bool damaged;   /* false for all copies of a list with `usable_only` */
+};
+
+/* Returns the captured copies of the requests from relative PSN setup.first on, sorted by PSN, then
+ * undamaged before damaged, then by capture order. If `usable_only` is set, omits unusable copies,
+ * and sorts damaged copies that the responder accepted like undamaged ones. Sets *cnt to their
+ * number. The caller frees the array. Returns NULL if out of memory. */
+struct request_copy *packet_log_copies(const struct inferred_setup *setup, bool usable_only,
+                                       size_t *cnt);
 
 /* Returns whether response `response` was captured late enough after request `request` to answer
  * it. */

@@ -42,21 +42,6 @@ uint32_t request_table_msn(const struct inferred_setup *s, int64_t rel)
     return (s->msn + (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
 }
 
-/* Captured copy of a request, for sorting by PSN. */
-struct seen {
-    int64_t rel;
-    uint32_t step;
-};
-
-static int seen_cmp(const void *a, const void *b)
-{
-    const struct seen *x = a, *y = b;
-
-    if (x->rel != y->rel)
-        return x->rel < y->rel ? -1 : 1;
-    return (x->step > y->step) - (x->step < y->step);
-}
-
 /* State of the message that has begun but not ended, in a pass through the request packets. */
 struct open_msg {
     bool open;
@@ -186,39 +171,34 @@ static void mark_other_kinds(struct inferred_setup *s)
 
 bool request_table_build(struct inferred_setup *s, int64_t *gap)
 {
-    struct seen *seen = malloc((s->event_cnt + 1) * sizeof(*seen));
+    size_t cnt;
+    struct request_copy *copy = packet_log_copies(s, true, &cnt);
     struct open_msg m = {0};
     int64_t expect = s->first;
     uint32_t done = 0;
-    size_t cnt = 0;
 
     *gap = GAP_NONE;
     s->req_cnt = 0;
-    if (!seen)
+    if (!copy)
         return false;
-    for (uint32_t i = 0; i < s->event_cnt; i++)
-        if (!s->event[i].response && s->event[i].usable && s->event[i].rel >= s->first)
-            seen[cnt++] = (struct seen){.rel = s->event[i].rel, .step = i};
-    if (cnt)
-        qsort(seen, cnt, sizeof(*seen), seen_cmp);
     for (size_t i = 0; i < cnt; i++) {
         struct request_pkt *e;
 
-        if (seen[i].rel <
-            expect) { /* a retransmission, or a repeated request for the tail of a READ */
-            note_rewritten(s, seen[i].rel, seen[i].step);
+        if (copy[i].rel < expect) {
+            /* a retransmission, or a repeated request for the tail of a READ */
+            note_rewritten(s, copy[i].rel, copy[i].event);
             continue;
         }
-        if (seen[i].rel > expect) {
+        if (copy[i].rel > expect) {
             *gap = expect;
             break;
         }
         if (!VEC_GROW(s->req, s->req_cnt, s->req_cap)) {
-            free(seen);
+            free(copy);
             return false;
         }
         e = &s->req[s->req_cnt];
-        *e = (struct request_pkt){.rel = expect, .event = seen[i].step};
+        *e = (struct request_pkt){.rel = expect, .event = copy[i].event};
         read_entry(s, e, (uint32_t)s->req_cnt++, &m);
         done += !e->invalid && roce_opcode_ends(event_opcode(s, e->event));
         e->msgs_done = done;
@@ -226,7 +206,7 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
         if (e->invalid)
             break;
     }
-    free(seen);
+    free(copy);
     mark_other_kinds(s);
     return true;
 }

@@ -256,16 +256,23 @@ static bool restart_pending(const struct rnic_requester *req)
     return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
 }
 
+/* Goes back to the oldest request, unless that was done or is about to be done, and counts it. */
+static enum rnic_comp_step restart(struct rnic_requester *req, uint64_t *counter)
+{
+    if (restart_pending(req))
+        return RNIC_COMP_IGNORE;
+    ++*counter;
+    req->restarted = true;
+    rnic_requester_retry(req);
+    return RNIC_COMP_DONE;
+}
+
 /* Handles a NAK with PSN sequence error (R152). */
 static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    if (restart_pending(req) || RNIC_FAULT(SEQ_NAK_IGNORED))
-        return RNIC_COMP_IGNORE;
-    req->counters->packet_seq_err++;
-    req->restarted = true;
-    rnic_requester_retry(req);
-    return RNIC_COMP_DONE;
+    return RNIC_FAULT(SEQ_NAK_IGNORED) ? RNIC_COMP_IGNORE
+                                       : restart(req, &req->counters->packet_seq_err);
 }
 
 /* Starts the RNR wait for any kind of request (R156, R157, R159). A second RNR NAK during the wait
@@ -317,12 +324,8 @@ static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct ro
 static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
-    if (restart_pending(req) || RNIC_FAULT(IMPLIED_IGNORED))
-        return RNIC_COMP_IGNORE;
-    req->counters->implied_nak_seq_err++;
-    req->restarted = true;
-    rnic_requester_retry(req);
-    return RNIC_COMP_DONE;
+    return RNIC_FAULT(IMPLIED_IGNORED) ? RNIC_COMP_IGNORE
+                                       : restart(req, &req->counters->implied_nak_seq_err);
 }
 
 /* Handles a response of the wrong kind or order (R141, R143). */

@@ -42,11 +42,11 @@ static int (*next_fexecve)(int, char *const[], char *const[]);
 static struct linker_variable {
     const char *name;   /* with the '=' */
     char own[PATH_MAX]; /* empty: unknown */
-    bool first;         /* `own` stands before the values of the program, else behind them */
+    bool first;         /* true: `own` precedes the values of the program; false: it follows them */
 } linker_variables[] = {{.name = "LD_PRELOAD="}, {.name = "LD_LIBRARY_PATH=", .first = true}};
 
-/* Notes the file name of this library and its folder, as rnic-run names them: a path with a space
- * cannot stand in LD_PRELOAD. */
+/* Stores the file name and the folder of this library, as rnic-run sets them. LD_PRELOAD cannot
+ * contain a path with a space, so it then has only the name of the file. */
 static void note_own_path(void)
 {
     struct linker_variable *preload = &linker_variables[0], *folder = &linker_variables[1];
@@ -97,8 +97,8 @@ static const struct linker_variable *replaced_variable(const char *entry)
     return NULL;
 }
 
-/* Returns the bytes that the changed entries of the environment need, and its length with the NULL
- * at its end in `cnt`. */
+/* Returns the number of bytes that the changed entries of the environment need. Sets *cnt to the
+ * number of all entries, including the NULL at the end. */
 static size_t measure_environment(char *const envp[], size_t *cnt)
 {
     size_t room = 1;
@@ -112,7 +112,7 @@ static size_t measure_environment(char *const envp[], size_t *cnt)
     return room;
 }
 
-/* Fills `copy` with the environment, and `room` with the entries in which our value was missing. */
+/* Copies the environment to `copy`. Writes the entries in which our value was missing to `room`. */
 static void copy_environment(char *const envp[], char **copy, char *room)
 {
     for (; envp && *envp; envp++) {
@@ -180,8 +180,8 @@ static size_t count_args(const char *arg, va_list args)
     return cnt;
 }
 
-/* Copies the arguments to an array in the format of execv(). */
-static void fill_argv(char **argv, const char *arg, va_list args)
+/* Copies the arguments to an array in the format of execv(). Leaves `args` behind the NULL. */
+static void fill_argv(char **argv, const char *arg, va_list *args)
 {
     union {
         const char *in;
@@ -189,22 +189,26 @@ static void fill_argv(char **argv, const char *arg, va_list args)
     } word = {.in = arg};
 
     for (*argv++ = word.out; word.in; *argv++ = word.out)
-        word.in = va_arg(args, const char *);
+        word.in = va_arg(*args, const char *);
 }
+
+/* Starts `args`, and sets `argv` to an array of the arguments from `arg` to the NULL. alloca(),
+ * because the child of a vfork() must not call malloc(). */
+#define COLLECT_ARGV(argv, arg, args)                                                              \
+    do {                                                                                           \
+        va_start(args, arg);                                                                       \
+        argv = alloca(count_args(arg, args) * sizeof(*argv));                                      \
+        va_end(args);                                                                              \
+        va_start(args, arg);                                                                       \
+        fill_argv(argv, arg, &args);                                                               \
+    } while (0)
 
 int execl(const char *path, const char *arg, ...)
 {
     va_list args;
     char **argv;
-    size_t cnt;
 
-    va_start(args, arg);
-    cnt = count_args(arg, args);
-    va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() must not call
-                                         * malloc() */
-    va_start(args, arg);
-    fill_argv(argv, arg, args);
+    COLLECT_ARGV(argv, arg, args);
     va_end(args);
     return execv(path, argv);
 }
@@ -213,15 +217,8 @@ int execlp(const char *file, const char *arg, ...)
 {
     va_list args;
     char **argv;
-    size_t cnt;
 
-    va_start(args, arg);
-    cnt = count_args(arg, args);
-    va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() must not call
-                                         * malloc() */
-    va_start(args, arg);
-    fill_argv(argv, arg, args);
+    COLLECT_ARGV(argv, arg, args);
     va_end(args);
     return execvp(file, argv);
 }
@@ -231,15 +228,8 @@ int execle(const char *path, const char *arg, ...)
     va_list args;
     char *const *envp;
     char **argv;
-    size_t cnt;
 
-    va_start(args, arg);
-    cnt = count_args(arg, args);
-    va_end(args);
-    argv = alloca(cnt * sizeof(*argv)); /* alloca(), because the child of a vfork() must not call
-                                         * malloc() */
-    va_start(args, arg);
-    fill_argv(argv, arg, args);
+    COLLECT_ARGV(argv, arg, args);
     envp = va_arg(args, char *const *);
     va_end(args);
     return execve(path, argv, envp);

@@ -404,22 +404,36 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
     return false;
 }
 
-bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, uint32_t pkt,
-                      uint8_t value)
+/* Returns 1 if a write stored the bytes of the view that it covers, 0 if it stored others, or -1 if
+ * it covers none. */
+static int stores_view(const struct shadow_write *write, const struct shadow_view *view)
+{
+    int found = -1;
+
+    for (uint32_t i = 0; i < view->len && found != 0; i++) {
+        int byte = byte_of(write, view->va + i);
+
+        if (byte >= 0)
+            found = byte == view->byte[i];
+    }
+    return found;
+}
+
+bool shadow_never_had(struct shadow_memory *memory, const struct shadow_view *view)
 {
     bool before = false;
 
     for (size_t i = 0; i < memory->write_cnt; i++) {
         const struct shadow_write *w = &memory->write[i];
-        int byte = byte_of(w, va);
+        int stores = stores_view(w, view);
 
         if (++memory->effort > EFFORT_MAX)
             return false;
-        if (byte < 0)
+        if (stores < 0 || (view->atomic && w->dir == view->dir && w->req >= view->req))
             continue;
-        if (byte == value || w->unknown || (!w->data && !w->confirmed))
+        if (stores > 0 || w->unknown || (!w->data && !w->confirmed))
             return false;
-        before |= w->dir == dir && w->pkt < pkt;
+        before |= w->dir == view->dir && w->req < view->req;
     }
     return before && memory->forgotten == 0;
 }

@@ -52,6 +52,7 @@ struct shadow_write {
     uint32_t dir;
     uint32_t rkey;
     uint32_t pkt; /* index into trace.pkt of the request */
+    uint32_t req; /* index of the request packet in the `req` array of the direction's setup */
     uint32_t len;
     uint64_t va;
     const uint8_t *data; /* bytes written; NULL if they are in `value` */
@@ -176,12 +177,21 @@ int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *regio
 bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, uint64_t va,
                              uint64_t len, uint32_t dir);
 
-/* Returns whether the byte at `va` never had the value `value` after a write of direction `dir`
- * before packet `pkt`: no remote write stores this value, in any order of execution. Returns false
- * if direction `dir` did not write the byte before, or if a write of unknown bytes or an atomic
- * without a captured response covers the byte. */
-bool shadow_never_had(struct shadow_memory *memory, uint64_t va, uint32_t dir, uint32_t pkt,
-                      uint8_t value);
+/* Bytes that a READ response or an Atomic ACK shows. */
+struct shadow_view {
+    uint32_t dir; /* direction of the READ or atomic */
+    uint32_t req; /* index of its packet in the `req` array of the direction's setup */
+    bool atomic;  /* the responder executes the later requests of the direction afterwards */
+    uint64_t va;
+    const uint8_t *byte; /* `len` bytes of a word; a responder changes and reads it at once */
+    uint32_t len;
+};
+
+/* Returns whether the memory never had these bytes after a write of the same direction: whichever
+ * write changed the word last, it stored other bytes. Returns false if the direction did not write
+ * to the word before, or if a write of unknown bytes or an atomic without a captured response
+ * changes the word. */
+bool shadow_never_had(struct shadow_memory *memory, const struct shadow_view *view);
 
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */
 bool shadow_is_written(const struct shadow_region *region, uint64_t va);

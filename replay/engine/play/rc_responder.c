@@ -143,7 +143,8 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     if (!e || (op->kind != ROCE_KIND_WRITE && op->kind != ROCE_KIND_ATOMIC_WRITE &&
                !roce_opcode_is_atomic(op)))
         return 0;
-    shared_memory_executed(&dev->sharing, dir_idx, (uint32_t)(e - s->req));
+    write.req = (uint32_t)(e - s->req);
+    shared_memory_executed(&dev->sharing, dir_idx, write.req);
     write.rkey = e->rkey;
     write.va = e->va;
     write.len = e->len;

@@ -252,35 +252,36 @@ static bool changes_original(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a READ response or Atomic ACK has a byte that the memory never had: a request of
- * the same connection wrote the byte before, and no captured request wrote this value. */
+/* Returns whether a READ response has a byte, or an Atomic ACK a value, that the memory never had:
+ * a request of the same connection wrote there before, and no captured request wrote this value. */
 static bool reads_unwritten(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     const struct trace_packet *p = event_packet(s, c->event);
     int64_t rel = s->event[c->event].rel;
     const struct request_pkt *e = request_at(s, rel);
-    const uint8_t *bytes = trace_payload(p), *ours;
-    uint32_t len = p->payload_len;
+    struct shadow_view view = {.dir = c->dir_idx, .len = 1};
     struct roce_pkt pkt;
-    uint64_t va;
 
     if (!c->data || c->others_gap || !e || !c->ours || p->zero_filled)
         return false;
-    va = e->va + (uint64_t)(rel - e->rel) * s->mtu;
-    ours = c->ours->payload;
+    view.req = (uint32_t)(e - s->req);
+    view.va = e->va + (uint64_t)(rel - e->rel) * s->mtu;
     if (kind_of(c) == ROCE_KIND_ATOMIC_ACK) {
         trace_parse(p, &pkt);
-        bytes = (const uint8_t *)&pkt.atomicacketh.orig;
-        ours = (const uint8_t *)&c->ours->orig;
-        len = sizeof(pkt.atomicacketh.orig);
-    } else if (kind_of(c) != ROCE_KIND_READ_RESP || !ours || c->ours->payload_len != len) {
-        return false;
+        view.atomic = true;
+        view.byte = (const uint8_t *)&pkt.atomicacketh.orig;
+        view.len = sizeof(pkt.atomicacketh.orig);
+        return shadow_never_had(c->memory, &view);
     }
-    for (uint32_t i = 0; i < len; i++)
-        if (bytes[i] != ours[i] &&
-            shadow_never_had(c->memory, va + i, c->dir_idx, s->event[e->event].pkt, bytes[i]))
+    if (kind_of(c) != ROCE_KIND_READ_RESP || !c->ours->payload ||
+        c->ours->payload_len != p->payload_len)
+        return false;
+    for (uint32_t i = 0; i < p->payload_len; i++, view.va++) {
+        view.byte = trace_payload(p) + i;
+        if (*view.byte != c->ours->payload[i] && shadow_never_had(c->memory, &view))
             return true;
+    }
     return false;
 }
 

@@ -6,6 +6,7 @@
 #include "flow/base/peer.h"
 #include "flow/flow.h"
 #include "infer/qp_uses.h"
+#include "infer/response_flow.h"
 #include "wire/codes.h"
 
 /* Memory limit of the flow observer (rnic/flow) in bytes. The largest trace needs less, so the
@@ -241,33 +242,66 @@ static bool group_packets(struct finder *f)
     return true;
 }
 
-/* Returns whether a flow is a single response. The response may have a wrong destination QP, so it
- * does not show that the hosts have another connection. */
-static bool is_lone_response(const struct trace *trace, const struct trace_flow *flow)
+/* Returns the group of the requests in the opposite direction, or NULL. The requester of `group` is
+ * the destination of these requests. */
+static const struct group *opposite(const struct finder *f, const struct group *group)
 {
-    return flow->cnt == 1 && is_response(&trace->pkt[flow->pkt[0]]);
+    size_t use = group->use ? (size_t)(group->use - f->uses.use) + 1
+                            : qp_uses_to(&f->uses, group->conn_index, 0);
+    const uint32_t key[3] = {group->conn_index, (uint32_t)use, !group->side};
+    uint32_t at = keymap_get(&f->keys, key);
+
+    return at != KEYMAP_NONE && f->group[at].requests ? &f->group[at] : NULL;
 }
 
-/* Returns the only RC or XRC flow from one host to another, or KEYMAP_NONE if there is not exactly
- * one. Ignores lone responses if there is another flow. */
-static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
+/* Returns the QPN of a group's requester, as CM messages or requests to it show it. Returns 0 if
+ * only the responses show it. */
+static uint32_t known_qpn(const struct finder *f, const struct group *group)
 {
-    uint32_t found = KEYMAP_NONE, lone = KEYMAP_NONE;
+    const struct qp_use *u = group->use;
+    const struct group *other;
+
+    if (u && u->cm)
+        return group->side == u->active_side ? u->req.local_qpn : roce_cm_rep_qpn(&u->rep);
+    other = opposite(f, group);
+    return other ? f->trace->flow[other->req_flow].dest_qp : 0;
+}
+
+/* Makes `flow` the flow of a group's responses. */
+static void pair_group(struct finder *f, uint32_t g, uint32_t flow)
+{
+    const struct trace_flow *resp = &f->trace->flow[flow];
+
+    for (size_t i = 0; i < resp->cnt; i++) {
+        uint32_t other = f->group_of[resp->pkt[i]];
+
+        if (!is_response(&f->trace->pkt[resp->pkt[i]]) ||
+            (other != GROUP_NONE && f->group[other].requests))
+            continue;
+        f->group[g].resp_flow = flow;
+        f->group_of[resp->pkt[i]] = g;
+    }
+}
+
+/* Pairs groups of requests that have no responses with a single response to an unknown QP. The
+ * response must fit no other requests, and other packets must show the QP of the requester. */
+static void pair_lone_responses(struct finder *f)
+{
     unsigned lones = 0;
 
-    for (uint32_t i = 0; i < trace->flows.cnt; i++) {
-        if (trace->flow[i].hosts != hosts || !trace_acknowledged(trace->flow[i].svc))
+    for (uint32_t i = 0; i < f->trace->flows.cnt && lones < PAIR_ALONE_MAX; i++) {
+        const struct trace_flow *flow = &f->trace->flow[i];
+        uint32_t g;
+
+        if (!trace_acknowledged(flow->svc) || flow->good == 0 ||
+            !response_flow_is_lone(f->trace, flow))
             continue;
-        if (is_lone_response(trace, &trace->flow[i])) {
-            lone = i;
-            lones++;
-        } else if (found == KEYMAP_NONE) {
-            found = i;
-        } else {
-            return KEYMAP_NONE;
-        }
+        lones++;
+        g = response_flow_group(f->trace, i, f->group_of);
+        if (g != KEYMAP_NONE && f->group[g].begins && f->group[g].resp_flow == KEYMAP_NONE &&
+            known_qpn(f, &f->group[g]) != 0)
+            pair_group(f, g, i);
     }
-    return found == KEYMAP_NONE && lones == 1 ? lone : found;
 }
 
 /* Pairs each group of requests that has no responses. If the hosts have exactly one flow in each
@@ -276,27 +310,15 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
  * response that does not fit. */
 static void pair_alone(struct finder *f)
 {
+    pair_lone_responses(f);
     for (uint32_t g = 0; g < f->keys.cnt && g < PAIR_ALONE_MAX; g++) {
-        struct group *group = &f->group[g];
-        const struct trace_flow *req, *resp;
         uint32_t flow;
 
-        if (!group->begins || group->resp_flow != KEYMAP_NONE)
+        if (!f->group[g].begins || f->group[g].resp_flow != KEYMAP_NONE)
             continue;
-        req = &f->trace->flow[group->req_flow];
-        if (only_flow(f->trace, req->hosts) == KEYMAP_NONE || req->reverse == KEYMAP_NONE ||
-            (flow = only_flow(f->trace, req->reverse)) == KEYMAP_NONE)
-            continue;
-        resp = &f->trace->flow[flow];
-        for (size_t i = 0; i < resp->cnt; i++) {
-            uint32_t other = f->group_of[resp->pkt[i]];
-
-            if (!is_response(&f->trace->pkt[resp->pkt[i]]) ||
-                (other != GROUP_NONE && f->group[other].requests))
-                continue;
-            group->resp_flow = flow;
-            f->group_of[resp->pkt[i]] = g;
-        }
+        flow = response_flow_only(f->trace, f->group[g].req_flow);
+        if (flow != KEYMAP_NONE)
+            pair_group(f, g, flow);
     }
 }
 
@@ -321,7 +343,6 @@ static struct recorded_cm cm_of(const struct trace *trace, const struct group *g
     from_active = g->side == u->active_side;
     return (struct recorded_cm){
         .present = true,
-        .peer_qpn = from_active ? u->req.local_qpn : roce_cm_rep_qpn(&u->rep),
         .psn = from_active ? u->rep.starting_psn : u->req.starting_psn, /* each end announces the
                                                                          * first PSN of its peer
                                                                          * (R240) */
@@ -358,19 +379,22 @@ static bool build_directions(struct connections *connections, struct finder *f)
     if (cnt)
         qsort(order, cnt, sizeof(struct group *), group_cmp);
     for (size_t i = 0; i < cnt && connections->dir_cnt <= DIRECTIONS_MAX; i++) {
+        uint32_t qpn = known_qpn(f, order[i]);
         struct recorded_direction *dir;
 
         if (!VEC_GROW(connections->dir, connections->dir_cnt, connections->dir_cap))
             break;
         order[i]->dir = (uint32_t)connections->dir_cnt;
         dir = &connections->dir[connections->dir_cnt++];
-        *dir = (struct recorded_direction){.conn_index = order[i]->conn_index,
-                                           .side = order[i]->side,
-                                           .req_flow = order[i]->req_flow,
-                                           .resp_flow = order[i]->resp_flow,
-                                           .req_rxe = connections->rxe[order[i]->req_flow],
-                                           .resp_rxe = connections->rxe[order[i]->resp_flow],
-                                           .cm = cm_of(f->trace, order[i])};
+        *dir = (struct recorded_direction){
+            .conn_index = order[i]->conn_index,
+            .side = order[i]->side,
+            .req_flow = order[i]->req_flow,
+            .resp_flow = order[i]->resp_flow,
+            .requester_qpn = qpn ? qpn : f->trace->flow[order[i]->resp_flow].dest_qp,
+            .req_rxe = connections->rxe[order[i]->req_flow],
+            .resp_rxe = connections->rxe[order[i]->resp_flow],
+            .cm = cm_of(f->trace, order[i])};
     }
     free(order);
     return connections->dir_cnt == cnt || connections->dir_cnt > DIRECTIONS_MAX;

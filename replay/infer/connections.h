@@ -21,7 +21,6 @@
 /* Attributes of the requester's QP from the captured REQ and REP of the connection manager. */
 struct recorded_cm {
     bool present;
-    uint32_t peer_qpn;  /* QP number of the requester */
     uint32_t psn;       /* PSN of the first request */
     uint32_t mtu;       /* path MTU in bytes, 0 if the REQ has a reserved code */
     uint32_t resources; /* responder resources granted: limit of READs and atomics in flight */
@@ -36,6 +35,8 @@ struct recorded_direction {
     uint8_t side;           /* number of the connection's side that is the requester: 0 or 1 */
     uint32_t req_flow;      /* index into trace.flow: packets from requester to responder */
     uint32_t resp_flow;     /* index into trace.flow: packets from responder to requester */
+    uint32_t requester_qpn; /* QPN of the requester, as CM messages or its peer's requests show it;
+                             * else the destination QP of the responses */
     bool req_rxe, resp_rxe; /* the requester, or the responder, was recognised as Linux rxe */
     struct recorded_cm cm;
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */

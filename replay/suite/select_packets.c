@@ -20,9 +20,7 @@ static struct qp_pair pair_of(const struct trace *trace, const struct recorded_d
     const struct trace_flow *req = &trace->flow[recorded->req_flow];
 
     return (struct qp_pair){.addr = {req->src, req->dst},
-                            .qpn = {recorded->cm.present ? recorded->cm.peer_qpn
-                                                         : trace->flow[recorded->resp_flow].dest_qp,
-                                    req->dest_qp}};
+                            .qpn = {recorded->requester_qpn, req->dest_qp}};
 }
 
 static bool same_end(const struct qp_pair *a, unsigned i, const struct qp_pair *b, unsigned k)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
+#include "report/verdict.h"
 #include "support/suite.h"
 #include "replay/talk.h"
 
@@ -152,6 +153,8 @@ static size_t count_directions(const char *path, uint32_t qpn)
     trace_free(&trace);
     return cnt;
 }
+
+#define ACK 0x1F
 
 #define LINUX_CAPTURES TRACES_DIR "/../tests/replay/linux/captures/"
 
@@ -331,10 +334,71 @@ static void one_wrong_psn_begins_no_use(void)
     talk_free(&t);
 }
 
+/* Adds a connection with a SEND in each direction. Only the SEND to the responder has a response.
+ */
+static void send_both_ways(struct talk *t, uint32_t requester_qp, uint32_t psn)
+{
+    struct roce_pkt pkt;
+
+    t->requester_qp = requester_qp;
+    t->responder_qp = requester_qp + 0x11;
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(t, 7, ACK, 1);
+    talk_packet(t, &pkt, ROCE_OP_RC_SEND_ONLY, psn, false);
+    pkt.bth.ackreq = true;
+    talk_add(t, &pkt);
+}
+
+/* Adds an ACK to a QP of the responder's host that sends no request. */
+static uint32_t add_stray_ack(struct talk *t, uint32_t qpn, uint32_t psn)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_ACK, psn, true);
+    pkt.bth.dest_qp = qpn;
+    pkt.aeth.syndrome = ACK;
+    pkt.aeth.msn = 1;
+    return talk_add(t, &pkt);
+}
+
+/* The only response to a connection's requests has a wrong destination QP. Requests in the other
+ * direction show the right QP. */
+static void the_only_response_to_a_wrong_qp_differs(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    talk_init(&t);
+    send_both_ways(&t, 0x11, 900);
+    send_both_ways(&t, 0x31, 5000);
+    frame = add_stray_ack(&t, 0x822, 900);
+    talk_expect_diff(&t, NULL, frame, "bth.dest_qp");
+    talk_free(&t);
+}
+
+/* If two connections wait for a response with the same PSN, the capture does not show to which of
+ * them the response belongs. */
+static void a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped(void)
+{
+    struct replay replay;
+    struct talk t;
+
+    talk_init(&t);
+    send_both_ways(&t, 0x11, 900);
+    send_both_ways(&t, 0x31, 900);
+    add_stray_ack(&t, 0x822, 900);
+    CU_ASSERT(talk_replay(&t, &replay, NULL) == 0);
+    CU_ASSERT_EQUAL(report_verdict(&replay), VERDICT_PASS);
+    replay_free(&replay);
+    talk_free(&t);
+}
+
 SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
       TEST(qps_that_start_at_one_psn_pair_by_source_port), TEST(a_restarted_read_begins_no_use),
       TEST(a_late_repetition_of_the_first_request_begins_no_use),
       TEST(an_empty_write_may_begin_the_next_use),
       TEST(a_late_ack_after_a_retransmission_begins_no_use),
       TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
-      TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use))
+      TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
+      TEST(the_only_response_to_a_wrong_qp_differs),
+      TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped))

@@ -373,6 +373,30 @@ static int compare_copies(struct request_cmp *cmp, uint32_t event)
     return event_packet(cmp->setup, e->event)->zero_filled ? 0 : compare_with(cmp, event, &first);
 }
 
+/* Returns the READ request at `event` as R112 prescribes it, in *read: it restarts an earlier READ,
+ * inside which its PSN is, at the address of the data with this PSN. Returns false if there is no
+ * such READ, or if its division into PSNs is unknown. */
+static bool restarted_read(const struct request_cmp *cmp, uint32_t event, struct tx_request *read)
+{
+    const struct inferred_setup *s = cmp->setup;
+    int64_t rel = s->event[event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+    struct roce_pkt pkt;
+    uint32_t off;
+
+    if (!e || e->rel == rel || e->event >= event || !s->mtu_known ||
+        event_opcode(s, event)->kind != ROCE_KIND_READ)
+        return false;
+    trace_parse(event_packet(s, e->event), &pkt);
+    *read = tx_request_of(&pkt, s, e->event);
+    off = (uint32_t)(rel - e->rel);
+    read->rel = rel;
+    read->psn = roce_psn_add(roce_psn_of(read->psn), (int32_t)off).v;
+    read->va += (uint64_t)off * s->mtu;
+    read->dma_len -= off * s->mtu;
+    return true;
+}
+
 /* Returns whether the requester may have sent request `event` before it received the RNR NAK `nak`,
  * which stops it. */
 static bool crosses(const struct inferred_setup *s, uint32_t nak, uint32_t event)
@@ -387,8 +411,8 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     const struct pkt_event *at = &cmp->setup->event[event];
     const struct trace_packet *p = event_packet(cmp->setup, event);
     struct request_result *res = cmp->res;
+    struct tx_request *ours, restart;
     struct field_diffs d;
-    struct tx_request *ours;
 
     if (at->rel < cmp->setup->first)
         return 0;
@@ -418,7 +442,11 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
      * but the contents must not change (R153). */
     if (!ours && a->retransmit[event]) {
         res->fewer += a->retransmit[event] == RETX_CONTINUES;
-        return at->damaged ? 0 : compare_with(cmp, event, find_like(cmp, at->rel));
+        return at->damaged
+                   ? 0
+                   : compare_with(cmp, event,
+                                  restarted_read(cmp, event, &restart) ? &restart
+                                                                       : find_like(cmp, at->rel));
     }
     /* Our QP is in the error state. The recorded requester sent this new request before it received
      * the RNR NAK that stops it. */

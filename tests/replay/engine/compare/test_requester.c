@@ -384,6 +384,29 @@ static void a_wrong_address_in_a_repeated_read_differs(void)
     expect_differs(&t, 3, "reth.va");
 }
 
+/* The requester restarts a READ inside it, but our RNIC from its start, because the capture lacks
+ * the response to the first part. The restart must still request the rest of the READ (R112). */
+static void a_restarted_read_requests_the_rest(void)
+{
+    for (unsigned right = 0; right < 2; right++) {
+        struct talk t;
+
+        talk_init(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_FIRST, 0, 1024, 1); /* shows the path MTU */
+        talk_send(&t, ROCE_OP_RC_SEND_LAST, 1, 10, 1);
+        talk_ack(&t, 1, ACK, 1);
+        talk_read(&t, 2, VA, RKEY, 3072);
+        t.time += 500 * MS;
+        talk_read(&t, 3, right ? VA + 1024 : VA, RKEY, right ? 2048 : 3072);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 3, 2, 1024, 2);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 4, 2, 1024, 3);
+        if (right)
+            expect_holds(&t, 2, 0, 1);
+        else
+            expect_differs(&t, 5, "reth.va");
+    }
+}
+
 /* ---- work requests that cannot be posted -------------------------------------------------------
  */
 
@@ -456,8 +479,9 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(a_capture_that_ends_in_a_message_holds),
       TEST(go_back_n_lost_before_the_capture_point_passes), TEST(requests_after_a_fatal_nak_differ),
       TEST(retransmission_of_another_length_differs),
-      TEST(a_wrong_address_in_a_repeated_read_differs), TEST(requests_that_cross_a_fatal_nak_hold),
-      TEST(a_lost_fatal_nak_holds), TEST(a_requester_may_give_up_after_an_rnr_nak),
+      TEST(a_wrong_address_in_a_repeated_read_differs), TEST(a_restarted_read_requests_the_rest),
+      TEST(requests_that_cross_a_fatal_nak_hold), TEST(a_lost_fatal_nak_holds),
+      TEST(a_requester_may_give_up_after_an_rnr_nak),
       TEST(a_response_that_the_capture_lacks_was_received),
       TEST(a_retransmission_may_carry_the_newer_buffer), TEST(what_no_requester_sends_is_skipped),
       TEST(a_skipped_side_is_in_the_verdict_line), TEST(more_packets_in_flight_than_ours_pass),

@@ -160,6 +160,35 @@ static bool is_copied(const struct execution *x, uint32_t event)
     return false;
 }
 
+/* Returns the number of READ requests that begin at an earlier PSN of READ `e` than response
+ * `event` has, and whose last responses were sent before it. A responder sends the responses to one
+ * request in PSN order (R105). So each response that ends the READ is the last one to a request
+ * captured before it, and requests that begin at the PSN of `event` or later explain some of them.
+ */
+static uint32_t reads_over(struct execution *x, uint32_t event, const struct request_pkt *e)
+{
+    const struct inferred_setup *s = x->s;
+    int64_t rel = s->event[event].rel, last = e->rel + e->cnt - 1;
+    int32_t more = 0, least = 0; /* ends of the READ minus requests that begin late, among the
+                                  * packets from here to `event`; and the minimum of it */
+
+    if (!x->ordered || event - e->event > LOOK_BACK)
+        return 0;
+    for (uint32_t i = event; i-- > e->event; x->effort++) {
+        const struct pkt_event *at = &s->event[i];
+
+        if (!at->usable || at->rel < rel || at->rel > last)
+            continue;
+        if (!at->response)
+            more--;
+        else if (at->rel == last && event_opcode(s, i)->kind == ROCE_KIND_READ_RESP &&
+                 !is_copied(x, i))
+            more++;
+        least = more < least ? more : least;
+    }
+    return (uint32_t)(more - least);
+}
+
 /* Returns whether more READ requests were sent before response `event` than responses with its PSN,
  * of those that begin at the PSN of the response (`starts`), or at an earlier PSN of READ `e`. */
 static bool read_begins(struct execution *x, uint32_t event, const struct request_pkt *e,
@@ -183,6 +212,8 @@ static bool read_begins(struct execution *x, uint32_t event, const struct reques
         else if (starts ? at->rel == rel : at->rel < rel || (x->rxe && rel > e->rel)) /* D4 */
             requests++;
     }
+    if (!equal && !starts && reads_over(x, event, e) > responses)
+        responses = reads_over(x, event, e);
     return equal ? requests > 0 : requests > responses;
 }
 

@@ -13,9 +13,9 @@
 #define RNR     (ROCE_SYNDROME_RNR | 14)
 #define REFUSED (ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS)
 
-/* Expects that no execution explains the response in frame `frame`; 0: that all responses are
- * possible. Frees the conversation. */
-static void expect_impossible(struct talk *t, uint32_t frame)
+/* Expects that no execution by Linux rxe (`rxe`) or another responder explains the response in
+ * frame `frame`; 0: that all responses are possible. Frees the conversation. */
+static void expect_impossible_for(struct talk *t, bool rxe, uint32_t frame)
 {
     struct replay r;
 
@@ -24,12 +24,17 @@ static void expect_impossible(struct talk *t, uint32_t frame)
         uint8_t *mark = calloc(s->event_cnt, 1);
         uint32_t impossible;
 
-        EXPECT_EQ(rc_execution_find(s, mark, true, false, &impossible), 0);
+        EXPECT_EQ(rc_execution_find(s, mark, rxe, false, &impossible), 0);
         EXPECT_EQ(impossible == EVENT_NONE ? 0 : event_packet(s, impossible)->frame, frame);
         free(mark);
     }
     replay_free(&r);
     talk_free(t);
+}
+
+static void expect_impossible(struct talk *t, uint32_t frame)
+{
+    expect_impossible_for(t, true, frame);
 }
 
 /* SENDs with PSNs `from` to `to`, of one packet each. */
@@ -128,6 +133,26 @@ static void a_read_response_needs_its_request(void)
     }
 }
 
+/* A restarted READ is answered with a Middle, as Linux rxe does (D4). Another responder may send it
+ * for an earlier READ request, but not after the last response to that request. */
+static void a_middle_read_response_needs_an_unfinished_read(void)
+{
+    for (unsigned ended = 0; ended < 2; ended++)
+        for (unsigned rxe = 0; rxe < 2; rxe++) {
+            struct talk t;
+
+            talk_init(&t);
+            talk_read(&t, 5, VA, RKEY, 2100);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 5, 1, 1024, 2);
+            if (ended)
+                talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 7, 1, 52, 2);
+            talk_read(&t, 6, VA + 1024, RKEY, 1076);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_MIDDLE, 6, 0, 1024, 2);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 7, 1, 52, 2);
+            expect_impossible_for(&t, rxe, ended && !rxe ? 5 : 0);
+        }
+}
+
 static void a_fatal_nak_is_the_last_response(void)
 {
     struct talk t;
@@ -145,4 +170,4 @@ static void a_fatal_nak_is_the_last_response(void)
 
 SUITE("replay.execution", TEST(requests_arrive_late), TEST(an_ack_needs_its_requests),
       TEST(a_repeated_read_counts_later_messages), TEST(a_read_response_needs_its_request),
-      TEST(a_fatal_nak_is_the_last_response))
+      TEST(a_middle_read_response_needs_an_unfinished_read), TEST(a_fatal_nak_is_the_last_response))

@@ -158,6 +158,8 @@ struct roce_req {
                          * response or new request */
 };
 
+#define ROCE_NAKS_BACK 3u
+
 /* Responder role of an endpoint: its latest responses and NAKs. Small members are adjacent to avoid
  * padding. */
 struct roce_rsp {
@@ -168,16 +170,19 @@ struct roce_rsp {
                            * and msn_ref_msn) */
     bool nak, rnr;        /* a sequence NAK (`nak`) or RNR NAK (`rnr`) was captured, and its PSN was
                            * not retransmitted since */
-    /* A sequence NAK for an earlier PSN, nak_psn - nak_back, was captured before the latest one,
-     * and the requester has not obeyed it yet; 0 if none. */
-    uint8_t nak_back : 7;
-    uint8_t nak_second : 1; /* the requester obeyed that NAK, and will also obey the latest one */
-    bool rnr_sure; /* the responder has answered every transmission of rnr_psn with one RNR NAK */
+    /* Sequence NAKs captured before the latest one, which the requester has not obeyed yet, the
+     * latest first: nak_psn minus their PSN; 0: unused element */
+    uint8_t nak_back[ROCE_NAKS_BACK];
+    bool nak_second : 1; /* the requester obeyed one of the NAKs before the latest one, and will
+                          * also obey the others and the latest one */
+    bool rnr_sure : 1; /* the responder has answered every transmission of rnr_psn with one RNR NAK
+                        */
+    bool gap_nak : 1; /* a sequence NAK for gap_psn was captured, but no request with this PSN since
+                       */
+    bool fatal : 1;
+    bool credit_seen : 1;
+    bool read_known : 1; /* read_nxt and read_high are valid */
     uint8_t rnr_at_tries;
-    bool gap_nak; /* a sequence NAK for gap_psn was captured, but no request with this PSN since */
-    bool fatal;
-    bool credit_seen;
-    bool read_known; /* read_nxt and read_high are valid */
     uint8_t credit_code;
     uint8_t credit_cnt; /* number of consecutive responses with valid credits, at most 255 */
     uint16_t last_id;

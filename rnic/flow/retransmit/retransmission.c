@@ -247,7 +247,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     const struct roce_read_gap *gap = roce_read_gap_at(roce_peer(ctx->sender), psn);
     uint64_t timeout = roce_timeout_of(ctx->sender);
     uint64_t slow = timeout != ROCE_NEVER_NS ? timeout - timeout / 4 : ROCE_MIN_TIMEOUT_NS;
-    bool rnr = rsp->rnr, nak = rsp->nak || (rsp->nak_second && psn == rsp->nak_psn);
+    bool open = roce_rsp_nak_is_open(rsp, psn);
+    bool rnr = rsp->rnr, nak = rsp->nak || open;
     bool missing =
         gap || (e && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP)));
 
@@ -255,7 +256,7 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     if (nak && is_nak_unheeded(ctx, psn, idle))
         nak = false;
     /* the request with the PSN of the NAK was retransmitted and acknowledged before */
-    if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && psn != rsp->nak_psn)
+    if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && !open)
         nak = false;
     /* There is a sequence NAK and an RNR NAK. The requester waited for a shorter time than the RNR
      * NAK demands, so it reacted to the sequence NAK. */
@@ -627,12 +628,32 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         (ctx->sender->saw_id || roce_since(e->time, ctx->time) >= LATE_COPY_NS) &&
         !roce_conn_has_copies(ctx))
         REPORT(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
-    if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT) {
-        rsp->nak_second = cause == ROCE_CAUSE_SEQ_NAK && rsp->nak_back &&
-                          roce_diff(rsp->nak_psn, psn) == rsp->nak_back;
-        rsp->nak = rsp->rnr = false;
-        rsp->nak_back = 0;
+    if (cause == ROCE_CAUSE_SEQ_NAK) {
+        roce_rsp_obey_nak(rsp, psn);
+    } else if (cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT) {
+        roce_rsp_forget_naks(rsp);
+        rsp->nak = false;
     }
+    if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT)
+        rsp->rnr = false;
+}
+
+/* Returns whether the current packet belongs to the latest go-back, although a packet that another
+ * one had overtaken came before it: no other cause of a retransmission is visible. Either the
+ * go-back skipped `psn`, or it has come to `psn`, but a first transmission came in between. */
+static bool is_in_latest_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                                 uint32_t psn)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_retransmission *retx = &req->retx;
+    uint32_t trigger;
+
+    return retx->cause != ROCE_CAUSE_NONE && ctx->conn->paired && e &&
+           e->last_frame < retx->frame && roce_diff(psn, retx->first) > 0 &&
+           (roce_diff(psn, retx->next) < 0 || (psn == retx->next && !retx->active)) &&
+           roce_since(req->last_time, ctx->time) < LATE_COPY_NS &&
+           req->pending_cause == ROCE_CAUSE_NONE &&
+           cause_of(ctx, e, psn, silence(ctx, e), &trigger) == ROCE_CAUSE_UNKNOWN;
 }
 
 bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
@@ -640,14 +661,19 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
+    bool in = is_in_latest_go_back(ctx, e, psn), late = in && psn != req->retx.next;
     bool begins =
-        !req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn));
+        !in && (!req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn)));
 
+    req->retx.active |= in && !late;
     if (begins)
         begin_retransmission(ctx, e, psn);
+    else if (late)
+        sum->missing_repeats -= sum->missing_repeats < psn_cnt ? sum->missing_repeats : psn_cnt;
     else
         count_missing_repeats(ctx, req->retx.next, psn);
-    req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
+    if (!late)
+        req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
     sum->retx[req->retx.cause].packets++;
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
     if (e && e->op != ctx->pkt->op->value)

@@ -389,7 +389,54 @@ void roce_conn_reset(struct roce_conn *conn)
     conn->facts.complete = false;
 }
 
-#define NAK_BACK_MAX 127 /* largest value of roce_rsp.nak_back */
+void roce_rsp_forget_naks(struct roce_rsp *rsp)
+{
+    memset(rsp->nak_back, 0, sizeof(rsp->nak_back));
+    rsp->nak_second = false;
+}
+
+bool roce_rsp_nak_is_open(const struct roce_rsp *rsp, uint32_t psn)
+{
+    int32_t back = roce_diff(rsp->nak_psn, psn);
+
+    if (!rsp->nak && !rsp->nak_second)
+        return false;
+    for (unsigned i = 0; i < ROCE_NAKS_BACK && back > 0; i++)
+        if (rsp->nak_back[i] == back)
+            return true;
+    return back == 0;
+}
+
+void roce_rsp_obey_nak(struct roce_rsp *rsp, uint32_t psn)
+{
+    int32_t back = roce_diff(rsp->nak_psn, psn);
+    bool open = back > 0 && roce_rsp_nak_is_open(rsp, psn);
+
+    if (!open)
+        roce_rsp_forget_naks(rsp);
+    for (unsigned i = 0; i < ROCE_NAKS_BACK; i++)
+        if (rsp->nak_back[i] >= back)
+            rsp->nak_back[i] = 0;
+    rsp->nak_second = open;
+    rsp->nak = false;
+}
+
+/* Remembers the latest sequence NAK and those before it, because a NAK with a PSN that is `back`
+ * later was captured. */
+static void add_open_nak(struct roce_rsp *rsp, int32_t back)
+{
+    if (back <= 0 || back > UINT8_MAX) {
+        roce_rsp_forget_naks(rsp);
+        return;
+    }
+    for (unsigned i = ROCE_NAKS_BACK - 1; i > 0; i--) {
+        uint32_t sum = rsp->nak_back[i - 1] + (uint32_t)back;
+
+        rsp->nak_back[i] = rsp->nak_back[i - 1] && sum <= UINT8_MAX ? (uint8_t)sum : 0;
+    }
+    rsp->nak_back[0] = (uint8_t)back;
+    rsp->nak_second = false;
+}
 
 void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
 {
@@ -399,18 +446,15 @@ void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RNR) {
         rsp->rnr = true;
         rsp->nak = false;
-        rsp->nak_back = rsp->nak_second = 0;
+        roce_rsp_forget_naks(rsp);
         rsp->rnr_psn = ctx->pkt->bth.psn;
         rsp->rnr_frame = ctx->frame;
         rsp->rnr_time = ctx->time;
         rsp->rnr_wait = (uint32_t)roce_rnr_ns(roce_syndrome_code(syndrome));
     } else if (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK &&
                roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
-        rsp->nak_back = 0;
-        if (rsp->nak && back > 0 && back <= NAK_BACK_MAX)
-            rsp->nak_back = (uint8_t)back & NAK_BACK_MAX;
+        add_open_nak(rsp, rsp->nak || rsp->nak_second ? back : 0);
         rsp->nak = true;
-        rsp->nak_second = 0;
         rsp->nak_psn = ctx->pkt->bth.psn;
         rsp->nak_frame = ctx->frame;
         rsp->nak_time = ctx->time;

@@ -79,6 +79,17 @@ static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
  * to go back to the PSN of the NAK. */
 void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
 
+/* Returns whether `psn` is the PSN of one of the latest sequence NAKs that the requester has not
+ * obeyed yet. */
+bool roce_rsp_nak_is_open(const struct roce_rsp *rsp, uint32_t psn);
+
+/* The requester obeys the sequence NAK with PSN `psn`, and so ignores the NAKs before it. It will
+ * also obey the later ones. */
+void roce_rsp_obey_nak(struct roce_rsp *rsp, uint32_t psn);
+
+/* Forgets all sequence NAKs that the requester has not obeyed yet, except the latest one. */
+void roce_rsp_forget_naks(struct roce_rsp *rsp);
+
 /* Returns the local ACK timeout of requester `side` that the REQ and the REP of the connection set
  * (R239), ns; ROCE_NEVER_NS if unknown or unlimited. */
 uint64_t roce_timeout_of(const struct roce_endpoint *side);

@@ -433,7 +433,7 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
 
 static void reset_responder(struct roce_rsp *rsp)
 {
-    rsp->nak_back = rsp->nak_second = 0;
+    roce_rsp_forget_naks(rsp);
     rsp->msn_ref = rsp->nak = rsp->rnr = rsp->fatal = rsp->gap_nak = rsp->credit_seen = false;
     rsp->read_known = false;
 }

@@ -99,9 +99,9 @@ static bool grow_counters(struct impair *impair)
     return true;
 }
 
-/* Counts a frame that the rule selects. Returns the number of selected frames of this connection so
- * far, including this frame. For a rule with psn=, only frames with this PSN count. Returns 0 if
- * out of memory. */
+/* Counts a frame that the rule selects and can change. Returns the number of selected frames of
+ * this connection so far, including this frame. For a rule with psn=, only frames with this PSN
+ * count. Returns 0 if out of memory. */
 static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
                                  const struct roce_pkt *pkt, unsigned kind)
 {
@@ -163,6 +163,16 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
     return (rule->kinds & kind) &&
            (!rule->psn || (kind != IMPAIR_CM && psn >= rule->psn_from && psn <= rule->psn_to)) &&
            contains_word(pkt->op->name, rule->op);
+}
+
+/* Returns whether the packet has the header or the part of the packet that the rule changes. */
+static bool has_part(const struct impair_rule *rule, const struct roce_pkt *pkt)
+{
+    if (rule->action == IMPAIR_SET)
+        return pkt && roce_pkt_has(pkt, rule->hdr);
+    if (rule->action == IMPAIR_CORRUPT && rule->part == IMPAIR_PAYLOAD)
+        return pkt && pkt->payload_len > 0;
+    return true;
 }
 
 /* ---- applying an action ---------------------------------------------------------------------- */
@@ -365,8 +375,11 @@ int impair_apply(struct impair *impair, const struct impair_frame *in, struct im
         if (!rule_matches(rule, in, pkt, kind))
             continue;
         if (rule->nth_from > 1 || rule->nth_to < UINT32_MAX) {
-            uint32_t nth = count_occurrence(impair, i, in, pkt, kind);
+            uint32_t nth;
 
+            if (!has_part(rule, pkt))
+                continue;
+            nth = count_occurrence(impair, i, in, pkt, kind);
             if (nth == 0)
                 return -1;
             if (nth < rule->nth_from || nth > rule->nth_to)

@@ -84,6 +84,33 @@ static void a_rule_without_a_psn_counts_frames(void)
     bench_free(&b);
 }
 
+/* The rules set a field of the AETH and damage the payload. Frames without an AETH or without
+ * payload do not count for nth=. */
+static void nth_counts_frames_that_have_the_field(void)
+{
+    struct bench b;
+    struct pktgen_frame frame;
+
+    bench_init(&b, "set=aeth.msn=77@nth=1,corrupt@nth=2", 1);
+    pass(&b, 101);
+    CU_ASSERT(!b.out.changed);
+    for (unsigned i = 0; i < 2; i++) {
+        struct roce_pkt ack = pktgen_pkt(&b.gen, ROCE_OP_RC_ACK, 101 + i);
+        struct impair_frame in = {.conn = 1};
+
+        pktgen_build(&ack, &frame);
+        in.data = frame.bytes;
+        in.len = frame.len;
+        CU_ASSERT_EQUAL(impair_apply(&b.impair, &in, &b.out), 0);
+        CU_ASSERT_EQUAL(b.out.changed, i == 0);
+    }
+    pass(&b, 102);
+    CU_ASSERT(b.out.damaged);
+    EXPECT_EQ(b.impair.applied[0], 1);
+    EXPECT_EQ(b.impair.applied[1], 1);
+    bench_free(&b);
+}
+
 static void a_set_field_gets_a_good_icrc(void)
 {
     struct bench b;
@@ -169,6 +196,6 @@ static void equal_seeds_give_equal_results(void)
 }
 
 SUITE("impair.engine", TEST(a_rule_with_a_psn_applies_to_its_nth_occurrence),
-      TEST(a_rule_without_a_psn_counts_frames), TEST(a_set_field_gets_a_good_icrc),
-      TEST(a_ce_mark_is_not_a_forgery), TEST(a_corrupt_frame_is_dropped_by_a_receiver),
-      TEST(equal_seeds_give_equal_results))
+      TEST(a_rule_without_a_psn_counts_frames), TEST(nth_counts_frames_that_have_the_field),
+      TEST(a_set_field_gets_a_good_icrc), TEST(a_ce_mark_is_not_a_forgery),
+      TEST(a_corrupt_frame_is_dropped_by_a_receiver), TEST(equal_seeds_give_equal_results))

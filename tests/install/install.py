@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Installs RoCEdrill in each way that README.md offers, uses the installed files, and removes them.
 
-    install.py prefix|system|plugin_script|packages --build DIR --source DIR
+    install.py prefix|own_prefix|system|plugin_script|packages --build DIR --source DIR
 
 prefix         cmake --install --prefix HOME/.local as an ordinary user, then the target uninstall
-system         cmake --install with DESTDIR: the plugin goes into Wireshark's own folders
+own_prefix     cmake --install with other prefixes, below the home folder or not: no file is outside of the prefix
+system         cmake --install with the prefix /usr and DESTDIR: the plugin goes into Wireshark's own folders
 plugin_script  plugin/install --user and --system, then --remove
 packages       the target package: contents, lintian, the programs, manual pages and completions of the unpacked packages;
                programs that use the unpacked librnic
@@ -105,14 +106,14 @@ def use_data(place, prefix):
     wrong = []
     if "fail" not in place.run_as_user([rocedrill, "drill", "--quiet", f"{prefix}/share/rocedrill/conformance/rc-rsp"]):
         wrong.append("the installed drills do not run")
-    replayed = place.run_as_user([rocedrill, "replay", f"{prefix}/share/rocedrill/traces"]).splitlines()[-1]
-    if not replayed.endswith("all as expected"):
+    replayed = place.run_as_user([rocedrill, "replay", f"{prefix}/share/rocedrill/traces"])
+    if "; all as expected\n" not in replayed:
         wrong.append(f"the installed captures: {replayed}")
     if not os.path.isfile(prefix + "/share/wireshark/profiles/RoCE/preferences"):
         wrong.append("the profile RoCE is not installed")
     named = subprocess.run([rocedrill, "check", "-"], input=NO_ROCE, capture_output=True).stderr.decode()
-    page = re.search(r"\((\S+\.md)\)", named)
-    if not page or not os.path.isfile(f"{prefix}/share/doc/rocedrill/{page[1]}"):
+    page = re.search(r"\(document (\S+\.md)\)", named)
+    if not page or "/" in page[1] or not glob.glob(f"{prefix}/share/doc/rocedrill/**/{page[1]}", recursive=True):
         wrong.append(f"the document that a message names is not installed: {named}")
     vscode = prefix + "/share/rocedrill/vscode"
     with open(vscode + "/package.json", encoding="utf-8") as file:
@@ -276,10 +277,34 @@ def check_prefix(place):
     return wrong
 
 
+def check_own_prefix(place):
+    wrong = []
+    plugins = run(["pkg-config", "--variable=plugindir", "wireshark"]).strip()
+    wireshark = run(["pkg-config", "--variable=prefix", "wireshark"]).strip()
+    stage = os.path.join(place.dir, "stage")
+    for manifest in glob.glob(os.path.join(place.build, "install_manifest*.txt")):  # of earlier installations
+        os.remove(manifest)
+    for prefix in ("/opt/tree", os.path.join(place.home, "tree")):
+        said = run(["cmake", "--install", place.build, "--prefix", prefix], env=dict(place.env, DESTDIR=stage))
+        for manifest in glob.glob(os.path.join(place.build, "install_manifest*.txt")):
+            with open(manifest, encoding="utf-8") as rows:
+                wrong += [f"--prefix {prefix}: {row.strip()} is outside" for row in rows if not row.startswith(prefix + "/")]
+            os.remove(manifest)
+        if "to use the plugin, run plugin/install" not in said:
+            wrong.append(f"--prefix {prefix}: no note that Wireshark does not read it: {said}")
+        for path in (plugins + "/epan/roce.so", wireshark + "/share/wireshark/profiles/RoCE/colorfilters"):
+            if not os.path.isfile(stage + prefix + path.removeprefix(wireshark)):
+                wrong.append(f"{prefix}{path.removeprefix(wireshark)}: not installed")
+    place.env["WIRESHARK_PLUGIN_DIR"] = os.path.dirname(stage + "/opt/tree" + plugins.removeprefix(wireshark))
+    place.give_to_user()
+    expect_plugin(place, wrong, "cmake --install with another prefix")
+    return wrong
+
+
 def check_system(place):
     wrong = []
     plugins = run(["pkg-config", "--variable=plugindir", "wireshark"]).strip()
-    run(["cmake", "--install", place.build, "--component", "plugin"], env=dict(place.env, DESTDIR=place.dir))
+    run(["cmake", "--install", place.build, "--component", "plugin", "--prefix", "/usr"], env=dict(place.env, DESTDIR=place.dir))
     for path in (plugins + "/epan/roce.so", "/usr/share/wireshark/profiles/RoCE/colorfilters",
                  "/usr/share/wireshark/profiles/RoCE/preferences", "/usr/share/wireshark/profiles/RoCE/io_graphs",
                  os.path.dirname(os.path.dirname(plugins)) + "/extcap/rocedump"):
@@ -377,7 +402,7 @@ def check_packages(place):
 
 def main():
     args = argparse.ArgumentParser()
-    args.add_argument("way", choices=["prefix", "system", "plugin_script", "packages"])
+    args.add_argument("way", choices=["prefix", "own_prefix", "system", "plugin_script", "packages"])
     args.add_argument("--build", required=True)
     args.add_argument("--source", required=True)
     args = args.parse_args()

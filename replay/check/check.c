@@ -670,7 +670,7 @@ int check_capture(const char *path, const struct check_options *options,
                       "error messages"
                     : "an RNIC bypasses the kernel, so tcpdump on its network interface does not "
                       "capture its packets: use a mirror port or the RNIC's sniffer "
-                      "(replay/docs/capture.md)");
+                      "(document capture.md)");
         if (options->annotate_to && write_annotated(&check, rc == 0 ? error : &same) != 0)
             rc = -1;
         if (rc == 0 && check.json_failed)

@@ -664,7 +664,9 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
     print_findings(&page);
     if (!verbose)
         print_known(&page);
-    print_verdict(out, r);
+    /* If the capture has no packet to judge, the error message says why. */
+    if (!r->error || r->totals.packets)
+        print_verdict(out, r);
 }
 
 void check_text_sum(FILE *out, const size_t cnt[EXIT_UNUSABLE + 1], size_t captures)

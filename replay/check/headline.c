@@ -197,7 +197,9 @@ bool headline_capture(struct strbuf *t, const struct check_report *r)
     uint32_t unanswered = unanswered_cm_cnt(&r->unanswered_cm);
 
     if (r->error) {
-        strbuf_addf(t, "The capture could not be read to its end: %s", r->error);
+        strbuf_addf(t, "%s: %s",
+                    r->broke_off ? "The capture could not be read to its end" : "Nothing to check",
+                    r->error);
     } else if (r->troubled) {
         headline_conn(t, &r->worst);
         if (r->troubled > 1) {

@@ -470,20 +470,32 @@ static void several_captures_have_a_total(void)
     checkrun_free(&r);
 }
 
-static void refuses_what_is_no_capture(void)
+/* A capture has no RoCE packet. The text report has no verdict, because the error message gives the
+ * reason. The message names a document, not a file of the sources. */
+static void capture_without_roce_gets_one_answer(void)
 {
     struct checkrun r = checkrun_shell(
-        ": >$T/empty; printf 'hello, this is no capture at all' >$T/text; "
-        "head -c 24 " HOLDS " >$T/head; "
-        /* pcap header and one frame of zeros */
-        "{ cat $T/head; printf '\\1\\0\\0\\0\\0\\0\\0\\0\\74\\0\\0\\0\\74\\0\\0\\0'; "
-        "head -c 60 /dev/zero; } >$T/foreign");
+        "{ head -c 24 " HOLDS "; printf '\\1\\0\\0\\0\\0\\0\\0\\0\\74\\0\\0\\0\\74\\0\\0\\0'; "
+        "head -c 60 /dev/zero; } >$T/foreign; $R check $T/foreign");
+
+    EXPECT_EQ(r.status, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "foreign: 1 frame, 0 RoCE packets"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "verdict"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.err, "(document capture.md)\n"));
+    checkrun_free(&r);
+    expect_no_verdict("check --json - $T/foreign", "\"headline\":\"Nothing to check: ");
+}
+
+static void refuses_what_is_no_capture(void)
+{
+    struct checkrun r =
+        checkrun_shell(": >$T/empty; printf 'hello, this is no capture at all' >$T/text; "
+                       "head -c 24 " HOLDS " >$T/head");
 
     checkrun_free(&r);
     checkrun_refused("check $T/empty", "empty: not a capture file");
     checkrun_refused("check $T/text", "text: not a capture file");
     checkrun_refused("check $T/head", "head: no RoCE packet");
-    expect_no_verdict("check $T/foreign", "verdict: skipped (");
     expect_no_verdict("check --json - $T/head", "\"verdict\":\"skipped\"");
     checkrun_refused("check - </dev/null", "standard input: not a capture file");
     r = checkrun_shell("cat " HOLDS " " HOLDS " >$T/joined; cp $T/text $T/old");
@@ -658,7 +670,8 @@ SUITE("replay.inputs", TEST(reads_standard_input), TEST(reads_compressed_capture
       TEST(reads_every_link_layer), TEST(reads_erf_records), TEST(reads_infiniband_links),
       TEST(reads_interfaces_of_different_links), TEST(looks_into_tunnels),
       TEST(several_captures_have_a_total), TEST(shows_progress_on_a_terminal),
-      TEST(refuses_what_is_no_capture), TEST(findings_are_printed_before_the_end_of_input),
+      TEST(capture_without_roce_gets_one_answer), TEST(refuses_what_is_no_capture),
+      TEST(findings_are_printed_before_the_end_of_input),
       TEST(frames_before_an_interrupt_are_reported),
       TEST(frames_before_a_broken_record_are_reported), TEST(survives_any_bytes),
       TEST(memory_does_not_grow_with_the_capture),

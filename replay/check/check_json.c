@@ -341,6 +341,9 @@ static void put_cm(struct json_line *line, const char *key, const struct roce_co
     json_line_number_or_null(line, "rep_frame", sum->facts.cm.rep_frame, 0);
     json_line_number_or_null(line, "rtu_frame", sum->facts.cm.rtu_frame, 0);
     json_line_number_or_null(line, "dreq_frame", sum->facts.cm.dreq_frame, 0);
+    json_line_number(line, "dreqs", sum->facts.cm.dreqs);
+    json_line_bool(line, "dreq_answered", sum->facts.cm.dreq_answered);
+    json_line_number(line, "dreq_ms", sum->facts.cm.dreq_ms);
     json_line_number_or_null(line, "rej_frame", sum->facts.cm.rej_frame, 0);
     json_line_number(line, "setup_ns", sum->facts.cm.setup_ns);
     json_line_close(line, '}');
@@ -355,7 +358,8 @@ static void put_end(struct json_line *line, const char *key, const struct roce_c
                                       [ROCE_END_RNR_EXHAUSTED] = "rnr_exhausted",
                                       [ROCE_END_RETRY_EXHAUSTED] = "retry_exhausted",
                                       [ROCE_END_UNANSWERED] = "unanswered",
-                                      [ROCE_END_RNR_WAITING] = "rnr_waiting"};
+                                      [ROCE_END_RNR_WAITING] = "rnr_waiting",
+                                      [ROCE_END_GONE] = "gone"};
     char buf[512];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 

@@ -297,6 +297,14 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
                            "up, and its program gets IBV_WC_RNR_RETRY_EXC_ERR (13): the capture "
                            "ended before");
         return;
+    case ROCE_END_GONE:
+        strbuf_addf(t, "the program of ");
+        add_end(t, mine);
+        strbuf_addf(t,
+                    " was killed or crashed: the device of its peer sent the DREQ in frame %u "
+                    "in its place",
+                    sum->facts.end_frame);
+        return;
     case ROCE_END_REJECTED:
         name = roce_vals_name(ROCE_VALS_CM_REJ_REASON, sum->facts.cm.rej_reason, buf, sizeof(buf));
         strbuf_addf(t, "a REJ with reason %u%s%s%s in frame %u ended the setup of the connection",

@@ -256,6 +256,21 @@ static void print_regions(FILE *out, const struct check_conn *c, unsigned i)
                 s->region_more == 1 ? "" : "s");
 }
 
+/* Prints how often the DREQ was transmitted, if more than once. */
+static void print_disconnect(FILE *out, const struct roce_conn_facts *facts)
+{
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    if (facts->cm.dreqs < 2)
+        return;
+    strbuf_addf(&t, "sent the DREQ (disconnect request) %u× from frame %u on, ", facts->cm.dreqs,
+                facts->cm.dreq_frame);
+    strbuf_addf(&t, facts->cm.dreq_answered ? "answered only after " : "without an answer for ");
+    strbuf_add_duration(&t, facts->cm.dreq_ms * UINT64_C(1000000));
+    put_line(out, facts->cm.dreq_side & 1, "", buf);
+}
+
 void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
 {
     const struct roce_conn_summary *sum = &c->sum;
@@ -305,4 +320,5 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
         if (verbose)
             print_regions(out, c, i);
     }
+    print_disconnect(out, &sum->facts);
 }

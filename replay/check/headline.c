@@ -67,6 +67,9 @@ static const char *end_text(enum roce_end end)
         return "no answer came although the sender retransmitted, and the sender gave up";
     case ROCE_END_UNANSWERED:
         return "the sender retransmitted, and no answer came until the capture ended";
+    case ROCE_END_GONE:
+        return "the program of one side was killed or crashed, and the device of the other side "
+               "sent the DREQ in its place";
     default: return "a request makes no progress";
     }
 }

@@ -55,12 +55,18 @@ static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s
 
 /* ---- setting up a connection ----------------------------------------------------------------- */
 
+/* Returns the time from `from` to `to`, ms, at most 65535. */
+static uint16_t ms_since(uint64_t from, uint64_t to)
+{
+    uint64_t ms = roce_since(from, to) / 1000000;
+
+    return (uint16_t)(ms < UINT16_MAX ? ms : UINT16_MAX);
+}
+
 static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *s,
                          const struct roce_cm_rep *rep, int active, uint64_t now)
 {
     struct roce_conn_facts *sum = &conn->facts;
-    uint64_t rep_ms = roce_since(s->req_time, now) / 1000000;
-
     sum->cm.seen = s->seen;
     sum->cm.active_side = (uint8_t)active;
     sum->cm.service_id = s->req.service_id;
@@ -79,7 +85,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
     sum->cm.req_frame = s->req_frame;
     sum->cm.rep_frame = s->rep_frame;
     if (s->rep_frame)
-        sum->cm.rep_ms = (uint16_t)(rep_ms < UINT16_MAX ? rep_ms : UINT16_MAX);
+        sum->cm.rep_ms = ms_since(s->req_time, now);
     sum->cm.reqs = s->reqs;
     sum->cm.dreq_frame = s->dreq_frame;
     sum->svc = (enum roce_svc)s->svc;
@@ -209,11 +215,10 @@ static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_
 static void note_rep_again(const struct roce_ctx *ctx, const struct roce_cm_exchange *s)
 {
     struct roce_conn *conn = conn_of(ctx, s);
-    uint64_t ms = roce_since(s->rep_time, ctx->time) / 1000000;
 
     if (!conn || conn->side[0].any || conn->side[1].any)
         return;
-    conn->facts.cm.rep_again_ms = (uint16_t)(ms < UINT16_MAX ? ms : UINT16_MAX);
+    conn->facts.cm.rep_again_ms = ms_since(s->rep_time, ctx->time);
     conn->facts.cm.rtu_lost = s->rtu_frame != 0;
 }
 
@@ -320,6 +325,41 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
     roce_mem_put(&ctx->flow->mem, conn, sizeof(*conn));
 }
 
+/* Records the first DREP, or DREQ of the other side, after a DREQ. */
+static void note_disconnect_answer(const struct roce_ctx *ctx, struct roce_conn *conn,
+                                   const struct roce_cm_exchange *s)
+{
+    if (!s->dreq_frame || conn->facts.cm.dreq_answered)
+        return;
+    conn->facts.cm.dreq_answered = true;
+    conn->facts.cm.dreq_ms = ms_since(s->dreq_time, ctx->time);
+}
+
+/* Records a DREQ with transaction id `tid` from `side` of the exchange (0: active). */
+static void note_dreq(const struct roce_ctx *ctx, struct roce_conn *conn,
+                      const struct roce_cm_exchange *s, int side, uint64_t tid)
+{
+    struct roce_conn_facts *facts = &conn->facts;
+    uint8_t sender = (uint8_t)(side == 0 ? facts->cm.active_side : !facts->cm.active_side);
+    bool gone = tid >> 32 == ROCE_CM_TID_GONE;
+
+    if (!facts->cm.dreqs) {
+        facts->cm.dreq_frame = s->dreq_frame;
+        facts->cm.dreq_side = sender;
+    }
+    if (sender != facts->cm.dreq_side) {
+        note_disconnect_answer(ctx, conn, s);
+    } else if (!facts->cm.dreq_answered) {
+        facts->cm.dreqs += facts->cm.dreqs < UINT8_MAX;
+        facts->cm.dreq_ms = ms_since(s->dreq_time, ctx->time);
+    }
+    if (facts->end == ROCE_END_OPEN) {
+        facts->end = gone ? ROCE_END_GONE : ROCE_END_DISCONNECTED;
+        facts->end_frame = ctx->frame;
+        facts->end_side = sender;
+    }
+}
+
 static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32_t local,
                      uint32_t remote)
 {
@@ -368,22 +408,19 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         if (!s->dreq[side])
             s->dreq_tid[side] = msg->mad.tid;
         s->dreq[side] = true;
-        if (s->dreq_frame == 0)
+        if (s->dreq_frame == 0) {
             s->dreq_frame = ctx->frame;
-        if (conn) {
-            conn->facts.cm.dreq_frame = s->dreq_frame;
-            if (conn->facts.end == ROCE_END_OPEN) {
-                conn->facts.end = ROCE_END_DISCONNECTED;
-                conn->facts.end_frame = ctx->frame;
-                conn->facts.end_side =
-                    (uint8_t)(side == 0 ? conn->facts.cm.active_side : !conn->facts.cm.active_side);
-            }
+            s->dreq_time = ctx->time;
         }
+        if (conn)
+            note_dreq(ctx, conn, s, side, msg->mad.tid);
         break;
     case ROCE_CM_DREP:
         if (s->dreq[!side] && msg->mad.tid != s->dreq_again[!side])
             check_tid(ctx, s->dreq_tid[!side], msg->mad.tid, s->dreq_frame);
         s->drep_frame = ctx->frame;
+        if (conn)
+            note_disconnect_answer(ctx, conn, s);
         s->gone = true;
         note_timewait(ctx->flow, ctx, s);
         break;

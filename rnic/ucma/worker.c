@@ -105,7 +105,7 @@ static struct uc_id *first_due_id(void)
 static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg msg;
-    roce_cm_msg_init(&msg, ROCE_CM_DREQ, (uint64_t)uc_random() << 32 | uc_random());
+    roce_cm_msg_init(&msg, ROCE_CM_DREQ, (uint64_t)ROCE_CM_TID_GONE << 32 | uc_random());
     msg.dreq.local_comm_id = rnic_cm_id_remote(id->cm);
     msg.dreq.remote_comm_id = rnic_cm_id_local(id->cm);
     msg.dreq.remote_qpn = rnic_cm_id_qpn(id->cm);

@@ -70,6 +70,11 @@ enum roce_cm_transport {
 };
 #define ROCE_CM_EXT_TRANSPORT_XRC 1u
 
+/* Upper 32 bits of the transaction id of a DREQ that a device of this project sends in place of a
+ * program on its machine that ended without a DREQ: "gone" in ASCII. The peer only returns the id.
+ */
+#define ROCE_CM_TID_GONE 0x676F6E65u
+
 /* APR status "alternate paths not supported", always sent because RoCE has no alternate paths
  * (R197). codes.c has the names of all statuses (ROCE_VALS_CM_APR_STATUS). */
 #define ROCE_CM_APR_UNSUPPORTED 2u

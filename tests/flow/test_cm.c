@@ -80,6 +80,57 @@ static void messages_of_an_exchange_are_linked(void)
     }
 }
 
+/* A side sends its DREQ three times before the DREP. The summary has the number of transmissions
+ * and the time until the DREP, and none of the DREQs after it. */
+static void transmissions_of_a_dreq_are_counted(void)
+{
+    const struct roce_conn_summary *c = &v.conn[1];
+    struct roce_cm_msg m;
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    m = flowgen_cm_req(&g);
+    flowgen_cm(&g, 0, &m);
+    m = flowgen_cm_rep(&g);
+    flowgen_cm(&g, 1, &m);
+    put(&g, 0, ROCE_CM_RTU);
+    g.tid++;
+    for (unsigned i = 0; i < 3; i++) {
+        put(&g, 1, ROCE_CM_DREQ); /* frames 4 to 6 */
+        g.now += 1000000;
+    }
+    put(&g, 0, ROCE_CM_DREP);
+    end(&g);
+    EXPECT_EQ(c->facts.end, ROCE_END_DISCONNECTED);
+    EXPECT_EQ(c->facts.cm.dreqs, 3);
+    EXPECT_EQ(c->facts.cm.dreq_side, 1);
+    CU_ASSERT_TRUE(c->facts.cm.dreq_answered);
+    EXPECT_EQ(c->facts.cm.dreq_ms, 3);
+}
+
+/* The transaction id of a DREQ shows that a device sent it in place of a program that ended. */
+static void dreq_in_place_of_a_program_ends_the_connection_as_gone(void)
+{
+    const struct roce_conn_summary *c = &v.conn[1];
+    struct roce_cm_msg m;
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    m = flowgen_cm_req(&g);
+    flowgen_cm(&g, 0, &m);
+    m = flowgen_cm_rep(&g);
+    flowgen_cm(&g, 1, &m);
+    put(&g, 0, ROCE_CM_RTU);
+    g.tid = (uint64_t)ROCE_CM_TID_GONE << 32 | 77;
+    put(&g, 1, ROCE_CM_DREQ);
+    put(&g, 0, ROCE_CM_DREP);
+    end(&g);
+    EXPECT_EQ(judge_errors(&v, "an exchange"), 0);
+    EXPECT_EQ(c->facts.end, ROCE_END_GONE);
+    EXPECT_EQ(c->facts.end_side, 1);
+    EXPECT_EQ(c->facts.end_frame, 4);
+}
+
 /* A REP must not contain more responder resources or initiator depth than the REQ allows. The
  * finding must refer to the frame of the REQ. */
 static void rep_above_the_offered_depths_is_reported(void)
@@ -345,6 +396,8 @@ static void packets_decide_the_path_mtu(void)
 }
 
 SUITE("flow.cm", TEST(packets_decide_the_path_mtu), TEST(messages_of_an_exchange_are_linked),
+      TEST(transmissions_of_a_dreq_are_counted),
+      TEST(dreq_in_place_of_a_program_ends_the_connection_as_gone),
       TEST(rep_above_the_offered_depths_is_reported), TEST(wrong_rdma_ip_header_names_its_field),
       TEST(equal_ids_of_two_hosts_are_told_apart), TEST(qp_of_an_older_pair_gets_a_new_connection),
       TEST(rnr_retry_count_comes_from_the_peer),

@@ -41,6 +41,7 @@ const char *roce_end_name(enum roce_end end)
     case ROCE_END_RETRY_EXHAUSTED: return "gave up: no response";
     case ROCE_END_UNANSWERED: return "no response until the capture ended";
     case ROCE_END_RNR_WAITING: return "waits for a receive";
+    case ROCE_END_GONE: return "a program was killed or crashed";
     }
     return "";
 }

@@ -64,6 +64,8 @@ enum roce_end {
                                * response at all and may be one-sided */
     ROCE_END_RNR_WAITING, /* the requester retransmitted after RNR NAKs, and the capture does not
                            * show that it stopped */
+    ROCE_END_GONE, /* a program ended without a DREQ, and the device of its peer sent the DREQ
+                    * in its place (ROCE_CM_TID_GONE) */
 };
 
 const char *roce_end_name(enum roce_end end);
@@ -367,6 +369,12 @@ struct roce_conn_facts {
         bool rtu_lost;         /* an RTU was captured before the last retransmission of the REP */
         uint8_t reqs;          /* number of captured transmissions of the REQ, at most 255 */
         uint16_t rej_reason;
+        uint8_t dreqs;      /* number of captured transmissions of the DREQ in dreq_frame until the
+                             * peer answered with a DREP or DREQ, at most 255 */
+        uint8_t dreq_side;  /* side that sent this DREQ */
+        bool dreq_answered; /* the peer answered it */
+        uint16_t dreq_ms; /* time from this DREQ to the answer, or to its last transmission, ms, at
+                           * most 65535 */
         uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;
         uint64_t setup_ns; /* time from REQ to RTU, ns; 0 if unknown */
     } cm;

@@ -25,7 +25,7 @@ struct roce_cm_exchange {
     struct roce_cm_req req;
     uint32_t req_frame, rep_frame, rtu_frame, dreq_frame,
         drep_frame; /* frame numbers of the CM messages; 0 if not captured */
-    uint64_t req_time, rep_time;
+    uint64_t req_time, rep_time, dreq_time;
     uint8_t reqs;  /* number of captured transmissions of the REQ, at most 255 */
     uint16_t seen; /* bit set of enum roce_cm: the messages captured so far */
     uint8_t svc;   /* enum roce_svc */

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "port/sys/tally.h"
 #include "wire/bytes.h"
+#include "wire/cm_msg.h"
 #include "wire/pkt.h"
 
 #define BUFFER (1024u * 1024)
@@ -25,6 +26,8 @@
  * has read enough, ns. */
 #define ALIVE_NS UINT64_C(100000000)
 #define ROOM_NS  UINT64_C(1000000)
+
+#define MAD_HEADERS_MAX 100u /* upper limit of all bytes of a frame around a MAD */
 
 #define CLOCK_NOISE_NS 20000u /* largest error of rnic_utc_offset(), ns */
 
@@ -197,19 +200,37 @@ static void mark(struct record *record)
     record->error = errno;
 }
 
+/* Returns whether the frame is a DREQ that a device sent in place of a program that ended. */
+static bool is_dreq_of_gone(const struct rnic_frame *frame)
+{
+    struct roce_pkt pkt;
+    struct roce_cm_msg msg;
+
+    return frame->len > ROCE_MAD_SIZE && frame->len < ROCE_MAD_SIZE + MAD_HEADERS_MAX &&
+           roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, frame->data, frame->len, frame->len) == 0 &&
+           roce_cm_msg_of_pkt(&msg, &pkt) == 0 && msg.kind == ROCE_CM_DREQ &&
+           msg.mad.tid >> 32 == ROCE_CM_TID_GONE;
+}
+
 static void add(struct record *record, const struct rnic_frame *frame, uint64_t stamp,
                 enum pcapng_direction direction)
 {
-    const struct pcapng_frame out = {.time = stamp,
-                                     .direction = direction,
-                                     .process = record->process,
-                                     .data = frame->data,
-                                     .cap_len = frame->len,
-                                     .wire_len = frame->len,
-                                     .comment = &frame->comment,
-                                     .comment_cnt = frame->comment != NULL};
+    const char *comment[2];
+    struct pcapng_frame out = {.time = stamp,
+                               .direction = direction,
+                               .process = record->process,
+                               .data = frame->data,
+                               .cap_len = frame->len,
+                               .wire_len = frame->len,
+                               .comment = comment};
 
-    if (BUFFER - record->len < PCAPNG_OVERHEAD(1) + frame->len)
+    if (frame->comment)
+        comment[out.comment_cnt++] = frame->comment;
+    if (is_dreq_of_gone(frame))
+        comment[out.comment_cnt++] =
+            "the program of the sender was killed or crashed: the device of the receiver sent "
+            "this DREQ in its place";
+    if (BUFFER - record->len < PCAPNG_OVERHEAD(2) + frame->len)
         write_out(record);
     record->len += pcapng_packet(record->buf + record->len, BUFFER - record->len, &out);
     record->frames++;

@@ -87,8 +87,10 @@ static void look_lost(struct strbuf *t, const struct slow_direction *w)
         strbuf_add_addr(t, w->mine->addr);
         strbuf_addf(t, " retransmitted ");
         strbuf_add_duration(t, w->mine->retx[ROCE_CAUSE_SEQ_NAK].waited_ns / w->naks);
-        strbuf_addf(t, " after a sequence NAK on average: it is a busy software RNIC, or the NAKs "
-                       "were lost behind the capture point and its timer expired");
+        strbuf_addf(t, " after a sequence NAK on average: its RNIC is slow (a busy software RNIC), "
+                       "or the NAK was lost between the capture point and ");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, ", which then waited for its ACK timeout");
     }
 }
 

@@ -158,7 +158,7 @@ static void write_axes(const struct psn_graph *g)
 }
 
 /* Style class and legend text of each class of packets. The texts are the same as in
- * browser/page.js. */
+ * browser/. */
 static const struct svg_class {
     const char *name, *text;
     uint8_t class; /* enum run_class */
@@ -167,9 +167,9 @@ static const struct svg_class {
     {"again", "request sent again", RUN_REPEATED_REQUEST},
     {"response", "response (READ data)", RUN_RESPONSE},
     {"response-again", "response sent again", RUN_REPEATED_RESPONSE},
-    {"ack", "acknowledged up to here", RUN_ACK},
+    {"ack", "━ acknowledged up to here", RUN_ACK},
     {"nak", "▼ NAK: error or packet missing", RUN_NAK},
-    {"rnr", "■ RNR NAK (receiver not ready); band: the pause that it asks for", RUN_RNR_NAK},
+    {"rnr", "■ RNR NAK (receiver not ready)", RUN_RNR_NAK},
     {"damaged", "✕ damaged, dropped by the receiver", RUN_DROPPED},
 };
 
@@ -199,7 +199,7 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
 {
     struct legend at = {LEFT, g->top + 62};
     unsigned marks = 0;
-    bool missing = false, waited = false, spurious = false;
+    bool missing = false, waited = false, spurious = false, paused = false;
     char title[256] = "";
     struct strbuf t = strbuf_of(title, sizeof(title));
 
@@ -232,11 +232,14 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
         waited |= run_is_in(g, &g->run[i]) && g->run[i].cause == ROCE_CAUSE_TIMEOUT;
         spurious |= run_is_in(g, &g->run[i]) && g->run[i].cause == ROCE_CAUSE_SPURIOUS;
         missing |= run_is_in(g, &g->run[i]) && g->run[i].gap;
+        paused |= run_is_in(g, &g->run[i]) && g->run[i].class == RUN_RNR_NAK;
     }
     if (marks & RUN_MARK_IMPLIED_NAK)
         write_legend_entry(g, &at, "implied", "◇ response skipped (implied NAK)");
     if (missing)
         write_legend_entry(g, &at, "missing", "┆ missing packets");
+    if (paused)
+        write_legend_entry(g, &at, "rnr band", "band: the pause that an RNR NAK asks for");
     if (waited)
         write_legend_entry(g, &at, "timeout band",
                            "band: transmission to retransmission after a timeout");

@@ -14,8 +14,34 @@ const RoceGraph = (function () {
 
   function readColors() {
     const style = getComputedStyle(document.documentElement);
-    const names = "first again response response-again ack nak rnr timeout spurious cnp ce damaged missing text page grid side-a side-b other".split(" ");
+    const names = "first again response response-again ack nak rnr timeout spurious slow cnp ce damaged missing text page grid side-a side-b other".split(" ");
     colors = Object.fromEntries(names.map((c) => [c, style.getPropertyValue("--" + c).trim()]));
+  }
+
+  // ---- times of waiting ----
+  const CAUSES = { "timeout": ["timeout", "band: transmission to retransmission after a timeout"],
+    "spurious timeout": ["spurious", "band: transmission to retransmission after a spurious timeout (the response came later)"] };
+  const OTHER_CAUSE = ["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK"];
+
+  // Bands of a PSN graph: from and to in seconds, colour, legend, and a text above the band.
+  function bandsOf(r) {
+    const bands = [], before = [0, 1].map(() => ({ band: -Infinity, packet: Infinity, acked: -Infinity, again: false }));
+    for (let i = 0; i < r.length; i++) {
+      const s = r.style[i], last = before[s.direction], time = r.time[i], wait = r.wait[i] * 1e-9, acked = r.psn[i] + r.span[i];
+      const add = (from, to, [color, legend], text) => bands.push({ direction: s.direction, psn: r.psn[i], from: from, to: to, color: color, legend: legend, text: text });
+      if (wait && s.class === "repeated request" && s.cause !== "RNR NAK" && time - wait > last.band - 1e-9) { // the first packet of a go-back
+        add(time - wait, time, CAUSES[s.cause] || OTHER_CAUSE, "sent again after " + D.duration(r.wait[i]));
+        last.band = time;
+      }
+      if (wait && s.class === "rnr nak") add(time, time + wait, ["rnr", "band: the pause that an RNR NAK asks for"], "not ready");
+      const isAnswer = s.class === "ack" || s.class === "response";
+      if (isAnswer && acked > last.acked && !last.again && time - last.packet >= 0.01) // seconds, LATE_RESPONSE_NS in rnic/flow/response.c
+        add(last.packet, time, ["slow", "band: slow response"], "slow response: " + D.duration((time - last.packet) * 1e9));
+      if (isAnswer) last.acked = Math.max(last.acked, acked);
+      if (s.class.endsWith("request")) last.again = s.class !== "request";
+      if (s.class !== "cnp" && s.class !== "other") last.packet = r.end[i];
+    }
+    return bands;
   }
 
   // ---- shapes ----
@@ -24,24 +50,8 @@ const RoceGraph = (function () {
     ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
   }
 
-  // Of many points, keeps the first, lowest, highest and last of each pixel column.
-  function thinned(points) {
-    if (points.length < 4000) return points;
-    const out = [];
-    for (let i = 0, next; i < points.length; i = next) {
-      let low = i, high = i;
-      for (next = i; next < points.length && Math.round(points[next]) === Math.round(points[i]); next += 2) {
-        if (points[next + 1] < points[low + 1]) low = next;
-        if (points[next + 1] > points[high + 1]) high = next;
-      }
-      [i, Math.min(low, high), Math.max(low, high), next - 2].forEach((k) => out.push(points[k], points[k + 1]));
-    }
-    return out;
-  }
-
   // Draws a line through points x, y, x, y, ...
-  function path(ctx, all, color, width, dash) {
-    const points = thinned(all);
+  function path(ctx, points, color, width, dash) {
     ctx.strokeStyle = color;
     ctx.lineWidth = width;
     if (dash) ctx.setLineDash(dash);
@@ -53,22 +63,20 @@ const RoceGraph = (function () {
 
   const line = (ctx, x0, y0, x1, y1, color, width, dash) => path(ctx, [x0, y0, x1, y1], color, width, dash);
 
-  // A time of waiting. Returns how to write a word above it, if there is room: a function to call after all else is drawn.
+  // A time of waiting, with a text above it if there is room.
   function band(at, x0, x1, y, color, text) {
     at.ctx.globalAlpha = 0.3;
     bar(at.ctx, x0, x1, y - 5, y + 5, color);
     at.ctx.globalAlpha = 1;
-    return x1 - x0 < 70 ? () => {} : () => {
-      at.ctx.font = "12px sans-serif";
-      const width = at.ctx.measureText(text).width, x = Math.min(Math.max(x0, at.x(at.t0)) + 8, at.x(at.t1) - width - 4);
-      if (at.words.some((w) => Math.abs(w.y - y) < 16 && x < w.x + w.width + 6 && w.x < x + width + 6)) return; // it would cover another text
-      at.words.push({ x: x, y: y, width: width });
-      at.ctx.globalAlpha = 0.8;
-      bar(at.ctx, x - 2, x + width + 2, y - 21, y - 6, colors.page);
-      at.ctx.globalAlpha = 1;
-      at.ctx.fillStyle = colors.text;
-      at.ctx.fillText(text, x, y - 9);
-    };
+    at.ctx.font = "12px sans-serif";
+    const width = at.ctx.measureText(text).width, x = Math.min(Math.max(x0, at.x(at.t0)) + 8, at.x(at.t1) - width - 4);
+    if (x1 - x0 < 70 || at.words.some((w) => Math.abs(w.y - y) < 16 && x < w.x + w.width + 6 && w.x < x + width + 6)) return; // it would cover another text
+    at.words.push({ x: x, y: y, width: width });
+    at.ctx.globalAlpha = 0.8;
+    bar(at.ctx, x - 2, x + width + 2, y - 21, y - 6, colors.page);
+    at.ctx.globalAlpha = 1;
+    at.ctx.fillStyle = colors.text;
+    at.ctx.fillText(text, x, y - 9);
   }
 
   // Each mark has its own shape, so that it can be told apart without colours.
@@ -83,22 +91,16 @@ const RoceGraph = (function () {
     spurious: (c, x, y) => { c.moveTo(x - 6, y - 5); c.lineTo(x - 6, y + 5); c.lineTo(x + 6, y - 5); c.lineTo(x + 6, y + 5); c.closePath(); },
   };
 
-  function shape(ctx, kind, x, y, color) {
+  // Draws a mark, with a rim on a coloured ground.
+  function mark(ctx, kind, x, y, color, rim) {
     ctx.beginPath();
+    SHAPES[kind](ctx, x, y);
+    ctx.strokeStyle = colors.page;
+    ctx.lineWidth = 4;
+    if (rim) ctx.stroke();
     ctx.lineWidth = 2;
     ctx.strokeStyle = ctx.fillStyle = color;
-    SHAPES[kind](ctx, x, y);
     ctx[["implied", "damaged"].includes(kind) ? "stroke" : "fill"]();
-  }
-
-  // A shape with a rim, on a coloured ground.
-  function mark(ctx, kind, x, y) {
-    ctx.beginPath();
-    SHAPES[kind](ctx, x, y);
-    ctx.lineWidth = 4;
-    ctx.strokeStyle = colors.page;
-    ctx.stroke();
-    shape(ctx, kind, x, y, colors[kind]);
   }
 
   // ---- painters: each draws the runs or messages of a view; `at` has x(time), y(value), hit(...) and isNew(...): whether
@@ -107,8 +109,8 @@ const RoceGraph = (function () {
 
   function paintPsn(view, at, direction) {
     const r = view.runs, ctx = at.ctx;
-    let ackY = null, acked = -Infinity, waitedTo = -Infinity;
-    const marks = [], acks = [], words = [];
+    let ackY = null, acked = -Infinity;
+    const marks = [], acks = [];
     for (let i = 0; i < r.length; i++) {
       const s = r.style[i];
       if (s.direction !== direction || s.class === "cnp" || s.class === "other" || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
@@ -126,11 +128,6 @@ const RoceGraph = (function () {
       if (color && r.count[i] > 1 && x1 - x0 > 3) line(ctx, x0, y0, x1, y1, color, 3);
       else if (color && at.isNew(x0, y0, y1, color)) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && s.class !== "copy") line(ctx, x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0, colors.missing, 3, [3, 2]);
-      if (r.wait[i] && s.class === "repeated request" && s.cause !== "RNR NAK" && r.time[i] - r.wait[i] * 1e-9 > waitedTo - 1e-9) { // the first packet of a go-back
-        words.push(band(at, at.x(r.time[i] - r.wait[i] * 1e-9), x0, y0, s.cause === "timeout" ? colors.timeout : s.cause === "spurious timeout" ? colors.spurious : colors.nak, "sent again after " + D.duration(r.wait[i])));
-        waitedTo = r.time[i];
-      }
-      if (s.class === "rnr nak" && r.wait[i]) words.push(band(at, x0, at.x(r.time[i] + r.wait[i] * 1e-9), y0, colors.rnr, "not ready"));
       if (s.class === "nak") marks.push(["nak", x0, y0, colors.nak]);
       if (s.class === "rnr nak") marks.push(["rnr", x0, y0, colors.rnr]);
       if (s.class === "dropped") marks.push(["damaged", x0, y0, colors.damaged]);
@@ -138,8 +135,9 @@ const RoceGraph = (function () {
       at.hit(i, x0, x1, y0, y1);
     }
     path(ctx, acks, colors.ack, 1.2);
-    marks.forEach((m) => shape(ctx, m[0], m[1], m[2], m[3]));
-    words.forEach((write) => write());
+    view.bands.filter((b) => b.direction === direction && b.to >= at.t0 && b.from <= at.t1)
+      .forEach((b) => band(at, at.x(b.from), at.x(b.to), at.y(b.psn), colors[b.color], b.text));
+    marks.forEach((m) => mark(ctx, ...m));
   }
 
   function paintFlight(view, at) {
@@ -195,18 +193,23 @@ const RoceGraph = (function () {
     }
   }
 
+  // Bytes per second that each side sent, in bins of about 6 pixels.
+  function rateBins(view, t0, t1, width) {
+    const bins = Math.max(8, Math.floor(width / 6)), r = view.runs;
+    return [0, 1].map((side) => D.binned(r, t0, t1, bins, (i) => r.style[i].side === side ? r.wire[i] : 0).map((bytes) => bytes * bins / (t1 - t0)));
+  }
+
   function paintRate(view, at) {
-    const r = view.runs, bins = Math.max(8, Math.floor(at.width / 6)), step = (at.t1 - at.t0) / bins;
-    [0, 1].forEach((side) => {
-      const v = D.binned(r, at.t0, at.t1, bins, (i) => r.style[i].side === side ? r.wire[i] : 0);
-      path(at.ctx, Array.from(v).flatMap((bytes, b) => [at.x(at.t0 + (b + 0.5) * step), at.y(bytes / step)]),
-        side ? colors["side-b"] : colors["side-a"], 1.5);
+    const r = view.runs;
+    rateBins(view, at.t0, at.t1, at.width).forEach((v, side) => {
+      const xOf = (b) => at.x(at.t0 + (b + 0.5) * (at.t1 - at.t0) / v.length);
+      path(at.ctx, Array.from(v).flatMap((rate, b) => [xOf(b), at.y(rate)]), side ? colors["side-b"] : colors["side-a"], 1.5);
     });
     for (let i = 0; i < r.length; i++) {
       if (r.time[i] < at.t0 || r.time[i] > at.t1) continue;
       const x = at.x(r.time[i]), low = at.y(0);
-      if (r.ce[i] && at.isNew(x, 0, 0, colors.ce)) shape(at.ctx, "ce", x, low - 6, colors.ce);
-      if (r.style[i].class === "cnp") shape(at.ctx, "cnp", x, low - 18, colors.cnp);
+      if (r.ce[i] && at.isNew(x, 0, 0, colors.ce)) mark(at.ctx, "ce", x, low - 6, colors.ce);
+      if (r.style[i].class === "cnp") mark(at.ctx, "cnp", x, low - 18, colors.cnp);
       if (r.ce[i] || r.style[i].class === "cnp") at.hit(i, x, x, low - 18, low - 6);
     }
   }
@@ -285,11 +288,7 @@ const RoceGraph = (function () {
     data: () => ({ paint: paintData, tick: D.rate, range: (view, t0, t1, width) => [0, 1.1 * Math.max(1, dataBins(view, t0, t1, width).most)] }),
     latency: () => ({ paint: paintLatency, tick: String, ticker: decades, range: (view) => view.latencies }),
     rate: () => ({ paint: paintRate, tick: D.rate,
-      range: (view, t0, t1, width) => {
-        const bins = Math.max(8, Math.floor(width / 6)), step = (t1 - t0) / bins;
-        const of = (side) => largest(D.binned(view.runs, t0, t1, bins, (i) => view.runs.style[i].side === side ? view.runs.wire[i] : 0));
-        return [0, 1.2 * Math.max(1, of(0) / step, of(1) / step)];
-      } }),
+      range: (view, t0, t1, width) => [0, 1.2 * Math.max(1, ...rateBins(view, t0, t1, width).map(largest))] }),
     messages: () => ({ paint: paintMessages, tick: String, ticker: (from, to, view) => rows(view.messages.map((m) => m.kind), from, to, 12),
       range: (view, t0, t1) => {
         const shown = view.messages.flatMap((m, i) => m.end >= t0 && m.begin <= t1 ? [i] : []);
@@ -311,6 +310,7 @@ const RoceGraph = (function () {
       const laneAt = new Map(this.lanes.map((lane, i) => [lane, i]));
       styles.forEach((s) => { s.lane = laneAt.get(laneOf(s)); });
       this.graphs = [];
+      this.bands = bandsOf(this.runs);
       const last = this.messages.reduce((t, m) => Math.max(t, m.end), this.runs.end.reduce((m, v) => Math.max(m, v), 0));
       const first = this.messages.reduce((t, m) => Math.min(t, m.begin), this.runs.time[0]);
       const pad = Math.max((last - first) * 0.02, 1e-6);

@@ -37,7 +37,6 @@ const RoceHeat = (function () {
         const y = row * ROW;
         ctx.fillStyle = G.color("text");
         ctx.fillText("#" + (r.conn.connection || 0), 4, y + 12, LEFT - 8);
-        ctx.fillStyle = G.color("first");
         r.bytes.forEach((bytes, b) => {
           ctx.globalAlpha = bytes ? 0.15 + 0.85 * Math.sqrt(bytes / most) : 0;
           ctx.fillRect(LEFT + b * w, y + 1, w, ROW - 2);
@@ -45,7 +44,7 @@ const RoceHeat = (function () {
         ctx.globalAlpha = 1;
         for (let b = 0; b < this.bins; b++) {
           const kinds = KINDS.filter((_, k) => r.marks[k][b]);
-          kinds.forEach(([kind], i) => G.mark(ctx, kind, LEFT + (b + 0.5) * w + (i - (kinds.length - 1) / 2) * 7, y + ROW / 2));
+          kinds.forEach(([kind], i) => G.mark(ctx, kind, LEFT + (b + 0.5) * w + (i - (kinds.length - 1) / 2) * 7, y + ROW / 2, G.color(kind), true));
         }
       });
       if (document.activeElement !== this.canvas || !this.rows.length) return;

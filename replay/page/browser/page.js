@@ -6,7 +6,7 @@
   const D = RoceData, W = RoceWords, G = RoceGraph;
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
-  const state = { capture: null, conns: [], chosen: null, view: null, sort: "trouble", down: true, filter: "" };
+  const state = { capture: null, conns: [], chosen: null, view: null, sort: 0, down: true, filter: "" };
 
   function el(name, attributes, ...children) {
     const e = document.createElement(name);
@@ -16,7 +16,12 @@
   }
 
   const styled = (e, style) => (Object.assign(e.style, style), e);
-  const swatch = (color) => styled(el("span", { class: "swatch", "aria-hidden": "true" }), { background: "var(--" + color + ")" });
+
+  // An entry of a legend: a coloured area, or the sign with which the text begins.
+  function keyOf(color, text) {
+    const [, sign, words] = /^(?:(\W) )?(.*)$/su.exec(text), look = sign ? "glyph" : words.startsWith("band: ") ? "swatch band" : "swatch";
+    return el("li", {}, styled(el("span", { class: look, "aria-hidden": "true" }, sign || ""), { color: "var(--" + color + ")" }), words);
+  }
 
   // ---- overview ----
   function showBudget(div, conn) {
@@ -25,51 +30,41 @@
     if (!ns || waited * 100 < ns) return;
     const bar = el("div", { class: "bar", role: "img", "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
     const legend = el("ul", { class: "legend" });
-    parts.concat({ label: "sending, receiving or idle (no wait for a retransmission or slow response)", color: "ack", ns: Math.max(ns - waited, 0) }).forEach((p) => {
+    parts.concat({ label: "sending, receiving or idle (no wait for a retransmission or slow response)", color: "panel", ns: Math.max(ns - waited, 0) }).forEach((p) => {
       bar.append(styled(el("span"), { width: (100 * p.ns / Math.max(ns, waited)) + "%", background: "var(--" + p.color + ")" }));
-      legend.append(el("li", {}, swatch(p.color), p.label + ": " + D.duration(p.ns) + " (" + W.percent(p.ns, ns) + ")"));
+      legend.append(keyOf(p.color, p.label + ": " + D.duration(p.ns) + " (" + W.percent(p.ns, ns) + ")"));
     });
     div.append(el("p", {}, "Where the " + D.duration(ns) + " of connection #" + (conn.connection || 0) + " went:"), bar, legend);
   }
 
+  // The columns of the table of connections in page.html.
   const COLUMNS = [
-    { key: "trouble", title: "State", value: W.trouble, text: (c) => c.state, badge: true },
-    { key: "number", title: "Connection", value: (c) => -(c.connection || 0), text: (c) => "#" + (c.connection || 0) + " " + c.title, open: true },
-    { key: "packets", title: "Packets", value: (c) => (c.a.packets || 0) + (c.b.packets || 0), text: (v) => v.toLocaleString("en") },
-    { key: "data", title: "Data", value: W.goodput, text: D.size },
-    { key: "again", title: "Sent again", value: (c) => W.retransmitted(c.a) + W.retransmitted(c.b) + (c.a.repeated_responses || 0) +
-      (c.b.repeated_responses || 0), text: (v) => v.toLocaleString("en") },
-    { key: "waited", title: "Waited", value: W.waitedNs, text: D.duration },
-    { key: "time", title: "Duration", value: W.lengthNs, text: D.duration },
+    { value: W.trouble, text: (c) => c.state, badge: true },
+    { value: (c) => -(c.connection || 0), text: (c) => "#" + (c.connection || 0) + " " + c.title, open: true },
+    { value: (c) => (c.a.packets || 0) + (c.b.packets || 0), text: (v) => v.toLocaleString("en") },
+    { value: W.goodput, text: D.size },
+    { value: W.sentAgain, text: (v) => v.toLocaleString("en") },
+    { value: W.waitedNs, text: D.duration },
+    { value: W.lengthNs, text: D.duration },
   ];
 
   function sorted() {
-    const column = COLUMNS.find((c) => c.key === state.sort), worst = W.worstFirst(state.capture.connections);
+    const column = COLUMNS[state.sort], worst = W.worstFirst(state.capture.connections);
     const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
     const kept = worst.filter((c) => words.every((w) => ("#" + (c.connection || 0) + " " + c.title + " " + c.state).toLowerCase().includes(w)));
-    if (state.sort === "trouble") return state.down ? kept : kept.reverse();
+    if (state.sort === 0) return state.down ? kept : kept.reverse();
     return kept.sort((x, y) => (state.down ? -1 : 1) * (column.value(x) - column.value(y)));
   }
 
   function showTable() {
-    const table = byId("conns"), head = el("tr");
-    COLUMNS.forEach((c) => {
-      const button = el("button", { type: "button" }, c.title + (state.sort === c.key ? (state.down ? " ▼" : " ▲") : ""));
-      button.addEventListener("click", () => {
-        Object.assign(state, { down: state.sort === c.key ? !state.down : true, sort: c.key });
-        showTable();
-        showHeat();
-        byId("conns").querySelectorAll("th button")[COLUMNS.indexOf(c)].focus();
-      });
-      head.append(el("th", { class: c.badge || c.open ? undefined : "number", scope: "col", "aria-sort": state.sort === c.key ? (state.down ? "descending" : "ascending") : "none" }, button));
-    });
+    const table = byId("conns");
     state.conns = sorted();
-    table.tHead.replaceChildren(head);
+    table.querySelectorAll("th").forEach((th, i) => th.setAttribute("aria-sort", i !== state.sort ? "none" : state.down ? "descending" : "ascending"));
     const cellOf = (conn, c) => {
       const text = c.badge || c.open ? c.text(conn) : c.text(c.value(conn));
       const inner = c.open ? el("button", { type: "button" }, text) : c.badge ? el("span", { class: "badge " + (W.trouble(conn) ? "bad" : "good") }, text) : text;
       if (c.open) inner.addEventListener("click", () => choose(conn, true));
-      return el("td", { class: c.badge || c.open ? undefined : "number" }, inner);
+      return el("td", { class: c.open ? "title" : c.badge ? undefined : "number" }, inner);
     };
     table.tBodies[0].replaceChildren(...state.conns.slice(0, 500).map((conn) =>
       el("tr", { class: conn === state.chosen ? "chosen" : undefined }, ...COLUMNS.map((c) => cellOf(conn, c)))));
@@ -103,12 +98,11 @@
   }
 
   function showFindings() {
-    const list = state.capture.findings, table = byId("findings");
+    const list = state.capture.findings.slice().sort((x, y) => Boolean(x.known) - Boolean(y.known)), table = byId("findings");
     const counts = ["errors", "warnings", "notes"].map((k) => state.capture.summary[k] ? D.count(state.capture.summary[k], k.slice(0, -1)) : "").filter(Boolean);
-    byId("findings-about").textContent = (counts.join(", ") || "No findings") + ". An error breaks a rule of the protocol; a warning may have another cause; a note is an event." +
+    byId("findings-about").textContent = (counts.join(", ") || "No findings") + ". An error breaks a rule of the protocol; a warning may have another cause; a note is an event." + (list.some((f) => f.known) ? " Known deviations are at the end." : "") +
       (state.capture.findings_left_out ? " " + state.capture.findings_left_out + " are not listed here." : "");
     table.parentElement.hidden = !list.length;
-    table.tHead.replaceChildren(el("tr", {}, ...["Frame", "Severity", "Rule", "Connection", "Finding"].map((t) => el("th", { scope: "col" }, t))));
     table.tBodies[0].replaceChildren(...list.slice(0, 1000).map((f) => {
       const conn = state.capture.connections.find((c) => (c.connection || 0) === (f.connection || 0)), go = el("button", { type: "button" }, String(f.frame));
       go.addEventListener("click", () => {
@@ -156,13 +150,14 @@
     byId("findings").querySelectorAll("tr[data-frame]").forEach((row) => {
       const frame = Number(row.dataset.frame), is = frame >= r.frame[near.index] && frame <= r.lastFrame[near.index];
       row.classList.toggle("chosen", is);
+      byId("findings-all").checked ||= is && row.offsetHeight === 0;
       if (is) row.scrollIntoView({ block: "nearest" });
     });
   }
 
   function addGraph(kind, direction, title, about, legend) {
     const div = el("div", { class: "graph", tabindex: "0", role: "application", "aria-label": title + ". " + about });
-    const list = el("ul", { class: "legend" }, ...legend.map(([c, t]) => el("li", {}, swatch(c), t)));
+    const list = el("ul", { class: "legend" }, ...legend.map(([color, text]) => keyOf(color, text)));
     byId("graphs").append(el("figure", { "data-graph": kind + (direction === undefined ? "" : direction) }, el("h3", {}, title), el("figcaption", {}, about), list, div));
     state.view.add(div, kind, direction);
   }
@@ -170,20 +165,18 @@
   function showGraphs(conn) {
     const v = state.view, used = (test) => v.runs.style.some(test), name = [W.nameOf(conn.a), W.nameOf(conn.b)], both = [["side-a", name[0]], ["side-b", name[1]]];
     [0, 1].forEach((d) => {
-      if (!used((s) => s.direction === d && s.class !== "cnp" && s.class !== "other")) return;
-      const is = (cls) => used((s) => s.direction === d && s.class === cls), legend = [["first", "request"]];
-      [["repeated request", "again", "request sent again"], ["response", "response", "response (READ data)"], ["repeated response", "response-again", "response sent again"],
-        ["nak", "nak", "▼ NAK: error or packet missing"], ["rnr nak", "rnr", "■ RNR NAK (receiver not ready); band: the pause that it asks for"],
-        ["dropped", "damaged", "✕ damaged, dropped by the receiver"], ["copy", "other", "captured twice"]].forEach(([cls, color, text]) => { if (is(cls)) legend.push([color, text]); });
-      const has = (test) => v.runs.style.some((s, i) => s.direction === d && test(s, i));
-      [["ack", "acknowledged up to here", (s) => ["ack", "response", "nak", "rnr nak"].includes(s.class)],
-        ["nak", "◇ response skipped (implied NAK)", (s) => s.marks & D.MARK.impliedNak], ["missing", "┆ missing packets", (s, i) => v.runs.gap[i]],
-        ["timeout", "band: transmission to retransmission after a timeout", (s) => s.cause === "timeout"],
-        ["spurious", "band: transmission to retransmission after a spurious timeout (the response came later)", (s) => s.cause === "spurious timeout"],
-        ["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK",
-          (s, i) => v.runs.wait[i] && s.class === "repeated request" && !["timeout", "spurious timeout", "RNR NAK"].includes(s.cause)]]
-        .forEach(([color, text, test]) => { if (has(test)) legend.push([color, text]); });
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, or the pause that an RNR NAK asks for. Other gaps can be waiting too: the time budget above counts all of it.", legend);
+      const of = v.runs.style.filter((s) => s.direction === d && s.class !== "cnp" && s.class !== "other");
+      const is = (...classes) => of.some((s) => classes.includes(s.class));
+      if (!of.length) return;
+      const packets = [["first", "request", true], ["again", "request sent again", is("repeated request")], ["response", "response (READ data)", is("response")],
+        ["response-again", "response sent again", is("repeated response")], ["nak", "▼ NAK: error or packet missing", is("nak")],
+        ["rnr", "■ RNR NAK (receiver not ready)", is("rnr nak")], ["damaged", "✕ damaged, dropped by the receiver", is("dropped")],
+        ["other", "captured twice", is("copy")], ["ack", "━ acknowledged up to here", is("ack", "response", "nak", "rnr nak")],
+        ["nak", "◇ response skipped (implied NAK)", of.some((s) => s.marks & D.MARK.impliedNak)],
+        ["missing", "┆ missing packets", v.runs.style.some((s, i) => s.direction === d && v.runs.gap[i])]];
+      const bands = new Map(v.bands.filter((b) => b.direction === d).map((b) => [b.legend, b.color]));
+      const legend = packets.filter(([, , shown]) => shown).concat([...bands].map(([text, color]) => [color, text]));
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, the pause that an RNR NAK asks for, or a slow response. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
     const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
@@ -192,7 +185,7 @@
       ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
     if (v.messages.length || v.runs.rtt.some((x) => x)) {
       addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." + early +
-        (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), both.concat([["ack", "round trip of an acknowledgement"]]));
+        (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), both.concat([["ack", "□ round trip of an acknowledgement"]]));
       showHistograms(conn);
     }
     if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
@@ -268,6 +261,11 @@
   byId("capture").addEventListener("change", (e) => showCapture(data.captures[e.target.value]));
   byId("filter").addEventListener("input", (e) => { state.filter = e.target.value; showTable(); showHeat(); });
   watchHeat();
+  byId("conns").querySelectorAll("th button").forEach((button, i) => button.addEventListener("click", () => {
+    Object.assign(state, { down: state.sort === i ? !state.down : true, sort: i });
+    showTable();
+    showHeat();
+  }));
   const tools = { "zoom-in": (v) => v.zoom(0.5), "zoom-out": (v) => v.zoom(2), "pan-left": (v) => v.pan(-0.25), "pan-right": (v) => v.pan(0.25),
     reset: (v) => v.reset(), previous: (v) => v.next(v.trouble, -1), next: (v) => v.next(v.trouble, 1) };
   Object.entries(tools).forEach(([id, act]) => byId(id).addEventListener("click", () => { if (state.view) act(state.view); }));

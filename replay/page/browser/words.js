@@ -3,7 +3,8 @@
 "use strict";
 
 const RoceWords = (function () {
-  const COLORS = { response: "response", timeout: "timeout", spurious_timeout: "spurious", read_gap: "again", rnr_nak: "rnr", sequence_nak: "nak", unknown: "other", credit: "rnr", setup: "ack", silence: "grid" };
+  const COLORS = { response: "slow", timeout: "timeout", spurious_timeout: "spurious", read_gap: "response-again",
+    rnr_nak: "rnr", sequence_nak: "nak", unknown: "other", credit: "credit", setup: "soft", silence: "line" };
   const n = (v) => v || 0;
   const nameOf = (side) => side.address + (side.qpn === undefined ? "" : " (QP 0x" + side.qpn.toString(16).padStart(6, "0") + ")");
   const lengthNs = (conn) => n(conn.last_time_ns) - n(conn.first_time_ns);
@@ -11,6 +12,7 @@ const RoceWords = (function () {
   const budget = (conn) => (conn.waits || []).map((w) => ({ label: w.text, color: COLORS[w.cause], ns: w.ns }));
   const waitedNs = (conn) => budget(conn).reduce((sum, p) => sum + p.ns, 0);
   const retransmitted = (side) => Object.values(side.retransmissions || {}).reduce((sum, r) => sum + n(r.packets), 0);
+  const sentAgain = (conn) => [conn.a, conn.b].reduce((sum, side) => sum + retransmitted(side) + n(side.repeated_responses), 0);
   const trouble = (conn) => n(conn.trouble); // 0 for none, larger is worse
 
   // As strbuf_add_percent() in the text of the report.
@@ -40,7 +42,7 @@ const RoceWords = (function () {
     return { good: !s.trouble, text: s.headline };
   }
 
-  return { budget, trouble, lead, slowText, worstFirst, goodput, waitedNs, retransmitted, lengthNs, nameOf, percent };
+  return { budget, trouble, lead, slowText, worstFirst, goodput, waitedNs, sentAgain, lengthNs, nameOf, percent };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceWords;

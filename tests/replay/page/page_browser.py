@@ -354,6 +354,42 @@ def check_heat(browser, rocedrill, folder):
         fail(name, f"pointing at a row shows '{tip}', not '{rows[2][3]}'")
 
 
+# Returns the sum of the bands of slow responses, and the wait for them that check reports, in ms.
+SLOW = """[Math.round(rocedrill.view.bands.filter(b => b.color === 'slow').reduce((sum, b) => sum + (b.to - b.from) * 1e3, 0)),
+  Math.round((rocedrill.chosen.waits.find(w => w.cause === 'response') || {ns: 0}).ns / 1e6)]"""
+
+
+def check_slow_receiver(browser, rocedrill, folder, path):
+    """A slow response has a band as long as the wait in the time budget. Known deviations are the last findings."""
+    name = "slow receiver"
+    open_page(browser, name, make_page(rocedrill, folder, path))
+    if browser.run(SLOW) != [20, 20]:
+        fail(name, f"bands of slow responses, and their wait: {browser.run(SLOW)} ms")
+    legend = browser.run("document.querySelector('[data-graph=psn0] .legend').textContent")
+    if "slow response" not in legend or "pause that an RNR NAK asks for" not in legend:
+        fail(name, f"legend: {legend}")
+    known = browser.run("[...document.querySelectorAll('#findings tbody tr')].map(r => r.textContent.includes('known deviation'))")
+    if known != sorted(known) or len(set(known)) != 2:
+        fail(name, f"known deviations among the findings: {known}")
+
+
+def check_tables(browser, rocedrill, folder):
+    """A table of more than 10 rows shows that it has more. On a narrow screen, no table scrolls sideways."""
+    name, path = "tables", os.path.join(folder, "incast.pcap")
+    write_incast(path, 12)
+    open_page(browser, name, make_page(rocedrill, folder, path))
+    shown = "[...document.querySelectorAll('#conns tbody tr')].filter(r => r.offsetHeight).length"
+    first = browser.run(shown)
+    browser.run("document.querySelector('#overview-conns .more input').click()")
+    if (first, browser.run(shown)) != (10, 12):
+        fail(name, f"{first} rows, then {browser.run(shown)} of 12")
+    browser.call("Emulation.setDeviceMetricsOverride", width=800, height=1200, deviceScaleFactor=1, mobile=False)
+    wide = browser.run("[...document.querySelectorAll('.scroll')].filter(d => d.scrollWidth > d.clientWidth).map(d => d.ariaLabel)")
+    browser.call("Emulation.clearDeviceMetricsOverride")
+    if wide:
+        fail(name, f"wider than a screen of 800 pixels: {wide}")
+
+
 def check_overview(browser, name, senders):
     """Sorts and filters the table of connections, and looks at the heat map."""
     column = "[...document.querySelectorAll('#conns tbody tr')].map(r => Number(r.cells[2].textContent.replace(',', '')))"
@@ -688,6 +724,8 @@ def main():
         check_incast(browser, rocedrill, folder)
         check_heat(browser, rocedrill, folder)
         check_one_direction(browser, rocedrill, folder)
+        check_slow_receiver(browser, rocedrill, folder, f"{captures}/rc-rnr-then-success.pcap")
+        check_tables(browser, rocedrill, folder)
         check_sprayed(browser, rocedrill, folder)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_mouse(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")

@@ -15,8 +15,8 @@ import xml.etree.ElementTree
 
 failures = 0
 SVG = "{http://www.w3.org/2000/svg}"
-with open(os.path.join(os.path.dirname(__file__), "../../../replay/page/browser/page.js"), encoding="utf-8") as script:
-    PAGE = script.read()
+SCRIPTS = os.path.join(os.path.dirname(__file__), "../../../replay/page/browser")
+PAGE = "".join(open(os.path.join(SCRIPTS, name), encoding="utf-8").read() for name in ("page.js", "graph.js"))
 
 
 def fail(name, text):

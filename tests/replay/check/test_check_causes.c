@@ -357,8 +357,10 @@ static void waits_without_a_loss_are_reported(void)
 static void late_reaction_to_a_nak_has_two_possible_causes(void)
 {
     static const char words[] =
-        "192.0.2.1 retransmitted 5.02 ms after a sequence NAK on average: it is a busy software "
-        "RNIC, or the NAKs were lost behind the capture point and its timer expired";
+        "192.0.2.1 retransmitted 5.02 ms after a sequence NAK on average: its RNIC is slow "
+        "(a busy software RNIC), or the NAK was lost between the capture point and 192.0.2.1, "
+        "which "
+        "then waited for its ACK timeout";
 
     for (unsigned migreq = 0; migreq < 2; migreq++) {
         struct flowgen g;

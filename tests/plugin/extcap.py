@@ -172,9 +172,31 @@ def check_ssh(test, capture):
     args = pathlib.Path(fake, "args").read_text().splitlines()
     test.expect("arguments of ssh", args[:-1], ["-o", "BatchMode=yes", "-p", "2022", "-l", "me", "--", "far.example"])
     words = subprocess.run(["bash", "-c", f"printf '%s\\n' {args[-1]}"], capture_output=True, text=True).stdout.splitlines()
-    test.expect("remote command", words[:8], ["sudo", "tcpdump", "-i", "mlx5_0; rm x", "-U", "-s", "262144", "-w"])
-    test.expect("remote filter", words[9].startswith("not port 2022 and ((udp port 4791 or ")
-                and words[9].endswith(") and (host 192.0.2.1))"), True)
+    test.expect("shell of the remote command", words[:2] + words[3:4], ["sh", "-c", "sh"])
+    test.expect("remote command", words[4:12], ["sudo", "tcpdump", "-i", "mlx5_0; rm x", "-U", "-s", "262144", "-w"])
+    test.expect("remote filter", words[13].startswith("not port 2022 and ((udp port 4791 or ")
+                and words[13].endswith(") and (host 192.0.2.1))"), True)
+
+
+# Takes the place of ssh: runs the remote command, whose standard input ends with this script.
+FAKE_SSH = """#!/usr/bin/env python3
+import subprocess, sys
+subprocess.Popen(sys.argv[-1], shell=True, stdin=subprocess.PIPE).wait()
+"""
+
+
+def check_ssh_stop(test):
+    """Expects that the remote tcpdump ends with ssh, without a packet."""
+    fake = os.path.join(test.folder, "stop")
+    os.mkdir(fake)
+    pathlib.Path(fake, "ssh").write_text(FAKE_SSH)
+    os.chmod(os.path.join(fake, "ssh"), 0o755)
+    child, pipe = test.start("--extcap-interface", "rocedump-ssh", "--remote-host", "far.example", "--remote-interface", "va",
+                             env=dict(os.environ, PATH=fake + ":" + os.environ["PATH"]))
+    test.expect("header of the file", len(pipe.read(24)), 24)
+    child.send_signal(signal.SIGTERM)
+    test.expect("packets after the end of ssh", pipe.read(), b"")  # returns when tcpdump has ended
+    child.wait(DEADLINE)
 
 
 def check_tshark(test, inside):
@@ -204,6 +226,7 @@ def main():
         if os.environ["EXTCAP_INSIDE"] == "root":
             check_other_user(test)
         check_ssh(test, capture)
+        check_ssh_stop(test)
         check_tshark(test, os.environ["EXTCAP_INSIDE"])
     for line in test.wrong:
         print(line)

@@ -76,6 +76,16 @@ def start_capture(test, *args):
         time.sleep(0.2)
 
 
+def check_end(test):
+    """Expects that the tcpdump that sshd started ends, although it has no packet to write."""
+    end = time.monotonic() + DEADLINE
+    while subprocess.run(["pgrep", "-x", "--ns", str(os.getpid()), "--nslist", "net", "tcpdump"], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+        if time.monotonic() > end:
+            test.wrong.append("tcpdump runs on after the capture")
+            return
+        time.sleep(0.1)
+
+
 def check_packets(test, rnic_run):
     """Expects every SEND and ACK of the programs, no packet of ssh, and no message."""
     child, pipe, data = start_capture(test, "--identity", f"{test.folder}/user", "--remote-interface", "lo")
@@ -87,6 +97,7 @@ def check_packets(test, rnic_run):
     child.send_signal(signal.SIGTERM)
     packets = records(data + pipe.read())
     child.wait(DEADLINE)
+    check_end(test)
     opcodes = [p[BTH] for p in packets if p[12:14] + p[20:21] == b"\x86\xdd\x11" and p[56:58] == (4791).to_bytes(2, "big")]
     test.expect("SENDs", opcodes.count(4), 2 * PINGS)
     test.expect("an ACK", 17 in opcodes, True)

@@ -11,7 +11,8 @@
 #define AFTER  64u
 #define WINDOW 512u /* at least BEFORE + AFTER */
 
-/* Maximum number of requests that are examined as the first one of a new use. */
+/* Maximum number of requests before, and after, the unexplained packet that are examined as the
+ * first one of a new use. */
 #define STARTS_MAX 24u
 
 /* Cost by which two uses must be cheaper than one use. */
@@ -94,35 +95,39 @@ static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to)
 
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
  * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
- * began. A use without a response cannot be replayed, so no other use begins after it. */
+ * began up to `odd`. If the costs are lowest with a use that begins after `odd`, packet `odd` is a
+ * single wrong one. A use without a response cannot be replayed, so no other use begins after it.
+ */
 static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
 {
-    uint32_t low = odd - from > BEFORE ? odd - BEFORE : from, best = 0, tries = 0;
+    uint32_t low = odd - from > BEFORE ? odd - BEFORE : from, best = 0;
     unsigned one = 0, least;
+    unsigned tries[2] = {0, 0}; /* number of starts examined: up to `odd`, and after it */
 
     for (uint32_t i = low; i < to; i++)
         one += s->cost[i];
     if (one < GAIN_MIN)
         return 0;
     least = one - GAIN_MIN;
-    for (uint32_t n = s->start_cnt; n-- > 0 && s->start_cnt - n <= WINDOW && tries < STARTS_MAX;) {
+    for (uint32_t n = s->start_cnt;
+         n-- > 0 && s->start_cnt - n <= WINDOW && tries[0] < STARTS_MAX;) {
         uint32_t start = s->start[n % WINDOW];
         unsigned sum = 0;
 
-        if (start > odd)
+        if (start > odd && tries[1] == STARTS_MAX)
             continue;
         if (start <= low || start <= s->answered || s->effort == 0)
             break;
         for (uint32_t i = low; i < start; i++)
             sum += s->cost[i];
         sum += cost_of_start(s, start, to);
-        tries++;
+        tries[start > odd]++;
         if (sum > least || (best && sum == least)) /* of equal costs, choose the latest start */
             continue;
         least = sum;
         best = start;
     }
-    return best;
+    return best <= odd ? best : 0;
 }
 
 /* Records packet `i` if it may be the first request of a use: its PSN does not follow that of the

@@ -361,6 +361,24 @@ static uint32_t add_stray_ack(struct talk *t, uint32_t qpn, uint32_t psn)
     return talk_add(t, &pkt);
 }
 
+/* One altered MSN after a retransmission begins no use, although a use begins soon afterwards. */
+static void one_wrong_msn_before_a_use_begins_no_other_use(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    talk_init(&t);
+    add_sends(&t, 12, 100, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 108, 9);
+    talk_read(&t, 12, 0x1000, 7, 3000);
+    frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 12, 13 + 4096, 3000, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 13, 100, 9);
+    talk_ack(&t, 13, 0x1F, 14);
+    add_sends(&t, 6, 300, 1);
+    talk_expect_diff(&t, NULL, frame, "aeth.msn");
+    talk_free(&t);
+}
+
 /* The only response to a connection's requests has a wrong destination QP. Requests in the other
  * direction show the right QP. */
 static void the_only_response_to_a_wrong_qp_differs(void)
@@ -400,5 +418,6 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_late_ack_after_a_retransmission_begins_no_use),
       TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
+      TEST(one_wrong_msn_before_a_use_begins_no_other_use),
       TEST(the_only_response_to_a_wrong_qp_differs),
       TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped))

@@ -84,10 +84,10 @@ struct copies {
     uint32_t more;   /* number of copies without an RNR NAK */
 };
 
-/* Returns an array with one element for each event. The element of an RNR NAK is the index in
- * s->event of the latest earlier copy of the request, if more copies than RNR NAKs were captured up
- * to this RNR NAK, counted from any of the copies. All other elements are EVENT_NONE. The caller
- * frees the array. Returns NULL if out of memory. */
+/* Returns an array with one element for each event; NULL if out of memory. The element of an RNR
+ * NAK is the index in s->event of the latest earlier copy of the request, if there is a surplus:
+ * between some copy and this RNR NAK, more copies than RNR NAKs were captured. All other elements
+ * are EVENT_NONE. The caller frees the array. */
 static uint32_t *find_surplus(const struct inferred_setup *s)
 {
     uint32_t *surplus = malloc((s->event_cnt + 1) * sizeof(*surplus));
@@ -116,11 +116,11 @@ static uint32_t *find_surplus(const struct inferred_setup *s)
     return surplus;
 }
 
-/* Returns whether a response shows the execution of the request that RNR NAK `nak` names before a
- * further copy of the request or a further RNR NAK is captured. If `nak` has a surplus copy, the
- * responder executed this copy: the requester retransmitted before it received the RNR NAK, because
- * the round trip is longer than the ACK timeout. Reads at most *left events and subtracts their
- * number. */
+/* Returns whether a response shows that the request of RNR NAK `nak` was executed. The response
+ * must be captured before the next copy of the request and before the next RNR NAK. If `nak` has a
+ * surplus copy, the responder executed this copy: the requester retransmitted before it received
+ * the RNR NAK, because the round trip is longer than the ACK timeout. Reads at most *left events
+ * and subtracts their number. */
 static bool executed_behind(const struct inferred_setup *s, uint32_t nak, uint32_t *left)
 {
     int64_t rel = s->event[nak].rel;
@@ -574,8 +574,8 @@ static bool find_lost(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether so many ACKs with the PSN and MSN of this ACK follow it that the alteration of
- * one packet cannot explain them. */
+/* Returns whether at least REPEATS_SURE copies of this ACK follow it. The alteration of one packet
+ * cannot explain several equal ACKs. */
 static bool is_repeated(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event);

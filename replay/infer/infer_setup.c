@@ -214,7 +214,7 @@ static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
     return 0;
 }
 
-/* Sets the path MTU. First and Middle packets have exactly one path MTU of payload. Takes the most
+/* Sets the path MTU. First and Middle packets have exactly one path MTU of payload. Uses the most
  * frequent length, so that one altered packet does not change the result. */
 static void find_mtu(struct inferred_setup *s)
 {

@@ -3,9 +3,10 @@
  * Sent order: undoes the reordering of the network between a sender and the capture point, as far
  * as the IPv4 identifications show it (trace_sent_before()).
  *
- * A responder is replayed with the requests as captured, which is nearest to the order in which
- * they arrived, and with the responses in the order in which it sent them. A requester is replayed
- * with the responses as captured, and with the requests in the order in which it sent them. So a
+ * For the replay of a responder, requests remain in the order of the capture, which is nearest to
+ * the order in which they arrived. Responses are in the order in which the responder sent them. For
+ * the replay of a requester, responses remain in the order of the capture, and requests are in the
+ * order in which the requester sent them. So a
  * direction has two lists of events if the network reordered its packets before the capture point.
  * infer_setup() calls sent_order_restore() before all other steps.
  */

@@ -134,8 +134,9 @@ bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet
 bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
                        const struct trace_packet *b);
 
-/* Returns whether the IPv4 identifications of two packets of one flow show that the network or the
- * capture made the later packet `b` as a copy of `a`, even if one of the copies is damaged. */
+/* Returns whether the sender sent two packets of one flow once, so that the later packet `b` is a
+ * copy of `a` by the network or the capture. Their IPv4 identifications show this, even if one of
+ * the two is damaged. */
 bool trace_sent_once(const struct trace *trace, const struct trace_packet *a,
                      const struct trace_packet *b);
 

@@ -246,8 +246,8 @@ enum rnic_qp_mask {
  * Changes the attributes in `mask` and no others, as ibv_modify_qp(3). Without RNIC_QP_STATE the QP
  * keeps its state. The table in qp_attr.c contains the attributes that a transition requires and
  * allows (R184-R187). Errors are those of rnic_qp_modify(). Also returns RNIC_ERR_INVALID for a
- * missing or disallowed attribute, or a cur_state that is not the QP's, and RNIC_ERR_BUSY for a
- * change of max_dest_rd_atomic while the QP has responses to send. After an error nothing has
+ * missing or disallowed attribute, or a cur_state that is not the QP's. Returns RNIC_ERR_BUSY
+ * for a change of max_dest_rd_atomic while the QP has responses to send. After an error nothing has
  * changed.
  *
  * In RTS, the access rights and the RNR timer can be changed, and for UD and GSI the Q_Key. In
@@ -288,9 +288,11 @@ int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
  * error moves the QP to SQE or ERR (R192). Returns RNIC_ERR_FULL if max_send_wr are outstanding: a
  * request is outstanding until rnic_cq_poll() returns its completion, or that of a later request of
  * the queue (10.8.5.1).
- * Returns RNIC_ERR_INVALID for an unknown opcode or flag, too many SGEs, more than 2^31 bytes or
- * than max_inline, an atomic without its 8 bytes in one SGE (R124), and a datagram without an
- * address handle of the QP's PD.
+ * Returns RNIC_ERR_INVALID for:
+ * - an unknown opcode or flag,
+ * - too many SGEs, more than 2^31 bytes, or more inline bytes than max_inline,
+ * - an atomic without its 8 bytes in one SGE (R124),
+ * - a datagram without an address handle of the QP's PD.
  *
  * A datagram completes when it is sent. A datagram longer than rnic_attr.mtu is not sent, but
  * completes with success (R168; C10-93.1.1); tx_too_long counts it.

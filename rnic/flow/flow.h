@@ -137,7 +137,7 @@ struct roce_flow_opts {
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
     /* Called when a use of a QP pair begins: CM messages set up the QPs, or packets show that they
-     * were reused. Not called for the first use if no CM messages set up the QPs. The call may come
+     * were reused. Not called for the first use if no CM messages set up the QPs. The call may be
      * some frames after the reuse. */
     void (*on_use)(void *user, const struct roce_flow_use *use);
     /* Called for each CM message in a packet that a receiver would not drop. */
@@ -334,9 +334,9 @@ bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
 /* Returns the group to which the two hosts of a packet belong, a number below ROCE_FLOW_GROUPS. */
 uint32_t roce_flow_group(const struct roce_packet_digest *digest);
 
-/* Returns whether the part uses so much memory, or has so many connections, that it may soon reach
- * a limit. The caller must then call roce_flow_merge(), because eviction compares the connections
- * of all parts. */
+/* Returns whether the memory or the number of connections of the part may soon reach a limit. The
+ * caller must then call roce_flow_merge(), because eviction compares the connections of all parts.
+ */
 bool roce_flow_is_crowded(const struct roce_flow *part);
 
 /* Moves the connections of all parts into `flow` and deletes the other parts. */

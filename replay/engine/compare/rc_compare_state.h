@@ -41,9 +41,9 @@ struct response_cmp {
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
     uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */
     uint32_t duplicate; /* index into setup.event of the latest duplicate request, or EVENT_NONE */
-    uint32_t delayed;   /* index into setup.event of the copy with the lowest PSN, of those that did
-                         * not reach the responder in their place and so may reach it later, or
-                         * EVENT_NONE */
+    uint32_t delayed;   /* index into setup.event of a copy that the responder has not received
+                         * yet, but may receive later; of several copies, the one with the lowest
+                         * PSN; EVENT_NONE if there is none */
     uint32_t latest;    /* index into setup.event of the request that the latest recorded
                          * response answers, or EVENT_NONE */
     int64_t latest_rel; /* relative PSN of the latest recorded response */

@@ -20,8 +20,8 @@ int rc_match_order(const void *a, const void *b)
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-/* Returns the index of the first entry of by_psn that does not come before the pair (PSN `rel`,
- * response index `idx`). */
+/* Returns the index of the first entry of by_psn that is not below the pair (PSN `rel`, response
+ * index `idx`). */
 static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
     const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};

@@ -54,8 +54,9 @@ static struct tx_response *find_like(const struct response_comparison *all,
         /* If our response is not matched with a recorded one, this packet may be its recorded form,
          * and further fields may differ. If our response is already matched, all other fields must
          * be equal, and the packet must be the only one to its QP. Otherwise the QP belongs to
-         * another connection whose PSNs happen to be the same. A packet that looks like a request
-         * is a real request if it has AckReq, or if a response with its PSN was captured. */
+         * another connection whose PSNs happen to be the same. A packet with the opcode of a
+         * request is a real request if it has AckReq, or if a response with its PSN was captured.
+         */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(!response &&

@@ -335,8 +335,8 @@ static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *s
     return 0;
 }
 
-/* Replays a packet now, or holds it back until our RNIC has executed the requests of other
- * connections that precede it. Returns 0, or -1 if out of memory. */
+/* Replays a packet now. If requests of other connections must be executed before it, delays the
+ * packet until our RNIC has executed them. Returns 0, or -1 if out of memory. */
 static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at,
                         rnic_time now)
 {

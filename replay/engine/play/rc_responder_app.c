@@ -87,7 +87,7 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
 }
 
 /* Returns the initial value of a counter that only FETCH_ADDs change: the value that most responses
- * imply. A single wrong response then does not make the other responses look wrong. */
+ * imply. So if a single response is wrong, only this response is reported. */
 static uint64_t first_value(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct {

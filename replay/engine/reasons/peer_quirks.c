@@ -56,8 +56,8 @@ static bool accepts_send_length(const struct response_case *c)
            roce_opcode(event_packet(s, e->event)->opcode)->kind == ROCE_KIND_SEND;
 }
 
-/* Of the READ requests whose PSNs contain the response's PSN, takes the latest one before event
- * `event`. Returns whether it requests only the last part of READ `e`. */
+/* Finds the latest READ request before event `event` whose PSNs contain the PSN of the response.
+ * Returns whether it requests only the last part of READ `e`. */
 static bool requests_tail(const struct inferred_setup *s, uint32_t event,
                           const struct request_pkt *e)
 {
@@ -306,9 +306,9 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether the recorded response is an RNR NAK for a READ, or for a request after a READ
- * without a complete response. The latter request must have been acknowledged before, or the MSN
- * must show that the responder expects another request, or an RNR NAK must have refused the READ
- * before. */
+ * without a complete response. In the second case, one of three conditions must hold. The request
+ * was acknowledged before. The MSN shows that the responder expects another request. An RNR NAK
+ * refused the READ before. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;

@@ -13,8 +13,8 @@
  * executed. Such a NAK is wrong, because a fatal NAK ends the QP. */
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether a sequence NAK repeats the previous one although no copy of the expected request
- * was captured in between, and the network did not make the NAK as a copy (R068). */
+/* Returns whether the responder sent a sequence NAK again although no copy of the expected request
+ * was captured in between (R068). Returns false if the network duplicated the first NAK. */
 bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether another response proves this response wrong. The evidence is the order in which
@@ -27,8 +27,8 @@ bool contradicts_order(const struct inferred_setup *s, uint32_t event);
  * NAK stops the QP, which then sends nothing. */
 bool precedes_response(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether the MSN of an ACK or NAK disagrees with the number of messages up to its PSN, and
- * other missing packets of the direction do not explain the disagreement. */
+/* Returns whether the MSN of an ACK or NAK is not the number of messages up to its PSN, and missing
+ * packets of the direction do not explain the difference. */
 bool contradicts_msn(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether missing packets can never explain the differences `d` of a response. */

@@ -189,8 +189,9 @@ static uint32_t reads_over(struct execution *x, uint32_t event, const struct req
     return (uint32_t)(more - least);
 }
 
-/* Returns whether more READ requests were sent before response `event` than responses with its PSN,
- * of those that begin at the PSN of the response (`starts`), or at an earlier PSN of READ `e`. */
+/* Returns whether the READ requests that were sent before response `event` outnumber the responses
+ * with its PSN. Counts the requests that begin at the PSN of the response (`starts`), or those that
+ * begin at an earlier PSN of READ `e`. */
 static bool read_begins(struct execution *x, uint32_t event, const struct request_pkt *e,
                         bool starts)
 {

@@ -6,10 +6,10 @@
  * the replay.
  *
  * The packets show whether a response was altered or answers a missing request. An altered response
- * has a PSN and an MSN that disagree, and the capture lacks the correct response. A response to a
- * missing request has a PSN and an MSN that agree, and the capture contains the responses to all
- * other requests, or other packets show the loss. rc_contradiction.h recognizes altered responses;
- * rc_reasons.h lists the reasons that explain responses to missing requests.
+ * has a PSN and an MSN that disagree, and the capture lacks the correct response. The PSN
+ * and the MSN of a response to a missing request agree. In addition, the capture contains the
+ * responses to all other requests, or other packets show the loss. rc_contradiction.h recognizes
+ * altered responses; rc_reasons.h lists the reasons that explain responses to missing requests.
  */
 #ifndef REPLAY_ENGINE_REASONS_RC_INCONCLUSIVE_H
 #define REPLAY_ENGINE_REASONS_RC_INCONCLUSIVE_H

@@ -186,10 +186,10 @@ static bool was_overtaken_nak(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a sequence NAK has a PSN that our RNIC received in order, and either a response
- * acknowledges this PSN before its next copy, or the requester goes back to it. The network
- * reordered or lost the request behind the capture point. A requester that goes back to an earlier
- * PSN received neither this NAK nor the ACKs before it. */
+/* Returns whether the network reordered or lost a request behind the capture point. The sequence
+ * NAK then has a PSN that our RNIC received in order. In addition, a response acknowledges this PSN
+ * before its next copy is captured, or the requester goes back to this PSN. A requester that goes
+ * back to an earlier PSN received neither this NAK nor the ACKs before it. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -9,7 +9,8 @@
 #define ACCEPTED_MIN 4u
 /* Also required: at least this many such packets, or READs, for each go-back of the requester. */
 #define ACCEPTED_PER_GO_BACK 4u
-/* A sender that changes this often back to an earlier UDP source port uses several paths. */
+/* A sender that returns at least this many times to an earlier UDP source port uses several paths.
+ */
 #define PATHS_MIN 4u
 
 static uint64_t read_go_backs(const struct roce_cold_counters *requester)

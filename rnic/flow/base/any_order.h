@@ -28,9 +28,9 @@ void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
  * the sender, and the sender does not yet seem to use several ports for several paths. */
 bool roce_note_port(struct roce_ctx *ctx, uint16_t port);
 
-/* Returns whether `side` uses several UDP source ports on purpose, for several paths. It does if
- * one of the two endpoints accepts packets in any order, or if `side` changed back to earlier ports
- * several times and its peer reported no loss. */
+/* Returns whether `side` uses several UDP source ports on purpose, for several paths. It does in
+ * two cases. One of the two endpoints accepts packets in any order. Or `side` returned several
+ * times to earlier ports, and its peer reported no loss. */
 bool roce_ports_are_paths(const struct roce_flow *flow, const struct roce_endpoint *side);
 
 #endif

@@ -23,8 +23,8 @@ struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoi
 /* Records that the receiver drops the current request because of its format or ICRC. */
 void roce_note_dropped(struct roce_ctx *ctx);
 
-/* Returns the number of PSNs from `psn` to `psn` + `cnt` - 1 of which all captured requests of
- * `side` are such dropped requests. */
+/* Returns how many of the PSNs from `psn` to `psn` + `cnt` - 1 were captured only in requests of
+ * `side` that the receiver drops. */
 uint32_t roce_dropped_cnt(const struct roce_endpoint *side, uint32_t psn, uint32_t cnt);
 
 /* Adds the latency of an operation, or a round-trip time, to the histograms of `side`. */

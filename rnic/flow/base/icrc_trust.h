@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * ICRC trust: decides, for each host, whether a wrong ICRC shows that a packet was damaged. In some
- * captures all ICRCs are wrong, although the receivers got correct packets. Causes: a mirror port
- * wrote a timestamp into the frames, a NAT or an anonymizer changed the frames, or the sending host
- * captured its frames before its NIC computed the ICRC.
+ * captures all ICRCs are wrong, although the receivers got correct packets. There are three
+ * causes. A mirror port wrote a timestamp into the frames. A NAT or an anonymizer changed the
+ * frames. The sending host captured its frames before its NIC computed the ICRC.
  *
  * 1. The first three packets of a host with a wrong ICRC count as damaged, but findings about them
  *    are deferred.

@@ -237,10 +237,10 @@ struct roce_watch_point {
     uint32_t frame;     /* frame of the first transmission of the request that contains `psn` */
     bool own_response;  /* true: the request is a READ or atomic, with its own response; false: an
                          * ACK answers the request */
-    bool too_soon;      /* the first response came too soon after the retransmission to answer it */
+    bool too_soon;      /* the first response is too early to answer the retransmission */
     uint8_t syndrome;   /* syndrome of the first ACK */
-    bool moved;         /* after the go-back began, an ACK of one of its earlier PSNs came: the
-                         * responder had not accepted this PSN yet */
+    bool moved;         /* after the go-back began, an ACK of one of its earlier PSNs was
+                         * captured: the responder had not accepted this PSN yet */
     uint32_t requests;  /* number of transmissions since the go-back began that a response with this
                          * PSN may answer */
     uint32_t after;     /* number of these transmissions from the retransmission of this PSN on */
@@ -264,10 +264,10 @@ struct roce_timeout_watch {
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
     bool unanswered;     /* the go-back is counted in roce_timeout_losses.unanswered */
-    /* The last request was sent shortly before the timeout. So the ACK of the first one may be
-     * lost, and that of the last one not late. */
+    /* The last request was sent shortly before the timeout. So the ACK of the first request may be
+     * lost, and the ACK of the last request may be on time. */
     bool filled;
-    bool late; /* the first response since then came long after the latest request */
+    bool late; /* the first response since then was captured long after the latest request */
     uint8_t point_cnt;
     struct roce_watch_point point[2];
     uint64_t packets, bytes, stalled_ns, waited_ns; /* share in roce_retx_summary */
@@ -336,9 +336,9 @@ struct roce_cold_counters {
     uint32_t migreq_frame; /* frame and time of the packet that set roce_endpoint.migreq_0 */
     uint64_t migreq_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
-    /* First READ response that came after the response to a later request: its time, frame and PSN,
-     * `una`: the PSN expected then, `after`: frame of the response to the later request. Frame 0:
-     * none */
+    /* First READ response that was captured after the response to a later request: its time, frame
+     * and PSN. `una`: PSN expected at that time. `after`: frame of the response to the later
+     * request. Frame 0: none */
     struct roce_late_read {
         uint64_t time;
         uint32_t frame, psn, una, after;
@@ -360,8 +360,9 @@ struct roce_cold_counters {
                                    * caused, ns */
     uint64_t late_response_ns;
     struct roce_spread response_waits, credit_waits;
-    /* Times of the ACKs of this endpoint that took away the last credit and granted one again, ns;
-     * 0: none since the latest request of the peer that needs a receive WQE */
+    /* Times of two ACKs of this endpoint, ns: after the first ACK the peer had no credit, and the
+     * second ACK granted one again. 0: no such ACK since the latest request of the peer that needs
+     * a receive WQE */
     uint64_t credit_out_time, credit_back_time;
     struct roce_watches *watches; /* NULL before the first timeout; valid if roce_req.watched */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */

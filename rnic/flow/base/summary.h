@@ -289,10 +289,10 @@ struct roce_endpoint_summary {
     struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for a
                                         * response and no packet of this direction was captured, ns.
                                         * Only requests that it sent once count */
-    struct roce_spread credit_waits;   /* times of at least 1 ms from an ACK without credits to one
-                                        * that granted credits, if the endpoint sent nothing that
-                                        * needs a receive WQE between them, and sent such a request
-                                        * shortly after the grant, ns */
+    struct roce_spread credit_waits;   /* times of at least 1 ms from an ACK without credits to an
+                                        * ACK that granted credits, ns. A time counts if the
+                                        * endpoint sent no request that needs a receive WQE between
+                                        * the two, and one shortly after the grant */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;

@@ -7,7 +7,7 @@
 #include "flow/base/report.h"
 
 #define ECN_CE 3
-/* a CNP that comes this long after the previous CNP (ns) belongs to another congestion episode */
+/* shortest time after which the next CNP belongs to another congestion episode, ns */
 #define GAP_MAX_NS UINT64_C(10000000)
 
 static void check_form(struct roce_ctx *ctx)

@@ -11,7 +11,7 @@
 void roce_check_cnp(struct roce_ctx *ctx);
 
 /* Reports the CE-marked packets of ctx->sender if their receiver should have sent a CNP and sent
- * none. Only packets with payload call for a CNP (R220), and the CNP may come late. */
+ * none. Only packets with payload require a CNP (R220), and the CNP may be late. */
 void roce_check_cnp_end(struct roce_ctx *ctx);
 
 #endif

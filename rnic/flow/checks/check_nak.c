@@ -122,7 +122,7 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 /* Returns whether the current response belongs to the connection of the latest request, `since` ns
  * before, and not to a later connection of the same QPNs. It does in three cases. CM messages of
  * the connection were captured, so the capture would also have those of a later connection. The
- * response comes too soon for a later connection. The MSN of the response continues. */
+ * response is too early for a later connection. The MSN of the response continues. */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;

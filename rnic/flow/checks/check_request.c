@@ -46,8 +46,8 @@ static void check_reads(struct roce_ctx *ctx)
                sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
-/* After this time (ms) or number of responses the requester knows its credits, even if the first
- * response was lost behind the capture point. */
+/* After this time (ms) or this number of responses, the requester has received its credits, even if
+ * the first response was lost behind the capture point. */
 #define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 

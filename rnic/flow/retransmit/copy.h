@@ -2,8 +2,8 @@
 /*
  * Copies: two captures of one transmission, as opposed to a retransmission. Two frames with the
  * same IPv4 identification and ICRC are copies if the sender uses a new identification for each
- * packet. Otherwise (also with IPv6), two requests with the same ICRC are copies if they come
- * shortly after each other and the requester did not go back in between. Used only in rnic/flow.
+ * packet. Otherwise (also with IPv6), two requests with the same ICRC are copies if the time
+ * between them is short and the requester did not go back in between. Used only in rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_COPY_H
 #define FLOW_RETRANSMIT_COPY_H

@@ -138,9 +138,9 @@ static void note_gap(struct roce_ctx *ctx, struct roce_req *req, const struct ro
     add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
 }
 
-/* Returns true if the current READ response may be captured for the first time, although its PSN is
- * lower than that of the latest one and no recorded gap contains it. That is possible if READ `e`
- * was transmitted once. */
+/* Returns true if the current READ response may be captured for the first time. Its PSN is lower
+ * than that of the latest response, and no recorded gap contains it. A first capture is possible if
+ * READ `e` was transmitted once. */
 static bool may_be_fresh(const struct roce_endpoint *responder, const struct roce_sent_packet *e,
                          uint32_t psn)
 {

@@ -12,8 +12,8 @@
 /* A packet with an older PSN that is captured later than this after the gap is a retransmission,
  * not out of order, ns. */
 #define LATE_NS UINT64_C(10000000)
-/* A repetition sooner than this may be an overtaken packet that comes after its retransmission, if
- * no IPv4 identification shows the opposite, ns. */
+/* If a packet is captured again within this time, the second capture may be the first transmission,
+ * which its retransmission overtook, ns. The IPv4 identification may show the opposite. */
 #define LATE_COPY_NS UINT64_C(50000)
 #define USUAL_TIMEOUT_NS                                                                           \
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
@@ -100,8 +100,9 @@ static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned
            idle / FAR_ABOVE >= usual_reaction(ctx, &cnt);
 }
 
-/* Returns whether the requester retransmitted soon after several earlier sequence NAKs, but after
- * the latest one sent new requests for a long time, and then nothing for `idle` ns. */
+/* Returns whether the requester seems to have ignored the latest sequence NAK. It retransmitted
+ * soon after several earlier sequence NAKs. But after the latest one it sent new requests for a
+ * long time, and then nothing for `idle` ns. */
 static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -125,10 +126,11 @@ static uint64_t measured_timeout(const struct roce_ctx *ctx)
     return least - least / 4;
 }
 
-/* Returns whether `idle` ns before a go-back to the PSN of the captured sequence NAK are so long
- * that the requester's timer caused it, although no ACK timeout was agreed. A loaded host may obey
- * a NAK some 10 ms late. So the wait must reach the shortest timeout measured so far. Before the
- * first one, it must be long for a timeout, and far longer than each reaction to a NAK so far. */
+/* Returns whether the requester's timer caused a go-back to the PSN of the captured sequence NAK,
+ * because the requester sent nothing for `idle` ns before. No ACK timeout was agreed. A loaded host
+ * may obey a NAK some 10 ms late. So the wait must reach the shortest timeout measured so far.
+ * Before the first one, it must be long for a timeout, and far longer than each reaction to a NAK
+ * so far. */
 static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
 {
     uint64_t measured = measured_timeout(ctx);
@@ -160,10 +162,10 @@ static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t i
     return expired || too_slow || (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
 }
 
-/* Returns the cause of a go-back to READ or atomic `e`, or into the middle of READ `e`, if the
- * requester lacks the response with PSN `psn` and has received a later one. A captured response was
- * then lost behind the capture point. Returns ROCE_CAUSE_UNKNOWN if no later response was captured.
- */
+/* Returns the cause of a go-back to READ or atomic `e`, or into the middle of READ `e`. The cause
+ * is that the requester lacks the response with PSN `psn` and has received a later one. If that
+ * response was captured, it was lost behind the capture point. Returns ROCE_CAUSE_UNKNOWN if no
+ * later response was captured. */
 static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
                                            const struct roce_sent_packet *e, uint32_t psn)
 {
@@ -709,7 +711,7 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return true;
-    /* The go-back for the gap has come to this PSN. */
+    /* The go-back for the gap has reached this PSN. */
     if (req->retx.active && (req->retx.next == psn || (req->retx.time >= req->gap_time &&
                                                        roce_diff(psn, req->retx.next) > 0)))
         return false;

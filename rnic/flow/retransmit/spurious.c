@@ -17,8 +17,8 @@
 /* If a go-back has at least this many packets, the path probably did not lose all of them without a
  * sequence NAK: the responder was late. */
 #define FLIGHT_MIN 8u
-/* A response was delayed if it came at least this many usual round trips after the latest request,
- * and at least this time, ns. */
+/* A response was delayed if it was captured at least DELAY_RTTS usual round trips and at least
+ * DELAY_MIN_NS, ns, after the latest request. */
 #define DELAY_RTTS   16u
 #define DELAY_MIN_NS UINT64_C(100000)
 /* A go-back is watched for at most this number of packets. After that, the PSNs may have wrapped.
@@ -144,7 +144,7 @@ void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
     }
 }
 
-/* Returns whether the current response comes too soon after the go-back to answer it. */
+/* Returns whether the current response is too early to answer the go-back. */
 static bool is_too_soon(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch)
 {
     struct roce_hist room;
@@ -190,8 +190,9 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
     point->latest = ctx->time;
 }
 
-/* Notes the first response since the go-back, and whether the responder or the path was slow: the
- * response came long after the latest request, or later than the requester's timer allows. */
+/* Records the first response since the go-back, and whether the responder or the path was slow: the
+ * response was captured long after the latest request, or later than the requester's timer allows.
+ */
 static void note_first_response(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
                                 struct roce_timeout_watch *watch)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Spurious timeouts: retransmissions by timeout that were not needed, because the responder had
- * received the first transmission and only its response came late. TCP names this a spurious
+ * received the first transmission and only its response was late. TCP names this a spurious
  * retransmission timeout (RFC 5682).
  *
  * A retransmission is first counted as a timeout. It is watched until the capture shows that an
@@ -11,20 +11,20 @@
  *      retransmissions are captured since the go-back began, one of them answers an earlier
  *      transmission.
  *   2. A go-back of SENDs and WRITEs gets one group of equal ACKs, however many packets it has. A
- *      second group that comes later than half the requester's wait shows the same.
+ *      second group, more than half the requester's wait later, shows the same.
  *   3. If the responder acknowledged an earlier packet of the go-back first, it had not accepted
  *      the last one yet. If it accepts it from the go-back, it acknowledges it once. More ACKs of
  *      the last packet answer duplicates: it had accepted an earlier transmission.
- *   4. A response that comes sooner after the go-back than half the shortest round trip cannot
- *      answer it.
+ *   4. A response cannot answer the go-back if the time between them is less than half the shortest
+ *      round trip.
+ *   5. The responder or the path was slow: the first response after a go-back of many packets was
+ *      captured long after the latest request. If some of the first packets had been lost, a
+ *      sequence NAK would follow. The loss of all of them is less likely than a timer that expired
+ *      too early.
  *
- *   5. The responder or the path was slow: the first response after a go-back of many packets came
- *      long after the latest request. If some of the first packets were lost, a sequence NAK would
- *      follow; the loss of all of them is less likely than a timer that expired too early.
- *
- * Then the go-backs over the same packets before it were spurious too, because no response came
- * between them: the responder was late, and otherwise the loss of all packets of the first
- * transmission, without a sequence NAK, would have to precede.
+ * If a go-back was spurious, the earlier go-backs over the same packets were spurious too, as far
+ * as no response was captured between them. Otherwise all packets of the first transmission would
+ * have been lost without a sequence NAK.
  *
  * The first and the last retransmitted request are watched: the response to the last one shows that
  * the responder had received all of them. If a request was lost, or a response before the capture

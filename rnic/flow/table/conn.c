@@ -292,7 +292,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     uint32_t qpn = b->qpn;
 
     roce_gate(flow);
-    /* A fatal NAK stops both QPs. If the first packet of the other direction came after the NAK,
+    /* A fatal NAK stops both QPs. If the first packet of the other direction followed the NAK,
      * the QPs were reused: the NAK ended an earlier connection. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;

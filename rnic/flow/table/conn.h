@@ -29,8 +29,8 @@ bool roce_conn_number(struct roce_flow *flow);
  * sends. */
 void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Inserts an endpoint into the hash table of `flow`. The endpoint comes from the hash table of
- * another part (roce_flow_merge()). */
+/* Inserts an endpoint into the hash table of `flow`. Until now it was in the hash table of another
+ * part (roce_flow_merge()). */
 void roce_conn_rekey(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Moves side 0 of `from` to side 1 of `to`, and frees `from`. */

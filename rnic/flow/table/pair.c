@@ -169,7 +169,7 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
     /* The pairing is late if one of the directions sent requests before. A captured response shows
-     * that, because its request came first. */
+     * that, because its request was sent before. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {

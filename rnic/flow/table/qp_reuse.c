@@ -323,7 +323,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         resolve_candidate(ctx, side, SAME_USE);
     else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
         if (!anew && !cand->after_rest && !cand->different)
-            return; /* the response comes too early for a new use: the network reordered the
+            return; /* the response is too early for a new use: the network reordered the
                      * responses */
         if (anew || !kept) {
             confirm_new_use(ctx, side);

@@ -2,8 +2,8 @@
 /*
  * QP reuse: two QP numbers are used again for a new connection. CM messages announce the reuse.
  * Without CM messages, the signs of a reuse are an idle time, a PSN out of sequence, or a request
- * that differs from the earlier request with the same PSN. Each sign may also come from a
- * retransmission or a fault. Algorithm:
+ * that differs from the earlier request with the same PSN. A retransmission or a fault may
+ * cause the same signs. Algorithm:
  *
  * 1. At one of these signs, roce_reuse_suspect() opens a candidate, a possible reuse (enum
  *    roce_reuse_kind).
